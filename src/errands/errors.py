@@ -1,0 +1,24 @@
+"""What can go wrong at the boundary with a user, in one sentence each.
+
+Every error that a user can cause derives from `ErrandsError`; its message says what was wrong,
+what was expected and, where a command helps, what to run. The command line prints the message
+and exits with 2; nothing else is caught there, so a traceback always means a defect of ours.
+"""
+
+__all__ = ["CatalogError", "DataError", "ErrandsError", "GoalError"]
+
+
+class ErrandsError(Exception):
+    """Base of all errors that are explained to the user in one sentence."""
+
+
+class DataError(ErrandsError):
+    """A source file or download is missing, damaged or not of the expected form."""
+
+
+class CatalogError(ErrandsError):
+    """A catalogue cannot be built, found or opened."""
+
+
+class GoalError(ErrandsError, ValueError):
+    """A goal set, split, goal index or goal file does not exist or does not fit."""
