@@ -19,7 +19,7 @@ DEFAULT_PRICE = 100.0
 UNMINED = ("DUMMY_ATTR",)
 """The attributes of a product for which nothing was mined (they match no goal)."""
 
-_NOT_A_DIGIT = re.compile(r"[^\d.]", re.ASCII)
+_NOT_A_DIGIT = re.compile(r"[^\d.]")
 
 
 class Product(msgspec.Struct, frozen=True, array_like=True):
@@ -40,8 +40,10 @@ class Product(msgspec.Struct, frozen=True, array_like=True):
     query: str
     product_category: str
     attributes: tuple[str, ...]
+    price: float
+    """What the product costs when a reward is computed: for a range, a price drawn from it."""
     nouns: tuple[str, ...] = ()
-    """Lower-cased nouns of the title, repeats kept; filled when a catalogue is built."""
+    """Lower-cased nouns of the title, repeats kept; filled, like `price`, by the builder."""
 
     @property
     def price_tag(self) -> str:
@@ -136,12 +138,13 @@ def parse_product(record: Any, attributes: Sequence[str] | None) -> Product:
     if not all(isinstance(bullet, str) for bullet in bullets):
         raise Unusable("small_description is not text")
     options, option_images = parse_options(record["customization_options"])
+    prices = parse_price(record.get("pricing"))
     return Product(
         asin=asin,
         title=record["name"],
         description=record["full_description"],
         bullets=tuple(bullets),
-        prices=parse_price(record.get("pricing")),
+        prices=prices,
         options=options,
         option_images=option_images,
         image=str(images[0]),
@@ -149,6 +152,7 @@ def parse_product(record: Any, attributes: Sequence[str] | None) -> Product:
         query=record["query"].lower().strip(),
         product_category=record["product_category"],
         attributes=UNMINED if attributes is None else tuple(attributes),
+        price=prices[0],
     )
 
 

@@ -1,0 +1,248 @@
+"""Goals: a target product with the instruction an agent is given, and sets of them.
+
+A goal's index is its place in its set, and that order is the original's: all goals in load
+order, shuffled by a private generator with seed 233. Price caps and range prices come from
+another private generator, so the same catalogue and seed give the same goals everywhere.
+"""
+
+import bisect
+import itertools
+import json
+import random
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final, Protocol
+
+import msgspec
+
+from errands.errors import GoalError
+from errands.shop.product import Product
+
+__all__ = [
+    "NO_CAP",
+    "SHUFFLE_SEED",
+    "SPLITS",
+    "Goal",
+    "GoalSet",
+    "ListedGoals",
+    "option_choices",
+    "price_cap",
+    "price_phrase",
+    "read_goals",
+    "select_goals",
+    "shuffled",
+    "split_range",
+    "weighted_index",
+    "write_goals",
+]
+
+SHUFFLE_SEED: Final = 233
+NO_CAP: Final = 1000000
+LADDER: Final = tuple(10.0 * step for step in range(1, 100))
+SPLITS: Final[Mapping[str, tuple[int, int | None]]] = {
+    "test": (0, 500),
+    "eval": (500, 1500),
+    "train": (1500, None),
+}
+"""Index ranges of the named splits; the end is exclusive, None is the end of the list."""
+
+
+class Goal(msgspec.Struct, frozen=True):
+    """What is wanted: only `instruction_text` is ever shown to an agent."""
+
+    asin: str
+    category: str
+    query: str
+    name: str
+    product_category: str
+    instruction_text: str
+    attributes: tuple[str, ...]
+    price_upper: float
+    goal_options: tuple[str, ...] | dict[str, str]
+    """Values (human goals) or name to value (synthetic goals); the reward sees the difference."""
+    weight: float
+    nouns: tuple[str, ...] = ()
+    """Nouns of the target's title, as tagged when the catalogue was built."""
+
+
+class GoalSet(Protocol):
+    """A sequence of goals with the prices that rewards use."""
+
+    @property
+    def name(self) -> str: ...
+    def __len__(self) -> int: ...
+    def __getitem__(self, index: int, /) -> Goal: ...
+
+    @property
+    def price(self) -> Callable[[Product], float]:
+        """What a product costs when a reward is computed."""
+        ...
+
+    @property
+    def cumulative(self) -> Sequence[float]:
+        """0, then the running sum of the goals' weights."""
+        ...
+
+
+def price_cap(price: float, rng: random.Random) -> float:
+    """Draw the highest price that a goal allows for a product of this price."""
+    above = [step for step in LADDER if step > price][:4]
+    return max(rng.sample(above, 2)) if len(above) >= 2 else NO_CAP
+
+
+def price_phrase(cap: float) -> str:
+    """What an instruction says about the price."""
+    return "" if cap == NO_CAP else f", and price lower than {cap:.2f} dollars"
+
+
+def option_choices(options: Mapping[str, Sequence[str]]) -> int:
+    """How many synthetic goals a product with these options gives."""
+    count = 1
+    for values in options.values():
+        count *= len(values)
+    return count
+
+
+def option_choice(options: Mapping[str, Sequence[str]], number: int) -> dict[str, str]:
+    """The number-th combination: names in alphabetical order, the last one turning fastest."""
+    chosen: dict[str, str] = {}
+    for name in sorted(options, reverse=True):
+        number, at = divmod(number, len(options[name]))
+        chosen[name] = options[name][at]
+    return {name: chosen[name] for name in sorted(chosen)}
+
+
+def option_phrase(options: Mapping[str, str]) -> str:
+    """What a synthetic instruction says about the options."""
+    wanted = ", and ".join(f"{name}: {value}" for name, value in options.items())
+    return f" with {wanted}" if wanted else ""
+
+
+def shuffled(count: int) -> tuple[list[int], random.Random]:
+    """The canonical order of so many goals, and the generator as the shuffle leaves it."""
+    rng = random.Random(SHUFFLE_SEED)
+    order = list(range(count))
+    rng.shuffle(order)
+    return order, rng
+
+
+def weighted_index(cumulative: Sequence[float], uniform: Callable[[float, float], float]) -> int:
+    """The original's weighted draw: because the sums begin with 0, index 0 never comes."""
+    drawn = uniform(0, cumulative[-1])
+    return min(bisect.bisect_right(cumulative, drawn), len(cumulative) - 2)
+
+
+def split_range(name: str | None, count: int) -> range:
+    """The goal indices of a named split of a list of `count` goals; None names them all."""
+    if name is None:
+        return range(count)
+    if name not in SPLITS:
+        raise GoalError(f"There is no split {name!r}; expected {', '.join(SPLITS)} or None.")
+    first, end = SPLITS[name]
+    indices = range(min(first, count), count if end is None else min(end, count))
+    if not indices:
+        raise GoalError(
+            f"The split {name!r} is empty: it begins at goal {first} and there are only {count}"
+            " goals. Use split=None, or a larger goal set."
+        )
+    return indices
+
+
+class ListedGoals:
+    """Goals held in memory: read from a file, filtered, or written by hand."""
+
+    def __init__(
+        self, name: str, goals: Iterable[Goal], price: Callable[[Product], float]
+    ) -> None:
+        self.name = name
+        self.price = price
+        self._goals = tuple(goals)
+        weights = [goal.weight for goal in self._goals]
+        self.cumulative: Sequence[float] = [0.0, *itertools.accumulate(weights)]
+        if not self._goals:
+            raise GoalError(f"{name} has no goals; expected at least one.")
+
+    def __len__(self) -> int:
+        return len(self._goals)
+
+    def __getitem__(self, index: int, /) -> Goal:
+        return self._goals[index]
+
+    def __iter__(self) -> Iterator[Goal]:
+        return iter(self._goals)
+
+
+def select_goals(
+    goals: GoalSet,
+    *,
+    where: Callable[[int, Goal], bool] | None = None,
+    limit: int | None = None,
+) -> ListedGoals:
+    """The goals that `where` accepts (given index and goal), then `limit` of them.
+
+    The limit is the original's: weighted draws without repeats that go on from the shuffle's
+    generator, in the order drawn.
+    """
+    kept = [goals[i] for i in range(len(goals)) if where is None or where(i, goals[i])]
+    if limit is not None and limit < len(kept):
+        _, rng = shuffled(len(goals))
+        cumulative = [0.0, *itertools.accumulate(goal.weight for goal in kept)]
+        last = len(kept) - 1
+        reachable = len({min(i + 1, last) for i, goal in enumerate(kept) if goal.weight > 0})
+        if not 0 < limit <= reachable:
+            raise GoalError(f"limit={limit} was asked for; expected 1 to {reachable}.")
+        drawn: dict[int, None] = {}
+        while len(drawn) < limit:
+            drawn[weighted_index(cumulative, rng.uniform)] = None
+        kept = [kept[i] for i in drawn]
+    return ListedGoals(goals.name, kept, goals.price)
+
+
+def write_goals(path: Path, goals: GoalSet, products: Iterable[Product]) -> None:
+    """Freeze goals, and what each of the products costs, in one JSON file."""
+    prices = {product.asin: goals.price(product) for product in products}
+    listed = []
+    for index in range(len(goals)):
+        record = msgspec.to_builtins(goals[index])
+        del record["nouns"]
+        listed.append(record)
+    text = json.dumps({"goals": listed, "prices": prices}, ensure_ascii=False)
+    path.write_text(text, encoding="utf-8")
+
+
+def read_goals(path: Path, products: Callable[[str], Product]) -> ListedGoals:
+    """Read a frozen goal file; every target must be a product of the catalogue."""
+    try:
+        held: Any = json.loads(path.read_bytes())
+    except OSError as failure:
+        raise GoalError(f"The goal file {path} cannot be read ({failure.strerror}).") from None
+    except ValueError as failure:
+        raise GoalError(f"The goal file {path} is not JSON ({failure}).") from None
+    try:
+        frozen = msgspec.convert(held, _FrozenGoals)
+    except msgspec.ValidationError as failure:
+        raise GoalError(
+            f"The goal file {path} does not have the expected form"
+            f' {{"goals": [...], "prices": {{...}}}}: {failure}'
+        ) from None
+    goals = []
+    for index, goal in enumerate(frozen.goals):
+        try:
+            target = products(goal.asin)
+        except KeyError:
+            raise GoalError(
+                f"Goal {index} of {path} wants product {goal.asin}, which this catalogue does not"
+                " have; goals belong to the catalogue they were made for."
+            ) from None
+        if not goal.attributes:
+            raise GoalError(f"Goal {index} of {path} has no attributes; expected at least one.")
+        goals.append(msgspec.structs.replace(goal, nouns=target.nouns))
+    prices = frozen.prices
+    return ListedGoals(
+        str(path), goals, lambda product: prices.get(product.asin, product.price)
+    )
+
+
+class _FrozenGoals(msgspec.Struct, frozen=True):
+    goals: tuple[Goal, ...]
+    prices: dict[str, float]

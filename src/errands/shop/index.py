@@ -1,0 +1,299 @@
+"""The search index: Lucene's BM25 ranking over mapped postings, without Lucene.
+
+What makes the order Lucene's own is small and exact: document lengths go through its one-byte
+encoding, idf, length factor and each term's share are 32-bit floats, the shares are added in
+64 bit and rounded to 32, and equal scores are ordered by product id. Documents are numbered in
+product-id order, so the last rule is "the smaller number first".
+
+`IndexWriter` collects documents in any order; `Index` opens the result and ranks.
+"""
+
+import math
+import threading
+import zlib
+from array import array
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from errands.shop.analyzer import analyze
+from errands.shop.records import ArrayWriter, Records, RecordsWriter, map_array, write_array
+
+__all__ = ["Index", "IndexWriter", "decoded_lengths"]
+
+K1: Final = np.float32(0.9)
+B: Final = np.float32(0.4)
+
+
+def decoded_lengths() -> NDArray[np.int64]:
+    """The 256 document lengths that Lucene's one-byte encoding can tell apart.
+
+    Lengths up to 39 are kept; beyond, 24 + the four leading bits of (length - 24).
+    """
+
+    def decode(byte: int) -> int:
+        if byte < 24:
+            return byte
+        bits, shift = (byte - 24) & 7, ((byte - 24) >> 3) - 1
+        return 24 + (bits if shift < 0 else (bits | 8) << shift)
+
+    return np.array([decode(byte) for byte in range(256)], np.int64)
+
+
+class Statistics(msgspec.Struct, frozen=True):
+    """What the scorer must know of the whole collection."""
+
+    documents: int
+    """Documents with at least one term."""
+    tokens: int
+    """Indexed terms in all documents, repeats counted."""
+
+
+class IndexWriter:
+    """Collects analysed documents in scratch files and turns them into postings at the end."""
+
+    def __init__(self, scratch: Path) -> None:
+        self._terms: dict[str, int] = {}
+        self._counts = array("I")
+        self._lengths = array("I")
+        self._ids = ArrayWriter(scratch / "term_ids", np.uint32)
+        self._tfs = ArrayWriter(scratch / "term_counts", np.uint16)
+
+    def add(self, contents: str) -> None:
+        """Add the next document."""
+        tokens = analyze(contents)
+        counts = Counter(tokens)
+        terms = self._terms
+        self._ids.extend(array("I", [terms.setdefault(term, len(terms)) for term in counts]))
+        self._tfs.extend(array("H", [min(count, 0xFFFF) for count in counts.values()]))
+        self._counts.append(len(counts))
+        self._lengths.append(len(tokens))
+
+    def finish(self, folder: Path, numbers: NDArray[np.uint32]) -> None:
+        """Write the index; `numbers[i]` is the final number of the i-th document added."""
+        folder.mkdir()
+        lengths = np.array(self._lengths, np.int64)
+        norms = np.zeros(len(lengths), np.uint8)
+        norms[numbers] = np.searchsorted(decoded_lengths(), lengths, "right") - 1
+        starts, docs, tfs = _invert(
+            self._ids.array(),
+            self._tfs.array(),
+            np.array(self._counts, np.int64),
+            numbers,
+            len(self._terms),
+        )
+        write_array(folder / "starts.npy", starts)
+        write_array(folder / "docs.npy", docs)
+        write_array(folder / "tfs.npy", tfs)
+        write_array(folder / "norms.npy", norms)
+        write_array(folder / "slots.npy", _hash_slots(self._terms))
+        with RecordsWriter(folder / "terms") as records:
+            for term in self._terms:
+                records.append(_encode(term))
+        statistics = Statistics(int((lengths > 0).sum()), int(lengths.sum()))
+        (folder / "statistics.json").write_bytes(msgspec.json.encode(statistics))
+
+
+class Index:
+    """A mapped index; one object serves any number of environments and threads."""
+
+    def __init__(self, folder: Path) -> None:
+        self._terms = Records(folder / "terms")
+        self._slots = memoryview(map_array(folder / "slots.npy"))
+        self._starts = map_array(folder / "starts.npy")
+        self._spans = memoryview(self._starts)
+        self._docs = map_array(folder / "docs.npy")
+        self._tfs = map_array(folder / "tfs.npy")
+        self._norms = map_array(folder / "norms.npy")
+        self.statistics = msgspec.json.decode(
+            (folder / "statistics.json").read_bytes(), type=Statistics
+        )
+        self._inverse = _inverse_norms(self.statistics)
+        self._local = threading.local()
+
+    def __len__(self) -> int:
+        """How many distinct terms there are."""
+        return len(self._terms)
+
+    def rank(self, query: str, k: int) -> tuple[NDArray[np.uint32], NDArray[np.float32]]:
+        """The numbers and scores of the best k documents, best first."""
+        counts = Counter(analyze(query))
+        terms: list[int] = []
+        weights: list[float] = []
+        for term, count in counts.items():
+            number = self._number(term)
+            if number >= 0:
+                terms.append(number)
+                weights.append(self._weight(number, count))
+        if not terms or k < 1:
+            return np.empty(0, np.uint32), np.empty(0, np.float32)
+        best: tuple[NDArray[np.uint32], NDArray[np.float32]] = _rank(
+            self._starts,
+            self._docs,
+            self._tfs,
+            self._norms,
+            self._inverse,
+            np.array(terms, np.uint32),
+            np.array(weights, np.float32),
+            self._scores(),
+            k,
+        )
+        return best
+
+    def _scores(self) -> NDArray[np.float64]:
+        """This thread's accumulator, all zero between queries."""
+        scores: NDArray[np.float64] | None = getattr(self._local, "scores", None)
+        if scores is None:
+            scores = self._local.scores = np.zeros(len(self._norms), np.float64)
+        return scores
+
+    def _weight(self, number: int, count: int) -> float:
+        df = self._spans[number + 1] - self._spans[number]
+        idf = math.log(1 + (self.statistics.documents - df + 0.5) / (df + 0.5))
+        return float(np.float32(count) * np.float32(idf))
+
+    def _number(self, term: str) -> int:
+        """The term's number, or -1."""
+        encoded = _encode(term)
+        slots = self._slots
+        mask = len(slots) - 1
+        slot = zlib.crc32(encoded) & mask
+        while held := slots[slot]:
+            if self._terms[held - 1] == encoded:
+                return held - 1
+            slot = (slot + 1) & mask
+        return -1
+
+
+def _encode(term: str) -> bytes:
+    return term.encode("utf-8", "surrogatepass")
+
+
+def _hash_slots(terms: Sequence[str] | dict[str, int]) -> NDArray[np.uint32]:
+    """An open-addressing table from a term's checksum to its number + 1; 0 is free."""
+    size = 1 << max(3, (2 * len(terms)).bit_length())
+    slots = array("I", bytes(4 * size))
+    for number, term in enumerate(terms):
+        slot = zlib.crc32(_encode(term)) & (size - 1)
+        while slots[slot]:
+            slot = (slot + 1) & (size - 1)
+        slots[slot] = number + 1
+    return np.array(slots, np.uint32)
+
+
+def _inverse_norms(statistics: Statistics) -> NDArray[np.float32]:
+    """For each length byte, 1 / (k1 * (1 - b + b * length / average)), in 32 bit throughout."""
+    one = np.float32(1)
+    average = np.float32(statistics.tokens / statistics.documents) if statistics.documents else one
+    lengths = decoded_lengths().astype(np.float32)
+    return one / (K1 * ((one - B) + B * lengths / average))
+
+
+def _jit(function: Any) -> Any:
+    return numba.njit(cache=True, nogil=True, boundscheck=False)(function)
+
+
+@_jit
+def _invert(ids: Any, tfs: Any, counts: Any, numbers: Any, terms: int) -> Any:
+    """Turn documents' term lists into terms' document lists, by a counting sort."""
+    starts = np.zeros(terms + 1, np.uint64)
+    for i in range(len(ids)):
+        starts[ids[i] + 1] += np.uint64(1)
+    for t in range(terms):
+        starts[t + 1] += starts[t]
+    first = np.zeros(len(counts) + 1, np.int64)
+    for i in range(len(counts)):
+        first[i + 1] = first[i] + counts[i]
+    row = np.zeros(len(counts), np.int64)
+    for i in range(len(counts)):
+        row[numbers[i]] = i
+    free = starts.copy()
+    docs = np.empty(len(ids), np.uint32)
+    out = np.empty(len(ids), np.uint16)
+    for number in range(len(counts)):
+        i = row[number]
+        for p in range(first[i], first[i + 1]):
+            at = free[ids[p]]
+            docs[at] = number
+            out[at] = tfs[p]
+            free[ids[p]] = at + np.uint64(1)
+    return starts, docs, out
+
+
+@_jit
+def _worse(score: Any, doc: Any, other_score: Any, other_doc: Any) -> bool:
+    return bool(score < other_score or (score == other_score and doc > other_doc))
+
+
+@_jit
+def _sink(scores: Any, docs: Any, at: int, size: int) -> None:
+    """Restore the heap (worst on top) below position `at`."""
+    while True:
+        child = 2 * at + 1
+        if child >= size:
+            return
+        if child + 1 < size and _worse(
+            scores[child + 1], docs[child + 1], scores[child], docs[child]
+        ):
+            child += 1
+        if _worse(scores[at], docs[at], scores[child], docs[child]):
+            return
+        scores[at], scores[child] = scores[child], scores[at]
+        docs[at], docs[child] = docs[child], docs[at]
+        at = child
+
+
+@_jit
+def _rank(
+    starts: Any,
+    docs: Any,
+    tfs: Any,
+    norms: Any,
+    inverse: Any,
+    terms: Any,
+    weights: Any,
+    sums: Any,
+    k: int,
+) -> Any:
+    """Score every document that has a query term and keep the best k; leaves `sums` all zero."""
+    one = np.float32(1)
+    for t in range(len(terms)):
+        weight = weights[t]
+        for p in range(starts[terms[t]], starts[terms[t] + 1]):
+            doc = docs[p]
+            share = weight - weight / (one + np.float32(tfs[p]) * inverse[norms[doc]])
+            sums[doc] += np.float64(share)
+    best = np.empty(k, np.float32)
+    numbers = np.empty(k, np.uint32)
+    size = 0
+    # Ascending numbers: a later document with an equal score never displaces an earlier one.
+    for doc in range(len(sums)):
+        if sums[doc] == 0.0:
+            continue
+        score = np.float32(sums[doc])
+        sums[doc] = 0.0
+        if size < k:
+            best[size] = score
+            numbers[size] = doc
+            size += 1
+            if size == k:
+                for at in range(k // 2 - 1, -1, -1):
+                    _sink(best, numbers, at, k)
+        elif score > best[0]:
+            best[0] = score
+            numbers[0] = doc
+            _sink(best, numbers, 0, k)
+    if size < k:
+        for at in range(size // 2 - 1, -1, -1):
+            _sink(best, numbers, at, size)
+    for last in range(size - 1, 0, -1):
+        best[0], best[last] = best[last], best[0]
+        numbers[0], numbers[last] = numbers[last], numbers[0]
+        _sink(best, numbers, 0, last)
+    return numbers[:size].copy(), best[:size].copy()

@@ -1,0 +1,100 @@
+"""Mapped storage: plain arrays and lists of byte records that are opened, never loaded.
+
+An array is one `.npy` file. A record list is two files, the records end to end (`.bin`) and
+where each begins (`.npy`). Opening maps them; a page of the file is read when something on it
+is asked for, and all processes of a machine share that page.
+"""
+
+import mmap
+from array import array
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any, Self
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+__all__ = ["ArrayWriter", "Records", "RecordsWriter", "map_array", "write_array"]
+
+
+def write_array(path: Path, values: NDArray[Any]) -> None:
+    """Save an array to `path` (which ends in .npy)."""
+    np.save(path, np.ascontiguousarray(values), allow_pickle=False)
+
+
+def map_array(path: Path) -> NDArray[Any]:
+    """Open a saved array without reading it; an ordinary read-only ndarray."""
+    loaded: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
+    return loaded.view(np.ndarray)
+
+
+class ArrayWriter:
+    """Collects numbers of one type in a scratch file, for arrays that would not fit in memory."""
+
+    def __init__(self, scratch: Path, dtype: DTypeLike) -> None:
+        self._file: IO[bytes] = scratch.open("w+b")
+        self._dtype = np.dtype(dtype)
+        self.count = 0
+
+    def extend(self, values: array[int]) -> None:
+        """Append the items of a buffer whose items have the writer's type."""
+        self.count += self._file.write(values) // self._dtype.itemsize
+
+    def array(self) -> NDArray[Any]:
+        """All numbers so far, mapped; the writer must not be used after this."""
+        self._file.flush()
+        if not self.count:
+            return np.empty(0, self._dtype)
+        mapped: NDArray[Any] = np.memmap(self._file, self._dtype, "r", shape=(self.count,))
+        self._file.close()
+        return mapped.view(np.ndarray)
+
+
+class RecordsWriter:
+    """Writes a record list; use as a context manager, the list is complete on exit."""
+
+    def __init__(self, stem: Path) -> None:
+        self._stem = stem
+        self._file = stem.with_suffix(".bin").open("wb")
+        self._starts = [0]
+
+    def append(self, record: bytes) -> None:
+        """Add one record at the end."""
+        self._starts.append(self._starts[-1] + self._file.write(record))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._file.close()
+        if error is None:
+            write_array(self._stem.with_suffix(".npy"), np.array(self._starts, np.uint64))
+
+
+class Records:
+    """A mapped record list: `records[i]` are the bytes of record i."""
+
+    __slots__ = ("_data", "_starts")
+
+    def __init__(self, stem: Path) -> None:
+        self._starts = memoryview(map_array(stem.with_suffix(".npy")))
+        with stem.with_suffix(".bin").open("rb") as file:
+            # An empty file cannot be mapped.
+            empty = self._starts[len(self._starts) - 1] == 0
+            self._data: Any = (
+                b"" if empty else mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+            )
+
+    def __len__(self) -> int:
+        return len(self._starts) - 1
+
+    def __getitem__(self, number: int) -> bytes:
+        if not 0 <= number < len(self):
+            raise IndexError(f"record {number} of {len(self)}")
+        record: bytes = self._data[self._starts[number] : self._starts[number + 1]]
+        return record

@@ -1,0 +1,157 @@
+"""Reading the original WebShop files as streams: the items file alone can be 5.5 GB.
+
+`stream_array` and `stream_object` walk a JSON file of one big array or object and hold one
+element at a time. A file that is not what it should be gives one sentence with the position.
+"""
+
+import codecs
+import hashlib
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import IO, Any
+
+from errands.errors import DataError
+
+__all__ = ["JsonStream", "stream_array", "stream_object"]
+
+CHUNK = 1 << 20
+LONGEST = 1 << 26
+"""An element longer than this many characters is taken for a damaged file."""
+
+_SPACE = " \t\r\n"
+_decode = json.JSONDecoder().raw_decode
+
+
+class JsonStream:
+    """A window that slides over a JSON text file, hashing what it reads."""
+
+    def __init__(self, path: Path, progress: Callable[[int], None] | None = None) -> None:
+        self.path = path
+        self.bytes = 0
+        self._progress = progress
+        self._digest = hashlib.sha256()
+        self._file: IO[bytes] = _open(path)
+        self._utf8 = codecs.getincrementaldecoder("utf-8-sig")()
+        self._window = ""
+        self._at = 0
+        self._passed = 0
+        self._ended = False
+
+    def close(self) -> None:
+        self._file.close()
+
+    @property
+    def sha256(self) -> str:
+        """Of what was read so far: after the stream's end, of the file."""
+        return self._digest.hexdigest()
+
+    def peek(self) -> str:
+        """The next character that is not white space; '' at the end."""
+        while True:
+            while self._at < len(self._window):
+                if self._window[self._at] not in _SPACE:
+                    return self._window[self._at]
+                self._at += 1
+            if not self._read():
+                return ""
+
+    def take(self, expected: str) -> str:
+        """Step over the next character, which must be one of `expected`."""
+        found = self.peek()
+        if not found or found not in expected:
+            wanted = " or ".join(repr(character) for character in expected)
+            raise self.error(f"expected {wanted}, found {repr(found) if found else 'the end'}")
+        self._at += 1
+        return found
+
+    def value(self) -> Any:
+        """Read one whole JSON value."""
+        self.peek()
+        while True:
+            try:
+                value, end = _decode(self._window, self._at)
+            except json.JSONDecodeError as failure:
+                position = self._passed + failure.pos
+                if len(self._window) - self._at > LONGEST or not self._read(len(self._window)):
+                    raise self.error(failure.msg, position) from None
+            except RecursionError:
+                raise self.error("values are nested too deeply") from None
+            else:
+                # A number at the window's edge may go on in the next chunk.
+                if end < len(self._window) or not self._read():
+                    self._at = end
+                    return value
+
+    def finish(self) -> None:
+        """Check that nothing but white space is left, and hash it too."""
+        if self.peek():
+            raise self.error("expected the end of the file")
+
+    def error(self, problem: str, position: int | None = None) -> DataError:
+        position = self._passed + self._at if position is None else position
+        return DataError(
+            f"{self.path} is not the JSON file it should be: {problem} at character"
+            f" {position:,}. Check the file, or get it again with `errands data`."
+        )
+
+    def _read(self, atleast: int = 0) -> bool:
+        """Slide the window on by a chunk; False at the end of the file."""
+        if self._ended:
+            return False
+        data = self._file.read(max(CHUNK, atleast))
+        self.bytes += len(data)
+        self._digest.update(data)
+        self._ended = not data
+        if self._progress is not None:
+            self._progress(self.bytes)
+        try:
+            text = self._utf8.decode(data, final=self._ended)
+        except UnicodeDecodeError as failure:
+            raise self.error(f"bytes that are not UTF-8 ({failure.reason})") from None
+        self._passed += self._at
+        self._window = self._window[self._at :] + text
+        self._at = 0
+        return not self._ended
+
+
+def _open(path: Path) -> IO[bytes]:
+    try:
+        return path.open("rb")
+    except OSError as failure:
+        raise DataError(
+            f"{path} cannot be read ({failure.strerror}); expected a WebShop JSON file."
+            " `errands data` says where such files are."
+        ) from None
+
+
+def stream_array(stream: JsonStream) -> Iterator[Any]:
+    """The elements of a file that is one JSON array."""
+    stream.take("[")
+    if stream.peek() == "]":
+        stream.take("]")
+    else:
+        while True:
+            yield stream.value()
+            if stream.take(",]") == "]":
+                break
+    stream.finish()
+    stream.close()
+
+
+def stream_object(stream: JsonStream) -> Iterator[tuple[str, Any]]:
+    """The members of a file that is one JSON object."""
+    stream.take("{")
+    if stream.peek() == "}":
+        stream.take("}")
+    else:
+        while True:
+            if stream.peek() != '"':
+                raise stream.error("expected a member's name")
+            name = stream.value()
+            stream.take(":")
+            yield name, stream.value()
+            if stream.take(",}") == "}":
+                break
+    stream.finish()
+    stream.close()
