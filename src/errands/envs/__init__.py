@@ -1,1 +1,17 @@
+"""Gymnasium environments. Importing `errands` registers their ids."""
 
+import gymnasium
+
+__all__ = ["register"]
+
+SHOP = "errands/Shop-v0"
+
+
+def register() -> None:
+    """Make the environments known to Gymnasium; calling it again changes nothing."""
+    if SHOP not in gymnasium.registry:
+        gymnasium.register(
+            SHOP,
+            entry_point="errands.envs.shop:ShopEnv",
+            vector_entry_point="errands.envs.shop_vector:ShopVectorEnv",
+        )

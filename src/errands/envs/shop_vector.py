@@ -1,0 +1,146 @@
+"""Many shops at once, in one process: `gymnasium.make_vec("errands/Shop-v0", num_envs=N)`.
+
+All sub-environments share the catalogue, the goals and the settings; each owns one episode.
+How a finished one starts again is declared in `metadata["autoreset_mode"]` and chosen by
+`autoreset`: on the next step (default), in the same step, or by the caller with
+`reset(options={"reset_mask": ...})`.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+from gymnasium.spaces import Tuple
+from gymnasium.vector import AutoresetMode, VectorEnv
+from numpy.typing import NDArray
+
+from errands.envs.shop import ShopEnv
+from errands.envs.shopping import Episode, Info
+from errands.envs.spaces import ActionText, AnyText
+from errands.errors import ErrandsError
+
+__all__ = ["ShopVectorEnv"]
+
+_MODES = {
+    "next_step": AutoresetMode.NEXT_STEP,
+    "same_step": AutoresetMode.SAME_STEP,
+    "disabled": AutoresetMode.DISABLED,
+}
+
+Observations = tuple[str, ...]
+Flags = NDArray[np.bool_]
+
+
+class ShopVectorEnv(VectorEnv[Observations, Sequence[str], NDArray[np.float64]]):
+    """N customers in one shop; takes `ShopEnv`'s arguments and `num_envs` and `autoreset`.
+
+    Observations are a tuple of texts, actions a sequence of texts. `infos` are arrays with a
+    place for each sub-environment (and a mask under `_key`). `reset(seed=s)` seeds
+    sub-environment i with s + i, so it plays what a single environment seeded so would;
+    `reset(options={"goal": [...]})` takes one index, or one for each.
+    """
+
+    metadata: ClassVar[dict[str, Any]] = {"autoreset_mode": AutoresetMode.NEXT_STEP}
+
+    def __init__(
+        self, num_envs: int = 1, *, autoreset: str = "next_step", **arguments: Any
+    ) -> None:
+        if num_envs < 1:
+            raise ErrandsError(f"num_envs={num_envs} is not possible; expected 1 or more.")
+        if autoreset not in _MODES:
+            raise ErrandsError(f"autoreset={autoreset!r} is not possible; expected {list(_MODES)}.")
+        self.num_envs = num_envs
+        self.metadata = {**self.metadata, "autoreset_mode": _MODES[autoreset]}  # type: ignore[misc]
+        self.setting = ShopEnv(**arguments).setting
+        self.single_observation_space = AnyText()
+        self.single_action_space = ActionText()
+        self.observation_space = Tuple([self.single_observation_space] * num_envs)
+        self.action_space = Tuple([self.single_action_space] * num_envs)
+        self._mode = _MODES[autoreset]
+        self._rngs: list[np.random.Generator] = [
+            np.random.default_rng(seed) for seed in np.random.SeedSequence().spawn(num_envs)
+        ]
+        self._episodes: list[Episode] = []
+        self._observations: list[str] = []
+
+    def reset(  # type: ignore[override]
+        self,
+        *,
+        seed: int | Sequence[int | None] | None = None,
+        options: Mapping[str, Any] | None = None,
+    ) -> tuple[Observations, dict[str, Any]]:
+        """Begin an episode everywhere, or where `options["reset_mask"]` is true."""
+        options = dict(options or {})
+        mask = options.pop("reset_mask", None)
+        chosen = np.ones(self.num_envs, bool) if mask is None else np.asarray(mask, bool)
+        if chosen.shape != (self.num_envs,):
+            raise ErrandsError(f"reset_mask must have {self.num_envs} places, one for each shop.")
+        if not self._episodes and not chosen.all():
+            raise ErrandsError("The first reset must be of all sub-environments.")
+        seeds = self._one_each(seed, step=1)
+        each = {name: self._one_each(value) for name, value in options.items()}
+        if not self._episodes:
+            self._episodes = [None] * self.num_envs  # type: ignore[list-item]
+            self._observations = [""] * self.num_envs
+        infos: list[Info | None] = [None] * self.num_envs
+        for i in np.flatnonzero(chosen):
+            if seeds[i] is not None:
+                self._rngs[i] = np.random.Generator(np.random.PCG64(seeds[i]))
+            options_here = {name: values[i] for name, values in each.items()}
+            infos[i] = self._begin(int(i), options_here)
+        return tuple(self._observations), _gathered(infos)
+
+    def step(
+        self, actions: Sequence[str]
+    ) -> tuple[Observations, NDArray[np.float64], Flags, Flags, dict[str, Any]]:
+        """One action each."""
+        if len(actions) != self.num_envs:
+            raise ErrandsError(f"{len(actions)} actions were given; expected {self.num_envs}.")
+        if not self._episodes:
+            raise ErrandsError("The environment has no episodes yet; call reset() first.")
+        count = self.num_envs
+        rewards = np.zeros(count, np.float64)
+        terminations = np.zeros(count, bool)
+        truncations = np.zeros(count, bool)
+        infos: list[Info | None] = [None] * count
+        for i, action in enumerate(actions):
+            episode = self._episodes[i]
+            if episode.over and self._mode is AutoresetMode.NEXT_STEP:
+                infos[i] = self._begin(i, None)
+                continue
+            seen, rewards[i], terminations[i], truncations[i], info = episode.step(action)
+            self._observations[i] = seen
+            if episode.over and self._mode is AutoresetMode.SAME_STEP:
+                info = {**self._begin(i, None), "final_obs": seen, "final_info": info}
+            infos[i] = info
+        return tuple(self._observations), rewards, terminations, truncations, _gathered(infos)
+
+    def _begin(self, i: int, options: Mapping[str, Any] | None) -> Info:
+        self._episodes[i] = episode = self.setting.begin(self._rngs[i], options)
+        self._observations[i], info = episode.first()
+        return info
+
+    def _one_each(self, value: Any, step: int = 0) -> list[Any]:
+        """A value for each sub-environment, of one value or of a sequence of them."""
+        if value is None or isinstance(value, str) or np.ndim(value) == 0:
+            return [value + i * step if step and value is not None else value
+                    for i in range(self.num_envs)]  # fmt: skip
+        if len(value) != self.num_envs:
+            raise ErrandsError(f"{len(value)} values were given; expected {self.num_envs}.")
+        return list(value)
+
+
+def _gathered(infos: Sequence[Info | None]) -> dict[str, Any]:
+    """One dictionary of arrays, with masks, out of a dictionary for each sub-environment."""
+    gathered: dict[str, Any] = {}
+    for i, info in enumerate(infos):
+        for name, value in (info or {}).items():
+            if name not in gathered:
+                kind: Any = np.int64 if name == "goal" else object
+                gathered[name] = np.zeros(len(infos), kind) if kind is np.int64 else np.full(
+                    len(infos), None, object
+                )  # fmt: skip
+                gathered[f"_{name}"] = np.zeros(len(infos), bool)
+            gathered[name][i] = value
+            gathered[f"_{name}"][i] = True
+    return gathered
