@@ -1,1 +1,58 @@
+"""The command `errands`: parsing and printing only, one file a command group."""
 
+import os
+import sys
+
+import typer
+
+from errands import __version__
+from errands.cli import bench, catalog, data, demo, nouns, search
+from errands.errors import ErrandsError
+
+__all__ = ["app", "main"]
+
+app = typer.Typer(
+    name="errands",
+    help="The shop and the office where web agents are trained and tested.",
+    epilog="Start with: errands demo",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"errands {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: bool = typer.Option(
+        False, "--version", callback=_print_version, is_eager=True, help="Print the version."
+    ),
+) -> None:
+    pass
+
+
+for _group in (demo, catalog, search, data, nouns, bench):
+    _group.register(app)
+
+
+def main() -> None:
+    """Run the command; an error that a user can mend is one sentence, and exit status 2."""
+    try:
+        app()
+    except ErrandsError as error:
+        print(f"errands: {error}", file=sys.stderr)
+        sys.exit(2)
+    except KeyboardInterrupt:
+        print("errands: interrupted", file=sys.stderr)
+        sys.exit(130)
+    except BrokenPipeError:
+        # The reader went away (`errands search ... | head`): that is no failure of ours.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)

@@ -8,6 +8,7 @@ product-id order, so the last rule is "the smaller number first".
 `IndexWriter` collects documents in any order; `Index` opens the result and ranks.
 """
 
+import functools
 import math
 import threading
 import zlib
@@ -29,6 +30,7 @@ __all__ = ["Index", "IndexWriter", "decoded_lengths"]
 
 K1: Final = np.float32(0.9)
 B: Final = np.float32(0.4)
+REMEMBERED_TERMS: Final = 1 << 15
 
 
 def decoded_lengths() -> NDArray[np.int64]:
@@ -116,6 +118,7 @@ class Index:
         )
         self._inverse = _inverse_norms(self.statistics)
         self._local = threading.local()
+        self._look_up = functools.lru_cache(REMEMBERED_TERMS)(self._find_term)
 
     def __len__(self) -> int:
         """How many distinct terms there are."""
@@ -123,14 +126,14 @@ class Index:
 
     def rank(self, query: str, k: int) -> tuple[NDArray[np.uint32], NDArray[np.float32]]:
         """The numbers and scores of the best k documents, best first."""
-        counts = Counter(analyze(query))
         terms: list[int] = []
         weights: list[float] = []
-        for term, count in counts.items():
-            number = self._number(term)
+        for term, count in Counter(analyze(query)).items():
+            number, idf = self._look_up(term)
             if number >= 0:
                 terms.append(number)
-                weights.append(self._weight(number, count))
+                # A small multiple of a 32-bit float is exact here and rounded once, below.
+                weights.append(count * idf)
         if not terms or k < 1:
             return np.empty(0, np.uint32), np.empty(0, np.float32)
         best: tuple[NDArray[np.uint32], NDArray[np.float32]] = _rank(
@@ -153,22 +156,20 @@ class Index:
             scores = self._local.scores = np.zeros(len(self._norms), np.float64)
         return scores
 
-    def _weight(self, number: int, count: int) -> float:
-        df = self._spans[number + 1] - self._spans[number]
-        idf = math.log(1 + (self.statistics.documents - df + 0.5) / (df + 0.5))
-        return float(np.float32(count) * np.float32(idf))
-
-    def _number(self, term: str) -> int:
-        """The term's number, or -1."""
+    def _find_term(self, term: str) -> tuple[int, float]:
+        """The term's number and its idf, a 32-bit float; -1 and 0 where no document has it."""
         encoded = _encode(term)
         slots = self._slots
         mask = len(slots) - 1
         slot = zlib.crc32(encoded) & mask
         while held := slots[slot]:
-            if self._terms[held - 1] == encoded:
-                return held - 1
+            number = held - 1
+            if self._terms[number] == encoded:
+                df = self._spans[number + 1] - self._spans[number]
+                idf = math.log(1 + (self.statistics.documents - df + 0.5) / (df + 0.5))
+                return number, float(np.float32(idf))
             slot = (slot + 1) & mask
-        return -1
+        return -1, 0.0
 
 
 def _encode(term: str) -> bytes:

@@ -36,7 +36,7 @@ class ArrayWriter:
         self._dtype = np.dtype(dtype)
         self.count = 0
 
-    def extend(self, values: array[int]) -> None:
+    def extend(self, values: "array[int]") -> None:
         """Append the items of a buffer whose items have the writer's type."""
         self.count += self._file.write(values) // self._dtype.itemsize
 
@@ -77,7 +77,7 @@ class RecordsWriter:
 
 
 class Records:
-    """A mapped record list: `records[i]` are the bytes of record i."""
+    """A mapped record list: `records[i]` are the bytes of record i, which must exist."""
 
     __slots__ = ("_data", "_starts")
 
@@ -94,7 +94,5 @@ class Records:
         return len(self._starts) - 1
 
     def __getitem__(self, number: int) -> bytes:
-        if not 0 <= number < len(self):
-            raise IndexError(f"record {number} of {len(self)}")
         record: bytes = self._data[self._starts[number] : self._starts[number + 1]]
         return record

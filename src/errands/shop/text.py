@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from errands.shop.page import DONE, ITEM, RESULTS, SEARCH, Page
+from errands.shop.product import Product
 from errands.shop.url import page_url
 
 __all__ = ["SEPARATOR", "text", "text_rich"]
@@ -21,8 +22,19 @@ _TEXT, _BUTTON, _OPTION, _LINK = range(4)
 
 _Node = tuple[int, str]
 
-_ITEM_BUTTONS: Final = ("Description", "Features", "Reviews")
-_UNTIL_OPTIONS: Final = (
+_ITEM_END: Final[list[_Node]] = [
+    (_TEXT, "Rating: N.A."),
+    (_BUTTON, "Description"),
+    (_BUTTON, "Features"),
+    (_BUTTON, "Reviews"),
+    (_BUTTON, "Buy Now"),
+]
+_ITEM_END_WITH_ATTRS: Final[list[_Node]] = [
+    *_ITEM_END[:-1],
+    (_BUTTON, "Attributes"),
+    _ITEM_END[-1],
+]
+_UNTIL_ASIN: Final = (
     "Thank you for shopping with us!",
     "Your code: ",
     "None",
@@ -57,21 +69,6 @@ _UNTIL_SCORE: Final = (
 
 def text(page: Page, instruction: str, score: float | None = None) -> str:
     """The `text` mode: nodes stripped and joined by ` [SEP] `; `score` is for the last page."""
-    state = page.state
-    if state.page == RESULTS:
-        # The commonest page, and the longest list: written out for speed.
-        parts = ["Instruction:", instruction.strip(), "Back to Search", _results_heading(page)]
-        if state.number > 1:
-            parts.append("< Prev")
-        parts.append("Next >")
-        for asin, title, tag in page.cards:
-            parts.append(asin)
-            if title.strip(_SPACES):
-                parts.append(title.strip())
-            else:
-                parts.extend(node.strip() for node in _shown(title))
-            parts.append(tag)
-        return SEPARATOR.join(parts)
     return SEPARATOR.join([node.strip() for _, node in _nodes(page, instruction, score)])
 
 
@@ -88,13 +85,10 @@ def text_rich(
     The original takes a value for chosen if it stands in double quotes in the page's address.
     So do we, unless `true_marks` asks for what is really chosen.
     """
-    address = page_url(page, session) if page.state.page == ITEM else ""
-    chosen = page.state.options
-    name = ""
+    address = page_url(page, session) if page.state.page == ITEM and not true_marks else ""
+    chosen = _chosen_marks(page) if true_marks else iter(())
     lines: list[str] = []
     clicked: list[str] = []
-    options = iter(page.product.options.items()) if page.product is not None else iter(())
-    left = 0
     for kind, node in _nodes(page, instruction, score):
         if kind == _TEXT:
             lines.append(node)
@@ -104,11 +98,7 @@ def text_rich(
             mark = "clicked button" if node in page.state.visited else "button"
             lines.append(f"\n[{mark}] {node} [{mark}_]")
         else:
-            while true_marks and not left:
-                name, values = next(options)
-                left = len(values)
-            left -= 1
-            is_chosen = (name, node) in chosen if true_marks else f'"{node}"' in address
+            is_chosen = next(chosen) if true_marks else f'"{node}"' in address
             mark = "clicked button" if is_chosen else "button"
             lines.append(f"  [{mark}] {node} [{mark}_]")
             if is_chosen:
@@ -120,88 +110,89 @@ def _results_heading(page: Page) -> str:
     return f"Page {page.state.number} (Total results: {len(page.state.hits)})"
 
 
-def _shown(node: str) -> tuple[str, ...]:
+def _chosen_marks(page: Page) -> Iterator[bool]:
+    """For each option value shown, whether it is really chosen."""
+    options = page.product.options if page.product is not None else {}
+    for name, values in options.items():
+        for value in values:
+            if value:
+                yield (name, value) in page.state.options
+
+
+def _shown(kind: int, node: str) -> list[_Node]:
     """A text as the original's HTML parser hands it on: once, or not at all."""
     if node.strip(_SPACES):
-        return (node,)
+        return [(kind, node)]
     if not node or "\n" in node:
-        return ()
-    return (" ",)
+        return []
+    return [(kind, " ")]
 
 
-def _nodes(page: Page, instruction: str, score: float | None) -> Iterator[_Node]:
-    state, product = page.state, page.product
-    if state.page == DONE:
-        yield from _done_nodes(page, score)
-        return
-    if state.page == SEARCH:
-        yield _TEXT, "WebShop"
-        yield _TEXT, "Instruction: "
-    else:
-        yield _TEXT, "Instruction:"
-    for node in _shown(instruction):
-        yield _TEXT, node
-    if state.page == SEARCH:
-        yield _BUTTON, "Search"
-        return
-    yield _BUTTON, "Back to Search"
-    if state.page == RESULTS:
-        yield _TEXT, _results_heading(page)
-        if state.number > 1:
-            yield _BUTTON, "< Prev"
-        yield _BUTTON, "Next >"
-        for asin, title, tag in page.cards:
-            yield _LINK, asin
-            for node in _shown(title):
-                yield _TEXT, node
-            yield _TEXT, tag
-        return
-    yield _BUTTON, "< Prev"
+def _nodes(page: Page, instruction: str, score: float | None) -> list[_Node]:
+    kind = page.state.page
+    if kind == DONE:
+        return _done_nodes(page, score)
+    if kind == SEARCH:
+        nodes = [(_TEXT, "WebShop"), (_TEXT, "Instruction: "), *_shown(_TEXT, instruction)]
+        nodes.append((_BUTTON, "Search"))
+        return nodes
+    nodes = [(_TEXT, "Instruction:"), *_shown(_TEXT, instruction), (_BUTTON, "Back to Search")]
+    if kind == RESULTS:
+        _add_results(nodes, page)
+        return nodes
+    nodes.append((_BUTTON, "< Prev"))
+    product = page.product
     assert product is not None
-    if state.page == ITEM:
-        for name, values in product.options.items():
-            for node in _shown(name):
-                yield _TEXT, node
-            for value in values:
-                for node in _shown(value):
-                    yield _OPTION, node
-        for node in _shown(product.title):
-            yield _TEXT, node
-        yield _TEXT, f"Price: {product.price_tag}"
-        yield _TEXT, "Rating: N.A."
-        for label in _ITEM_BUTTONS:
-            yield _BUTTON, label
-        if page.show_attrs:
-            yield _BUTTON, "Attributes"
-        yield _BUTTON, "Buy Now"
-    elif state.page == "description":
-        for node in _shown(product.description):
-            yield _TEXT, node
-    elif state.page == "features":
+    if kind == ITEM:
+        _add_item(nodes, product, page.show_attrs)
+    elif kind == "description":
+        nodes += _shown(_TEXT, product.description)
+    elif kind == "features":
         for bullet in product.bullets:
-            for node in _shown(f" {bullet}"):
-                yield _TEXT, node
-    elif state.page == "attributes":
+            nodes += _shown(_TEXT, f" {bullet}")
+    elif kind == "attributes":
         for attribute in product.attributes:
-            for node in _shown(f" {attribute}"):
-                yield _TEXT, node
+            nodes += _shown(_TEXT, f" {attribute}")
         for value in (product.category, product.query, product.product_category):
-            for node in _shown(value):
-                yield _TEXT, node
+            nodes += _shown(_TEXT, value)
+    return nodes
 
 
-def _done_nodes(page: Page, score: float | None) -> Iterator[_Node]:
+def _add_results(nodes: list[_Node], page: Page) -> None:
+    state = page.state
+    nodes.append((_TEXT, f"Page {state.number} (Total results: {len(state.hits)})"))
+    if state.number > 1:
+        nodes.append((_BUTTON, "< Prev"))
+    nodes.append((_BUTTON, "Next >"))
+    for asin, title, tag in page.cards:
+        nodes.append((_LINK, asin))
+        nodes += _shown(_TEXT, title)
+        nodes.append((_TEXT, tag))
+
+
+def _add_item(nodes: list[_Node], product: Product, show_attrs: bool) -> None:
+    for name, values in product.options.items():
+        nodes += _shown(_TEXT, name)
+        # Values are never of spaces alone, but may be empty.
+        nodes += [(_OPTION, value) for value in values if value]
+    nodes += _shown(_TEXT, product.title)
+    nodes.append((_TEXT, f"Price: {product.price_tag}"))
+    nodes += _ITEM_END_WITH_ATTRS if show_attrs else _ITEM_END
+
+
+def _done_nodes(page: Page, score: float | None) -> list[_Node]:
     assert page.product is not None
-    for node in _UNTIL_OPTIONS:
-        yield _TEXT, node
-    yield _TEXT, page.product.asin
-    yield _TEXT, "options"
-    yield _TEXT, script_json(page.options)
-    for node in _UNTIL_SCORE:
-        yield _TEXT, node
-    yield _TEXT, repr(score)
-    yield _TEXT, "Reward Details "
-    yield _TEXT, "None"
+    lines = (
+        *_UNTIL_ASIN,
+        page.product.asin,
+        "options",
+        script_json(page.options),
+        *_UNTIL_SCORE,
+        repr(score),
+        "Reward Details ",
+        "None",
+    )
+    return [(_TEXT, line) for line in lines]
 
 
 def script_json(value: object) -> str:

@@ -1,0 +1,229 @@
+"""`errands catalog`: build, generate, inspect and check catalogues; freeze their goals."""
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import typer
+from rich.table import Table
+
+from errands.cli.output import Json, print_json, progress_bar, remarks, results
+from errands.errors import CatalogError
+from errands.shop.catalog import Catalog, Manifest
+from errands.shop.goal import SHUFFLE_SEED, select_goals, split_range, write_goals
+
+__all__ = ["register"]
+
+group = typer.Typer(
+    name="catalog",
+    help="Build, generate, inspect and check catalogues.",
+    no_args_is_help=True,
+)
+
+_CATALOG = typer.Argument("demo", metavar="[CATALOG]", help="A catalogue's directory or name.")
+_FORCE = typer.Option(False, "--force", help="Replace a catalogue that is there already.")
+_TAGGER = typer.Option(
+    "lexicon", help="Noun tagger: lexicon, lexicon-lower or spacy:MODEL (extra errands[spacy])."
+)
+
+
+def register(app: typer.Typer) -> None:
+    app.add_typer(group)
+
+
+@group.command()
+def build(
+    out: Path = typer.Argument(help="The directory to make."),
+    items: Path = typer.Option(..., help="Products, as in items_shuffle.json."),
+    attributes: Path = typer.Option(
+        ..., help="Mined attributes and synthetic instructions, as in items_ins_v2.json."
+    ),
+    human: Path | None = typer.Option(
+        None, help="Human instructions, as in items_human_ins.json."
+    ),
+    nouns: Path | None = typer.Option(
+        None, help="Nouns of titles by asin, instead of the tagger's."
+    ),
+    tagger: str = _TAGGER,
+    seed: int = typer.Option(SHUFFLE_SEED, help="Of range prices and price caps."),
+    force: bool = _FORCE,
+    as_json: bool = Json,
+) -> None:
+    """Build a catalogue from the original WebShop files.
+
+    Example: errands catalog build shop-1k --items items_shuffle_1000.json
+    --attributes items_ins_v2_1000.json --human items_human_ins.json
+    """
+    from errands.shop.builder import build_catalog
+
+    with progress_bar() as bar:
+        manifest = build_catalog(
+            out,
+            items=items,
+            attributes=attributes,
+            human=human,
+            nouns=nouns,
+            tagger_name=tagger,
+            seed=seed,
+            replace=force,
+            progress=bar,
+        )
+    _report(out, manifest, as_json)
+
+
+@group.command()
+def generate(
+    out: Path = typer.Argument(help="The directory to make."),
+    products: int = typer.Option(5000, help="How many products."),
+    seed: int = typer.Option(1, help="The same seed gives the same catalogue on every machine."),
+    tagger: str = _TAGGER,
+    force: bool = _FORCE,
+    as_json: bool = Json,
+) -> None:
+    """Generate a catalogue of our own products, pictures, instructions and goals.
+
+    Example: errands catalog generate big --products 100000 --seed 7
+    """
+    from errands.shop.builder import generate_catalog
+
+    with progress_bar() as bar:
+        manifest = generate_catalog(
+            out,
+            products=products,
+            seed=seed,
+            tagger_name=tagger,
+            replace=force,
+            progress=bar,
+        )
+    _report(out, manifest, as_json)
+
+
+@group.command()
+def info(catalog: str = _CATALOG, as_json: bool = Json) -> None:
+    """Say what a catalogue holds and what it was made from.
+
+    Example: errands catalog info shop-1k
+    """
+    opened = Catalog.open(catalog)
+    manifest = opened.manifest
+    index = opened.index
+    facts: dict[str, Any] = {
+        "path": str(opened.path),
+        "products": manifest.products,
+        "goals": manifest.goals,
+        "dropped": manifest.dropped,
+        "terms": len(index),
+        "indexed tokens": index.statistics.tokens,
+        "bytes": sum(held.bytes for held in manifest.files.values()),
+        "made": manifest.made,
+        "sources": msgspec.to_builtins(manifest.sources),
+        "price seed": manifest.seed,
+        "tagger": manifest.tagger,
+        "format": manifest.format,
+        "errands": manifest.errands,
+        "checksum": manifest.checksum,
+    }
+    if as_json:
+        print_json(facts)
+        return
+    table = Table("fact", "value", title=f"Catalogue {catalog}", show_header=False)
+    for name, value in facts.items():
+        table.add_row(name, _plain(value))
+    results.print(table)
+
+
+@group.command()
+def verify(catalog: str = _CATALOG, as_json: bool = Json) -> None:
+    """Check every file of a catalogue against the checksums of its manifest.
+
+    Example: errands catalog verify shop-1k
+    """
+    opened = Catalog.open(catalog)
+    problems = opened.verify()
+    if as_json:
+        print_json({"path": str(opened.path), "ok": not problems, "problems": problems})
+    elif not problems:
+        results.print(f"{opened.path}: all {len(opened.manifest.files)} files are as built.")
+    if problems:
+        raise CatalogError(f"{opened.path} is damaged: {'; '.join(problems)}. Build it again.")
+
+
+@group.command()
+def goals(
+    catalog: str = _CATALOG,
+    out: Path = typer.Option(..., help="The goal file to write."),
+    kind: str = typer.Option("synthetic", help="synthetic, human, or another goal file."),
+    split: str | None = typer.Option(None, help="Only test, eval or train."),
+    limit: int | None = typer.Option(None, help="Only so many, drawn by weight as the original."),
+    seed: int | None = typer.Option(None, help="Draw prices and price caps anew."),
+    force: bool = typer.Option(False, "--force", help="Replace a file that is there already."),
+) -> None:
+    """Freeze a goal set, with the prices that rewards use, in one file.
+
+    Example: errands catalog goals demo --kind human --split test --out test-goals.json
+    """
+    if out.exists() and not force:
+        raise CatalogError(f"{out} exists already; name another file, or pass --force.")
+    opened = Catalog.open(catalog)
+    chosen = opened.goals(kind, seed)
+    if split is not None or limit is not None:
+        wanted = split_range(split, len(chosen))
+        chosen = select_goals(chosen, where=lambda i, goal: i in wanted, limit=limit)
+    try:
+        write_goals(out, chosen, opened)
+    except OSError as failure:
+        raise CatalogError(f"{out} cannot be written ({failure.strerror}).") from None
+    results.print(f"{out}: {len(chosen):,} goals and {len(opened):,} prices.")
+
+
+@group.command()
+def picture(
+    asin: str = typer.Argument(help="The product's id."),
+    catalog: str = typer.Option("demo", help="A catalogue's directory or name."),
+    value: str | None = typer.Option(None, help="The picture of this option value."),
+    out: Path | None = typer.Option(None, help="The SVG file to write; else standard output."),
+) -> None:
+    """Draw the picture of a generated product, or of one of its options.
+
+    Example: errands catalog picture B0XXXXXXXX --out shoe.svg
+    """
+    from errands.shop.picture import picture as draw
+
+    opened = Catalog.open(catalog)
+    if asin not in opened:
+        raise CatalogError(f"There is no product {asin!r} in {opened.path}.")
+    product = opened[asin]
+    if value is not None and value not in product.option_images:
+        known = ", ".join(product.option_images) or "none"
+        raise CatalogError(f"{asin} has no option value {value!r}; it has: {known}.")
+    chosen = product.option_images[value] if value is not None else None
+    drawn = draw(chosen or product.image)
+    if out is None:
+        typer.echo(drawn)
+        return
+    out.write_text(drawn, encoding="utf-8")
+    remarks.print(f"{out} written.")
+
+
+def _report(out: Path, manifest: Manifest, as_json: bool) -> None:
+    """The closing report: what is there, and what was left out and why."""
+    if as_json:
+        print_json({"path": str(out), **msgspec.to_builtins(manifest)})
+        return
+    counts = ", ".join(f"{count:,} {kind} goals" for kind, count in manifest.goals.items())
+    results.print(f"{out}: {manifest.products:,} products, {counts}.")
+    if not manifest.dropped:
+        results.print("Nothing was left out.")
+    for reason, count in manifest.dropped.items():
+        results.print(f"Left out {count:,}: {reason}")
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, dict):
+        return "\n".join(f"{name}: {_plain(item)}" for name, item in value.items()) or "none"
+    if isinstance(value, list):
+        lines = (f"{item['name']} ({item['bytes']:,} bytes) {item['sha256']}" for item in value)
+        return "\n".join(lines) or "none"
+    return str(value)
