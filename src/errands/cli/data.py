@@ -50,7 +50,7 @@ def register(app: typer.Typer) -> None:
 def _data(
     name: Annotated[
         str | None,
-        typer.Argument(metavar="[NAME]", help=", ".join(d.name for d in DATASETS) + "."),
+        typer.Argument(metavar="NAME", help=", ".join(d.name for d in DATASETS) + "."),
     ] = None,
     url: Annotated[
         str | None,
@@ -58,7 +58,7 @@ def _data(
             "--url",
             metavar="URL",
             help="Server that has the files at URL/NAME/FILE or URL/FILE, or a task archive's "
-            "address.  [default: $ERRANDS_DATA_URL]",
+            "address (default: $ERRANDS_DATA_URL).",
         ),
     ] = None,
     folder: Annotated[
@@ -67,7 +67,7 @@ def _data(
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option("--out", metavar="DIR", help="Where the files go.  [default: the cache]"),
+        typer.Option("--out", metavar="DIR", help="Where the files go (default: the cache)."),
     ] = None,
     force: Annotated[
         bool, typer.Option("--force", help="Bring the files again although they are there.")

@@ -172,13 +172,10 @@ def _unpacked(archive: Path) -> IO[bytes]:
     """The plain tar stream of a compressed or plain archive."""
     with archive.open("rb") as file:
         magic = file.read(6)
-    opened: IO[bytes]
     if magic.startswith(b"\x1f\x8b"):
-        opened = cast(IO[bytes], gzip.open(archive))
-    elif magic.startswith(b"BZh"):
-        opened = cast(IO[bytes], bz2.open(archive))
-    elif magic == b"\xfd7zXZ\0":
-        opened = cast(IO[bytes], lzma.open(archive))
-    else:
-        opened = archive.open("rb")
-    return opened
+        return cast(IO[bytes], gzip.open(archive))
+    if magic.startswith(b"BZh"):
+        return cast(IO[bytes], bz2.open(archive))
+    if magic == b"\xfd7zXZ\0":
+        return cast(IO[bytes], lzma.open(archive))
+    return archive.open("rb")

@@ -37,9 +37,9 @@ class Version:
         facts = [f"{self.bytes:,} bytes"]
         if self.sha256:
             facts.append(f"sha256 {self.sha256}")
-        if self.git_blob:
+        elif self.git_blob:
             facts.append(f"git blob {self.git_blob}")
-        if not (self.sha256 or self.git_blob):
+        else:
             facts.append("checksum not known")
         return ", ".join(facts) + (f" ({self.note})" if self.note else "")
 
@@ -115,8 +115,8 @@ _FULL_HUMAN = Version(
     note="instructions for the full catalogue; serves both shops",
 )
 _DRIVE = (
-    "princeton-nlp/WebShop on GitHub: its set-up script names Google Drive files; "
-    "since 2025 these links are reported dead (its issues 40 and 46)"
+    "princeton-nlp/WebShop on GitHub: its set-up script names Google Drive files, which users "
+    "report as gone (issues 40 and 46 there, issue 59 of google/adk-samples)"
 )
 
 DATASETS: tuple[Dataset, ...] = (
