@@ -1,0 +1,187 @@
+"""`errands data`: the original data sets, from a server or a folder onto this machine."""
+
+import json
+import shlex
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.filesize import decimal
+from rich.progress import (
+    BarColumn,
+    DownloadColumn,
+    Progress,
+    TaskID,
+    TextColumn,
+    TimeRemainingColumn,
+    TransferSpeedColumn,
+)
+from rich.table import Table
+
+from errands.data import DATASETS, Dataset, FetchReport, fetch, find_dataset
+from errands.data.fingerprint import Progress as OnProgress
+from errands.home import catalogs_dir, data_dir
+
+__all__ = ["next_command", "register"]
+
+_HELP = """Bring a data set of WebShop or TurkingBench onto this machine, checked.
+
+Errands ships no copy of them: name a server (--url) or a folder (--from) that has the files.
+Interrupted downloads are continued; files that are there and good are left alone. Without NAME,
+the data sets are listed. Examples:
+
+\b
+  errands data
+  errands data webshop-1k --from ~/Downloads/webshop
+  errands data webshop --url https://example.org/data
+  errands data turkingbench --from turking-bench-main.zip
+"""
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command `data` to `app`."""
+    app.command("data", help=_HELP)(_data)
+
+
+def _data(
+    name: Annotated[
+        str | None,
+        typer.Argument(metavar="NAME", help=", ".join(d.name for d in DATASETS) + "."),
+    ] = None,
+    url: Annotated[
+        str | None,
+        typer.Option(
+            "--url",
+            metavar="URL",
+            help="Server that has the files at URL/NAME/FILE or URL/FILE, or a task archive's "
+            "address (default: $ERRANDS_DATA_URL).",
+        ),
+    ] = None,
+    folder: Annotated[
+        Path | None,
+        typer.Option("--from", metavar="FOLDER", help="Folder (or task archive) to copy from."),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", metavar="DIR", help="Where the files go (default: the cache)."),
+    ] = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="Bring the files again although they are there.")
+    ] = False,
+    no_verify: Annotated[
+        bool, typer.Option("--no-verify", help="Take files that are none of the known versions.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    if name is None:
+        _list(as_json)
+        return
+    dataset = find_dataset(name)
+    with _bars() as progress:
+        report = fetch(
+            dataset,
+            url=url,
+            folder=folder,
+            out=out,
+            force=force,
+            verify=not no_verify,
+            progress=progress,
+        )
+    if as_json:
+        typer.echo(json.dumps(report.as_dict(), ensure_ascii=False))
+    else:
+        _print(dataset, report)
+
+
+def next_command(dataset: Dataset, folder: Path) -> str | None:
+    """The command that makes use of the files, where there is one."""
+    if not dataset.files:
+        return None
+    words = ["errands", "catalog", "build", str(catalogs_dir() / dataset.name)]
+    for file in dataset.files:
+        words += [file.option, str(folder / file.name)]
+    return shlex.join(words)
+
+
+def _print(dataset: Dataset, report: FetchReport) -> None:
+    if report.nothing_to_do:
+        typer.echo(f"{dataset.name} is already in {report.folder}; nothing to do.")
+    else:
+        typer.echo(f"{dataset.name} is now in {report.folder}:")
+    words = {
+        "sha256": "checksum right",
+        "git-blob": "checksum right",
+        "size": "size right, checksum not known",
+        "unknown": "nothing known to check against",
+        "differs": "NOT a known version",
+    }
+    if dataset.tasks:
+        checks = Counter(file.check for file in report.files)
+        total = decimal(sum(file.bytes for file in report.files))
+        typer.echo(f"  {len(report.files) // 2} of {dataset.tasks} tasks, {total}")
+        for check, count in checks.items():
+            typer.echo(f"  {count} files: {words[check]}")
+    else:
+        for file in report.files:
+            typer.echo(f"  {file.name}  {decimal(file.bytes)}  {file.status}, {words[file.check]}")
+    if command := next_command(dataset, report.folder):
+        typer.echo(f"Next:\n  {command}")
+
+
+def _list(as_json: bool) -> None:
+    rows = [(dataset, data_dir(dataset.name), _there(dataset)) for dataset in DATASETS]
+    if as_json:
+        sets = [
+            {"name": dataset.name, "folder": str(folder), "there": there, "of": of}
+            for dataset, folder, (there, of) in rows
+        ]
+        typer.echo(json.dumps({"datasets": sets}))
+        return
+    table = Table(box=None, pad_edge=False)
+    for heading in ("name", "what it is", "here"):
+        table.add_column(heading, no_wrap=heading != "what it is")
+    for dataset, _, (there, of) in rows:
+        kind = "tasks" if dataset.tasks else "files"
+        table.add_row(dataset.name, dataset.summary, f"{there} of {of} {kind}")
+    console = Console()
+    console.print(table)
+    console.print(f"\nKept in {data_dir('NAME')}. Get one: errands data NAME", highlight=False)
+
+
+def _there(dataset: Dataset) -> tuple[int, int]:
+    """How many of the files or tasks are in the cache (looked at, not checked)."""
+    folder = data_dir(dataset.name)
+    if dataset.tasks:
+        return sum(1 for _ in folder.glob("tasks/*/template.html")), dataset.tasks
+    return sum((folder / file.name).is_file() for file in dataset.files), len(dataset.files)
+
+
+@contextmanager
+def _bars() -> Iterator[OnProgress]:
+    """A progress bar on standard error for the thing that is being done, if anybody watches."""
+    console = Console(stderr=True)
+    with Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        DownloadColumn(),
+        TransferSpeedColumn(),
+        TimeRemainingColumn(),
+        console=console,
+        transient=True,
+        disable=not console.is_terminal,
+    ) as bars:
+        current: dict[str, TaskID] = {}
+
+        def show(what: str, done: int, total: int | None) -> None:
+            if what not in current:
+                for task in current.values():
+                    bars.remove_task(task)
+                current.clear()
+                current[what] = bars.add_task(what, total=total)
+            bars.update(current[what], completed=done, total=total)
+
+        yield show
