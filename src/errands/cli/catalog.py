@@ -38,9 +38,7 @@ def build(
     attributes: Path = typer.Option(
         ..., help="Mined attributes and synthetic instructions, as in items_ins_v2.json."
     ),
-    human: Path | None = typer.Option(
-        None, help="Human instructions, as in items_human_ins.json."
-    ),
+    human: Path | None = typer.Option(None, help="Human instructions, as in items_human_ins.json."),
     nouns: Path | None = typer.Option(
         None, help="Nouns of titles by asin, instead of the tagger's."
     ),

@@ -6,7 +6,7 @@ mapped and shared, so one more environment costs a few kilobytes.
 """
 
 import os
-from typing import Any, ClassVar
+from typing import Any
 
 import gymnasium
 
@@ -54,7 +54,7 @@ class ShopEnv(gymnasium.Env[str, str]):
     v0: first release.
     """
 
-    metadata: ClassVar[dict[str, Any]] = {"render_modes": ["ansi", "html"]}
+    metadata: dict[str, Any] = {"render_modes": ["ansi", "html"]}  # noqa: RUF012
 
     def __init__(
         self,
@@ -76,7 +76,7 @@ class ShopEnv(gymnasium.Env[str, str]):
         render_mode: str | None = None,
     ) -> None:
         if render_mode not in (None, "ansi", "html"):
-            raise ErrandsError(f"render_mode={render_mode!r} is not possible; expected ansi or html.")
+            raise ErrandsError(f"render_mode={render_mode!r}: expected 'ansi', 'html' or None.")
         self.setting = Shopping(
             catalog=catalog,
             goals=goals,
@@ -110,7 +110,7 @@ class ShopEnv(gymnasium.Env[str, str]):
         """Do `search[...]` or `click[...]`."""
         return self.episode.step(action)
 
-    def render(self) -> str | None:  # type: ignore[override]
+    def render(self) -> str | None:
         """The page, as a person would read it."""
         if self.render_mode is None:
             return None

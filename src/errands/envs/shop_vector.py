@@ -7,7 +7,7 @@ How a finished one starts again is declared in `metadata["autoreset_mode"]` and 
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from gymnasium.spaces import Tuple
@@ -28,10 +28,9 @@ _MODES = {
 }
 
 Observations = tuple[str, ...]
-Flags = NDArray[np.bool_]
 
 
-class ShopVectorEnv(VectorEnv[Observations, Sequence[str], NDArray[np.float64]]):
+class ShopVectorEnv(VectorEnv[Observations, Sequence[str], NDArray[Any]]):
     """N customers in one shop; takes `ShopEnv`'s arguments and `num_envs` and `autoreset`.
 
     Observations are a tuple of texts, actions a sequence of texts. `infos` are arrays with a
@@ -40,7 +39,9 @@ class ShopVectorEnv(VectorEnv[Observations, Sequence[str], NDArray[np.float64]])
     `reset(options={"goal": [...]})` takes one index, or one for each.
     """
 
-    metadata: ClassVar[dict[str, Any]] = {"autoreset_mode": AutoresetMode.NEXT_STEP}
+    metadata: dict[str, Any] = {  # noqa: RUF012
+        "autoreset_mode": AutoresetMode.NEXT_STEP
+    }
 
     def __init__(
         self, num_envs: int = 1, *, autoreset: str = "next_step", **arguments: Any
@@ -50,7 +51,7 @@ class ShopVectorEnv(VectorEnv[Observations, Sequence[str], NDArray[np.float64]])
         if autoreset not in _MODES:
             raise ErrandsError(f"autoreset={autoreset!r} is not possible; expected {list(_MODES)}.")
         self.num_envs = num_envs
-        self.metadata = {**self.metadata, "autoreset_mode": _MODES[autoreset]}  # type: ignore[misc]
+        self.metadata = {**self.metadata, "autoreset_mode": _MODES[autoreset]}
         self.setting = ShopEnv(**arguments).setting
         self.single_observation_space = AnyText()
         self.single_action_space = ActionText()
@@ -63,7 +64,7 @@ class ShopVectorEnv(VectorEnv[Observations, Sequence[str], NDArray[np.float64]])
         self._episodes: list[Episode] = []
         self._observations: list[str] = []
 
-    def reset(  # type: ignore[override]
+    def reset(
         self,
         *,
         seed: int | Sequence[int | None] | None = None,
@@ -92,7 +93,7 @@ class ShopVectorEnv(VectorEnv[Observations, Sequence[str], NDArray[np.float64]])
 
     def step(
         self, actions: Sequence[str]
-    ) -> tuple[Observations, NDArray[np.float64], Flags, Flags, dict[str, Any]]:
+    ) -> tuple[Observations, NDArray[Any], NDArray[Any], NDArray[Any], dict[str, Any]]:
         """One action each."""
         if len(actions) != self.num_envs:
             raise ErrandsError(f"{len(actions)} actions were given; expected {self.num_envs}.")

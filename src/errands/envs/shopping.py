@@ -32,7 +32,7 @@ Step = tuple[str, float, bool, bool, Info]
 
 def _choice(name: str, value: str, allowed: tuple[str, ...]) -> str:
     if value not in allowed:
-        raise ErrandsError(f"{name}={value!r} is not possible; expected {', '.join(allowed)}.")
+        raise ErrandsError(f"{name}={value!r}: expected {', '.join(allowed)}.")
     return value
 
 
@@ -58,7 +58,7 @@ class Shopping:
         after_purchase: str,
     ) -> None:
         if max_steps is not None and max_steps < 1:
-            raise ErrandsError(f"max_steps={max_steps} is not possible; expected 1 or more, or None.")
+            raise ErrandsError(f"max_steps={max_steps}: expected 1 or more, or None.")
         if num_prev_obs < 0 or num_prev_actions < 0:
             raise ErrandsError("num_prev_obs and num_prev_actions must be 0 or more.")
         self.catalog = Catalog.open(catalog)

@@ -21,7 +21,7 @@ from errands.shop.goal import GoalSet, read_goals
 from errands.shop.goal_store import StoredGoals
 from errands.shop.index import Index
 from errands.shop.product import Product
-from errands.shop.records import Records, map_array
+from errands.shop.records import Records, map_array, view
 
 __all__ = ["FORMAT", "Card", "Catalog", "Hit", "Manifest", "Source"]
 
@@ -91,7 +91,7 @@ class Catalog:
         self._products = Records(folder / "products")
         self._cards = Records(folder / "cards")
         self._asins = map_array(folder / "asins.npy")
-        self._rows = memoryview(map_array(folder / "rows.npy"))
+        self._rows = view(map_array(folder / "rows.npy"))
         self._decode = msgspec.msgpack.Decoder(Product).decode
         self._decode_card = msgspec.msgpack.Decoder(Card).decode
         self._goals: dict[tuple[str, int], GoalSet] = {}

@@ -151,9 +151,7 @@ def split_range(name: str | None, count: int) -> range:
 class ListedGoals:
     """Goals held in memory: read from a file, filtered, or written by hand."""
 
-    def __init__(
-        self, name: str, goals: Iterable[Goal], price: Callable[[Product], float]
-    ) -> None:
+    def __init__(self, name: str, goals: Iterable[Goal], price: Callable[[Product], float]) -> None:
         self.name = name
         self.price = price
         self._goals = tuple(goals)
@@ -238,9 +236,7 @@ def read_goals(path: Path, products: Callable[[str], Product]) -> ListedGoals:
             raise GoalError(f"Goal {index} of {path} has no attributes; expected at least one.")
         goals.append(msgspec.structs.replace(goal, nouns=target.nouns))
     prices = frozen.prices
-    return ListedGoals(
-        str(path), goals, lambda product: prices.get(product.asin, product.price)
-    )
+    return ListedGoals(str(path), goals, lambda product: prices.get(product.asin, product.price))
 
 
 class _FrozenGoals(msgspec.Struct, frozen=True):

@@ -80,10 +80,12 @@ class GoalWriter:
             for attribute in attributes:
                 self._uses[attribute] += choices
 
+    def close(self) -> None:
+        self._records.close()
+
     def finish(self, rng: random.Random) -> None:
         """Draw the caps from `rng`, shuffle, and write the set."""
-        with self._records:
-            pass
+        self._records.finish()
         first = np.array(self._first, np.uint64)
         weights = np.array([self._weight(names) for names in self._attributes], np.float64)
         order = np.array(shuffled(len(self))[0], np.uint32)

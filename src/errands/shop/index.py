@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from errands.shop.analyzer import analyze
-from errands.shop.records import ArrayWriter, Records, RecordsWriter, map_array, write_array
+from errands.shop.records import ArrayWriter, Records, RecordsWriter, map_array, view, write_array
 
 __all__ = ["Index", "IndexWriter", "decoded_lengths"]
 
@@ -77,6 +77,11 @@ class IndexWriter:
         self._counts.append(len(counts))
         self._lengths.append(len(tokens))
 
+    def close(self) -> None:
+        """Let go of the scratch files."""
+        self._ids.close()
+        self._tfs.close()
+
     def finish(self, folder: Path, numbers: NDArray[np.uint32]) -> None:
         """Write the index; `numbers[i]` is the final number of the i-th document added."""
         folder.mkdir()
@@ -95,9 +100,10 @@ class IndexWriter:
         write_array(folder / "tfs.npy", tfs)
         write_array(folder / "norms.npy", norms)
         write_array(folder / "slots.npy", _hash_slots(self._terms))
-        with RecordsWriter(folder / "terms") as records:
-            for term in self._terms:
-                records.append(_encode(term))
+        records = RecordsWriter(folder / "terms")
+        for term in self._terms:
+            records.append(_encode(term))
+        records.finish()
         statistics = Statistics(int((lengths > 0).sum()), int(lengths.sum()))
         (folder / "statistics.json").write_bytes(msgspec.json.encode(statistics))
 
@@ -107,9 +113,9 @@ class Index:
 
     def __init__(self, folder: Path) -> None:
         self._terms = Records(folder / "terms")
-        self._slots = memoryview(map_array(folder / "slots.npy"))
+        self._slots = view(map_array(folder / "slots.npy"))
         self._starts = map_array(folder / "starts.npy")
-        self._spans = memoryview(self._starts)
+        self._spans = view(self._starts)
         self._docs = map_array(folder / "docs.npy")
         self._tfs = map_array(folder / "tfs.npy")
         self._norms = map_array(folder / "norms.npy")

@@ -213,18 +213,12 @@ class Shop:
         return self.look(opened, product)
 
 
-def _at(
-    state: State, page: str, options: tuple[tuple[str, str], ...] | None = None
-) -> State:
+def _at(state: State, page: str, options: tuple[tuple[str, str], ...] | None = None) -> State:
     """The same shopper on another page of the same product."""
     chosen = state.options if options is None else options
-    return State(
-        page, state.query, state.number, state.hits, state.product, chosen, state.visited
-    )
+    return State(page, state.query, state.number, state.hits, state.product, chosen, state.visited)
 
 
 def _numbered(state: State, number: int) -> State:
     """The same shopper on a results page."""
     return State(RESULTS, state.query, number, state.hits, visited=state.visited)
-
-

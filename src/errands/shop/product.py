@@ -23,7 +23,7 @@ _NOT_A_DIGIT = re.compile(r"[^\d.]")
 
 
 class Product(msgspec.Struct, frozen=True, array_like=True):
-    """Everything the shop holds about one product; `attributes`, `query` and `nouns` stay hidden."""
+    """All that is known of a product; `attributes`, `query`, categories and `nouns` stay hidden."""
 
     asin: str
     title: str
@@ -101,6 +101,8 @@ def parse_options(
     for name, entries in raw.items():
         if entries is None:
             continue
+        if not isinstance(entries, list):
+            raise Unusable("option values are not a list")
         values: list[str] = []
         for entry in entries:
             if not isinstance(entry, Mapping) or not isinstance(entry.get("value"), str):

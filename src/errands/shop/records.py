@@ -8,13 +8,12 @@ is asked for, and all processes of a machine share that page.
 import mmap
 from array import array
 from pathlib import Path
-from types import TracebackType
-from typing import IO, Any, Self
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-__all__ = ["ArrayWriter", "Records", "RecordsWriter", "map_array", "write_array"]
+__all__ = ["ArrayWriter", "Records", "RecordsWriter", "map_array", "view", "write_array"]
 
 
 def write_array(path: Path, values: NDArray[Any]) -> None:
@@ -26,6 +25,11 @@ def map_array(path: Path) -> NDArray[Any]:
     """Open a saved array without reading it; an ordinary read-only ndarray."""
     loaded: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
     return loaded.view(np.ndarray)
+
+
+def view(values: NDArray[Any]) -> memoryview:
+    """An array of one dimension whose items come as plain numbers, faster than NumPy's."""
+    return memoryview(values)  # type: ignore[arg-type]
 
 
 class ArrayWriter:
@@ -41,39 +45,35 @@ class ArrayWriter:
         self.count += self._file.write(values) // self._dtype.itemsize
 
     def array(self) -> NDArray[Any]:
-        """All numbers so far, mapped; the writer must not be used after this."""
+        """All numbers so far, mapped."""
         self._file.flush()
         if not self.count:
             return np.empty(0, self._dtype)
         mapped: NDArray[Any] = np.memmap(self._file, self._dtype, "r", shape=(self.count,))
-        self._file.close()
         return mapped.view(np.ndarray)
+
+    def close(self) -> None:
+        self._file.close()
 
 
 class RecordsWriter:
-    """Writes a record list; use as a context manager, the list is complete on exit."""
+    """Writes a record list, which is complete once `finish` was called."""
 
     def __init__(self, stem: Path) -> None:
         self._stem = stem
         self._file = stem.with_suffix(".bin").open("wb")
-        self._starts = [0]
+        self._starts = array("Q", [0])
 
     def append(self, record: bytes) -> None:
         """Add one record at the end."""
         self._starts.append(self._starts[-1] + self._file.write(record))
 
-    def __enter__(self) -> Self:
-        return self
+    def finish(self) -> None:
+        self.close()
+        write_array(self._stem.with_suffix(".npy"), np.array(self._starts, np.uint64))
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def close(self) -> None:
         self._file.close()
-        if error is None:
-            write_array(self._stem.with_suffix(".npy"), np.array(self._starts, np.uint64))
 
 
 class Records:
@@ -82,13 +82,11 @@ class Records:
     __slots__ = ("_data", "_starts")
 
     def __init__(self, stem: Path) -> None:
-        self._starts = memoryview(map_array(stem.with_suffix(".npy")))
+        self._starts = view(map_array(stem.with_suffix(".npy")))
         with stem.with_suffix(".bin").open("rb") as file:
             # An empty file cannot be mapped.
             empty = self._starts[len(self._starts) - 1] == 0
-            self._data: Any = (
-                b"" if empty else mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-            )
+            self._data: Any = b"" if empty else mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
 
     def __len__(self) -> int:
         return len(self._starts) - 1

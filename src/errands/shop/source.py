@@ -5,6 +5,7 @@ element at a time. A file that is not what it should be gives one sentence with 
 """
 
 import codecs
+import contextlib
 import hashlib
 import json
 from collections.abc import Callable, Iterator
@@ -20,6 +21,7 @@ LONGEST = 1 << 26
 """An element longer than this many characters is taken for a damaged file."""
 
 _SPACE = " \t\r\n"
+_AFTER = frozenset(" \t\r\n,:]}")
 _decode = json.JSONDecoder().raw_decode
 
 
@@ -56,14 +58,20 @@ class JsonStream:
             if not self._read():
                 return ""
 
-    def take(self, expected: str) -> str:
-        """Step over the next character, which must be one of `expected`."""
-        found = self.peek()
-        if not found or found not in expected:
-            wanted = " or ".join(repr(character) for character in expected)
-            raise self.error(f"expected {wanted}, found {repr(found) if found else 'the end'}")
+    def take(self, expected: str) -> None:
+        """Step over the next character, which must be the expected one."""
+        self.expect(expected)
         self._at += 1
-        return found
+
+    def expect(self, expected: str) -> None:
+        found = self.peek()
+        if found != expected:
+            shown = repr(found) if found else "the end"
+            raise self.error(f"expected {expected!r}, found {shown}")
+
+    def refuse(self, unwanted: str) -> None:
+        if self.peek() == unwanted:
+            raise self.error(f"found {unwanted!r} after a comma")
 
     def value(self) -> Any:
         """Read one whole JSON value."""
@@ -78,8 +86,8 @@ class JsonStream:
             except RecursionError:
                 raise self.error("values are nested too deeply") from None
             else:
-                # A number at the window's edge may go on in the next chunk.
-                if end < len(self._window) or not self._read():
+                # A number that is cut by the window's edge looks like a shorter one.
+                if self._window[end : end + 1] in _AFTER or not self._read():
                     self._at = end
                     return value
 
@@ -109,10 +117,12 @@ class JsonStream:
             text = self._utf8.decode(data, final=self._ended)
         except UnicodeDecodeError as failure:
             raise self.error(f"bytes that are not UTF-8 ({failure.reason})") from None
+        if self._ended:
+            return False
         self._passed += self._at
         self._window = self._window[self._at :] + text
         self._at = 0
-        return not self._ended
+        return True
 
 
 def _open(path: Path) -> IO[bytes]:
@@ -127,31 +137,30 @@ def _open(path: Path) -> IO[bytes]:
 
 def stream_array(stream: JsonStream) -> Iterator[Any]:
     """The elements of a file that is one JSON array."""
-    stream.take("[")
-    if stream.peek() == "]":
-        stream.take("]")
-    else:
-        while True:
+    with contextlib.closing(stream):
+        stream.take("[")
+        while stream.peek() != "]":
             yield stream.value()
-            if stream.take(",]") == "]":
+            if stream.peek() == "]":
                 break
-    stream.finish()
-    stream.close()
+            stream.take(",")
+            stream.refuse("]")
+        stream.take("]")
+        stream.finish()
 
 
 def stream_object(stream: JsonStream) -> Iterator[tuple[str, Any]]:
     """The members of a file that is one JSON object."""
-    stream.take("{")
-    if stream.peek() == "}":
-        stream.take("}")
-    else:
-        while True:
-            if stream.peek() != '"':
-                raise stream.error("expected a member's name")
+    with contextlib.closing(stream):
+        stream.take("{")
+        while stream.peek() != "}":
+            stream.expect('"')
             name = stream.value()
             stream.take(":")
             yield name, stream.value()
-            if stream.take(",}") == "}":
+            if stream.peek() == "}":
                 break
-    stream.finish()
-    stream.close()
+            stream.take(",")
+            stream.refuse("}")
+        stream.take("}")
+        stream.finish()

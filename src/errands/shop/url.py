@@ -30,6 +30,4 @@ def page_url(page: Page, session: str) -> str:
         chosen = json.dumps(page.options)
         return f"{BASE_URL}/item_page/{session}/{asin}/{query}/{state.number}/{chosen}"
     name = state.page.capitalize()
-    return (
-        f"{BASE_URL}/item_sub_page/{session}/{asin}/{query}/{state.number}/{name}/{page.options}"
-    )
+    return f"{BASE_URL}/item_sub_page/{session}/{asin}/{query}/{state.number}/{name}/{page.options}"

@@ -1,0 +1,46 @@
+# Two commands: `make demo` and `make test`. Both set up .venv on their first run.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.PHONY: setup demo test lint types unit wheel docs bench clean
+
+setup: $(READY)
+
+$(READY): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "errands needs Python 3.11 or newer; run make PYTHON=python3.12, for example")'
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || (apt-get update -qq && apt-get install -y -qq python3-venv)
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable . --requirement requirements-dev.txt
+	@touch $(READY)
+
+demo: setup
+	@$(BIN)/errands demo
+
+test: setup lint types unit wheel
+
+lint: setup
+	$(BIN)/ruff check src tests
+	$(BIN)/ruff format --check --quiet src tests
+
+types: setup
+	$(BIN)/mypy
+
+unit: setup
+	$(BIN)/python -m pytest -n auto --dist loadfile
+
+# The built wheel, in an empty environment outside the clone, runs the demo.
+wheel: setup
+	$(BIN)/python tests/wheel.py
+
+# Writes docs/cli.md anew from the commands' own help.
+docs: setup
+	$(BIN)/python -m errands.cli.reference > docs/cli.md
+
+bench: setup
+	$(BIN)/errands bench shop
+
+clean:
+	rm -rf $(VENV) dist build .pytest_cache .mypy_cache .ruff_cache

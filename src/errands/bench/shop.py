@@ -1,0 +1,101 @@
+"""How fast the shop is: a seeded random shopper through the plain Gymnasium interface.
+
+Times are CPU times of this process, which other work on the machine disturbs least. Nothing is
+remembered from one search to the next, so every query is ranked anew.
+"""
+
+import time
+from collections.abc import Iterator
+
+import gymnasium
+
+from errands.agents.random_shopper import RandomShopper
+from errands.bench.figure import Figure, percentile, private_memory
+from errands.shop.catalog import Catalog
+from errands.shop.goal import GoalSet
+
+__all__ = ["ORIGINAL_STEPS_PER_SECOND", "bench_shop", "play_steps"]
+
+ORIGINAL_STEPS_PER_SECOND = 29.0
+"""Measured with the original on 1,000 products: see docs/performance.md."""
+
+EPISODE_STEPS = 15
+QUERIES = 2000
+
+
+def bench_shop(catalog: str, *, steps: int = 50_000, seed: int = 1) -> Iterator[Figure]:
+    """Measure one catalogue; figures come as they are ready."""
+    begun = time.perf_counter()
+    opened = Catalog(Catalog.open(catalog).path)
+    yield Figure("open", (time.perf_counter() - begun) * 1e3, "ms", None, None, False)
+    begun = time.perf_counter()
+    opened.search("warm up")
+    yield Figure("first search", (time.perf_counter() - begun) * 1e3, "ms", None, None, False)
+
+    env = gymnasium.make("errands/Shop-v0", catalog=opened, goals="synthetic", observation="text")
+    queries = instructions(opened.goals("synthetic"))
+    agent = RandomShopper(queries, seed)
+    play_steps(env, agent, min(steps, 2000), seed)
+    # The best of three: what disturbs a measurement only ever makes it slower.
+    rates = []
+    for _ in range(3):
+        begun_cpu = time.process_time()
+        play_steps(env, agent, steps, seed)
+        rates.append(steps / (time.process_time() - begun_cpu))
+    best = max(rates)
+    yield Figure("steps per second", best, "1/s", 10_000, 1000 * ORIGINAL_STEPS_PER_SECOND)
+    yield Figure("times the original", best / ORIGINAL_STEPS_PER_SECOND, "x")
+
+    env.reset(seed=seed)
+    resets = [_cpu_microseconds(env.reset) for _ in range(5000)]
+    yield Figure("reset, median", percentile(resets, 0.5), "us", 100, None, False)
+    yield Figure("reset, 99th percentile", percentile(resets, 0.99), "us", None, None, False)
+
+    searches = [
+        _cpu_microseconds(lambda query=query: opened.find(query)) for query in queries[:QUERIES]
+    ]
+    yield Figure("search, median", percentile(searches, 0.5), "us", None, None, False)
+    yield Figure("search, 99th percentile", percentile(searches, 0.99), "us", None, None, False)
+    yield Figure("memory of one more environment", _marginal_memory(opened), "KB", 20, None, False)
+
+
+def instructions(goals: GoalSet) -> list[str]:
+    """Instructions of up to 20,000 goals, to search for."""
+    return [goals[index].instruction_text for index in range(min(len(goals), 20_000))]
+
+
+def play_steps(env: gymnasium.Env[str, str], agent: RandomShopper, steps: int, seed: int) -> float:
+    """Play so many steps, an episode ending with a purchase or after 15; the rewards' sum."""
+    total = 0.0
+    observation, info = env.reset(seed=seed)
+    at = 0
+    for _ in range(steps):
+        observation, reward, terminated, _, info = env.step(agent.act(observation, info))
+        at += 1
+        if terminated or at == EPISODE_STEPS:
+            total += float(reward)
+            observation, info = env.reset()
+            at = 0
+    return total
+
+
+def _cpu_microseconds(call: object) -> float:
+    begun = time.process_time_ns()
+    call()  # type: ignore[operator]
+    return (time.process_time_ns() - begun) / 1e3
+
+
+def _marginal_memory(catalog: Catalog, count: int = 1000) -> float:
+    """Kilobytes for each of so many more environments, each with an episode on its way."""
+
+    def made() -> gymnasium.Env[str, str]:
+        env = gymnasium.make("errands/Shop-v0", catalog=catalog)
+        env.reset(options={"goal": 0})
+        env.step("search[red shoes]")
+        return env
+
+    held = [made() for _ in range(10)]
+    before = private_memory()
+    held += [made() for _ in range(count)]
+    after = private_memory()
+    return (after - before) / count / 1024

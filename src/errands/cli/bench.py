@@ -1,0 +1,51 @@
+"""`errands bench`: measure this machine."""
+
+import typer
+from rich.table import Table
+
+from errands.bench.figure import Figure, machine
+from errands.cli.output import Json, print_json, remarks, results
+
+__all__ = ["register"]
+
+group = typer.Typer(name="bench", help="Measure speed and memory.", no_args_is_help=True)
+
+
+def register(app: typer.Typer) -> None:
+    app.add_typer(group)
+
+
+@group.command()
+def shop(
+    catalog: str = typer.Option("demo", help="A catalogue's directory or name."),
+    steps: int = typer.Option(50_000, min=1000, help="Environment steps of one measurement."),
+    seed: int = typer.Option(1, help="Of the random shopper."),
+    as_json: bool = Json,
+) -> None:
+    """Measure the shop: steps a second, resets, searches, memory of an environment.
+
+    Example: errands bench shop --catalog shop-1k --json
+    """
+    from errands.bench.shop import bench_shop
+
+    figures = []
+    with remarks.status("measuring"):
+        for figure in bench_shop(catalog, steps=steps, seed=seed):
+            figures.append(figure)
+            if as_json:
+                fields = ("name", "value", "unit", "floor", "aim")
+                print_json({name: getattr(figure, name) for name in fields})
+    if not as_json:
+        print_figures(f"Shop {catalog}", figures)
+
+
+def print_figures(title: str, figures: list[Figure]) -> None:
+    table = Table("figure", "value", "unit", "floor", "aim", "reaches", title=title)
+    for column in (1, 3, 4):
+        table.columns[column].justify = "right"
+    for figure in figures:
+        bounds = ("" if bound is None else f"{bound:,.0f}" for bound in (figure.floor, figure.aim))
+        value = f"{figure.value:,.0f}" if figure.value >= 100 else f"{figure.value:,.2f}"
+        table.add_row(figure.name, value, figure.unit, *bounds, figure.verdict)
+    results.print(table)
+    results.print(f"CPU time on {machine()}.")

@@ -1,0 +1,129 @@
+"""`errands demo`: one episode that a person can follow, page by page."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import gymnasium
+import typer
+from rich.markup import escape
+from rich.panel import Panel
+from rich.table import Table
+
+from errands.agents.careful_shopper import CarefulShopper
+from errands.cli.output import remarks, results
+from errands.envs.shop import ShopEnv
+from errands.shop.catalog import Catalog
+from errands.shop.library import demo_folder
+
+__all__ = ["register"]
+
+_STEPS = 15
+_NODES = 32
+
+
+def register(app: typer.Typer) -> None:
+    app.command()(demo)
+
+
+def demo(
+    catalog: str = typer.Option("demo", help="A catalogue's directory or name."),
+    goals: str = typer.Option("human", help="synthetic, human or a goal file."),
+    goal: int = typer.Option(7, help="Which goal to shop for."),
+) -> None:
+    """Watch a simple agent shop: every page, every action, and the reward explained.
+
+    Example: errands demo --goal 12
+    """
+    if catalog == "demo" and not demo_folder().exists():
+        remarks.print("Making the demo catalogue (once; it is kept) ...")
+    with remarks.status("opening the catalogue"):
+        opened = Catalog.open(catalog)
+    env = gymnasium.make("errands/Shop-v0", catalog=opened, goals=goals, max_steps=_STEPS)
+    shop = env.unwrapped
+    assert isinstance(shop, ShopEnv)
+    agent = CarefulShopper()
+    observation, info = env.reset(options={"goal": goal})
+    results.print(f"A shop with {len(opened):,} products. Somebody says:")
+    results.print(Panel(escape(info["instruction"]), border_style="cyan"))
+    agent.begin(observation, info)
+    over = False
+    step = 0
+    reward = 0.0
+    while not over:
+        _show_page(observation, info)
+        action = agent.act(observation, info)
+        step += 1
+        results.print(
+            f"[bold]{step}. {escape(action)}[/bold]  [dim]({escape(agent.reason)})[/dim]\n"
+        )
+        observation, given, terminated, truncated, info = env.step(action)
+        reward = float(given)
+        over = terminated or truncated
+    if "reward_parts" in info:
+        _explain(shop, reward, info["reward_parts"])
+    else:
+        results.print(f"Nothing was bought in {_STEPS} steps: the reward is 0.")
+    _suggest()
+
+
+def _show_page(observation: str, info: Mapping[str, Any]) -> None:
+    """The page as a short list; what can be clicked is in brackets."""
+    clickable = set(info["available_actions"]["clickables"])
+    nodes = observation.split(" [SEP] ")
+    shown = [f"[{node}]" if node.lower() in clickable else node for node in nodes]
+    # The instruction stands above already.
+    body = [node for node in shown if node not in ("Instruction:", info["instruction"])]
+    rest = len(body) - _NODES
+    lines = [*body[:_NODES], *([f"... and {rest} more"] if rest > 0 else [])]
+    results.print(Panel(escape("\n".join(lines)), border_style="dim", title="page"))
+
+
+def _explain(shop: ShopEnv, reward: float, parts: Mapping[str, Any]) -> None:
+    goal, episode = shop.goal, shop.episode
+    product = episode.page.product
+    assert product is not None
+    wanted = goal.goal_options
+    options = list(wanted.values()) if isinstance(wanted, dict) else list(wanted)
+    price = episode.setting.goals.price(product)
+    table = Table("part", "wanted", "bought", "part's value", title="The reward, part by part")
+    table.add_row("type", escape(goal.name), escape(product.title), f"{parts['r_type']:.2f}")
+    table.add_row(
+        "attributes",
+        ", ".join(goal.attributes),
+        ", ".join(product.attributes),
+        f"{parts['r_att']:.2f} (weight {parts['w_att']:.2f})",
+    )
+    if "r_option" in parts:
+        chosen = ", ".join(episode.page.options.values()) or "nothing chosen"
+        table.add_row(
+            "options",
+            escape(", ".join(options)),
+            escape(chosen),
+            f"{parts['r_option']:.2f} (weight {parts['w_option']:.2f})",
+        )
+    table.add_row(
+        "price",
+        f"up to ${goal.price_upper:,.2f}",
+        f"${price:,.2f}",
+        f"{float(parts['r_price']):.2f} (weight {parts['w_price']:.2f})",
+    )
+    results.print(table)
+    results.print(f"[bold]Reward: {reward:.4f}[/bold] = type x the weighted sum of the others.\n")
+
+
+def _suggest() -> None:
+    results.print("What to try next:")
+    for command, why in (
+        ("errands demo --goal 12", "another errand"),
+        ('errands search "red running shoes"', "ask the search engine"),
+        ("errands catalog info demo", "what the shop holds"),
+        ("errands bench shop", "how fast it is on this machine"),
+        ("errands data", "how to get the original WebShop data"),
+    ):
+        results.print(f"  [bold]{command}[/bold]  {why}")
+    results.print(
+        "In Python:\n"
+        "  import errands, gymnasium\n"
+        '  env = gymnasium.make("errands/Shop-v0", goals="human", split="train")\n'
+        "  observation, info = env.reset(seed=0)"
+    )

@@ -1,0 +1,54 @@
+"""Shared fixtures: a little generated catalogue, and the real 1k one where ../shared is there."""
+
+import os
+import tempfile
+from pathlib import Path
+
+import pytest
+
+# Before anything of errands is imported: tests never touch the user's own cache.
+os.environ["ERRANDS_HOME"] = tempfile.mkdtemp(prefix="errands-tests-")
+
+from errands.shop.builder import build_catalog, generate_catalog
+from errands.shop.catalog import Catalog
+
+SHARED = Path(__file__).resolve().parents[2] / "shared"
+WEBSHOP = SHARED / "data" / "webshop-1k"
+RECORDED = SHARED / "fixtures" / "webshop"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    if SHARED.is_dir():
+        return
+    reason = f"needs the real data and recordings in {SHARED}, which is absent"
+    for item in items:
+        if "shared" in item.keywords or "catalog_1k" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.skip(reason=reason))
+
+
+@pytest.fixture(scope="session")
+def recorded() -> Path:
+    """The folder of recorded behaviour of the original."""
+    return RECORDED
+
+
+@pytest.fixture(scope="session")
+def catalog_1k(tmp_path_factory: pytest.TempPathFactory) -> Catalog:
+    """The real 1,000 products, with the recordings' noun lists."""
+    out = tmp_path_factory.mktemp("catalogs") / "webshop-1k"
+    build_catalog(
+        out,
+        items=WEBSHOP / "items_shuffle_1000.json",
+        attributes=WEBSHOP / "items_ins_v2_1000.json",
+        human=WEBSHOP / "items_human_ins.json",
+        nouns=RECORDED / "nouns.json",
+    )
+    return Catalog.open(out)
+
+
+@pytest.fixture(scope="session")
+def little(tmp_path_factory: pytest.TempPathFactory) -> Catalog:
+    """A generated catalogue of 300 products."""
+    out = tmp_path_factory.mktemp("catalogs") / "little"
+    generate_catalog(out, products=300, seed=5)
+    return Catalog.open(out)
