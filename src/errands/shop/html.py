@@ -100,9 +100,10 @@ def _search(instruction: str, session: str) -> str:
         f'<header class="bar"><h1 class="brand">{_SHOP}</h1></header>\n<main>\n'
         f"{_instruction(instruction, ' ')}\n"
         f'<form class="search" role="search" method="post" action="{_path(SEARCH, session)}">'
-        '<input id="search_input" type="search" name="search_query" aria-label="Search the shop"'
-        ' placeholder="Search for products" autocomplete="off" maxlength="1000" required'
-        ' autofocus><button class="btn primary" type="submit">Search</button></form>\n</main>'
+        '<input id="search_input" type="text" name="search_query" aria-label="Search the shop"'
+        ' placeholder="Search for products" enterkeyhint="search" autocomplete="off"'
+        ' maxlength="1000" required autofocus>'
+        '<button class="btn primary" type="submit">Search</button></form>\n</main>'
     )
 
 
