@@ -37,7 +37,7 @@ wheel: setup
 
 # Writes docs/cli.md anew from the commands' own help.
 docs: setup
-	$(BIN)/python -m errands.cli.reference > docs/cli.md
+	env -u FORCE_COLOR -u GITHUB_ACTIONS COLUMNS=80 $(BIN)/python -m errands.cli.reference > docs/cli.md
 
 bench: setup
 	$(BIN)/errands bench shop

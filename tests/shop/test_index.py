@@ -67,7 +67,8 @@ def hits(index: Index, query: str, k: int) -> list[tuple[float, int]]:
 
 
 @pytest.mark.parametrize(
-    ("length", "kept"), [(39, 39), (41, 40), (50, 50), (100, 96), (123, 120), (300, 280), (1000, 984)]
+    ("length", "kept"),
+    [(39, 39), (41, 40), (50, 50), (100, 96), (123, 120), (300, 280), (1000, 984)],
 )
 def test_lengths_are_lossy_as_lucenes(length: int, kept: int) -> None:
     table = decoded_lengths()

@@ -165,14 +165,12 @@ def test_the_attributes_page_is_off_unless_asked_for(
     assert shown.state.page == "attributes"
 
 
-def test_names_win_over_what_they_name() -> None:
+def test_names_win_over_what_they_name(shop: Shop) -> None:
     """An option called like a button does what the button's name says."""
     values = ("buy now", "next >", "description", "< prev", "search", "red")
     odd = Product(
         "B1", "t", "", (), (1.0,), {"color": values, "size": ("red",)}, {}, "", "", "", "", (), 1.0
     )
-    shop = Shop.__new__(Shop)
-    Shop.__init__(shop, catalog=None)  # type: ignore[arg-type]
     page = shop.look(State(ITEM, "q", 1, (), 0), odd)
     assert shop.turn(page, "click[buy now]").state.page == DONE
     assert shop.turn(page, "click[description]").state.page == "description"

@@ -1,5 +1,6 @@
 """Reading original records: prices, options, and what is refused."""
 
+import contextlib
 from typing import Any
 
 import pytest
@@ -111,10 +112,8 @@ _json = st.recursive(
 
 @given(st.sampled_from(sorted(record())), _json)
 def test_any_value_of_any_field_is_read_or_refused(key: str, value: Any) -> None:
-    try:
+    with contextlib.suppress(Unusable):
         parse_product(record(**{key: value}), [])
-    except Unusable as reason:
-        assert str(reason)
 
 
 @given(_json)

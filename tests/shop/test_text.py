@@ -36,7 +36,9 @@ def page(kind: str, shown: Product | None = None, **changes: object) -> Page:
 def test_search_page() -> None:
     front = Page(State(), [], None, {"search": None})
     assert text(front, "buy it") == "WebShop [SEP] Instruction: [SEP] buy it [SEP] Search"
-    assert text_rich(front, "buy it") == "WebShop\nInstruction: \nbuy it\n[button] Search [button_]\n"
+    assert (
+        text_rich(front, "buy it") == "WebShop\nInstruction: \nbuy it\n[button] Search [button_]\n"
+    )
 
 
 def test_results_page() -> None:
@@ -133,8 +135,13 @@ def test_the_attributes_button() -> None:
 def test_done_page_prints_the_score_as_python_does() -> None:
     done = page(DONE, options=(("size", "it's <b>"), ("color", "é")))
     shown = text(done, "i", 1 / 3)
-    assert shown.startswith("Thank you for shopping with us! [SEP] Your code: [SEP] None [SEP] (Paste")
-    assert ' [SEP] options [SEP] {"color": "\\u00e9", "size": "it\\u0027s \\u003cb\\u003e"} [SEP] ' in shown
+    assert shown.startswith(
+        "Thank you for shopping with us! [SEP] Your code: [SEP] None [SEP] (Paste"
+    )
+    assert (
+        ' [SEP] options [SEP] {"color": "\\u00e9", "size": "it\\u0027s \\u003cb\\u003e"} [SEP] '
+        in shown
+    )
     assert shown.endswith(
         "Your score (min 0.0, max 1.0) [SEP] 0.3333333333333333 [SEP] Reward Details [SEP] None"
     )

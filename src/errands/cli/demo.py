@@ -1,6 +1,6 @@
 """`errands demo`: one episode that a person can follow, page by page."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import gymnasium
@@ -50,7 +50,7 @@ def demo(
     step = 0
     reward = 0.0
     while not over:
-        _show_page(observation, info)
+        _show_page(observation, info, shop.episode.page.options.values())
         action = agent.act(observation, info)
         step += 1
         results.print(
@@ -66,11 +66,12 @@ def demo(
     _suggest()
 
 
-def _show_page(observation: str, info: Mapping[str, Any]) -> None:
+def _show_page(observation: str, info: Mapping[str, Any], chosen: Collection[str]) -> None:
     """The page as a short list; what can be clicked is in brackets."""
     clickable = set(info["available_actions"]["clickables"])
     nodes = observation.split(" [SEP] ")
     shown = [f"[{node}]" if node.lower() in clickable else node for node in nodes]
+    shown = [f"{node} <- chosen" if node[1:-1] in chosen else node for node in shown]
     # The instruction stands above already.
     body = [node for node in shown if node not in ("Instruction:", info["instruction"])]
     rest = len(body) - _NODES

@@ -14,15 +14,20 @@ def register(app: typer.Typer) -> None:
 
 
 def search(
-    catalog: str = typer.Argument(help="A catalogue's directory or name (left out: demo)."),
-    query: str | None = typer.Argument(None, help="What to search for."),
+    catalog: str = typer.Argument(
+        metavar="[CATALOG]", help="A catalogue's directory or name; left out, it is demo."
+    ),
+    query: str | None = typer.Argument(None, metavar="QUERY", help="What to search for."),
     k: int = typer.Option(10, "-k", min=1, help="How many results at most."),
     as_json: bool = Json,
 ) -> None:
     """Search a catalogue, in Lucene's order.
 
-    Examples: errands search shop-1k "red shoes" -k 50 --json;
-    errands search "red shoes"
+    Examples:
+
+    \b
+      errands search "red shoes"
+      errands search shop-1k "red shoes" -k 50 --json
     """
     name, words = ("demo", catalog) if query is None else (catalog, query)
     opened = Catalog.open(name)

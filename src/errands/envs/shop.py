@@ -54,7 +54,10 @@ class ShopEnv(gymnasium.Env[str, str]):
     v0: first release.
     """
 
-    metadata: dict[str, Any] = {"render_modes": ["ansi", "html"]}  # noqa: RUF012
+    metadata: dict[str, Any] = {  # noqa: RUF012
+        "render_modes": ["ansi", "html"],
+        "render_fps": 4,
+    }
 
     def __init__(
         self,

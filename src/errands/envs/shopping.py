@@ -17,6 +17,7 @@ from errands.shop.catalog import Catalog
 from errands.shop.goal import Goal, GoalSet, split_range, weighted_index
 from errands.shop.html import html
 from errands.shop.page import DONE, Page, Shop, State
+from errands.shop.picture import picture_source
 from errands.shop.reward import Purchase, Reward, rules_named
 from errands.shop.text import SEPARATOR, text, text_rich
 from errands.shop.url import page_url
@@ -209,7 +210,14 @@ class Episode:
 
     def html(self) -> str:
         # The default session: an address must not tell which goal is being played.
-        return html(self.page, self.goal.instruction_text, self.score)
+        catalog = self.setting.catalog
+        return html(
+            self.page,
+            self.goal.instruction_text,
+            self.score,
+            picture=picture_source,
+            image_of=lambda asin: catalog[asin].image,
+        )
 
     def url(self) -> str:
         return page_url(self.page, self.session)

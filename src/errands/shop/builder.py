@@ -51,9 +51,7 @@ def build_catalog(
     known = {} if nouns is None else nouns_from_file(nouns)
     chosen = tagger(tagger_name)
     with atomic_directory(out, replace=replace) as work, contextlib.ExitStack() as stack:
-        assembly = stack.enter_context(
-            Assembly(work, tagger=chosen, known_nouns=known, seed=seed)
-        )
+        assembly = stack.enter_context(Assembly(work, tagger=chosen, known_nouns=known, seed=seed))
         lookup = stack.enter_context(contextlib.closing(_Lookup(work / "scratch" / "lookup")))
         sides = [
             lookup.fill(table, path)
@@ -90,9 +88,7 @@ def generate_catalog(
             assembly.add(Raw(made.record, made.attributes, made.human))
             if number % 256 == 0 or number == products:
                 progress("making products", number, products)
-        return assembly.finish(
-            {"by": "generate", "products": products, "seed": seed}, (), progress
-        )
+        return assembly.finish({"by": "generate", "products": products, "seed": seed}, (), progress)
 
 
 class _Lookup:

@@ -23,7 +23,7 @@ from errands.shop.index import Index
 from errands.shop.product import Product
 from errands.shop.records import Records, map_array, view
 
-__all__ = ["FORMAT", "Card", "Catalog", "Hit", "Manifest", "Source"]
+__all__ = ["FORMAT", "Card", "Catalog", "Hit", "Manifest", "Source", "damage"]
 
 FORMAT = 1
 """Version of the directory's layout; a catalogue of another version is built anew."""
@@ -87,11 +87,17 @@ class Catalog:
         """Map the directory; use `Catalog.open`, which shares what is open already."""
         self.path = folder
         self.manifest = read_manifest(folder)
-        self.index = Index(folder / "index")
-        self._products = Records(folder / "products")
-        self._cards = Records(folder / "cards")
-        self._asins = map_array(folder / "asins.npy")
-        self._rows = view(map_array(folder / "rows.npy"))
+        try:
+            self.index = Index(folder / "index")
+            self._products = Records(folder / "products")
+            self._cards = Records(folder / "cards")
+            self._asins = map_array(folder / "asins.npy")
+            self._rows = view(map_array(folder / "rows.npy"))
+        except (OSError, ValueError, EOFError, msgspec.DecodeError) as failure:
+            raise CatalogError(
+                f"{folder} is damaged ({failure}); `errands catalog verify` says which files are,"
+                " building it again mends them."
+            ) from None
         self._decode = msgspec.msgpack.Decoder(Product).decode
         self._decode_card = msgspec.msgpack.Decoder(Card).decode
         self._goals: dict[tuple[str, int], GoalSet] = {}
@@ -207,17 +213,22 @@ class Catalog:
         return self._goals[kind, seed]
 
     def verify(self) -> list[str]:
-        """What differs from the manifest's checksums, one sentence a file; empty if all is well."""
-        problems = []
-        for name, expected in self.manifest.files.items():
-            path = self.path / name
-            if not path.is_file():
-                problems.append(f"{name} is missing")
-            elif path.stat().st_size != expected.bytes:
-                problems.append(f"{name} has {path.stat().st_size} bytes, not {expected.bytes}")
-            elif file_checksum(path) != expected.sha256:
-                problems.append(f"{name} has another checksum than when it was built")
-        return problems
+        """What differs from the manifest's checksums: see `damage`."""
+        return damage(self.path)
+
+
+def damage(folder: Path) -> list[str]:
+    """One sentence for each file that is not as it was built; empty if all is well."""
+    problems = []
+    for name, expected in read_manifest(folder).files.items():
+        path = folder / name
+        if not path.is_file():
+            problems.append(f"{name} is missing")
+        elif path.stat().st_size != expected.bytes:
+            problems.append(f"{name} has {path.stat().st_size} bytes, not {expected.bytes}")
+        elif file_checksum(path) != expected.sha256:
+            problems.append(f"{name} has another checksum than when it was built")
+    return problems
 
 
 def file_checksum(path: Path) -> str:

@@ -8,8 +8,9 @@ import re
 import tomllib
 from functools import cache
 from importlib.resources import files
+from urllib.parse import quote
 
-__all__ = ["kinds", "picture"]
+__all__ = ["kinds", "picture", "picture_source"]
 
 _REFERENCE = re.compile(r"picture:([a-z]{1,20})/([0-9a-f]{6})/([0-9]{1,6})", re.ASCII)
 _INK = re.compile(r'(fill|stroke)="([mdlkw])"')
@@ -55,6 +56,13 @@ def picture(reference: str) -> str:
         f'<g transform="{_pose(variant)}">'
         f"{drawn}</g></svg>"
     )
+
+
+def picture_source(reference: str) -> str:
+    """An image source for a page without a server: our references become `data:` addresses."""
+    if not reference.startswith("picture:"):
+        return reference
+    return f"data:image/svg+xml,{quote(picture(reference))}"
 
 
 def kinds() -> tuple[str, ...]:

@@ -1,0 +1,129 @@
+"""The command itself: help, errors in one sentence, exit statuses."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from errands import __version__
+from errands.shop.catalog import Catalog
+
+
+def errands(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", "from errands.cli import main; main()", *arguments],
+        env={**os.environ, "COLUMNS": "200", **environment},
+        text=True,
+        capture_output=True,
+        check=False,
+    )
+
+
+def test_version_and_help() -> None:
+    assert errands("--version").stdout == f"errands {__version__}\n"
+    assert "demo" in errands("--help").stdout
+    assert errands().returncode == 2 or "Usage" in errands().stdout
+
+
+def test_errors_are_one_sentence_and_status_2() -> None:
+    done = errands("catalog", "info", "nowhere")
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert done.stderr.startswith("errands: There is no catalogue 'nowhere'")
+    assert "Traceback" not in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_build_info_verify_goals_search(tmp_path: Path, little: Catalog) -> None:
+    out = str(tmp_path / "made")
+    done = errands("catalog", "generate", out, "--products", "50", "--seed", "3")
+    assert done.returncode == 0, done.stderr
+    assert "50 products" in done.stdout
+    assert "Nothing was left out." in done.stdout
+    again = errands("catalog", "generate", out, "--products", "50")
+    assert again.returncode == 2
+    assert "exists already" in again.stderr
+    facts = json.loads(errands("catalog", "info", out, "--json").stdout)
+    assert facts["products"] == 50
+    assert facts["made"] == {"by": "generate", "products": 50, "seed": 3}
+    assert "every file is as it was built" in errands("catalog", "verify", out).stdout
+    frozen = tmp_path / "goals.json"
+    done = errands("catalog", "goals", out, "--kind", "human", "--limit", "3", "--out", str(frozen))
+    assert done.returncode == 0, done.stderr
+    assert len(json.loads(frozen.read_text())["goals"]) == 3
+    title = Catalog.open(out).product_at(0).title
+    lines = errands("search", out, title, "-k", "2", "--json").stdout.splitlines()
+    assert [set(json.loads(line)) for line in lines] == [{"asin", "score", "title", "price"}] * 2
+    assert "Nothing in" in errands("search", out, "zzzzz").stdout
+    (tmp_path / "made" / "cards.bin").write_bytes(b"")
+    broken = errands("catalog", "verify", out, "--json")
+    assert broken.returncode == 2
+    assert json.loads(broken.stdout)["ok"] is False
+    assert "cards.bin" in broken.stderr
+
+
+def test_build_from_files(tmp_path: Path) -> None:
+    record = {
+        "asin": "B1", "name": "Lamp", "full_description": "", "small_description": [],
+        "customization_options": "", "category": "c", "query": "q", "product_category": "",
+        "images": ["x"], "pricing": "12",
+    }  # fmt: skip
+    good = {**record, "asin": "B2", "pricing": "$12"}
+    (tmp_path / "i.json").write_text(json.dumps([record, good]))
+    (tmp_path / "a.json").write_text("{}")
+    arguments = ("catalog", "build", str(tmp_path / "c"), "--items", str(tmp_path / "i.json"),
+                 "--attributes", str(tmp_path / "a.json"))  # fmt: skip
+    done = errands(*arguments)
+    assert "1 products, 0 synthetic goals, 0 human goals" in done.stdout
+    assert "Left out 1: product: price without $" in done.stdout
+    (tmp_path / "i.json").write_text("[{]")
+    broken = errands(*arguments, "--force")
+    assert broken.returncode == 2
+    assert "at character 2" in broken.stderr
+    assert len(Catalog.open(tmp_path / "c")) == 1
+
+
+def test_pictures(little: Catalog, tmp_path: Path) -> None:
+    product = next(p for p in little if any(p.option_images.values()))
+    value = next(value for value, image in product.option_images.items() if image)
+    place = ("--catalog", str(little.path))
+    assert errands("catalog", "picture", product.asin, *place).stdout.startswith("<svg")
+    out = tmp_path / "p.svg"
+    errands("catalog", "picture", product.asin, *place, "--value", value, "--out", str(out))
+    assert out.read_text().startswith("<svg")
+    assert "no product" in errands("catalog", "picture", "B0", *place).stderr
+    wrong = errands("catalog", "picture", product.asin, *place, "--value", "nothing")
+    assert "has no option value" in wrong.stderr
+
+
+def test_demo_can_be_followed(little: Catalog) -> None:
+    done = errands("demo", "--catalog", str(little.path), "--goal", "1")
+    assert done.returncode == 0, done.stderr
+    for part in ("Somebody says", "1. search[", "click[buy now]", "Reward:", "What to try next"):
+        assert part in done.stdout
+
+
+def test_bench_prints_one_object_a_figure(little: Catalog) -> None:
+    done = errands("bench", "shop", "--catalog", str(little.path), "--steps", "1000", "--json")
+    figures = [json.loads(line) for line in done.stdout.splitlines()]
+    assert all(list(figure) == ["name", "value", "unit", "floor", "aim"] for figure in figures)
+    assert {"steps per second", "reset, median", "memory of one more environment"} <= {
+        figure["name"] for figure in figures
+    }
+
+
+def test_a_closed_pipe_is_no_failure(little: Catalog) -> None:
+    program = f"{sys.executable} -c 'from errands.cli import main; main()'"
+    command = f"{program} catalog info --json {little.path}"
+    done = subprocess.run(
+        ["bash", "-o", "pipefail", "-c", f"{command} | true"], capture_output=True, check=False
+    )
+    assert b"Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("words", [("catalog", "build"), ("bench", "shop"), ("search",)])
+def test_every_command_shows_an_example(words: tuple[str, ...]) -> None:
+    assert "Example" in errands(*words, "--help").stdout

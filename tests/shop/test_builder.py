@@ -1,0 +1,222 @@
+"""Building: what is kept, what is dropped and why, and that the same input gives the same bytes."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from errands.errors import CatalogError, DataError, ErrandsError
+from errands.shop.assembly import indexed_text
+from errands.shop.builder import build_catalog, generate_catalog
+from errands.shop.catalog import Catalog, Manifest
+
+RECORD: dict[str, Any] = {
+    "name": "Red Lamp",
+    "full_description": "A lamp.",
+    "small_description": ["bright", "second"],
+    "pricing": "$10.00 - $30.00",
+    "customization_options": {"Color": [{"value": "Red"}, {"value": "Blue"}], "Size": None},
+    "category": "garden",
+    "query": "Lamps",
+    "product_category": "Home › Lamps",
+    "images": ["x.jpg"],
+}
+
+
+def record(asin: str, **changes: Any) -> dict[str, Any]:
+    held = {**RECORD, "asin": asin, **changes}
+    return {key: value for key, value in held.items() if value is not ...}
+
+
+def write(path: Path, value: Any) -> Path:
+    path.write_text(json.dumps(value))
+    return path
+
+
+def built(folder: Path, records: Any, mined: Any, human: Any = None, **more: Any) -> Manifest:
+    return build_catalog(
+        folder / "out",
+        items=write(folder / "items.json", records),
+        attributes=write(folder / "ins.json", mined),
+        human=None if human is None else write(folder / "human.json", human),
+        **more,
+    )
+
+
+MINED = {
+    "B2": {
+        "attributes": ["soft light"],
+        "instruction": "Find me lamps",
+        "instruction_attributes": ["soft light"],
+    },
+    "B1": {"attributes": ["soft light", "easy clean"]},
+    "B3": {"attributes": [], "instruction": "Find me x", "instruction_attributes": []},
+}
+
+
+def said(instruction: str, attributes: list[str]) -> dict[str, Any]:
+    return {
+        "instruction": instruction,
+        "instruction_attributes": attributes,
+        "instruction_options": [],
+    }
+
+
+def test_what_the_original_would_crash_on_is_skipped_and_counted(tmp_path: Path) -> None:
+    records = [
+        record("B2"),
+        record("B1", name="Blue Chair", customization_options=""),
+        record("B2", name="again"),
+        record("B3"),
+        record("B4", pricing="12"),
+        record("B5", images=[]),
+        record("B6", category=...),
+        record("nan"),
+        "not a record",
+        record("B7"),
+    ]
+    human = {
+        "B1": [said("..a chair.", ["easy clean"]), said("x", []), {"instruction": "x"}],
+        "B9": [said("unknown", ["a"])],
+    }
+    manifest = built(tmp_path, records, MINED, human)
+    assert manifest.products == 4
+    assert manifest.goals == {"synthetic": 2, "human": 1}
+    assert manifest.dropped == {
+        "human instruction: no attributes": 1,
+        "human instruction: not of the expected form": 1,
+        "product: asin is not an id of at most 10 characters": 1,
+        "product: asin seen before": 1,
+        "product: no category": 1,
+        "product: no image": 1,
+        "product: price without $": 1,
+        "product: record is not an object": 1,
+        "synthetic instruction: no attributes": 1,
+    }
+    catalog = Catalog.open(tmp_path / "out")
+    assert [product.asin for product in catalog] == ["B2", "B1", "B3", "B7"]
+    assert catalog["B2"].title == "Red Lamp"
+    assert catalog["B7"].attributes == ("DUMMY_ATTR",)
+    assert 10 <= catalog["B2"].price <= 30
+    goal = catalog.goals("human")[0]
+    assert goal.instruction_text.startswith("a chair, and price lower than ")
+
+
+def test_only_the_first_bullet_is_searchable(tmp_path: Path) -> None:
+    built(tmp_path, [record("B2")], MINED)
+    catalog = Catalog.open(tmp_path / "out")
+    assert indexed_text(catalog["B2"]) == "red lamp a lamp. bright color: red, blue"
+    assert [hit.asin for hit in catalog.search("bright")] == ["B2"]
+    assert catalog.search("second") == []
+    assert catalog.search("garden lighting") == []
+
+
+def test_nouns_from_a_file_and_from_the_tagger(tmp_path: Path) -> None:
+    nouns = write(tmp_path / "nouns.json", {"B2": ["from", "file"]})
+    manifest = built(tmp_path, [record("B2"), record("B1")], MINED, nouns=nouns)
+    catalog = Catalog.open(tmp_path / "out")
+    assert catalog["B2"].nouns == ("from", "file")
+    assert "lamp" in catalog["B1"].nouns
+    assert manifest.made["products in the nouns file"] == 1
+    assert manifest.tagger.startswith("lexicon")
+    assert [source.name for source in manifest.sources] == ["items.json", "ins.json", "nouns.json"]
+
+
+@pytest.mark.parametrize(
+    ("items", "complaint"),
+    [
+        ("{", "is not the JSON file it should be"),
+        ('[{"asin": "B1"}, oops]', "at character 17"),
+        ("[]", "has no usable product: it is empty"),
+        ('[{"asin": "B1"}]', r"has no usable product: product: no name \(1\)"),
+    ],
+)
+def test_bad_items_give_a_sentence_and_no_directory(
+    tmp_path: Path, items: str, complaint: str
+) -> None:
+    (tmp_path / "items.json").write_text(items)
+    write(tmp_path / "ins.json", {})
+    with pytest.raises(DataError, match=complaint):
+        build_catalog(
+            tmp_path / "out", items=tmp_path / "items.json", attributes=tmp_path / "ins.json"
+        )
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["ins.json", "items.json"]
+
+
+def test_missing_files_and_wrong_taggers(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"absent\.json is not a file"):
+        build_catalog(tmp_path / "o", items=tmp_path / "absent.json", attributes=tmp_path / "a")
+    with pytest.raises(ErrandsError, match="tagger"):
+        built(tmp_path, [record("B2")], MINED, tagger_name="magic")
+    with pytest.raises(CatalogError, match="0 products were asked for"):
+        generate_catalog(tmp_path / "out", products=0)
+
+
+def test_the_same_input_gives_the_same_bytes(tmp_path: Path) -> None:
+    one = generate_catalog(tmp_path / "one", products=60, seed=9)
+    script = (
+        "import sys, pathlib; from errands.shop.builder import generate_catalog;"
+        "generate_catalog(pathlib.Path(sys.argv[1]), products=60, seed=9)"
+    )
+    subprocess.run(
+        [sys.executable, "-c", script, str(tmp_path / "two")],
+        check=True,
+        env={**os.environ, "PYTHONHASHSEED": "77"},
+    )
+    assert Catalog.open(tmp_path / "two").manifest == one
+    files = [path.relative_to(tmp_path / "one") for path in (tmp_path / "one").rglob("*.*")]
+    for name in files:
+        assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
+    other = generate_catalog(tmp_path / "three", products=60, seed=10)
+    assert other.checksum != one.checksum
+
+
+def test_prices_depend_on_the_seed_alone(tmp_path: Path) -> None:
+    records = [record(f"B{i}") for i in range(20)]
+
+    def prices(name: str, seed: int) -> list[float]:
+        (tmp_path / name).mkdir()
+        built(tmp_path / name, records, {}, seed=seed)
+        return [product.price for product in Catalog.open(tmp_path / name / "out")]
+
+    assert prices("a", 1) == prices("b", 1) != prices("c", 2)
+
+
+@pytest.mark.parametrize("stop", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+def test_a_killed_build_leaves_nothing(tmp_path: Path, stop: signal.Signals) -> None:
+    """The watcher removes what a builder that was killed outright had made."""
+    script = (
+        "import sys, pathlib; from errands.shop.builder import generate_catalog;"
+        "generate_catalog(pathlib.Path(sys.argv[1]), products=100_000, seed=1,"
+        " progress=lambda stage, done, total: print(done, flush=True))"
+    )
+    builder = subprocess.Popen(
+        [sys.executable, "-c", script, str(tmp_path / "out")],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    )
+    with builder:
+        assert builder.stdout is not None
+        builder.stdout.readline()
+        assert [path.name for path in tmp_path.iterdir()] != []
+        builder.send_signal(stop)
+    patience = time.monotonic() + 20
+    while list(tmp_path.iterdir()) and time.monotonic() < patience:
+        time.sleep(0.05)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.shared
+def test_the_real_products(catalog_1k: Catalog) -> None:
+    manifest = catalog_1k.manifest
+    assert manifest.products == 1000
+    assert manifest.goals == {"synthetic": 6910, "human": 13}
+    assert manifest.dropped == {}
+    assert manifest.tagger == "file"
+    assert sum(len(product.prices) == 2 for product in catalog_1k) == 93

@@ -1,0 +1,52 @@
+"""Imports go one way: see docs/design.md."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).resolve().parents[1] / "src" / "errands"
+
+MAY_USE: dict[str, set[str]] = {
+    "errors": set(),
+    "home": set(),
+    "shop": {"errors", "home"},
+    "data": {"errors", "home"},
+    "envs": {"errors", "shop"},
+    "agents": {"errors", "envs"},
+    "bench": {"errors", "shop", "envs", "agents"},
+    "cli": {"errors", "home", "shop", "data", "envs", "agents", "bench"},
+}
+
+
+def room(path: Path) -> str:
+    return path.relative_to(SOURCE).parts[0].removesuffix(".py")
+
+
+def used_rooms(path: Path) -> set[str]:
+    """The parts of errands that a module imports, at the top or inside a function."""
+    names: list[str] = []
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            names += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names += [f"{node.module}.{alias.name}" for alias in node.names]
+    parts = [name.split(".") for name in names if name.split(".")[0] == "errands"]
+    return {part[1] for part in parts if len(part) > 1 and part[1] != "__version__"}
+
+
+MODULES = sorted(path for path in SOURCE.rglob("*.py") if path.parent != SOURCE)
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_imports_go_one_way(path: Path) -> None:
+    own = room(path)
+    assert used_rooms(path) <= MAY_USE[own] | {own}
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_rooms_are_small_and_say_what_they_are_for(path: Path) -> None:
+    text = path.read_text()
+    assert len(text.splitlines()) <= 500
+    if text.strip():
+        assert ast.get_docstring(ast.parse(text)), "a module says what it is for"
