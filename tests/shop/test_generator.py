@@ -14,7 +14,7 @@ from errands.shop.generator import MOST_PRODUCTS, Made, generate, human_goals, m
 from errands.shop.product import Product, parse_product
 from errands.shop.wordbank import wordbank
 
-RECORDED = "645c7a4be4aed8a97e53917579f434d00f3c544c9390129ffd7bd36608df58a7"
+RECORDED = "7e4c33c12434cd8241246c2cc625188edb32a419a7813e276266c6137e1ebb76"
 """The first 200 products of the catalogue of 5,000 with seed 1. A change moves published scores."""
 
 FULL = 1_181_436

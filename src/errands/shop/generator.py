@@ -10,7 +10,7 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from math import gcd
+from math import gcd, pow
 from typing import Any
 
 from errands.shop.dice import Dice, exp, scatter
@@ -18,7 +18,7 @@ from errands.shop.listing import Coined, write_listing
 from errands.shop.phrasing import human_instruction, synthetic_instruction
 from errands.shop.product import normalize_value
 from errands.shop.variants import Choice, choose_groups
-from errands.shop.wordbank import Attribute, Bank, Name, Subcategory, wordbank
+from errands.shop.wordbank import CATEGORIES, Attribute, Bank, Name, Subcategory, wordbank
 
 __all__ = ["Made", "generate", "human_goals", "make_product"]
 
@@ -60,7 +60,7 @@ def human_goals(products: int) -> int:
     >>> human_goals(1_181_436), human_goals(5_000), human_goals(1_000)
     (12087, 2250, 500)
     """
-    return min(products // 2, round(2250 * (products / 5000) ** 0.3076334))
+    return min(products // 2, round(2250 * pow(products / 5000, 0.3076334)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,6 @@ class _Plan:
     shift: int
     human: int
     key: int
-    brands: int
     series: int
     places: int
 
@@ -111,7 +110,6 @@ def _plan(seed: int, products: int) -> _Plan:
         shift=dice.below(products),
         human=human_goals(products),
         key=dice.bits(),
-        brands=max(40, products * 17 // 1000),
         series=max(250, products * 60 // 1000),
         places=max(150, products * 45 // 1000),
     )
@@ -168,10 +166,11 @@ def _core(
     plan: _Plan, kind: Subcategory, rank: int, dice: Dice, at_least_one: bool
 ) -> tuple[Name, str, list[Attribute]]:
     """Name, brand and hidden attributes; shared with the near-twins but for small changes."""
+    brands = max(8, plan.products * CATEGORIES[kind.category] * 85 // 1_000_000)
     core = Dice(f"{plan.seed}/{kind.index}/{rank // TWINS}/core")
     pool = kind.attributes
     name = core.pick(kind.names)
-    brand = core.low(plan.brands)
+    brand = core.low(brands)
     count = min(core.pick(_ATTRIBUTE_COUNTS), len(pool))
     if at_least_one:
         count = max(count, 1)
@@ -183,14 +182,13 @@ def _core(
     if dice.chance(0.3):
         name = dice.pick(kind.names)
     if dice.chance(0.55):
-        brand = dice.low(plan.brands)
+        brand = dice.low(brands)
     if attributes and dice.chance(0.4):
         other = dice.pick(pool)
         if other.name not in chosen:
             attributes[dice.below(len(attributes))] = other
-    category = plan.bank.subcategories[kind.index].category
-    pools = ("beauty", "electronics", "fashion", "garden", "grocery")
-    return name, plan.bank.coinage.word("brand", brand * 5 + pools.index(category)), attributes
+    group = tuple(CATEGORIES).index(kind.category)
+    return name, plan.bank.coinage.word("brand", brand * len(CATEGORIES) + group), attributes
 
 
 def _coined(plan: _Plan, dice: Dice, brand: str) -> Coined:
@@ -267,7 +265,7 @@ def _human(
     brand: str,
 ) -> dict[str, Any]:
     """A person's instruction for a product."""
-    count = (1, 1, 1, 2, 2, 2, 2, 3, 3)[dice.below(9)]
+    count = (1, 1, 1, 1, 1, 2, 2, 2, 3)[dice.below(9)]
     wanted = dice.shuffled(attributes)[:count]
     values = {
         name.lower(): normalize_value(dice.pick(choices).value) for name, choices in groups.items()
