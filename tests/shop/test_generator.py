@@ -14,7 +14,7 @@ from errands.shop.generator import MOST_PRODUCTS, Made, generate, human_goals, m
 from errands.shop.product import Product, parse_product
 from errands.shop.wordbank import wordbank
 
-RECORDED = "7e4c33c12434cd8241246c2cc625188edb32a419a7813e276266c6137e1ebb76"
+RECORDED = "302758c7aee9d1d5cb35064c70fbf730316cf772e6b7d0fa9d62eff096356a36"
 """The first 200 products of the catalogue of 5,000 with seed 1. A change moves published scores."""
 
 FULL = 1_181_436

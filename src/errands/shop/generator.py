@@ -130,13 +130,7 @@ def make_product(number: int, *, seed: int, products: int) -> Made:
     name, brand, attributes = _core(plan, kind, rank, dice, has_human)
     coined = _coined(plan, dice, brand)
     listing = write_listing(dice, bank, kind, name, attributes, coined)
-    groups = choose_groups(
-        dice,
-        bank,
-        kind,
-        lambda: bank.coinage.word("series", dice.below(plan.series)),
-        has_human and dice.chance(0.7),
-    )
+    groups = _groups(plan, kind, rank, dice, has_human)
     asin = _asin(number, plan.key)
     picture, images, options = _pictures(dice, bank, kind, groups)
     record = {
@@ -189,6 +183,25 @@ def _core(
             attributes[dice.below(len(attributes))] = other
     group = tuple(CATEGORIES).index(kind.category)
     return name, plan.bank.coinage.word("brand", brand * len(CATEGORIES) + group), attributes
+
+
+def _groups(
+    plan: _Plan, kind: Subcategory, rank: int, dice: Dice, has_human: bool
+) -> dict[str, list[Choice]]:
+    """Option groups; near-twins often offer the same ones but for a value or two."""
+    wanted = has_human and dice.chance(0.7)
+    shared = dice.chance(0.6)
+    source = Dice(f"{plan.seed}/{kind.index}/{rank // TWINS}/options") if shared else dice
+
+    def coin() -> str:
+        return plan.bank.coinage.word("series", source.below(plan.series))
+
+    groups = choose_groups(source, plan.bank, kind, coin, wanted)
+    if shared:
+        for choices in groups.values():
+            if len(choices) > 2 and dice.chance(0.5):
+                choices.pop(dice.below(len(choices)))
+    return groups
 
 
 def _coined(plan: _Plan, dice: Dice, brand: str) -> Coined:

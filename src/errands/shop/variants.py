@@ -43,7 +43,7 @@ def choose_groups(
     groups: dict[str, list[Choice]] = {}
     if not count:
         return groups
-    offered = kind.family.options
+    offered = kind.options
     start = 0 if dice.chance(0.7) else dice.below(len(offered))
     for place in range(len(offered)):
         name, values = offered[(start + place) % len(offered)]

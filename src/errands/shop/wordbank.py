@@ -83,7 +83,6 @@ class Family:
 
     name: str
     kind: str
-    options: tuple[tuple[str, str], ...]
     frames: tuple[Mapping[str, str], ...]
     """Words for one sentence each; a writer goes from frame to frame."""
     sentences: tuple[tuple[str, ...], ...]
@@ -103,6 +102,8 @@ class Subcategory:
     price: float
     attributes: tuple[Attribute, ...]
     family: Family
+    options: tuple[tuple[str, str], ...]
+    """Name and kind of values of the option groups it may have."""
     weight: int
 
 
@@ -192,6 +193,7 @@ def wordbank() -> Bank:
     options, phrasing, coinage = _read("options"), _read("phrasing"), _read("coinage")
     common = _wordings(shared["sentences"], shared["synonyms"])
     attributes: dict[tuple[str, str], Attribute] = {}
+    groups = options.pop("groups")
     subcategories: list[Subcategory] = []
     for category, share in CATEGORIES.items():
         table = _read(category)
@@ -204,7 +206,6 @@ def wordbank() -> Bank:
             family = Family(
                 name=entry["name"],
                 kind=entry["kind"],
-                options=tuple(_pair(option, ":") for option in entry["options"]),
                 frames=_frames(entry, shared["weekdays"]),
                 sentences=sentences[entry.get("special", "")],
             )
@@ -218,8 +219,11 @@ def wordbank() -> Bank:
                 pool = _pool(words, row, place / len(entry["rows"]), spoken["only"])
                 dice = Dice(f"weight/{row}")
                 weight = share * dice.between(5, 15) * 100 // rows
+                offered = groups.get(row.partition(" | ")[0], entry["options"])
                 subcategories.append(
-                    _subcategory(row, len(subcategories), table, entry, family, pool, weight)
+                    _subcategory(
+                        row, len(subcategories), table, entry, family, pool, offered, weight
+                    )
                 )
     return Bank(
         subcategories=tuple(subcategories),
@@ -308,6 +312,7 @@ def _subcategory(
     entry: Mapping[str, Any],
     family: Family,
     pool: Sequence[Attribute],
+    options: Sequence[str],
     weight: int,
 ) -> Subcategory:
     cells = [cell.strip() for cell in row.split(" | ")]
@@ -322,6 +327,7 @@ def _subcategory(
         price=float(cells[4] if len(cells) > 4 else entry["price"]),
         attributes=tuple(pool),
         family=family,
+        options=tuple(_pair(option, ":") for option in options),
         weight=weight,
     )
 
