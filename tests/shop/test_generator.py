@@ -14,7 +14,7 @@ from errands.shop.generator import MOST_PRODUCTS, Made, generate, human_goals, m
 from errands.shop.product import Product, parse_product
 from errands.shop.wordbank import wordbank
 
-RECORDED = "302758c7aee9d1d5cb35064c70fbf730316cf772e6b7d0fa9d62eff096356a36"
+RECORDED = "307fa01724380464cf87a49b834100e654e2cb5cde8a847247bcbeb23272a44d"
 """The first 200 products of the catalogue of 5,000 with seed 1. A change moves published scores."""
 
 FULL = 1_181_436

@@ -25,7 +25,7 @@ __all__ = ["Made", "generate", "human_goals", "make_product"]
 MOST_PRODUCTS = 2_000_000
 """The largest catalogue whose ids are sure to be distinct."""
 
-TWINS = 3
+TWINS = 4
 """Neighbours in a sub-category that share their core."""
 
 _ATTRIBUTE_COUNTS = tuple(
@@ -111,7 +111,7 @@ def _plan(seed: int, products: int) -> _Plan:
         human=human_goals(products),
         key=dice.bits(),
         series=max(250, products * 60 // 1000),
-        places=max(150, products * 45 // 1000),
+        places=max(150, products * 54 // 1000),
     )
 
 
@@ -177,7 +177,7 @@ def _core(
         name = dice.pick(kind.names)
     if dice.chance(0.55):
         brand = dice.low(brands)
-    if attributes and dice.chance(0.4):
+    if attributes and dice.chance(0.35):
         other = dice.pick(pool)
         if other.name not in chosen:
             attributes[dice.below(len(attributes))] = other
@@ -190,7 +190,7 @@ def _groups(
 ) -> dict[str, list[Choice]]:
     """Option groups; near-twins often offer the same ones but for a value or two."""
     wanted = has_human and dice.chance(0.7)
-    shared = dice.chance(0.6)
+    shared = dice.chance(0.7)
     source = Dice(f"{plan.seed}/{kind.index}/{rank // TWINS}/options") if shared else dice
 
     def coin() -> str:

@@ -164,7 +164,7 @@ class _Writer:
     def description(self, attributes: Sequence[Attribute]) -> str:
         """Running text that says these attributes."""
         dice = self.dice
-        parts = [self.sentence() for _ in range(dice.between(4, 9))]
+        parts = [self.sentence() for _ in range(dice.between(4, 10))]
         for attribute in attributes:
             parts.insert(dice.below(len(parts) + 1), self.fill(attribute.says))
         if dice.chance(0.4):

@@ -64,9 +64,12 @@ def _choices(
         return _run(dice, bank, values, length)
     make = _MAKERS[values]
     form = dice.below(8)
+    tag = dice.below(3) if values in _TAGGED and dice.chance(0.5) else None
     seen: dict[str, Choice] = {}
     for _ in range(length * 2):
         choice = make(dice, bank, form, coin)
+        if tag is not None:
+            choice = Choice(_tagged(dice, choice.value, tag, coin), choice.color)
         seen.setdefault(normalize_value(choice.value), choice)
         if len(seen) == length:
             break
@@ -76,6 +79,15 @@ def _choices(
     return choices
 
 
+def _tagged(dice: Dice, value: str, tag: int, coin: Callable[[], str]) -> str:
+    """A value with the maker's own name or number for it."""
+    if tag == 0:
+        return f"{coin()} {value}"
+    if tag == 1:
+        return f"{value} {'abcdefghjkmnprstuvwxyz'[dice.below(22)]}{dice.between(10, 999)}"
+    return f"{value}-{dice.between(100, 9999)}"
+
+
 def _run(dice: Dice, bank: Bank, values: str, length: int) -> list[Choice]:
     """Neighbours out of an ordered list, such as clothing sizes."""
     ordered = bank.values[_RUNS[values]]
@@ -83,6 +95,11 @@ def _run(dice: Dice, bank: Bank, values: str, length: int) -> list[Choice]:
     start = dice.below(len(ordered) - length + 1)
     return [Choice(title_case(value)) for value in ordered[start : start + length]]
 
+
+_TAGGED = frozenset(
+    ("color", "pattern", "shade", "hair", "wood", "metal", "letter", "flavor", "scent", "phone")
+)
+"""Values of which every maker has its own."""
 
 _RUNS = {"clothing": "clothing", "width": "widths", "bed": "beds"}
 
