@@ -79,6 +79,7 @@ class _Plan:
     key: int
     series: int
     places: int
+    tagged: float
 
 
 @lru_cache(maxsize=8)
@@ -112,6 +113,7 @@ def _plan(seed: int, products: int) -> _Plan:
         key=dice.bits(),
         series=max(250, products * 60 // 1000),
         places=max(150, products * 54 // 1000),
+        tagged=0.15 + 0.4 * min(1.0, products / 1_000_000),
     )
 
 
@@ -196,7 +198,7 @@ def _groups(
     def coin() -> str:
         return plan.bank.coinage.word("series", source.below(plan.series))
 
-    groups = choose_groups(source, plan.bank, kind, coin, wanted)
+    groups = choose_groups(source, plan.bank, kind, coin, wanted, plan.tagged)
     if shared:
         for choices in groups.values():
             if len(choices) > 2 and dice.chance(0.5):

@@ -32,9 +32,13 @@ class Choice:
 
 
 def choose_groups(
-    dice: Dice, bank: Bank, kind: Subcategory, coin: Callable[[], str], wanted: bool
+    dice: Dice, bank: Bank, kind: Subcategory, coin: Callable[[], str], wanted: bool, tagged: float
 ) -> dict[str, list[Choice]]:
-    """Option groups of one product; `wanted` makes sure of one, `coin` invents a word."""
+    """Option groups of one product.
+
+    `wanted` makes sure of one, `coin` invents a word, and `tagged` is the share of groups whose
+    values bear the maker's own name or number.
+    """
     number = dice.bits() / 4294967296.0
     shares = _GROUPS[kind.category]
     count = sum(number < share for share in shares)
@@ -50,21 +54,23 @@ def choose_groups(
         if name in groups:
             continue
         lengths = (_LENGTHS, _SECOND_LENGTHS, _THIRD_LENGTHS)[len(groups)]
-        groups[name] = _choices(dice, bank, values, dice.pick(lengths), coin)
+        groups[name] = _choices(dice, bank, values, dice.pick(lengths), coin, tagged)
         if len(groups) == count:
             break
     return groups
 
 
 def _choices(
-    dice: Dice, bank: Bank, values: str, length: int, coin: Callable[[], str]
+    dice: Dice, bank: Bank, values: str, length: int, coin: Callable[[], str], tagged: float
 ) -> list[Choice]:
     """Distinct values of one group, in one spelling."""
     if values in _RUNS:
         return _run(dice, bank, values, length)
     make = _MAKERS[values]
     form = dice.below(8)
-    tag = dice.below(3) if values in _TAGGED and dice.chance(0.5) else None
+    tag = None
+    if values in _TAGGED and dice.chance(tagged):
+        tag, form = dice.below(3), form % 3
     seen: dict[str, Choice] = {}
     for _ in range(length * 2):
         choice = make(dice, bank, form, coin)
@@ -97,7 +103,7 @@ def _run(dice: Dice, bank: Bank, values: str, length: int) -> list[Choice]:
 
 
 _TAGGED = frozenset(
-    ("color", "pattern", "shade", "hair", "wood", "metal", "letter", "flavor", "scent", "phone")
+    ("color", "pattern", "shade", "hair", "wood", "metal", "letter", "flavor", "scent")
 )
 """Values of which every maker has its own."""
 
