@@ -14,7 +14,7 @@ from errands.shop.generator import MOST_PRODUCTS, Made, generate, human_goals, m
 from errands.shop.product import Product, parse_product
 from errands.shop.wordbank import wordbank
 
-RECORDED = "645c7a4be4aed8a97e53917579f434d00f3c544c9390129ffd7bd36608df58a7"
+RECORDED = "d2b0521dd156d988e97cd6bafc7f69fc932f4bb1c246c8176bb46ec44c67bdf8"
 """The first 200 products of the catalogue of 5,000 with seed 1. A change moves published scores."""
 
 FULL = 1_181_436

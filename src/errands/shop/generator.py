@@ -10,7 +10,7 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from math import gcd
+from math import gcd, pow
 from typing import Any
 
 from errands.shop.dice import Dice, exp, scatter
@@ -18,14 +18,14 @@ from errands.shop.listing import Coined, write_listing
 from errands.shop.phrasing import human_instruction, synthetic_instruction
 from errands.shop.product import normalize_value
 from errands.shop.variants import Choice, choose_groups
-from errands.shop.wordbank import Attribute, Bank, Name, Subcategory, wordbank
+from errands.shop.wordbank import CATEGORIES, Attribute, Bank, Name, Subcategory, wordbank
 
 __all__ = ["Made", "generate", "human_goals", "make_product"]
 
 MOST_PRODUCTS = 2_000_000
 """The largest catalogue whose ids are sure to be distinct."""
 
-TWINS = 3
+TWINS = 4
 """Neighbours in a sub-category that share their core."""
 
 _ATTRIBUTE_COUNTS = tuple(
@@ -60,7 +60,7 @@ def human_goals(products: int) -> int:
     >>> human_goals(1_181_436), human_goals(5_000), human_goals(1_000)
     (12087, 2250, 500)
     """
-    return min(products // 2, round(2250 * (products / 5000) ** 0.3076334))
+    return min(products // 2, round(2250 * pow(products / 5000, 0.3076334)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,9 +77,9 @@ class _Plan:
     shift: int
     human: int
     key: int
-    brands: int
     series: int
     places: int
+    tagged: float
 
 
 @lru_cache(maxsize=8)
@@ -111,9 +111,9 @@ def _plan(seed: int, products: int) -> _Plan:
         shift=dice.below(products),
         human=human_goals(products),
         key=dice.bits(),
-        brands=max(40, products * 17 // 1000),
         series=max(250, products * 60 // 1000),
-        places=max(150, products * 45 // 1000),
+        places=max(150, products * 54 // 1000),
+        tagged=0.15 + 0.4 * min(1.0, products / 1_000_000),
     )
 
 
@@ -132,13 +132,7 @@ def make_product(number: int, *, seed: int, products: int) -> Made:
     name, brand, attributes = _core(plan, kind, rank, dice, has_human)
     coined = _coined(plan, dice, brand)
     listing = write_listing(dice, bank, kind, name, attributes, coined)
-    groups = choose_groups(
-        dice,
-        bank,
-        kind,
-        lambda: bank.coinage.word("series", dice.below(plan.series)),
-        has_human and dice.chance(0.7),
-    )
+    groups = _groups(plan, kind, rank, dice, has_human)
     asin = _asin(number, plan.key)
     picture, images, options = _pictures(dice, bank, kind, groups)
     record = {
@@ -168,10 +162,11 @@ def _core(
     plan: _Plan, kind: Subcategory, rank: int, dice: Dice, at_least_one: bool
 ) -> tuple[Name, str, list[Attribute]]:
     """Name, brand and hidden attributes; shared with the near-twins but for small changes."""
+    brands = max(8, plan.products * CATEGORIES[kind.category] * 85 // 1_000_000)
     core = Dice(f"{plan.seed}/{kind.index}/{rank // TWINS}/core")
     pool = kind.attributes
     name = core.pick(kind.names)
-    brand = core.low(plan.brands)
+    brand = core.low(brands)
     count = min(core.pick(_ATTRIBUTE_COUNTS), len(pool))
     if at_least_one:
         count = max(count, 1)
@@ -183,14 +178,32 @@ def _core(
     if dice.chance(0.3):
         name = dice.pick(kind.names)
     if dice.chance(0.55):
-        brand = dice.low(plan.brands)
-    if attributes and dice.chance(0.4):
+        brand = dice.low(brands)
+    if attributes and dice.chance(0.35):
         other = dice.pick(pool)
         if other.name not in chosen:
             attributes[dice.below(len(attributes))] = other
-    category = plan.bank.subcategories[kind.index].category
-    pools = ("beauty", "electronics", "fashion", "garden", "grocery")
-    return name, plan.bank.coinage.word("brand", brand * 5 + pools.index(category)), attributes
+    group = tuple(CATEGORIES).index(kind.category)
+    return name, plan.bank.coinage.word("brand", brand * len(CATEGORIES) + group), attributes
+
+
+def _groups(
+    plan: _Plan, kind: Subcategory, rank: int, dice: Dice, has_human: bool
+) -> dict[str, list[Choice]]:
+    """Option groups; near-twins often offer the same ones but for a value or two."""
+    wanted = has_human and dice.chance(0.7)
+    shared = dice.chance(0.7)
+    source = Dice(f"{plan.seed}/{kind.index}/{rank // TWINS}/options") if shared else dice
+
+    def coin() -> str:
+        return plan.bank.coinage.word("series", source.below(plan.series))
+
+    groups = choose_groups(source, plan.bank, kind, coin, wanted, plan.tagged)
+    if shared:
+        for choices in groups.values():
+            if len(choices) > 2 and dice.chance(0.5):
+                choices.pop(dice.below(len(choices)))
+    return groups
 
 
 def _coined(plan: _Plan, dice: Dice, brand: str) -> Coined:
@@ -267,7 +280,7 @@ def _human(
     brand: str,
 ) -> dict[str, Any]:
     """A person's instruction for a product."""
-    count = (1, 1, 1, 2, 2, 2, 2, 3, 3)[dice.below(9)]
+    count = (1, 1, 1, 1, 1, 2, 2, 2, 3)[dice.below(9)]
     wanted = dice.shuffled(attributes)[:count]
     values = {
         name.lower(): normalize_value(dice.pick(choices).value) for name, choices in groups.items()

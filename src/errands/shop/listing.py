@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from errands.shop.dice import Dice
-from errands.shop.wordbank import FRAMES, Attribute, Bank, Name, Subcategory, title_case
+from errands.shop.wordbank import FRAMES, WORDINGS, Attribute, Bank, Name, Subcategory, title_case
 
 __all__ = ["Coined", "Listing", "write_listing"]
 
@@ -101,7 +101,7 @@ class _Writer:
         """The next general sentence."""
         self.advance()
         self.step = step = (self.step + self.stride) % len(self.sentences)
-        text = self.sentences[step] % self.values
+        text = self.sentences[step][self.turn % WORDINGS] % self.values
         return text if text[0].isupper() else text[0].upper() + text[1:]
 
     def fill(self, templates: Sequence[str]) -> str:
@@ -113,6 +113,8 @@ class _Writer:
     def title(self, attributes: Sequence[Attribute]) -> str:
         """A title that shows these attributes."""
         dice, values = self.dice, self.values
+        frames = self.kind.family.frames
+        later, last = frames[(self.turn + 2) % FRAMES], frames[(self.turn + 3) % FRAMES]
         words = {
             "Brand": values["brand"],
             "BRAND": values["brand"].upper(),
@@ -123,14 +125,19 @@ class _Writer:
             "n": str(20 + dice.below(5)),
             "Noun": title_case(values["noun"]),
             "Style": title_case(values["style"]),
-            "Style2": title_case(dice.pick(self.kind.family.styles)),
+            "Style2": title_case(frames[(self.turn + 1) % FRAMES]["style"]),
+            "Style3": title_case(later["style"]),
+            "Style4": title_case(last["style"]),
             "Material": title_case(values["material"]),
             "Use": title_case(values["use"]),
             "Use2": title_case(values["use2"]),
+            "Use3": title_case(later["use"]),
             "Part": title_case(values["part"]),
+            "Part2": title_case(later["part"]),
+            "Material2": title_case(later["material"]),
         }
         words["Attr"] = (
-            ", ".join([dice.pick(attribute.shows) for attribute in attributes]) or words["Style2"]
+            ", ".join([dice.pick(attribute.shows) for attribute in attributes]) or words["Style4"]
         )
         words["Extra"] = dice.pick(self.bank.extras) % words
         title = dice.pick(self.bank.titles) % words
@@ -157,7 +164,7 @@ class _Writer:
     def description(self, attributes: Sequence[Attribute]) -> str:
         """Running text that says these attributes."""
         dice = self.dice
-        parts = [self.sentence() for _ in range(dice.between(3, 8))]
+        parts = [self.sentence() for _ in range(dice.between(4, 10))]
         for attribute in attributes:
             parts.insert(dice.below(len(parts) + 1), self.fill(attribute.says))
         if dice.chance(0.4):

@@ -51,7 +51,7 @@ def human_instruction(
         ways = bank.option_phrases.get(option, ())
         wishes.append(dice.pick(ways).replace("{v}", said) if ways else f"with {option} {said}")
     thing = name.text
-    if dice.chance(0.27):
+    if dice.chance(0.14):
         if dice.chance(0.7):
             before.append(brand)
         else:
@@ -80,7 +80,7 @@ def _finished(dice: Dice, bank: Bank, text: str) -> str:
     """The text with its punctuation, now and then a closing remark, rarely a typo."""
     text = _COMMAS.sub("", _SPACES.sub("", text))
     if not text.endswith("?"):
-        if dice.chance(0.16):
+        if dice.chance(0.07):
             text += (", " if dice.chance(0.5) else ". ") + dice.pick(bank.phrasing["tails"])
         if dice.chance(0.6):
             text += "."

@@ -32,9 +32,13 @@ class Choice:
 
 
 def choose_groups(
-    dice: Dice, bank: Bank, kind: Subcategory, coin: Callable[[], str], wanted: bool
+    dice: Dice, bank: Bank, kind: Subcategory, coin: Callable[[], str], wanted: bool, tagged: float
 ) -> dict[str, list[Choice]]:
-    """Option groups of one product; `wanted` makes sure of one, `coin` invents a word."""
+    """Option groups of one product.
+
+    `wanted` makes sure of one, `coin` invents a word, and `tagged` is the share of groups whose
+    values bear the maker's own name or number.
+    """
     number = dice.bits() / 4294967296.0
     shares = _GROUPS[kind.category]
     count = sum(number < share for share in shares)
@@ -43,30 +47,35 @@ def choose_groups(
     groups: dict[str, list[Choice]] = {}
     if not count:
         return groups
-    offered = kind.family.options
+    offered = kind.options
     start = 0 if dice.chance(0.7) else dice.below(len(offered))
     for place in range(len(offered)):
         name, values = offered[(start + place) % len(offered)]
         if name in groups:
             continue
         lengths = (_LENGTHS, _SECOND_LENGTHS, _THIRD_LENGTHS)[len(groups)]
-        groups[name] = _choices(dice, bank, values, dice.pick(lengths), coin)
+        groups[name] = _choices(dice, bank, values, dice.pick(lengths), coin, tagged)
         if len(groups) == count:
             break
     return groups
 
 
 def _choices(
-    dice: Dice, bank: Bank, values: str, length: int, coin: Callable[[], str]
+    dice: Dice, bank: Bank, values: str, length: int, coin: Callable[[], str], tagged: float
 ) -> list[Choice]:
     """Distinct values of one group, in one spelling."""
     if values in _RUNS:
         return _run(dice, bank, values, length)
     make = _MAKERS[values]
     form = dice.below(8)
+    tag = None
+    if values in _TAGGED and dice.chance(tagged):
+        tag, form = dice.below(3), form % 3
     seen: dict[str, Choice] = {}
     for _ in range(length * 2):
         choice = make(dice, bank, form, coin)
+        if tag is not None:
+            choice = Choice(_tagged(dice, choice.value, tag, coin), choice.color)
         seen.setdefault(normalize_value(choice.value), choice)
         if len(seen) == length:
             break
@@ -76,6 +85,15 @@ def _choices(
     return choices
 
 
+def _tagged(dice: Dice, value: str, tag: int, coin: Callable[[], str]) -> str:
+    """A value with the maker's own name or number for it."""
+    if tag == 0:
+        return f"{coin()} {value}"
+    if tag == 1:
+        return f"{value} {'abcdefghjkmnprstuvwxyz'[dice.below(22)]}{dice.between(10, 999)}"
+    return f"{value}-{dice.between(100, 9999)}"
+
+
 def _run(dice: Dice, bank: Bank, values: str, length: int) -> list[Choice]:
     """Neighbours out of an ordered list, such as clothing sizes."""
     ordered = bank.values[_RUNS[values]]
@@ -83,6 +101,11 @@ def _run(dice: Dice, bank: Bank, values: str, length: int) -> list[Choice]:
     start = dice.below(len(ordered) - length + 1)
     return [Choice(title_case(value)) for value in ordered[start : start + length]]
 
+
+_TAGGED = frozenset(
+    ("color", "pattern", "shade", "hair", "wood", "metal", "letter", "flavor", "scent")
+)
+"""Values of which every maker has its own."""
 
 _RUNS = {"clothing": "clothing", "width": "widths", "bed": "beds"}
 

@@ -30,6 +30,9 @@ CATEGORIES = {"beauty": 238, "electronics": 229, "fashion": 200, "garden": 216, 
 POOL = 16
 """Attributes that may be hidden in a product of one sub-category."""
 
+WORDINGS = 12
+"""Ways to word one sentence."""
+
 FRAMES = 840
 """Different sets of words for a sentence, in each family."""
 
@@ -39,8 +42,9 @@ _SHORT = 400
 _SPREAD = 40009
 """A prime factor that spreads ranks over syllables (it divides no number of syllables)."""
 
+_WORD = re.compile(r"(?<![{\w])\w+(?![}\w])")
 _SLOT = re.compile(r"\{(\w+)\}")
-_SMALL = frozenset("a an and as at by for from in of on or the to with".split())
+_SMALL = frozenset(("a", "an", "and", "as", "at", "by", "for", "in", "of", "on", "or", "the", "to"))
 _PLURAL = {
     "is": "are", "has": "have", "offers": "offer",
     "contains": "contain", "works": "work", "helps": "help",
@@ -79,11 +83,10 @@ class Family:
 
     name: str
     kind: str
-    options: tuple[tuple[str, str], ...]
-    styles: tuple[str, ...]
     frames: tuple[Mapping[str, str], ...]
     """Words for one sentence each; a writer goes from frame to frame."""
-    sentences: tuple[str, ...]
+    sentences: tuple[tuple[str, ...], ...]
+    """Each in several wordings."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +102,8 @@ class Subcategory:
     price: float
     attributes: tuple[Attribute, ...]
     family: Family
+    options: tuple[tuple[str, str], ...]
+    """Name and kind of values of the option groups it may have."""
     weight: int
 
 
@@ -186,21 +191,23 @@ def wordbank() -> Bank:
     """The word bank, read on first use."""
     shared, spoken = _read("sentences"), _read("attributes")
     options, phrasing, coinage = _read("options"), _read("phrasing"), _read("coinage")
-    common = _formats(shared["sentences"])
+    common = _wordings(shared["sentences"], shared["synonyms"])
     attributes: dict[tuple[str, str], Attribute] = {}
+    groups = options.pop("groups")
     subcategories: list[Subcategory] = []
     for category, share in CATEGORIES.items():
         table = _read(category)
         rows = sum(len(family["rows"]) for family in table["family"])
-        sentences = _formats(table["sentences"]) + common
+        sentences = {
+            name: _wordings(lines, shared["synonyms"]) + common
+            for name, lines in {"": table["sentences"], **table.get("special", {})}.items()
+        }
         for entry in table["family"]:
             family = Family(
                 name=entry["name"],
                 kind=entry["kind"],
-                options=tuple(_pair(option, ":") for option in entry["options"]),
-                styles=tuple(entry["styles"]),
                 frames=_frames(entry, shared["weekdays"]),
-                sentences=sentences,
+                sentences=sentences[entry.get("special", "")],
             )
             words = [
                 attributes.setdefault((word, kind), _attribute(word, kind, spoken))
@@ -209,14 +216,13 @@ def wordbank() -> Bank:
             ]
             words = Dice(f"attributes/{family.name}").shuffled(words)
             for place, row in enumerate(entry["rows"]):
-                start = place * len(words) // len(entry["rows"])
-                pool = (words + words)[start : start + min(POOL, len(words))]
+                pool = _pool(words, row, place / len(entry["rows"]), spoken["only"])
                 dice = Dice(f"weight/{row}")
                 weight = share * dice.between(5, 15) * 100 // rows
-                root = f"{table['root']} › {entry['root']}"
+                offered = groups.get(row.partition(" | ")[0], entry["options"])
                 subcategories.append(
                     _subcategory(
-                        row, len(subcategories), category, root, entry, family, pool, weight
+                        row, len(subcategories), table, entry, family, pool, offered, weight
                     )
                 )
     return Bank(
@@ -245,6 +251,23 @@ def _read(name: str) -> dict[str, Any]:
 
 def _formats(templates: Iterable[str]) -> tuple[str, ...]:
     return tuple(compiled(template) for template in templates)
+
+
+def _wordings(
+    templates: Iterable[str], synonyms: Mapping[str, Sequence[str]]
+) -> tuple[tuple[str, ...], ...]:
+    """Each template in WORDINGS wordings; all differ in some word that has synonyms."""
+
+    def worded(template: str, turn: int) -> str:
+        def other(match: re.Match[str]) -> str:
+            choices = synonyms.get(match[0])
+            return choices[(turn + match.start()) % len(choices)] if choices else match[0]
+
+        return compiled(_WORD.sub(other, template))
+
+    return tuple(
+        tuple(worded(template, turn) for turn in range(WORDINGS)) for template in templates
+    )
 
 
 def _frames(entry: Mapping[str, Any], weekdays: Sequence[str]) -> tuple[Mapping[str, str], ...]:
@@ -285,27 +308,44 @@ def _name(text: str) -> Name:
 def _subcategory(
     row: str,
     index: int,
-    category: str,
-    root: str,
+    table: Mapping[str, Any],
     entry: Mapping[str, Any],
     family: Family,
     pool: Sequence[Attribute],
+    options: Sequence[str],
     weight: int,
 ) -> Subcategory:
     cells = [cell.strip() for cell in row.split(" | ")]
     query, leaf, names = cells[:3]
     return Subcategory(
         index=index,
-        category=category,
+        category=table["category"],
         query=query,
-        path=f"{root} › {leaf}",
+        path=f"{table['root']} › {entry['root']} › {leaf}",
         names=tuple(_name(name.strip()) for name in names.split(",")),
         picture=cells[3] if len(cells) > 3 else entry["picture"],
         price=float(cells[4] if len(cells) > 4 else entry["price"]),
         attributes=tuple(pool),
         family=family,
+        options=tuple(_pair(option, ":") for option in options),
         weight=weight,
     )
+
+
+def _pool(
+    words: Sequence[Attribute], row: str, share: float, only: Mapping[str, str]
+) -> list[Attribute]:
+    """Attributes that suit a query: those few queries have, then a part of the common ones."""
+    query = row.partition(" | ")[0]
+    common = [word for word in words if word.name not in only]
+    special = [word for word in words if _suits(query, only.get(word.name, ""))]
+    start = int(share * len(common))
+    turned = common[start:] + common[:start]
+    return Dice(f"pool/{query}").shuffled((special + turned)[: max(POOL, len(special) + 5)])
+
+
+def _suits(query: str, needed: str) -> bool:
+    return any(word in query for word in needed.split())
 
 
 def _attribute(word: str, kind: str, table: Mapping[str, Any]) -> Attribute:
