@@ -28,7 +28,7 @@ def register(app: typer.Typer) -> None:
 def demo(
     catalog: str = typer.Option("demo", help="A catalogue's directory or name."),
     goals: str = typer.Option("human", help="synthetic, human or a goal file."),
-    goal: int = typer.Option(7, help="Which goal to shop for."),
+    goal: int = typer.Option(5, help="Which goal to shop for."),
 ) -> None:
     """Watch a simple agent shop: every page, every action, and the reward explained.
 

@@ -6,6 +6,7 @@ weights, and the shuffled order; a goal is put together when it is asked for, so
 goals cost as little to open as eight.
 """
 
+import bisect
 import random
 from array import array
 from collections import Counter
@@ -26,7 +27,7 @@ from errands.shop.goal import (
     shuffled,
 )
 from errands.shop.product import Product
-from errands.shop.records import Records, RecordsWriter, map_array, write_array
+from errands.shop.records import Records, RecordsWriter, map_array, view, write_array
 
 __all__ = ["Entry", "GoalWriter", "StoredGoals", "draw_caps"]
 
@@ -119,8 +120,8 @@ class StoredGoals:
         product_at: Callable[[int], Product],
         redraw: tuple[Iterable[Product], int] | None = None,
     ) -> None:
-        def opened(suffix: str) -> NDArray[np.float64]:
-            return map_array(stem.with_name(f"{stem.name}-{suffix}.npy"))
+        def opened(suffix: str) -> memoryview:
+            return view(map_array(stem.with_name(f"{stem.name}-{suffix}.npy")))
 
         self.name = stem.name
         self._entries = Records(stem.with_name(stem.name + "-entries"))
@@ -137,22 +138,22 @@ class StoredGoals:
             ranges, seed = redraw
             rng = random.Random(seed)
             self._drawn = {product.asin: rng.uniform(*product.prices) for product in ranges}
-            owners = (product_at(int(row)) for row in self._rows)
-            self._caps = draw_caps([self.price(owner) for owner in owners], rng)
+            owners = (product_at(row) for row in self._rows)
+            self._caps = view(draw_caps([self.price(owner) for owner in owners], rng))
 
     def __len__(self) -> int:
         return len(self._order)
 
     def __getitem__(self, index: int, /) -> Goal:
-        place = int(self._order[index])
-        number = int(np.searchsorted(self._first, place, "right")) - 1
+        place = self._order[index]
+        number = bisect.bisect_right(self._first, place) - 1
         entry = self._decode(self._entries[number])
-        product = self._product_at(int(self._rows[number]))
-        cap = float(self._caps[number])
+        product = self._product_at(self._rows[number])
+        cap = self._caps[number]
         instruction = entry.instruction
         wanted: tuple[str, ...] | dict[str, str]
         if entry.options is None:
-            wanted = option_choice(product.options, place - int(self._first[number]))
+            wanted = option_choice(product.options, place - self._first[number])
             instruction += option_phrase(wanted)
         else:
             wanted = entry.options
@@ -166,14 +167,13 @@ class StoredGoals:
             attributes=entry.attributes,
             price_upper=cap,
             goal_options=wanted,
-            weight=float(self._weights[number]),
+            weight=self._weights[number],
             nouns=product.nouns,
         )
 
     @property
     def cumulative(self) -> Sequence[float]:
-        # An ndarray is what bisect needs of a sequence: length and items.
-        return self._cumulative  # type: ignore[return-value]
+        return self._cumulative
 
     def price(self, product: Product) -> float:
         return self._drawn.get(product.asin, product.price) if self._drawn else product.price
