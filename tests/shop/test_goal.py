@@ -70,7 +70,7 @@ def test_the_order_is_that_of_a_private_generator() -> None:
     random.seed(233)
     random.shuffle(expected)
     random.setstate(state)
-    assert shuffled(13)[0] == expected
+    assert list(shuffled(13)[0]) == expected
     assert random.getstate() == state
 
 

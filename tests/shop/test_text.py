@@ -47,7 +47,8 @@ def test_results_page() -> None:
     results = Page(state, cards, None, {})
     assert text(results, "i") == (
         "Instruction: [SEP] i [SEP] Back to Search [SEP] Page 2 (Total results: 13) [SEP] < Prev"
-        " [SEP] Next > [SEP] B1 [SEP] A Lamp [SEP] $5.0 [SEP] B2 [SEP]  [SEP] $6.0 [SEP] B3 [SEP] $7.0"
+        " [SEP] Next > [SEP] B1 [SEP] A Lamp [SEP] $5.0 [SEP] B2 [SEP]  [SEP] $6.0 [SEP] B3"
+        " [SEP] $7.0"
     )
     assert text_rich(results, "i") == (
         "Instruction:\ni\n[button] Back to Search [button_]\nPage 2 (Total results: 13)\n"

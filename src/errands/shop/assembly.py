@@ -128,13 +128,13 @@ class Assembly:
         self._products.finish()
         self._cards.finish()
         report("writing the index", 0, None)
-        asins = self._asins
-        order = sorted(range(len(asins)), key=asins.__getitem__)
+        asins = np.array(self._asins)
+        order = np.argsort(asins).astype(np.uint32)
         numbers = np.empty(len(asins), np.uint32)
         numbers[order] = np.arange(len(asins), dtype=np.uint32)
         self._index.finish(self._work / "index", numbers)
-        write_array(self._work / "rows.npy", np.array(order, np.uint32))
-        write_array(self._work / "asins.npy", np.array([asins[row] for row in order]))
+        write_array(self._work / "rows.npy", order)
+        write_array(self._work / "asins.npy", asins[order])
         report("ordering goals", 0, None)
         state = self._rng.getstate()
         for goals in self._goals.values():

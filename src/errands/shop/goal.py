@@ -9,6 +9,7 @@ import bisect
 import itertools
 import json
 import random
+from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, Protocol
@@ -118,10 +119,10 @@ def option_phrase(options: Mapping[str, str]) -> str:
     return f" with {wanted}" if wanted else ""
 
 
-def shuffled(count: int) -> tuple[list[int], random.Random]:
+def shuffled(count: int) -> tuple["array[int]", random.Random]:
     """The canonical order of so many goals, and the generator as the shuffle leaves it."""
     rng = random.Random(SHUFFLE_SEED)
-    order = list(range(count))
+    order = array("I", range(count))
     rng.shuffle(order)
     return order, rng
 

@@ -24,7 +24,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from errands.shop.analyzer import analyze
-from errands.shop.records import ArrayWriter, Records, RecordsWriter, map_array, view, write_array
+from errands.shop.records import (
+    ArrayWriter,
+    Records,
+    RecordsWriter,
+    map_array,
+    new_array,
+    view,
+    write_array,
+)
 
 __all__ = ["Index", "IndexWriter", "decoded_lengths"]
 
@@ -88,16 +96,16 @@ class IndexWriter:
         lengths = np.array(self._lengths, np.int64)
         norms = np.zeros(len(lengths), np.uint8)
         norms[numbers] = np.searchsorted(decoded_lengths(), lengths, "right") - 1
-        starts, docs, tfs = _invert(
+        starts = _invert(
             self._ids.array(),
             self._tfs.array(),
             np.array(self._counts, np.int64),
             numbers,
             len(self._terms),
+            new_array(folder / "docs.npy", np.uint32, self._ids.count),
+            new_array(folder / "tfs.npy", np.uint16, self._ids.count),
         )
         write_array(folder / "starts.npy", starts)
-        write_array(folder / "docs.npy", docs)
-        write_array(folder / "tfs.npy", tfs)
         write_array(folder / "norms.npy", norms)
         write_array(folder / "slots.npy", _hash_slots(self._terms))
         records = RecordsWriter(folder / "terms")
@@ -207,7 +215,9 @@ def _jit(function: Any) -> Any:
 
 
 @_jit
-def _invert(ids: Any, tfs: Any, counts: Any, numbers: Any, terms: int) -> Any:
+def _invert(
+    ids: Any, tfs: Any, counts: Any, numbers: Any, terms: int, docs_out: Any, tfs_out: Any
+) -> Any:
     """Turn documents' term lists into terms' document lists, by a counting sort."""
     starts = np.zeros(terms + 1, np.uint64)
     for i in range(len(ids)):
@@ -221,16 +231,14 @@ def _invert(ids: Any, tfs: Any, counts: Any, numbers: Any, terms: int) -> Any:
     for i in range(len(counts)):
         row[numbers[i]] = i
     free = starts.copy()
-    docs = np.empty(len(ids), np.uint32)
-    out = np.empty(len(ids), np.uint16)
     for number in range(len(counts)):
         i = row[number]
         for p in range(first[i], first[i + 1]):
             at = free[ids[p]]
-            docs[at] = number
-            out[at] = tfs[p]
+            docs_out[at] = number
+            tfs_out[at] = tfs[p]
             free[ids[p]] = at + np.uint64(1)
-    return starts, docs, out
+    return starts
 
 
 @_jit

@@ -13,12 +13,30 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-__all__ = ["ArrayWriter", "Records", "RecordsWriter", "map_array", "view", "write_array"]
+__all__ = [
+    "ArrayWriter",
+    "Records",
+    "RecordsWriter",
+    "map_array",
+    "new_array",
+    "view",
+    "write_array",
+]
 
 
 def write_array(path: Path, values: NDArray[Any]) -> None:
     """Save an array to `path` (which ends in .npy)."""
     np.save(path, np.ascontiguousarray(values), allow_pickle=False)
+
+
+def new_array(path: Path, dtype: DTypeLike, count: int) -> NDArray[Any]:
+    """A saved array of zeros to fill in place: it may be larger than memory."""
+    if not count:
+        # Nothing cannot be mapped.
+        write_array(path, np.empty(0, dtype))
+        return np.empty(0, dtype)
+    made: NDArray[Any] = np.lib.format.open_memmap(path, "w+", dtype, (count,))
+    return made.view(np.ndarray)
 
 
 def map_array(path: Path) -> NDArray[Any]:
