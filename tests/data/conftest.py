@@ -110,8 +110,9 @@ def _handler(server: Server) -> type[BaseHTTPRequestHandler]:
                             return
                     return
                 stop = int(number) if kind in ("drop", "hold") else len(body)
-                self.wfile.write(body[:stop])
+                # Noted first: a quick client reads the log before this thread comes back.
                 seen.sent += len(body[:stop])
+                self.wfile.write(body[:stop])
                 if kind == "hold":
                     server.release.wait(10)
             except OSError:

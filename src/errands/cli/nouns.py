@@ -21,11 +21,13 @@ __all__ = ["register"]
 def register(app: typer.Typer) -> None:
     """Add the group `nouns` to the command line."""
     group = typer.Typer(
-        no_args_is_help=True, help="The nouns of titles, on which the type reward rests."
+        name="nouns",
+        no_args_is_help=True,
+        help="The nouns of titles, on which the type reward rests.",
     )
     group.command("tag")(tag)
     group.command("study")(study)
-    app.add_typer(group, name="nouns")
+    app.add_typer(group)
 
 
 def tag(
