@@ -51,7 +51,16 @@ def main() -> None:
         shown = run(str(binaries / "errands"), "demo", cwd=outside, **home)
         assert "Reward:" in shown, shown
         assert "What to try next" in shown, shown
-        hits = run(str(binaries / "errands"), "search", "red shirt", "--json", cwd=outside, **home)
+        hits = run(
+            str(binaries / "errands"),
+            "search",
+            "red shirt",
+            "-k",
+            "10",
+            "--json",
+            cwd=outside,
+            **home,
+        )
         assert hits.count('"asin"') == 10, hits
         size = run("du", "-sm", str(outside / "venv"), cwd=outside).split()[0]
     print(f"The wheel runs the demo in an empty environment of {size} MB.")

@@ -18,7 +18,7 @@ def search(
         metavar="[CATALOG]", help="A catalogue's directory or name; left out, it is demo."
     ),
     query: str | None = typer.Argument(None, metavar="QUERY", help="What to search for."),
-    k: int = typer.Option(10, "-k", min=1, help="How many results at most."),
+    k: int = typer.Option(50, "-k", min=1, help="How many results at most."),
     as_json: bool = Json,
 ) -> None:
     """Search a catalogue, in Lucene's order.

@@ -211,7 +211,11 @@ def _inverse_norms(statistics: Statistics) -> NDArray[np.float32]:
 
 
 def _jit(function: Any) -> Any:
-    return numba.njit(cache=True, nogil=True, boundscheck=False)(function)
+    try:
+        return numba.njit(cache=True, nogil=True)(function)
+    except RuntimeError:
+        # Nowhere to keep compiled code (a read-only machine): compile in every process.
+        return numba.njit(nogil=True)(function)
 
 
 @_jit
