@@ -5,7 +5,7 @@ what was expected and, where a command helps, what to run. The command line prin
 and exits with 2; nothing else is caught there, so a traceback always means a defect of ours.
 """
 
-__all__ = ["CatalogError", "DataError", "ErrandsError", "GoalError"]
+__all__ = ["CatalogError", "DataError", "ErrandsError", "GoalError", "SettingError"]
 
 
 class ErrandsError(Exception):
@@ -18,6 +18,10 @@ class DataError(ErrandsError):
 
 class CatalogError(ErrandsError):
     """A catalogue cannot be built, found or opened."""
+
+
+class SettingError(ErrandsError, ValueError):
+    """An argument has a value that is not possible."""
 
 
 class GoalError(ErrandsError, ValueError):

@@ -127,3 +127,18 @@ def test_a_closed_pipe_is_no_failure(little: Catalog) -> None:
 @pytest.mark.parametrize("words", [("catalog", "build"), ("bench", "shop"), ("search",)])
 def test_every_command_shows_an_example(words: tuple[str, ...]) -> None:
     assert "Example" in errands(*words, "--help").stdout
+
+
+def test_brackets_in_paths_are_no_markup(tmp_path: Path) -> None:
+    out = str(tmp_path / "a[/b]c[red]")
+    assert errands("catalog", "generate", out, "--products", "5").returncode == 0
+    assert out in errands("catalog", "info", out).stdout.replace("\n", "")
+    done = errands("catalog", "picture", "B0", "--catalog", out)
+    assert done.stderr.startswith("errands: There is no product 'B0'")
+
+
+def test_unwritable_pictures_are_one_sentence(little: Catalog) -> None:
+    done = errands("catalog", "picture", little.product(0).asin, "--catalog", str(little.path),
+                   "--out", "/no/such/place.svg")  # fmt: skip
+    assert done.returncode == 2
+    assert "cannot be written" in done.stderr

@@ -350,3 +350,32 @@ def test_hidden_goal_is_there_for_oracles(little: Catalog) -> None:
     env.reset(options={"goal": 1})
     assert isinstance(env.goal, Goal)
     assert env.goal == little.goals("synthetic")[1]
+
+
+def test_environments_can_be_copied_and_sent(little: Catalog) -> None:
+    for goals in ("human", little.goals("synthetic")):
+        env = ShopEnv(little, goals=goals)
+        env.reset(seed=3)
+        env.step("search[black]")
+        for twin in (copy.deepcopy(env), pickle.loads(pickle.dumps(env))):
+            assert twin.setting.catalog is little
+            assert twin.step("click[next >]") == copy.deepcopy(env).step("click[next >]")
+            assert twin.reset()[1]["goal"] == copy.deepcopy(env).reset()[1]["goal"]
+
+
+def test_history_too_stands_still_after_the_end(little: Catalog) -> None:
+    env = made(little, num_prev_actions=2, num_prev_obs=1, max_steps=2)
+    env.reset(seed=0)
+    env.step("a")
+    last = env.step("b")[0]
+    assert [env.step(action)[0] for action in ("c", "d")] == [last, last]
+
+
+def test_an_option_called_attributes_does_not_open_the_hidden_page(little: Catalog) -> None:
+    from errands.shop.page import ITEM, Shop, State
+
+    product = msgspec.structs.replace(little.product(0), options={"color": ("attributes",)})
+    shop = Shop(little)
+    page = shop.turn(shop.look(State(ITEM, "q", 1, (), 0), product), "click[attributes]")
+    assert page.state.page == ITEM
+    assert page.options == {"color": "attributes"}

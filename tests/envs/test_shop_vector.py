@@ -138,3 +138,15 @@ def test_ordinary_vectorisation_works_too(little: Catalog) -> None:
     observations, _ = envs.reset(seed=0)
     assert len(observations) == 2
     assert len(envs.step(["search[x]", "wait"])[0]) == 2
+
+
+def test_a_failed_reset_changes_nothing(little: Catalog) -> None:
+    envs = ShopVectorEnv(2, catalog=little)
+    with pytest.raises(ErrandsError, match="There is no goal"):
+        envs.reset(options={"goal": [0, 10**9]})
+    with pytest.raises(ErrandsError, match="call reset"):
+        envs.step(["x", "x"])
+    envs.reset(options={"goal": [1, 2]})
+    with pytest.raises(ErrandsError, match="There is no goal"):
+        envs.reset(options={"goal": [3, 10**9]})
+    assert envs.step(["x", "x"])[4]["goal"].tolist() == [1, 2]

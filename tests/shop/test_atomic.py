@@ -1,5 +1,8 @@
 """A directory appears whole or not at all."""
 
+import os
+import signal
+import time
 from pathlib import Path
 
 import pytest
@@ -52,3 +55,28 @@ def test_an_unwritable_place_is_one_sentence(tmp_path: Path) -> None:
         atomic_directory(tmp_path / "file" / "out"),
     ):
         pass
+
+
+def test_what_appears_meanwhile_is_kept_too(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+
+    def build() -> None:
+        with atomic_directory(out):
+            out.mkdir()
+            (out / "precious").write_text("x")
+
+    with pytest.raises(CatalogError, match="exists already"):
+        build()
+    assert [path.name for path in out.iterdir()] == ["precious"]
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+def test_a_process_forked_meanwhile_does_not_hold_it_up(tmp_path: Path) -> None:
+    with atomic_directory(tmp_path / "out"):
+        child = os.fork()
+        if not child:
+            time.sleep(30)
+            os._exit(0)
+    assert os.waitpid(child, os.WNOHANG) == (0, 0)
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)

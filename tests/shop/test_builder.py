@@ -98,6 +98,7 @@ def test_what_the_original_would_crash_on_is_skipped_and_counted(tmp_path: Path)
         "product: price without $": 1,
         "product: record is not an object": 1,
         "synthetic instruction: no attributes": 1,
+        "synthetic instruction: product not in the attributes file": 1,
     }
     catalog = Catalog.open(tmp_path / "out")
     assert [product.asin for product in catalog] == ["B2", "B1", "B3", "B7"]
@@ -220,3 +221,30 @@ def test_the_real_products(catalog_1k: Catalog) -> None:
     assert manifest.dropped == {}
     assert manifest.tagger == "file"
     assert sum(len(product.prices) == 2 for product in catalog_1k) == 93
+
+
+def test_an_option_without_values_gives_no_goals(tmp_path: Path) -> None:
+    records = [record("B1", customization_options={"Size": []}), record("B2")]
+    mined = {
+        name: {"attributes": [name], "instruction": "Find me", "instruction_attributes": [name]}
+        for name in ("B1", "B2")
+    }
+    assert built(tmp_path, records, mined).goals["synthetic"] == 2
+    goals = Catalog.open(tmp_path / "out").goals("synthetic")
+    assert {goals[i].asin for i in range(2)} == {"B2"}
+
+
+def test_half_a_surrogate_pair_costs_a_letter_not_the_build(tmp_path: Path) -> None:
+    records = [record("B1", name="x \ud83d y"), record("B\udc00", name="😀 kept")]
+    mined = {"B1": {"attributes": ["\ud83d"]}, "\ud83d": {}}
+    built(tmp_path, records, mined, {"B1": [said("a \udfff b", ["\ud83d"])]})
+    catalog = Catalog.open(tmp_path / "out")
+    assert catalog["B1"].title == "x \ufffd y"
+    assert catalog["B\ufffd"].title == "😀 kept"
+    assert catalog.goals("human")[0].instruction_text.startswith("a \ufffd b")
+
+
+def test_products_without_mined_attributes_are_counted(tmp_path: Path) -> None:
+    manifest = built(tmp_path, [record("B2"), record("B8")], MINED)
+    assert manifest.products == 2
+    assert manifest.dropped == {"synthetic instruction: product not in the attributes file": 1}

@@ -120,3 +120,21 @@ def test_no_human_goals_is_one_sentence(tmp_path: Path, little: Catalog) -> None
     build_catalog(tmp_path / "c", items=tmp_path / "i.json", attributes=tmp_path / "a.json")
     with pytest.raises(GoalError, match="has no human goals"):
         Catalog.open(tmp_path / "c").goals("human")
+
+
+@pytest.mark.parametrize(
+    "name", ["products.bin", "cards.bin", "index/terms.bin", "goals/human-order.npy"]
+)
+def test_a_file_cut_in_half_is_noticed_on_opening(
+    little: Catalog, tmp_path: Path, name: str
+) -> None:
+    folder = tmp_path / "copy"
+    shutil.copytree(little.path, folder)
+    whole = (folder / name).read_bytes()
+    (folder / name).write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(CatalogError, match=f"is damaged .{name} has"):
+        Catalog.open(folder)
+
+
+def test_more_results_than_products(little: Catalog) -> None:
+    assert 0 < len(little.search("with for black cotton", k=10**12)) <= len(little)

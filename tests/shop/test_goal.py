@@ -1,6 +1,8 @@
 """Goals: caps, order, weights, splits, and frozen files."""
 
+import copy
 import json
+import pickle
 import random
 from collections import Counter
 from pathlib import Path
@@ -186,3 +188,41 @@ def test_an_impossible_limit_is_refused() -> None:
         select_goals(listed([0.0, 1.0, 1.0, 0.0, 0.0]), limit=3)
     with pytest.raises(GoalError, match="expected 1 to"):
         select_goals(listed([1.0] * 5), limit=0)
+
+
+def test_a_limit_of_minus_one_is_none() -> None:
+    assert len(select_goals(listed([1.0] * 5), limit=-1)) == 5
+
+
+def test_files_with_impossible_weights_are_refused(little: Catalog, tmp_path: Path) -> None:
+    for weight in ("-1", "NaN", "1e999"):
+        goal = json.dumps({**msgspec.to_builtins(GOAL), "asin": little.product(0).asin})
+        goal = goal.replace('"weight": 1.0', f'"weight": {weight}')
+        path = tmp_path / "goals.json"
+        path.write_text(f'{{"goals": [{goal}], "prices": {{}}}}')
+        with pytest.raises(GoalError, match="weight"):
+            read_goals(path, little.__getitem__)
+    path.write_text("[" * 100_000)
+    with pytest.raises(GoalError, match="is not JSON"):
+        read_goals(path, little.__getitem__)
+
+
+def test_goal_sets_travel_to_other_processes(little: Catalog, tmp_path: Path) -> None:
+    stored = little.goals("human", seed=4)
+    assert pickle.loads(pickle.dumps(stored)) is stored
+    assert copy.deepcopy(stored) is stored
+    write_goals(tmp_path / "goals.json", stored, little)
+    listed_goals = little.goals(tmp_path / "goals.json")
+    again = pickle.loads(pickle.dumps(listed_goals))
+    assert again[3] == stored[3]
+    assert again.price(little.product(0)) == stored.price(little.product(0))
+    assert copy.deepcopy(listed_goals) is listed_goals
+
+
+def test_a_goal_file_is_read_once(little: Catalog, tmp_path: Path) -> None:
+    path = tmp_path / "goals.json"
+    write_goals(path, little.goals("human"), little)
+    assert little.goals(path) is little.goals(str(path))
+    first = little.goals(path)
+    write_goals(path, select_goals(little.goals("human"), limit=5), little)
+    assert len(little.goals(path)) == 5 != len(first)

@@ -70,3 +70,13 @@ def test_a_home_that_is_a_file_is_one_sentence(own_home: Path) -> None:
     own_home.write_text("x")
     with pytest.raises(CatalogError, match="set ERRANDS_HOME"):
         Catalog.open()
+
+
+def test_a_folder_called_demo_is_not_in_the_way(
+    own_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(library, "DEMO_PRODUCTS", 50)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "demo").mkdir()
+    assert len(Catalog.open("demo")) == 50
+    assert len(Catalog.open(Path("demo"))) == 50

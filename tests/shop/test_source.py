@@ -83,9 +83,7 @@ def test_what_is_not_an_object_is_one_sentence(tmp_path: Path) -> None:
             list(stream_object(JsonStream(write(tmp_path, text))))
 
 
-def test_bad_bytes_and_missing_files(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="not UTF-8"):
-        list(stream_array(JsonStream(write(tmp_path, b'["\xff\xfe"]'))))
+def test_missing_files_and_deep_nesting(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"cannot be read .No such file"):
         JsonStream(tmp_path / "absent.json")
     with pytest.raises(DataError, match="nested too deeply"):
@@ -94,3 +92,23 @@ def test_bad_bytes_and_missing_files(tmp_path: Path) -> None:
 
 def test_a_byte_order_mark_is_no_error(tmp_path: Path) -> None:
     assert list(stream_array(JsonStream(write(tmp_path, b"\xef\xbb\xbf[1]")))) == [1]
+
+
+def test_halves_of_surrogate_pairs_are_replaced(tmp_path: Path, chunk: int) -> None:
+    path = write(tmp_path, r'[{"a\ud800": ["x\uDFFFy", 1]}, "\ud83d\ude00", "\\ud800"]')
+    assert list(stream_array(JsonStream(path))) == [
+        {"a\ufffd": ["x\ufffdy", 1]},
+        "\U0001f600",
+        "\\ud800",
+    ]
+
+
+def test_bad_bytes_have_a_position(tmp_path: Path, chunk: int) -> None:
+    path = write(tmp_path, b'["abc", "d\xffe"]')
+    with pytest.raises(DataError, match="byte 10 is not UTF-8"):
+        list(stream_array(JsonStream(path)))
+
+
+def test_monstrous_numbers_are_one_sentence(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="at character"):
+        list(stream_array(JsonStream(write(tmp_path, "[" + "1" * 5000 + "]"))))

@@ -1,6 +1,5 @@
 """The command `errands`: parsing and printing only, one file a command group."""
 
-import os
 import sys
 
 import typer
@@ -52,7 +51,3 @@ def main() -> None:
     except KeyboardInterrupt:
         print("errands: interrupted", file=sys.stderr)
         sys.exit(130)
-    except BrokenPipeError:
-        # The reader went away (`errands search ... | head`): that is no failure of ours.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)

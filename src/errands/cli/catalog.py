@@ -204,7 +204,10 @@ def picture(
     if out is None:
         typer.echo(drawn)
         return
-    out.write_text(drawn, encoding="utf-8")
+    try:
+        out.write_text(drawn, encoding="utf-8")
+    except OSError as failure:
+        raise CatalogError(f"{out} cannot be written ({failure.strerror}).") from None
     remarks.print(f"{out} written.")
 
 

@@ -5,12 +5,13 @@ from typing import Any
 
 import gymnasium
 import typer
+from rich.console import Console
 from rich.markup import escape
 from rich.panel import Panel
 from rich.table import Table
 
 from errands.agents.careful_shopper import CarefulShopper
-from errands.cli.output import remarks, results
+from errands.cli.output import remarks
 from errands.envs.shop import ShopEnv
 from errands.shop.catalog import Catalog
 from errands.shop.library import demo_folder
@@ -19,6 +20,8 @@ __all__ = ["register"]
 
 _STEPS = 15
 _NODES = 32
+
+stage = Console(highlight=False)
 
 
 def register(app: typer.Typer) -> None:
@@ -43,8 +46,8 @@ def demo(
     assert isinstance(shop, ShopEnv)
     agent = CarefulShopper()
     observation, info = env.reset(options={"goal": goal})
-    results.print(f"A shop with {len(opened):,} products. Somebody says:")
-    results.print(Panel(escape(info["instruction"]), border_style="cyan"))
+    stage.print(f"A shop with {len(opened):,} products. Somebody says:")
+    stage.print(Panel(escape(info["instruction"]), border_style="cyan"))
     agent.begin(observation, info)
     over = False
     step = 0
@@ -53,16 +56,14 @@ def demo(
         _show_page(observation, info, shop.episode.page.options.values())
         action = agent.act(observation, info)
         step += 1
-        results.print(
-            f"[bold]{step}. {escape(action)}[/bold]  [dim]({escape(agent.reason)})[/dim]\n"
-        )
+        stage.print(f"[bold]{step}. {escape(action)}[/bold]  [dim]({escape(agent.reason)})[/dim]\n")
         observation, given, terminated, truncated, info = env.step(action)
         reward = float(given)
         over = terminated or truncated
     if "reward_parts" in info:
         _explain(shop, reward, info["reward_parts"])
     else:
-        results.print(f"Nothing was bought in {_STEPS} steps: the reward is 0.")
+        stage.print(f"Nothing was bought in {_STEPS} steps: the reward is 0.")
     _suggest()
 
 
@@ -76,7 +77,7 @@ def _show_page(observation: str, info: Mapping[str, Any], chosen: Collection[str
     body = [node for node in shown if node not in ("Instruction:", info["instruction"])]
     rest = len(body) - _NODES
     lines = [*body[:_NODES], *([f"... and {rest} more"] if rest > 0 else [])]
-    results.print(Panel(escape("\n".join(lines)), border_style="dim", title="page"))
+    stage.print(Panel(escape("\n".join(lines)), border_style="dim", title="page"))
 
 
 def _explain(shop: ShopEnv, reward: float, parts: Mapping[str, Any]) -> None:
@@ -90,8 +91,8 @@ def _explain(shop: ShopEnv, reward: float, parts: Mapping[str, Any]) -> None:
     table.add_row("type", escape(goal.name), escape(product.title), f"{parts['r_type']:.2f}")
     table.add_row(
         "attributes",
-        ", ".join(goal.attributes),
-        ", ".join(product.attributes),
+        escape(", ".join(goal.attributes)),
+        escape(", ".join(product.attributes)),
         f"{parts['r_att']:.2f} (weight {parts['w_att']:.2f})",
     )
     if "r_option" in parts:
@@ -108,12 +109,12 @@ def _explain(shop: ShopEnv, reward: float, parts: Mapping[str, Any]) -> None:
         f"${price:,.2f}",
         f"{float(parts['r_price']):.2f} (weight {parts['w_price']:.2f})",
     )
-    results.print(table)
-    results.print(f"[bold]Reward: {reward:.4f}[/bold] = type x the weighted sum of the others.\n")
+    stage.print(table)
+    stage.print(f"[bold]Reward: {reward:.4f}[/bold] = type x the weighted sum of the others.\n")
 
 
 def _suggest() -> None:
-    results.print("What to try next:")
+    stage.print("What to try next:")
     for command, why in (
         ("errands demo --goal 12", "another errand"),
         ('errands search "red running shoes"', "ask the search engine"),
@@ -121,8 +122,8 @@ def _suggest() -> None:
         ("errands bench shop", "how fast it is on this machine"),
         ("errands data", "how to get the original WebShop data"),
     ):
-        results.print(f"  [bold]{command}[/bold]  {why}")
-    results.print(
+        stage.print(f"  [bold]{command}[/bold]  {why}")
+    stage.print(
         "In Python:\n"
         "  import errands, gymnasium\n"
         '  env = gymnasium.make("errands/Shop-v0", goals="human", split="train")\n'

@@ -13,8 +13,9 @@ __all__ = ["Json", "print_json", "progress_bar", "remarks", "results"]
 
 Json = typer.Option(False, "--json", help="Print JSON instead of a table.")
 
-results = Console(highlight=False)
-remarks = Console(stderr=True, highlight=False)
+# Paths and product texts may hold brackets: nothing is taken for markup.
+results = Console(highlight=False, markup=False)
+remarks = Console(stderr=True, highlight=False, markup=False)
 
 
 def print_json(value: Any) -> None:

@@ -48,4 +48,4 @@ def search(
     for rank, hit in enumerate(hits, 1):
         product = opened[hit.asin]
         table.add_row(str(rank), hit.asin, f"{hit.score:.4f}", product.price_tag, product.title)
-    results.print(table if hits else f"Nothing in {opened.path} matches {words!r}.", markup=False)
+    results.print(table if hits else f"Nothing in {opened.path} matches {words!r}.")

@@ -12,7 +12,7 @@ import gymnasium
 
 from errands.envs.shopping import Episode, Shopping
 from errands.envs.spaces import ActionText, AnyText
-from errands.errors import ErrandsError
+from errands.errors import ErrandsError, SettingError
 from errands.shop.catalog import Catalog
 from errands.shop.goal import Goal, GoalSet
 
@@ -79,7 +79,7 @@ class ShopEnv(gymnasium.Env[str, str]):
         render_mode: str | None = None,
     ) -> None:
         if render_mode not in (None, "ansi", "html"):
-            raise ErrandsError(f"render_mode={render_mode!r}: expected 'ansi', 'html' or None.")
+            raise SettingError(f"render_mode={render_mode!r}: expected 'ansi', 'html' or None.")
         self.setting = Shopping(
             catalog=catalog,
             goals=goals,

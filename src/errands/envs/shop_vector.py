@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from errands.envs.shop import ShopEnv
 from errands.envs.shopping import Episode, Info
 from errands.envs.spaces import ActionText, AnyText
-from errands.errors import ErrandsError
+from errands.errors import ErrandsError, SettingError
 
 __all__ = ["ShopVectorEnv"]
 
@@ -47,9 +47,9 @@ class ShopVectorEnv(VectorEnv[Observations, Sequence[str], NDArray[Any]]):
         self, num_envs: int = 1, *, autoreset: str = "next_step", **arguments: Any
     ) -> None:
         if num_envs < 1:
-            raise ErrandsError(f"num_envs={num_envs} is not possible; expected 1 or more.")
+            raise SettingError(f"num_envs={num_envs} is not possible; expected 1 or more.")
         if autoreset not in _MODES:
-            raise ErrandsError(f"autoreset={autoreset!r} is not possible; expected {list(_MODES)}.")
+            raise SettingError(f"autoreset={autoreset!r} is not possible; expected {list(_MODES)}.")
         self.num_envs = num_envs
         self.metadata = {**self.metadata, "autoreset_mode": _MODES[autoreset]}
         self.setting = ShopEnv(**arguments).setting
@@ -80,15 +80,20 @@ class ShopVectorEnv(VectorEnv[Observations, Sequence[str], NDArray[Any]]):
             raise ErrandsError("The first reset must be of all sub-environments.")
         seeds = self._one_each(seed, step=1)
         each = {name: self._one_each(value) for name, value in options.items()}
-        if not self._episodes:
-            self._episodes = [None] * self.num_envs  # type: ignore[list-item]
-            self._observations = [""] * self.num_envs
-        infos: list[Info | None] = [None] * self.num_envs
-        for i in np.flatnonzero(chosen):
+        started: dict[int, Episode] = {}
+        for i in np.flatnonzero(chosen).tolist():
             if seeds[i] is not None:
                 self._rngs[i] = np.random.Generator(np.random.PCG64(seeds[i]))
             options_here = {name: values[i] for name, values in each.items()}
-            infos[i] = self._begin(int(i), options_here)
+            started[i] = self.setting.begin(self._rngs[i], options_here)
+        # Only now, so that a wrong goal leaves everything as it was.
+        if len(started) == self.num_envs:
+            self._episodes = list(started.values())
+            self._observations = [""] * self.num_envs
+        infos: list[Info | None] = [None] * self.num_envs
+        for i, episode in started.items():
+            self._episodes[i] = episode
+            self._observations[i], infos[i] = episode.first()
         return tuple(self._observations), _gathered(infos)
 
     def step(
@@ -107,17 +112,17 @@ class ShopVectorEnv(VectorEnv[Observations, Sequence[str], NDArray[Any]]):
         for i, action in enumerate(actions):
             episode = self._episodes[i]
             if episode.over and self._mode is AutoresetMode.NEXT_STEP:
-                infos[i] = self._begin(i, None)
+                infos[i] = self._begin(i)
                 continue
             seen, rewards[i], terminations[i], truncations[i], info = episode.step(action)
             self._observations[i] = seen
             if episode.over and self._mode is AutoresetMode.SAME_STEP:
-                info = {**self._begin(i, None), "final_obs": seen, "final_info": info}
+                info = {**self._begin(i), "final_obs": seen, "final_info": info}
             infos[i] = info
         return tuple(self._observations), rewards, terminations, truncations, _gathered(infos)
 
-    def _begin(self, i: int, options: Mapping[str, Any] | None) -> Info:
-        self._episodes[i] = episode = self.setting.begin(self._rngs[i], options)
+    def _begin(self, i: int) -> Info:
+        self._episodes[i] = episode = self.setting.begin(self._rngs[i], None)
         self._observations[i], info = episode.first()
         return info
 

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from errands.errors import ErrandsError, GoalError
+from errands.errors import GoalError, SettingError
 from errands.shop.catalog import Catalog
 from errands.shop.goal import Goal, GoalSet, split_range, weighted_index
 from errands.shop.html import html
@@ -33,7 +33,7 @@ Step = tuple[str, float, bool, bool, Info]
 
 def _choice(name: str, value: str, allowed: tuple[str, ...]) -> str:
     if value not in allowed:
-        raise ErrandsError(f"{name}={value!r}: expected {', '.join(allowed)}.")
+        raise SettingError(f"{name}={value!r}: expected {', '.join(allowed)}.")
     return value
 
 
@@ -59,9 +59,9 @@ class Shopping:
         after_purchase: str,
     ) -> None:
         if max_steps is not None and max_steps < 1:
-            raise ErrandsError(f"max_steps={max_steps}: expected 1 or more, or None.")
+            raise SettingError(f"max_steps={max_steps}: expected 1 or more, or None.")
         if num_prev_obs < 0 or num_prev_actions < 0:
-            raise ErrandsError("num_prev_obs and num_prev_actions must be 0 or more.")
+            raise SettingError("num_prev_obs and num_prev_actions must be 0 or more.")
         self.catalog = Catalog.open(catalog)
         self.goals = self.catalog.goals(goals)
         self.indices = split_range(split, len(self.goals))
@@ -94,7 +94,7 @@ class Shopping:
         options = options or {}
         unknown = [name for name in options if name not in ("goal", "session")]
         if unknown:
-            raise ErrandsError(
+            raise SettingError(
                 f"reset has no option {unknown[0]!r}; expected 'goal' (an index) or 'session'."
             )
         wanted = options.get("goal")
@@ -127,8 +127,20 @@ class Shopping:
 class Episode:
     """One goal being shopped for."""
 
-    __slots__ = ("_actions", "_seen", "goal", "index", "over", "page", "result", "session",
-                 "setting", "steps", "truncated")  # fmt: skip
+    __slots__ = (
+        "_actions",
+        "_last",
+        "_seen",
+        "goal",
+        "index",
+        "over",
+        "page",
+        "result",
+        "session",
+        "setting",
+        "steps",
+        "truncated",
+    )
 
     def __init__(self, setting: Shopping, index: int, session: str) -> None:
         self.setting = setting
@@ -140,6 +152,7 @@ class Episode:
         self.steps = 0
         self.over = False
         self.truncated = False
+        self._last = ""
         self._actions: deque[str] | None = None
         self._seen: deque[str] | None = None
 
@@ -157,7 +170,7 @@ class Episode:
             action = str(action)
         setting = self.setting
         if self.over and (self.truncated or setting.locked):
-            return self._observe(action), 0.0, self.result is not None, self.truncated, self.info()
+            return self._last, 0.0, self.result is not None, self.truncated, self.info()
         before = self.page
         self.page = page = setting.shop.turn(before, action)
         self.steps += 1
@@ -169,7 +182,10 @@ class Episode:
             self.over = True
         elif setting.max_steps is not None and self.steps >= setting.max_steps:
             self.over = self.truncated = True
-        return self._observe(action), reward, terminated, self.truncated, self.info()
+        seen = self._observe(action)
+        if self.over:
+            self._last = seen
+        return seen, reward, terminated, self.truncated, self.info()
 
     def judge(self, page: Page) -> Reward:
         """The reward of buying what an item page (or the page after the purchase) shows."""

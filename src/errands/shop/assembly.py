@@ -115,6 +115,8 @@ class Assembly:
         self._products.append(self._encode(product))
         self._cards.append(self._encode(Card(product.asin, product.title, product.price_tag)))
         self._index.add(indexed_text(product))
+        if raw.mined is None:
+            self._dropped["synthetic instruction: product not in the attributes file"] += 1
         for kind, entry in _entries(raw, self._dropped):
             self._goals[kind].add(row, product, entry)
 

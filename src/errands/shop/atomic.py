@@ -29,10 +29,7 @@ shutil.rmtree(sys.argv[1], ignore_errors=True)
 @contextlib.contextmanager
 def atomic_directory(out: Path, *, replace: bool = False) -> Iterator[Path]:
     """Give an empty directory to fill; on success it becomes `out`."""
-    if out.exists() and not replace:
-        raise CatalogError(f"{out} exists already; name another directory, or pass --force.")
-    if out.exists() and not (out / "manifest.json").is_file():
-        raise CatalogError(f"{out} is not a catalogue, so it is not replaced; remove it yourself.")
+    _check_place(out, replace)
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
         work = Path(tempfile.mkdtemp(prefix=f".{out.name}.", suffix=".building", dir=out.parent))
@@ -43,6 +40,7 @@ def atomic_directory(out: Path, *, replace: bool = False) -> Iterator[Path]:
             work.chmod(0o755)
             yield work
             _settle(work)
+            _check_place(out, replace)
             if out.exists():
                 old = work.with_name(work.name + ".old")
                 out.rename(old)
@@ -58,6 +56,13 @@ def atomic_directory(out: Path, *, replace: bool = False) -> Iterator[Path]:
             shutil.rmtree(work, ignore_errors=True)
 
 
+def _check_place(out: Path, replace: bool) -> None:
+    if out.exists() and not replace:
+        raise CatalogError(f"{out} exists already; name another directory, or pass --force.")
+    if out.exists() and not (out / "manifest.json").is_file():
+        raise CatalogError(f"{out} is not a catalogue, so it is not replaced; remove it yourself.")
+
+
 @contextlib.contextmanager
 def _watched(work: Path) -> Iterator[None]:
     watcher = subprocess.Popen(
@@ -68,6 +73,8 @@ def _watched(work: Path) -> Iterator[None]:
     try:
         yield
     finally:
+        # Killed, not told: a process forked meanwhile may hold the pipe open.
+        watcher.kill()
         assert watcher.stdin is not None
         watcher.stdin.close()
         watcher.wait()

@@ -88,6 +88,7 @@ class Catalog:
         self.path = folder
         self.manifest = read_manifest(folder)
         try:
+            self._check_sizes()
             self.index = Index(folder / "index")
             self._products = Records(folder / "products")
             self._cards = Records(folder / "cards")
@@ -101,6 +102,7 @@ class Catalog:
         self._decode = msgspec.msgpack.Decoder(Product).decode
         self._decode_card = msgspec.msgpack.Decoder(Card).decode
         self._goals: dict[tuple[str, int], GoalSet] = {}
+        self._files: dict[tuple[str, int, int], GoalSet] = {}
 
     @classmethod
     def open(cls, catalog: "str | os.PathLike[str] | Catalog" = "demo") -> "Catalog":
@@ -114,6 +116,13 @@ class Catalog:
         if held is None or not held.is_current():
             held = _opened[folder] = cls(folder)
         return held
+
+    def _check_sizes(self) -> None:
+        """Notice a file that was cut off, without reading it."""
+        for name, expected in self.manifest.files.items():
+            size = (self.path / name).stat().st_size
+            if size != expected.bytes:
+                raise ValueError(f"{name} has {size} bytes, not {expected.bytes}")
 
     def is_current(self) -> bool:
         """Whether the directory still holds what was opened."""
@@ -196,7 +205,7 @@ class Catalog:
                     f" {' or '.join(map(repr, self.manifest.goals))}, or a goal file"
                     " (`errands catalog goals` writes one)."
                 )
-            return read_goals(path, self.__getitem__)
+            return self._goal_file(path)
         kind = str(goals)
         if not self.manifest.goals[kind]:
             raise GoalError(
@@ -209,12 +218,25 @@ class Catalog:
             if seed != self.manifest.seed:
                 redraw = (product for product in self if len(product.prices) == 2), seed
             stem = self.path / "goals" / kind
-            self._goals[kind, seed] = StoredGoals(stem, self.product_at, redraw)
+            recipe = _open_goals, (str(self.path), kind, seed)
+            self._goals[kind, seed] = StoredGoals(stem, self.product_at, redraw, recipe)
         return self._goals[kind, seed]
+
+    def _goal_file(self, path: Path) -> GoalSet:
+        """A frozen goal file, read once for all environments as long as it stays the same."""
+        state = path.stat()
+        key = str(path.resolve()), state.st_mtime_ns, state.st_size
+        if key not in self._files:
+            self._files[key] = read_goals(path, self.__getitem__)
+        return self._files[key]
 
     def verify(self) -> list[str]:
         """What differs from the manifest's checksums: see `damage`."""
         return damage(self.path)
+
+
+def _open_goals(path: str, kind: str, seed: int) -> GoalSet:
+    return Catalog.open(path).goals(kind, seed)
 
 
 def damage(folder: Path) -> list[str]:

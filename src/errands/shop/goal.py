@@ -8,11 +8,12 @@ another private generator, so the same catalogue and seed give the same goals ev
 import bisect
 import itertools
 import json
+import math
 import random
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, Self
 
 import msgspec
 
@@ -149,6 +150,15 @@ def split_range(name: str | None, count: int) -> range:
     return indices
 
 
+class ListedPrices(msgspec.Struct, frozen=True):
+    """What products cost where a list says so; others cost what the catalogue says."""
+
+    prices: dict[str, float]
+
+    def __call__(self, product: Product) -> float:
+        return self.prices.get(product.asin, product.price)
+
+
 class ListedGoals:
     """Goals held in memory: read from a file, filtered, or written by hand."""
 
@@ -170,6 +180,9 @@ class ListedGoals:
     def __iter__(self) -> Iterator[Goal]:
         return iter(self._goals)
 
+    def __deepcopy__(self, memo: Any) -> Self:
+        return self
+
 
 def select_goals(
     goals: GoalSet,
@@ -179,11 +192,11 @@ def select_goals(
 ) -> ListedGoals:
     """The goals that `where` accepts (given index and goal), then `limit` of them.
 
-    The limit is the original's: weighted draws without repeats that go on from the shuffle's
-    generator, in the order drawn.
+    The limit is the original's (-1 is none): weighted draws without repeats that go on from the
+    shuffle's generator, in the order drawn.
     """
     kept = [goals[i] for i in range(len(goals)) if where is None or where(i, goals[i])]
-    if limit is not None and limit < len(kept):
+    if limit is not None and limit != -1 and limit < len(kept):
         _, rng = shuffled(len(goals))
         cumulative = [0.0, *itertools.accumulate(goal.weight for goal in kept)]
         last = len(kept) - 1
@@ -215,7 +228,7 @@ def read_goals(path: Path, products: Callable[[str], Product]) -> ListedGoals:
         held: Any = json.loads(path.read_bytes())
     except OSError as failure:
         raise GoalError(f"The goal file {path} cannot be read ({failure.strerror}).") from None
-    except ValueError as failure:
+    except (ValueError, RecursionError) as failure:
         raise GoalError(f"The goal file {path} is not JSON ({failure}).") from None
     try:
         frozen = msgspec.convert(held, _FrozenGoals)
@@ -235,9 +248,10 @@ def read_goals(path: Path, products: Callable[[str], Product]) -> ListedGoals:
             ) from None
         if not goal.attributes:
             raise GoalError(f"Goal {index} of {path} has no attributes; expected at least one.")
+        if not (math.isfinite(goal.weight) and goal.weight >= 0):
+            raise GoalError(f"Goal {index} of {path} has weight {goal.weight}; expected 0 or more.")
         goals.append(msgspec.structs.replace(goal, nouns=target.nouns))
-    prices = frozen.prices
-    return ListedGoals(str(path), goals, lambda product: prices.get(product.asin, product.price))
+    return ListedGoals(str(path), goals, ListedPrices(frozen.prices))
 
 
 class _FrozenGoals(msgspec.Struct, frozen=True):

@@ -12,6 +12,7 @@ from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
+from typing import Any, Self
 
 import msgspec
 import numpy as np
@@ -105,13 +106,15 @@ class GoalWriter:
     def _weight(self, attributes: tuple[str, ...]) -> float:
         if not self._uses:
             return 1.0
-        return sum(1 / self._uses[name] for name in attributes) / len(attributes)
+        # An attribute of no goal at all has an entry without goals: its weight is never used.
+        return sum(1 / max(self._uses[name], 1) for name in attributes) / len(attributes)
 
 
 class StoredGoals:
     """A mapped goal set of a catalogue.
 
     `redraw`, the products with two prices in load order and a seed, draws all prices anew.
+    `recipe` is how another process gets the same set: a function and its arguments.
     """
 
     def __init__(
@@ -119,6 +122,7 @@ class StoredGoals:
         stem: Path,
         product_at: Callable[[int], Product],
         redraw: tuple[Iterable[Product], int] | None = None,
+        recipe: tuple[Callable[..., Any], tuple[Any, ...]] | None = None,
     ) -> None:
         def opened(suffix: str) -> memoryview:
             return view(map_array(stem.with_name(f"{stem.name}-{suffix}.npy")))
@@ -127,6 +131,7 @@ class StoredGoals:
         self._entries = Records(stem.with_name(stem.name + "-entries"))
         self._decode = msgspec.msgpack.Decoder(Entry).decode
         self._product_at = product_at
+        self._recipe = recipe
         self._rows = opened("rows")
         self._first = opened("first")
         self._caps = opened("caps")
@@ -140,6 +145,14 @@ class StoredGoals:
             self._drawn = {product.asin: rng.uniform(*product.prices) for product in ranges}
             owners = (product_at(row) for row in self._rows)
             self._caps = view(draw_caps([self.price(owner) for owner in owners], rng))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        if self._recipe is None:
+            raise TypeError("this goal set was opened by hand and cannot be sent elsewhere")
+        return self._recipe
+
+    def __deepcopy__(self, memo: Any) -> Self:
+        return self
 
     def __len__(self) -> int:
         return len(self._order)

@@ -140,6 +140,7 @@ class Index:
 
     def rank(self, query: str, k: int) -> tuple[NDArray[np.uint32], NDArray[np.float32]]:
         """The numbers and scores of the best k documents, best first."""
+        k = min(k, len(self._norms))
         terms: list[int] = []
         weights: list[float] = []
         for term, count in Counter(analyze(query)).items():

@@ -26,9 +26,9 @@ DEMO_EDITION = 1
 
 def locate(catalog: str | os.PathLike[str]) -> Path:
     """The directory of a catalogue given by name or path; makes `demo` if it is not there yet."""
-    if catalog == DEMO and not Path(DEMO).is_dir():
-        return ensure_demo()
     path = Path(catalog).expanduser()
+    if str(path) == DEMO and not (path / "manifest.json").is_file():
+        return ensure_demo()
     if path.exists():
         return path.resolve()
     kept = catalogs_dir() / path

@@ -193,7 +193,7 @@ class Shop:
             if kind == ITEM:
                 return self._results(_numbered(state, state.number))
             return self.look(_at(state, ITEM), page.product)
-        if name in DETAILS:
+        if name in DETAILS and (self.show_attrs or name != "attributes"):
             return self.look(_at(state, name), page.product)
         target = page.clicks[name]
         if isinstance(target, int):

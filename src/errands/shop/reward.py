@@ -18,7 +18,7 @@ from typing import Final, NamedTuple
 import msgspec
 from rapidfuzz.fuzz import token_set_ratio
 
-from errands.errors import ErrandsError
+from errands.errors import SettingError
 from errands.shop.goal import Goal
 from errands.shop.nouns import title_score
 from errands.shop.product import Product
@@ -104,7 +104,7 @@ RULES: Final[Mapping[str, Rules]] = {"released": released, "paper": paper}
 def rules_named(name: str) -> Rules:
     """The rule set of that name."""
     if name not in RULES:
-        raise ErrandsError(f"There are no rules {name!r}; expected {' or '.join(RULES)}.")
+        raise SettingError(f"There are no rules {name!r}; expected {' or '.join(RULES)}.")
     return RULES[name]
 
 

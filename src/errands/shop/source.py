@@ -8,6 +8,7 @@ import codecs
 import contextlib
 import hashlib
 import json
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO, Any
@@ -22,6 +23,7 @@ LONGEST = 1 << 26
 
 _SPACE = " \t\r\n"
 _AFTER = frozenset(" \t\r\n,:]}")
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _decode = json.JSONDecoder().raw_decode
 
 
@@ -85,11 +87,15 @@ class JsonStream:
                     raise self.error(failure.msg, position) from None
             except RecursionError:
                 raise self.error("values are nested too deeply") from None
+            except ValueError as failure:
+                raise self.error(str(failure)) from None
             else:
                 # A number that is cut by the window's edge looks like a shorter one.
-                if self._window[end : end + 1] in _AFTER or not self._read():
-                    self._at = end
-                    return value
+                whole = not isinstance(value, int | float) or self._window[end : end + 1] in _AFTER
+                if whole or not self._read():
+                    start, self._at = self._at, end
+                    escaped = any(self._window.find(e, start, end) >= 0 for e in ("\\ud", "\\uD"))
+                    return _without_surrogates(value) if escaped else value
 
     def finish(self) -> None:
         """Check that nothing but white space is left, and hash it too."""
@@ -116,13 +122,25 @@ class JsonStream:
         try:
             text = self._utf8.decode(data, final=self._ended)
         except UnicodeDecodeError as failure:
-            raise self.error(f"bytes that are not UTF-8 ({failure.reason})") from None
+            position = self.bytes - len(data) + failure.start
+            raise self.error(f"byte {position:,} is not UTF-8 ({failure.reason})") from None
         if self._ended:
             return False
         self._passed += self._at
         self._window = self._window[self._at :] + text
         self._at = 0
         return True
+
+
+def _without_surrogates(value: Any) -> Any:
+    """Halves of surrogate pairs, which no file can hold as text, become U+FFFD."""
+    if isinstance(value, str):
+        return _SURROGATE.sub("\ufffd", value)
+    if isinstance(value, list):
+        return [_without_surrogates(item) for item in value]
+    if isinstance(value, dict):
+        return {_without_surrogates(k): _without_surrogates(v) for k, v in value.items()}
+    return value
 
 
 def _open(path: Path) -> IO[bytes]:
