@@ -116,6 +116,13 @@ def test_ties_go_to_the_smaller_number_at_every_k(tmp_path: Path) -> None:
         assert index.rank("red", k)[0].tolist() == [40, *range(40), *range(41, 81)][:k]
 
 
+def test_long_lists_go_on_where_short_ones_end(little: Catalog) -> None:
+    for query in ("with", "black cotton shirt with pockets for women", "organic snack"):
+        short = little.search(query, k=256)
+        assert little.search(query, k=300)[:256] == short
+        assert little.search(query, k=50) == short[:50]
+
+
 def test_nothing_to_find(tmp_path: Path) -> None:
     index = built(tmp_path, ["red shoe", ""])
     for query in ("", "   ", "the of and", "zzz", "!?"):

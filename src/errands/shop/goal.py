@@ -107,11 +107,12 @@ def option_choices(options: Mapping[str, Sequence[str]]) -> int:
 
 def option_choice(options: Mapping[str, Sequence[str]], number: int) -> dict[str, str]:
     """The number-th combination: names in alphabetical order, the last one turning fastest."""
-    chosen: dict[str, str] = {}
-    for name in sorted(options, reverse=True):
+    names = sorted(options)
+    values: list[str] = []
+    for name in reversed(names):
         number, at = divmod(number, len(options[name]))
-        chosen[name] = options[name][at]
-    return {name: chosen[name] for name in sorted(chosen)}
+        values.append(options[name][at])
+    return dict(zip(names, reversed(values), strict=True))
 
 
 def option_phrase(options: Mapping[str, str]) -> str:

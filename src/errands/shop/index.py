@@ -39,6 +39,8 @@ __all__ = ["Index", "IndexWriter", "decoded_lengths"]
 K1: Final = np.float32(0.9)
 B: Final = np.float32(0.4)
 REMEMBERED_TERMS: Final = 1 << 15
+SHORT_LIST: Final = 256
+"""Up to so many results are kept in order while scoring; more are sorted afterwards."""
 
 
 def decoded_lengths() -> NDArray[np.int64]:
@@ -151,7 +153,8 @@ class Index:
                 weights.append(count * idf)
         if not terms or k < 1:
             return np.empty(0, np.uint32), np.empty(0, np.float32)
-        best: tuple[NDArray[np.uint32], NDArray[np.float32]] = _rank(
+        sums = self._sums()
+        scoring = (
             self._starts,
             self._docs,
             self._tfs,
@@ -159,17 +162,24 @@ class Index:
             self._inverse,
             np.array(terms, np.uint32),
             np.array(weights, np.float32),
-            self._scores(),
-            k,
+            sums,
         )
-        return best
+        if k <= SHORT_LIST:
+            best: tuple[NDArray[np.uint32], NDArray[np.float32]] = _rank(*scoring, k)
+            return best
+        _add_up(*scoring)
+        found = np.flatnonzero(sums)
+        scores = sums[found].astype(np.float32)
+        sums[found] = 0.0
+        order = np.argsort(-scores, kind="stable")[:k]
+        return found[order].astype(np.uint32), scores[order]
 
-    def _scores(self) -> NDArray[np.float64]:
+    def _sums(self) -> NDArray[np.float64]:
         """This thread's accumulator, all zero between queries."""
-        scores: NDArray[np.float64] | None = getattr(self._local, "scores", None)
-        if scores is None:
-            scores = self._local.scores = np.zeros(len(self._norms), np.float64)
-        return scores
+        sums: NDArray[np.float64] | None = getattr(self._local, "sums", None)
+        if sums is None:
+            sums = self._local.sums = np.zeros(len(self._norms), np.float64)
+        return sums
 
     def _find_term(self, term: str) -> tuple[int, float]:
         """The term's number and its idf, a 32-bit float; -1 and 0 where no document has it."""
@@ -247,26 +257,24 @@ def _invert(
 
 
 @_jit
-def _worse(score: Any, doc: Any, other_score: Any, other_doc: Any) -> bool:
-    return bool(score < other_score or (score == other_score and doc > other_doc))
-
-
-@_jit
-def _sink(scores: Any, docs: Any, at: int, size: int) -> None:
-    """Restore the heap (worst on top) below position `at`."""
-    while True:
-        child = 2 * at + 1
-        if child >= size:
-            return
-        if child + 1 < size and _worse(
-            scores[child + 1], docs[child + 1], scores[child], docs[child]
-        ):
-            child += 1
-        if _worse(scores[at], docs[at], scores[child], docs[child]):
-            return
-        scores[at], scores[child] = scores[child], scores[at]
-        docs[at], docs[child] = docs[child], docs[at]
-        at = child
+def _add_up(
+    starts: Any,
+    docs: Any,
+    tfs: Any,
+    norms: Any,
+    inverse: Any,
+    terms: Any,
+    weights: Any,
+    sums: Any,
+) -> None:
+    """Add each query term's share to the sum of every document that has the term."""
+    one = np.float32(1)
+    for t in range(len(terms)):
+        weight = weights[t]
+        for p in range(starts[terms[t]], starts[terms[t] + 1]):
+            doc = docs[p]
+            share = weight - weight / (one + np.float32(tfs[p]) * inverse[norms[doc]])
+            sums[doc] += np.float64(share)
 
 
 @_jit
@@ -281,39 +289,25 @@ def _rank(
     sums: Any,
     k: int,
 ) -> Any:
-    """Score every document that has a query term and keep the best k; leaves `sums` all zero."""
-    one = np.float32(1)
-    for t in range(len(terms)):
-        weight = weights[t]
-        for p in range(starts[terms[t]], starts[terms[t] + 1]):
-            doc = docs[p]
-            share = weight - weight / (one + np.float32(tfs[p]) * inverse[norms[doc]])
-            sums[doc] += np.float64(share)
+    """Score all documents and keep the best k, in order; leaves `sums` all zero."""
+    _add_up(starts, docs, tfs, norms, inverse, terms, weights, sums)
     best = np.empty(k, np.float32)
     numbers = np.empty(k, np.uint32)
     size = 0
+    worst = np.float32(0)
     # Ascending numbers: a later document with an equal score never displaces an earlier one.
     for doc in range(len(sums)):
-        if sums[doc] == 0.0:
-            continue
         score = np.float32(sums[doc])
         sums[doc] = 0.0
-        if size < k:
-            best[size] = score
-            numbers[size] = doc
-            size += 1
+        if score > worst:
+            at = min(size, k - 1)
+            while at > 0 and best[at - 1] < score:
+                best[at] = best[at - 1]
+                numbers[at] = numbers[at - 1]
+                at -= 1
+            best[at] = score
+            numbers[at] = doc
+            size = min(size + 1, k)
             if size == k:
-                for at in range(k // 2 - 1, -1, -1):
-                    _sink(best, numbers, at, k)
-        elif score > best[0]:
-            best[0] = score
-            numbers[0] = doc
-            _sink(best, numbers, 0, k)
-    if size < k:
-        for at in range(size // 2 - 1, -1, -1):
-            _sink(best, numbers, at, size)
-    for last in range(size - 1, 0, -1):
-        best[0], best[last] = best[last], best[0]
-        numbers[0], numbers[last] = numbers[last], numbers[0]
-        _sink(best, numbers, 0, last)
-    return numbers[:size].copy(), best[:size].copy()
+                worst = best[k - 1]
+    return numbers[:size], best[:size]

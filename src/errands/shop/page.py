@@ -201,7 +201,8 @@ class Shop:
         if target is None:
             return page
         chosen = {**page.options, target: name}
-        return self.look(_at(state, ITEM, tuple(chosen.items())), page.product)
+        # The same page but for the choice.
+        return page._replace(state=_at(state, ITEM, tuple(chosen.items())))
 
     def _open(self, page: Page, number: int) -> Page:
         state = page.state

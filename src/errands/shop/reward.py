@@ -37,6 +37,8 @@ COLORS: Final = tuple(
     " tan taupe teal tiger turquoise violet walnut wheat white wine yellow".split()
 )
 
+_COLOR_SET: Final = frozenset(COLORS)
+
 
 class Purchase(NamedTuple):
     """What was bought."""
@@ -74,7 +76,7 @@ def released(purchase: Purchase, goal: Goal) -> Reward:
             len(common) >= 2,
             title_score(product.nouns, goal.nouns),
         ),
-        attributes=sum(_has_attribute(product, wanted) for wanted in goal.attributes),
+        attributes=_matched_attributes(product, goal),
         options=_matched_options(purchase.options.values(), goal),
         affordable=purchase.price <= goal.price_upper,
         goal=goal,
@@ -148,13 +150,21 @@ def _path(product_category: str) -> set[str]:
     return {entry.strip() for entry in product_category.split("›")}
 
 
-def _has_attribute(product: Product, wanted: str) -> bool:
-    return (
-        any(matches(wanted, held) for held in product.attributes)
-        or wanted in product.title.lower()
-        or wanted in " ".join(product.bullets).lower()
-        or wanted in product.description.lower()
-    )
+def _matched_attributes(product: Product, goal: Goal) -> int:
+    missing = [
+        wanted
+        for wanted in goal.attributes
+        if not any(matches(wanted, held) for held in product.attributes)
+    ]
+    if not missing:
+        return len(goal.attributes)
+    texts = [
+        product.title.lower(),
+        " ".join(product.bullets).lower(),
+        product.description.lower(),
+    ]
+    said = sum(any(wanted in text for text in texts) for wanted in missing)
+    return len(goal.attributes) - len(missing) + said
 
 
 def _matched_options(chosen: Iterable[str], goal: Goal) -> int:
@@ -163,7 +173,7 @@ def _matched_options(chosen: Iterable[str], goal: Goal) -> int:
         # Synthetic goals are compared as (name, value) pairs: a colour is recognised only where
         # it is the whole name or value, and else the pair's text is matched, name and all.
         wanted = [
-            next((color for color in COLORS if color in pair), str(pair))
+            min((part for part in pair if part in _COLOR_SET), default=str(pair))
             for pair in goal.goal_options.items()
         ]
     else:
@@ -177,6 +187,7 @@ def _exact_options(chosen: Mapping[str, str], goal: Goal) -> int:
     return sum(value in chosen.values() for value in goal.goal_options)
 
 
+@functools.lru_cache(1 << 14)
 def normalize_color(value: str) -> str:
     """The first colour word, alphabetically, that occurs anywhere in the value; else the value.
 
