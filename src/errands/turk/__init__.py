@@ -1,0 +1,1 @@
+"""The paperwork: crowdsourcing pages that an agent reads and fills in, and how answers score."""
