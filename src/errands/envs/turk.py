@@ -1,0 +1,254 @@
+"""`errands/Turk-v0`: crowdsourcing pages as a Gymnasium environment.
+
+An episode is one instance of a task: the agent reads the page, fills in its fields and submits;
+the reward, 0 before, is then the instance's score against what people answered.
+"""
+
+import json
+import operator
+import os
+from collections.abc import Mapping
+from typing import Any, Final
+
+import gymnasium
+import numpy as np
+from gymnasium import spaces
+
+from errands.envs.spaces import AnyText
+from errands.errors import ErrandsError, SettingError
+from errands.turk.action import Action
+from errands.turk.driver import ActionError, OpenPage
+from errands.turk.drivers import Pages
+from errands.turk.field import Field
+from errands.turk.grammar import GrammarError, check_action, parse_answer
+from errands.turk.instance_score import FieldScore, instance_figure, score_page
+from errands.turk.loader import TaskSet, load_tasks
+from errands.turk.metrics import RULES
+from errands.turk.picture import HEIGHT, WIDTH, pixels
+from errands.turk.task import Instance, Task
+
+__all__ = ["FIELDS", "OBSERVATIONS", "TurkEnv"]
+
+OBSERVATIONS: Final = ("html", "relevant", "text", "screenshot", "html+screenshot")
+FIELDS: Final = ("given", "hidden")
+
+
+class FormActionText(AnyText):
+    """Any text; samples are calls that a form page understands."""
+
+    def sample(self, mask: Any = None, probability: Any = None) -> str:
+        if self.np_random.random() < 0.2:
+            return "submit()"
+        return f"modify_text({super().sample()!r}, {super().sample()!r})"
+
+
+class TurkEnv(gymnasium.Env[Any, Any]):
+    """A desk with one form on it.
+
+    ## Action space
+    A text in a closed grammar, one call or several: `modify_text('name', 'value')`,
+    `modify_radio`, `modify_checkbox`, `modify_select`, `modify_range`, `submit()` and the others
+    of docs/turk.md, or JSON tool calls. `step` also takes an `Action`, or a dictionary with
+    `name` and `arguments`. What is malformed or impossible changes nothing, and
+    `info["message"]` says why.
+
+    ## Observation space
+    `html` the page as it is now, `relevant` the lines around each field, `text` what a person
+    reads, `screenshot` pixels (browser only), `html+screenshot` both.
+
+    ## Rewards
+    0.0, and at the end the mean score of the fields that count, under `rules`.
+
+    ## Starting state
+    The untouched page of `reset(options={"task": name, "row": n})`, else of a task drawn
+    uniformly from the split and one of its instances.
+
+    ## Episode end
+    Terminated by `submit()`; after `max_steps` (None: never) the page is taken as it is, too,
+    and the episode is truncated.
+
+    ## Arguments
+    `tasks`: a folder or `demo`. `split`: train, test, test_challenge, subjective or all.
+    `driver`: `auto` (the browser, unless the task is proven to need none), `dom`, `browser`.
+    `fields="hidden"` keeps the list of fields from the agent.
+    """
+
+    metadata: dict[str, Any] = {"render_modes": ["ansi"], "render_fps": 4}  # noqa: RUF012
+
+    def __init__(
+        self,
+        tasks: str | os.PathLike[str] | TaskSet = "demo",
+        split: str = "all",
+        driver: str = "auto",
+        observation: str = "html",
+        fields: str = "given",
+        rules: str = "paper",
+        max_steps: int | None = None,
+        *,
+        pages: Pages | None = None,
+        render_mode: str | None = None,
+    ) -> None:
+        for name, value, allowed in (
+            ("observation", observation, OBSERVATIONS),
+            ("fields", fields, FIELDS),
+            ("rules", rules, tuple(RULES)),
+            ("render_mode", render_mode, (None, "ansi")),
+        ):
+            if value not in allowed:
+                raise SettingError(f"{name}={value!r}: expected {', '.join(map(str, allowed))}.")
+        if max_steps is not None and max_steps < 1:
+            raise SettingError(f"max_steps={max_steps}: expected 1 or more, or None.")
+        self.tasks = tasks if isinstance(tasks, TaskSet) else load_tasks(tasks, split)
+        if not len(self.tasks):
+            raise SettingError(f"The split {split!r} of {tasks} has no tasks.")
+        self.pages = pages or Pages(driver)
+        self._own_pages = pages is None
+        self.rules = rules
+        self.max_steps = max_steps
+        self.render_mode = render_mode
+        self._mode = observation
+        self._fields_given = fields == "given"
+        picture = spaces.Box(0, 255, (HEIGHT, WIDTH, 3), np.uint8)
+        self.observation_space: spaces.Space[Any]
+        if observation == "screenshot":
+            self.observation_space = picture
+        elif observation == "html+screenshot":
+            self.observation_space = spaces.Dict({"html": AnyText(), "screenshot": picture})
+        else:
+            self.observation_space = AnyText()
+        self.action_space = FormActionText()
+        self._page: OpenPage | None = None
+        self.instance: Instance | None = None
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Any, dict[str, Any]]:
+        """Open an instance: `options` may name a `task` and a `row`."""
+        super().reset(seed=seed)
+        task, instance = self._chosen(options or {})
+        self._leave()
+        self._page = self.pages.open(task, instance)
+        self.instance = instance
+        self._steps = 0
+        self._over = False
+        self._scores: list[FieldScore] = []
+        self._message = ""
+        return self._observe(), self._info()
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        """Do what an answer asks for; after the end nothing changes any more."""
+        if self._page is None or self.instance is None:
+            raise ErrandsError("The environment has no episode yet; call reset() first.")
+        if self._over:
+            return self._observe(), 0.0, True, False, self._info()
+        self._steps += 1
+        self._message = ""
+        submitted = self._do(action)
+        truncated = not submitted and self.max_steps is not None and self._steps >= self.max_steps
+        reward = 0.0
+        if submitted or truncated:
+            self._over = True
+            self._scores = score_page(self._page, self.instance)
+            reward = instance_figure(self._scores, self.rules) or 0.0
+        return self._observe(), reward, submitted, truncated, self._info()
+
+    def render(self) -> str | None:
+        """The page's visible text."""
+        if self.render_mode is None or self._page is None:
+            return None
+        return self._page.text()
+
+    def close(self) -> None:
+        self._leave()
+        if self._own_pages:
+            self.pages.close()
+
+    def _chosen(self, options: Mapping[str, Any]) -> tuple[Task, Instance]:
+        unknown = [name for name in options if name not in ("task", "row")]
+        if unknown:
+            raise SettingError(f"reset has no option {unknown[0]!r}; expected 'task' or 'row'.")
+        names = self.tasks.names
+        name = options.get("task")
+        if name is None:
+            name = names[int(self.np_random.integers(len(names)))]
+        task = self.tasks.task(str(name))
+        row = options.get("row")
+        if row is None:
+            row = int(self.np_random.integers(len(task.instances)))
+        try:
+            return task, task.instances[range(len(task.instances))[operator.index(row)]]
+        except (IndexError, TypeError):
+            raise SettingError(
+                f"The task {task.name!r} has no row {row!r}; expected 0 to"
+                f" {len(task.instances) - 1}."
+            ) from None
+
+    def _do(self, answer: Any) -> bool:
+        """Carry out an answer; True once it submits. What goes wrong becomes the message."""
+        assert self._page is not None
+        try:
+            for action in _actions(answer):
+                if action.name == "submit":
+                    return True
+                given = self._page.perform(action)
+                self._message = given if isinstance(given, str) else ""
+        except (ActionError, GrammarError) as failure:
+            self._message = str(failure)
+        return False
+
+    def _observe(self) -> Any:
+        page = self._page
+        assert page is not None
+        if self._mode == "html":
+            return page.html()
+        if self._mode == "text":
+            return page.text()
+        if self._mode == "relevant":
+            windows = (page.html(field.name) for field in self._fields() if field.visible)
+            return "\n\n".join(windows)
+        picture = pixels(page.screenshot())
+        if self._mode == "screenshot":
+            return picture
+        return {"html": page.html(), "screenshot": picture}
+
+    def _fields(self) -> list[Field]:
+        assert self._page is not None
+        assert self.instance is not None
+        return self._page.fields(list(self.instance.labels))
+
+    def _info(self) -> dict[str, Any]:
+        assert self.instance is not None
+        info: dict[str, Any] = {
+            "task": self.instance.task,
+            "row": self.instance.row,
+            "message": self._message,
+        }
+        if self._fields_given:
+            info["fields"] = [
+                {
+                    "name": field.name,
+                    "type": field.type,
+                    "visible": field.visible,
+                    "options": list(field.options),
+                }
+                for field in self._fields()
+            ]
+        if self._over:
+            info["field_scores"] = {
+                rules: {f.name: f.scores[rules] for f in self._scores if rules in f.scores}
+                for rules in RULES
+            }
+        return info
+
+    def _leave(self) -> None:
+        if self._page is not None:
+            self._page.close()
+            self._page = None
+
+
+def _actions(answer: Any) -> list[Action]:
+    if isinstance(answer, Action):
+        return [check_action(answer.name, answer.arguments)]
+    if isinstance(answer, Mapping):
+        return parse_answer(json.dumps(dict(answer), default=str))
+    return parse_answer(str(answer))

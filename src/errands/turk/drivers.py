@@ -1,0 +1,74 @@
+"""Choosing a driver: by name, or `auto`, which takes the browser unless a proof says otherwise."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+from errands.errors import SettingError
+from errands.turk.dom import DomDriver
+from errands.turk.driver import Driver, DriverError, OpenPage
+from errands.turk.proof import find_proof
+from errands.turk.task import Instance, Task
+from errands.turk.template import page_html
+
+__all__ = ["DRIVERS", "Pages"]
+
+DRIVERS: Final = ("auto", "dom", "browser")
+
+
+class Pages:
+    """Opens instances with the driver that fits; drivers start when they are first needed."""
+
+    def __init__(
+        self,
+        driver: str = "auto",
+        *,
+        browser: Callable[[], Driver] | None = None,
+    ) -> None:
+        if driver not in DRIVERS:
+            raise SettingError(f"driver={driver!r}: expected {', '.join(DRIVERS)}.")
+        self.driver = driver
+        self._make_browser = browser or _browser
+        self._dom: Driver | None = None
+        self._browser: Driver | None = None
+
+    def open(self, task: Task, instance: Instance, *, files: Path | None = None) -> OpenPage:
+        """The instance's page, untouched."""
+        return self.driver_for(task).open(page_html(task, instance), files=files)
+
+    def driver_for(self, task: Task) -> Driver:
+        """The driver that a task runs on."""
+        if self.choice(task) == "dom":
+            self._dom = self._dom or DomDriver()
+            return self._dom
+        if self._browser is None:
+            try:
+                self._browser = self._make_browser()
+            except DriverError as failure:
+                if self.driver == "browser":
+                    raise
+                raise DriverError(
+                    f"The task {task.name!r} is not proven to run without a browser, and there is"
+                    f" none: {failure} With a browser, `errands turk verify` proves tasks once and"
+                    " for all."
+                ) from None
+        return self._browser
+
+    def choice(self, task: Task) -> str:
+        """`dom` or `browser`."""
+        if self.driver != "auto":
+            return self.driver
+        proof = find_proof(task.template_hash)
+        return "dom" if proof is not None and proof.equal else "browser"
+
+    def close(self) -> None:
+        for driver in (self._dom, self._browser):
+            if driver is not None:
+                driver.close()
+        self._dom = self._browser = None
+
+
+def _browser() -> Driver:
+    from errands.turk.browser import BrowserDriver
+
+    return BrowserDriver()

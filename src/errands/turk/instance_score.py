@@ -1,0 +1,58 @@
+"""Scoring a page: every field that counts, under both rules."""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from errands.turk.driver import OpenPage
+from errands.turk.metrics import RULES, score
+from errands.turk.task import Instance, Label
+
+__all__ = ["FieldScore", "instance_figure", "score_page", "score_values"]
+
+
+class FieldScore(msgspec.Struct, frozen=True):
+    """One field's score on one page."""
+
+    name: str
+    type: str
+    values: tuple[str, ...]
+    scores: dict[str, float]
+    """By rules; fields that do not count under some rules are absent there."""
+
+
+def score_page(
+    page: OpenPage, instance: Instance, *, attributes: bool = False
+) -> list[FieldScore]:
+    """Score what a page holds now: visible fields that have labels and count."""
+    scored = []
+    for field in page.fields(list(instance.labels)):
+        if not field.visible or field.type == "submit":
+            continue
+        values = tuple(page.values(field.name, attributes=attributes))
+        scores = score_values(field.type, values, instance.labels[field.name])
+        if scores:
+            scored.append(FieldScore(field.name, field.type, values, scores))
+    return scored
+
+
+def score_values(
+    field_type: str, values: Sequence[str], labels: Sequence[Label]
+) -> dict[str, float]:
+    """The score under each of the rules; absent where the field does not count."""
+    given = {rules: score(field_type, values, labels, rules) for rules in RULES}
+    return {rules: value for rules, value in given.items() if value is not None}
+
+
+def instance_figure(
+    scored: Sequence[FieldScore], rules: str, *, ranges_count_as_one: bool = False
+) -> float | None:
+    """The mean over the fields that count; None where none does."""
+    values = [
+        1.0 if ranges_count_as_one and field.type == "range" else field.scores[rules]
+        for field in scored
+        if rules in field.scores
+    ]
+    return sum(values) / len(values) if values else None
+
+

@@ -1,0 +1,102 @@
+"""What a perfect worker would do: the actions that reach the best score on an instance.
+
+Chosen from the labels alone, field by field: a text that somebody wrote, the majority's choice,
+one worker's boxes, and for a range the value with the smallest distance to all answers. Fields
+that the labels leave empty are left alone.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from errands.turk.action import Action
+from errands.turk.field import TEXTS, Field
+from errands.turk.metrics import majority, number_rule, score
+from errands.turk.task import Label
+
+__all__ = ["oracle_action", "oracle_actions", "range_ceiling"]
+
+
+def oracle_actions(
+    fields: Sequence[Field],
+    labels: Mapping[str, tuple[Label, ...]],
+    values: Mapping[str, Sequence[str]],
+) -> list[Action]:
+    """The actions for all visible fields; `values` is what the page holds already."""
+    made = (
+        oracle_action(field, labels.get(field.name, ()), values.get(field.name, ()))
+        for field in fields
+        if field.visible
+    )
+    return [action for action in made if action is not None]
+
+
+def oracle_action(
+    field: Field, labels: Sequence[Label], held: Sequence[str]
+) -> Action | None:
+    """The best action for one field; None where nothing needs doing, or nothing can be done."""
+    answer = _answer(field, labels, held)
+    if answer is None:
+        return None
+    name = "text" if field.type in TEXTS or field.type == "hidden" else field.type
+    return Action(f"modify_{name}", {"name": field.name, "value": answer})
+
+
+def _answer(field: Field, labels: Sequence[Label], held: Sequence[str]) -> str | None:
+    if field.type in ("radio", "select"):
+        wanted = number_rule(majority(labels))
+        return None if wanted == "" or wanted == "nan" else _among(field.options, wanted)
+    if field.type == "checkbox":
+        return _boxes(field, labels, held)
+    if field.type == "range":
+        return _nearest(labels)
+    if field.type in TEXTS:
+        texts = [text for text in map(_text, labels) if text]
+        return texts[0] if texts else None
+    return None
+
+
+def _text(label: Label) -> str:
+    text = number_rule(label)
+    return "" if text in ("nan", "{}", "'{}'") else text
+
+
+def _among(options: Sequence[str], wanted: str) -> str | None:
+    """The option that means the wanted value, however its number is written."""
+    return next((option for option in options if option == wanted), None) or next(
+        (option for option in options if number_rule(option) == wanted), None
+    )
+
+
+def _boxes(field: Field, labels: Sequence[Label], held: Sequence[str]) -> str | None:
+    """Boxes to click so that one worker's answer is what is checked: clicking toggles."""
+    for label in labels:
+        pieces = [number_rule(piece) for piece in number_rule(label).split("|")]
+        wanted = {_among(field.options, piece) for piece in pieces if piece not in ("", "nan")}
+        if None in wanted:
+            continue
+        toggles = [box for box in field.options if (box in wanted) != (box in held)]
+        return "|".join(toggles) if toggles else None
+    return None
+
+
+def _numbers(labels: Sequence[Label]) -> list[float]:
+    numbers = []
+    for label in labels:
+        try:
+            numbers.append(float(label))  # type: ignore[arg-type]
+        except (TypeError, ValueError):
+            continue
+    return [number for number in numbers if number == number]
+
+
+def _nearest(labels: Sequence[Label]) -> str | None:
+    numbers = _numbers(labels)
+    if not numbers:
+        return None
+    tried = [number_rule(number) for number in [*numbers, sum(numbers) / len(numbers)]]
+    return max(tried, key=lambda value: score("range", [value], labels, "released") or 0.0)
+
+
+def range_ceiling(labels: Sequence[Label], rules: str) -> float | None:
+    """The best score any answer can reach on a range field, where workers differ."""
+    best = _nearest(labels)
+    return None if best is None else score("range", [best], labels, rules)

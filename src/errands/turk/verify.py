@@ -1,0 +1,138 @@
+"""The proof and the doctor of a task: does it look the same to both drivers, can it be solved.
+
+For a few instances of a task, both drivers open the page and do what the oracle would do; field
+lists, types, visibility, options and values must agree before and after. The task is then
+played by the oracle and by nobody on the driver that `auto` would take.
+"""
+
+import time
+from collections.abc import Sequence
+
+import msgspec
+
+from errands.errors import ErrandsError
+from errands.turk.action import Action
+from errands.turk.conformance import compare
+from errands.turk.driver import ActionError, Driver, OpenPage
+from errands.turk.drivers import Pages
+from errands.turk.instance_score import FieldScore, instance_figure, score_page
+from errands.turk.metrics import RULES
+from errands.turk.oracle import oracle_actions
+from errands.turk.proof import EDITION, Proof, keep_proof
+from errands.turk.task import Instance, Task
+from errands.turk.template import page_html
+
+__all__ = ["Verification", "play_oracle", "spread", "verify_task"]
+
+
+class Verification(msgspec.Struct, frozen=True):
+    """What was found out about one task."""
+
+    task: str
+    split: str
+    instances: int
+    fields: int
+    equal: bool | None
+    """Whether both drivers agree; None where there is no browser to ask."""
+    driver: str
+    """What `auto` takes for the task."""
+    oracle: dict[str, float | None]
+    do_nothing: dict[str, float | None]
+    seconds: float
+    error: str | None = None
+
+
+def spread(count: int, wanted: int) -> list[int]:
+    """So many row numbers, evenly over all of them."""
+    wanted = min(count, wanted)
+    return [index * count // wanted for index in range(wanted)]
+
+
+def play_oracle(page: OpenPage, instance: Instance) -> list[Action]:
+    """Fill in a page as the labels say, going on as long as new fields come into sight."""
+    done: list[Action] = []
+    solved: set[str] = set()
+    while True:
+        fields = [field for field in page.fields(list(instance.labels)) if field.visible]
+        fresh = [field for field in fields if field.name not in solved]
+        if not fresh:
+            return done
+        solved |= {field.name for field in fresh}
+        held = {field.name: page.values(field.name) for field in fresh}
+        for action in oracle_actions(fresh, instance.labels, held):
+            try:
+                page.perform(action)
+            except ActionError:
+                continue
+            done.append(action)
+
+
+def verify_task(
+    task: Task,
+    split: str,
+    pages: Pages,
+    *,
+    instances: int,
+    dom: Driver,
+    browser: Driver | None,
+) -> Verification:
+    """Check one task; what goes wrong is in the result, never raised."""
+    begun = time.monotonic()
+    rows = [task.instances[row] for row in spread(len(task.instances), instances)]
+    equal: bool | None = None
+    fields = 0
+    error: str | None = None
+    figures: dict[str, dict[str, float | None]] = {"oracle": {}, "do_nothing": {}}
+    try:
+        if browser is not None:
+            proof = prove(task, rows, dom, browser)
+            equal, fields = proof.equal, proof.fields
+            error = proof.reason or None
+            keep_proof(proof)
+        nothing, oracle = [], []
+        for instance in rows:
+            page = pages.open(task, instance)
+            try:
+                nothing += score_page(page, instance)
+                play_oracle(page, instance)
+                oracle += score_page(page, instance)
+            finally:
+                page.close()
+        figures = {"oracle": _pooled(oracle), "do_nothing": _pooled(nothing)}
+        fields = fields or len({field.name for field in oracle})
+    except ErrandsError as failure:
+        error = str(failure)
+    return Verification(
+        task.name,
+        split,
+        len(task.instances),
+        fields,
+        equal,
+        pages.choice(task),
+        figures["oracle"],
+        figures["do_nothing"],
+        time.monotonic() - begun,
+        error,
+    )
+
+
+def prove(task: Task, rows: Sequence[Instance], dom: Driver, browser: Driver) -> Proof:
+    """Compare both drivers on some instances, before and after the oracle's actions."""
+    names: set[str] = set()
+    for instance in rows:
+        html = page_html(task, instance)
+        page = browser.open(html)
+        try:
+            names |= {field.name for field in page.fields(list(instance.labels))}
+            actions = play_oracle(page, instance)
+        finally:
+            page.close()
+        differences = compare(dom, browser, html, list(instance.labels), actions)
+        if differences:
+            reason = f"row {instance.row}: {differences[0]}"
+            return Proof(task.template_hash, False, EDITION, len(rows), len(names), reason)
+    return Proof(task.template_hash, True, EDITION, len(rows), len(names))
+
+
+def _pooled(scored: Sequence[FieldScore]) -> dict[str, float | None]:
+    return {rules: instance_figure(scored, rules) for rules in RULES}
