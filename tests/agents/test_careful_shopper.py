@@ -1,5 +1,8 @@
 """The careful shopper always buys something, and better than by chance."""
 
+from collections.abc import Mapping
+from typing import Any
+
 import gymnasium
 
 from errands.agents import Agent
@@ -29,6 +32,21 @@ def test_beats_chance(little: Catalog) -> None:
     chance, _ = mean_reward(little, RandomShopper(["shirt", "snack", "lamp"], 1), count)
     assert bought == count
     assert careful > chance + 0.2
+
+
+class FirstResult(CarefulShopper):
+    """Takes the first result at any price: what the careful shopper must beat."""
+
+    def begin(self, observation: str, info: Mapping[str, Any]) -> None:
+        super().begin(observation, info)
+        self._cap = float("inf")
+
+
+def test_minding_the_price_beats_taking_the_first_result() -> None:
+    demo = Catalog.open("demo")
+    careful, _ = mean_reward(demo, CarefulShopper(), 300)
+    first, _ = mean_reward(demo, FirstResult(), 300)
+    assert careful > first
 
 
 def test_gives_its_reasons(little: Catalog) -> None:

@@ -73,11 +73,11 @@ def test_build_from_files(tmp_path: Path) -> None:
     }  # fmt: skip
     good = {**record, "asin": "B2", "pricing": "$12"}
     (tmp_path / "i.json").write_text(json.dumps([record, good]))
-    (tmp_path / "a.json").write_text("{}")
+    (tmp_path / "a.json").write_text('{"B2": {"attributes": []}}')
     arguments = ("catalog", "build", str(tmp_path / "c"), "--items", str(tmp_path / "i.json"),
                  "--attributes", str(tmp_path / "a.json"))  # fmt: skip
     done = errands(*arguments)
-    assert "1 products, 0 synthetic goals, 0 human goals" in done.stdout
+    assert "1 product, 0 synthetic goals, 0 human goals" in done.stdout
     assert "Left out 1: product: price without $" in done.stdout
     (tmp_path / "i.json").write_text("[{]")
     broken = errands(*arguments, "--force")
@@ -122,6 +122,44 @@ def test_a_closed_pipe_is_no_failure(little: Catalog) -> None:
         ["bash", "-o", "pipefail", "-c", f"{command} | true"], capture_output=True, check=False
     )
     assert b"Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "advice"),
+    [
+        (("red", "shoes"), 'put it in quotes: `errands search "red shoes"`'),
+        (("a", "b", "c"), "put it in quotes"),
+        (("demo",), "What to search for is missing"),
+    ],
+)
+def test_search_tells_catalogues_and_queries_apart(words: tuple[str, ...], advice: str) -> None:
+    done = errands("search", *words)
+    assert done.returncode == 2
+    assert advice in done.stderr
+
+
+def test_any_terminal_will_do(little: Catalog) -> None:
+    product = little.product(0)
+    for settings in ({"PYTHONIOENCODING": "latin-1"}, {"PYTHONIOENCODING": "ascii"}):
+        done = errands("search", str(little.path), product.title, "-k", "3", **settings)
+        assert done.returncode == 0, done.stderr
+
+
+def test_files_that_belong_to_other_products_are_refused(tmp_path: Path) -> None:
+    record = {
+        "asin": "B1", "name": "Lamp", "full_description": "", "small_description": [],
+        "customization_options": "", "category": "c", "query": "q", "product_category": "",
+        "images": ["x"],
+    }  # fmt: skip
+    (tmp_path / "i.json").write_text(json.dumps([record]))
+    (tmp_path / "a.json").write_text('{"B1": {"attributes": []}}')
+    (tmp_path / "h.json").write_text('{"goals": [], "prices": {}}')
+    files = {"items": "i.json", "attributes": "a.json", "human": "h.json"}
+    named = [word for name, file in files.items() for word in (f"--{name}", str(tmp_path / file))]
+    done = errands("catalog", "build", str(tmp_path / "c"), *named)
+    assert done.returncode == 2
+    assert "h.json says nothing about any of the products" in done.stderr
+    assert not (tmp_path / "c").exists()
 
 
 @pytest.mark.parametrize("words", [("catalog", "build"), ("bench", "shop"), ("search",)])

@@ -1,7 +1,7 @@
-"""A careful shopper: reads the results, opens the likeliest product, picks options, buys.
+"""A careful shopper: takes the first result that the money allows, picks options, buys.
 
-It sees only the pages, as any agent does, and works by counting words: simple enough to follow
-page by page, and better than taking the first result. Needs `text` observations.
+It sees only the pages, as any agent does: simple enough to follow page by page. Needs `text`
+observations.
 """
 
 import re
@@ -14,7 +14,7 @@ _WORD = re.compile(r"[a-z0-9]+(?:[.'-][a-z0-9]+)*")
 _CAP = re.compile(r",? and price lower than ([\d.]+) dollars?\s*$")
 _PRICE = re.compile(r"\$([\d.]+)")
 _DULL = frozenset(
-    "a an and any are as at be but by can find for from have i i'd i'm in into is it like long"
+    "a an and any are as at be but by can find for from have i i'd i'm in into is it like"
     " looking me my need of on one or please show some something that the these they this to"
     " want with would you which need".split()
 )
@@ -29,7 +29,7 @@ class _Offer(NamedTuple):
 
 
 class CarefulShopper:
-    """Searches for the instruction, compares the first page, chooses matching options, buys."""
+    """Searches for the instruction, opens a result, chooses matching options, buys."""
 
     def begin(self, observation: str, info: Mapping[str, Any]) -> None:
         instruction = info["instruction"].lower()
@@ -54,19 +54,12 @@ class CarefulShopper:
             self.reason = "nothing was found: back, to try other words"
             self._words = self._words[: max(1, len(self._words) // 2)]
             return "click[back to search]"
-        best = max(offers, key=self._liking)
-        shared = self._overlap(best.title)
-        self.reason = f"its title has {shared:.0f} of the wanted words, and the price fits"
+        best = next((offer for offer in offers if offer.price <= self._cap), offers[0])
+        rank = offers.index(best) + 1
+        self.reason = f"result {rank} of the page is the first that the money allows"
         if best.price > self._cap:
-            self.reason = f"its title has {shared:.0f} of the wanted words; nothing here is cheaper"
+            self.reason = "everything here is too dear; the first result is still the likeliest"
         return f"click[{best.asin}]"
-
-    def _liking(self, offer: _Offer) -> tuple[bool, float]:
-        return offer.price <= self._cap, self._overlap(offer.title)
-
-    def _overlap(self, text: str) -> float:
-        held = set(_WORD.findall(text.lower()))
-        return sum(word in held for word in dict.fromkeys(self._words))
 
     def _customise(self, observation: str, clickables: list[str]) -> str:
         """Choose one value in each option group that the instruction speaks of, then buy."""

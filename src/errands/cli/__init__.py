@@ -1,5 +1,6 @@
 """The command `errands`: parsing and printing only, one file a command group."""
 
+import io
 import sys
 
 import typer
@@ -43,11 +44,12 @@ for _group in (demo, catalog, search, data, nouns, bench):
 
 def main() -> None:
     """Run the command; an error that a user can mend is one sentence, and exit status 2."""
+    for stream in (sys.stdout, sys.stderr):
+        # Product texts are full Unicode; a terminal that is not must not end the command.
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     try:
         app()
     except ErrandsError as error:
         print(f"errands: {error}", file=sys.stderr)
         sys.exit(2)
-    except KeyboardInterrupt:
-        print("errands: interrupted", file=sys.stderr)
-        sys.exit(130)

@@ -9,9 +9,10 @@ from rich.table import Table
 
 from errands.cli.output import Json, print_json, progress_bar, remarks, results
 from errands.errors import CatalogError
+from errands.home import catalogs_dir
 from errands.shop.catalog import Catalog, Manifest, damage
 from errands.shop.goal import SHUFFLE_SEED, select_goals, split_range, write_goals
-from errands.shop.library import locate
+from errands.shop.library import locate, names
 
 __all__ = ["register"]
 
@@ -24,7 +25,8 @@ group = typer.Typer(
 _CATALOG = typer.Argument("demo", metavar="[CATALOG]", help="A catalogue's directory or name.")
 _FORCE = typer.Option(False, "--force", help="Replace a catalogue that is there already.")
 _TAGGER = typer.Option(
-    "lexicon", help="Noun tagger: lexicon, lexicon-lower or spacy:MODEL (extra errands[spacy])."
+    "lexicon",
+    help="Noun tagger: lexicon, lexicon-lower or spacy:MODEL (install the extra `spacy`).",
 )
 
 
@@ -134,6 +136,21 @@ def info(catalog: str = _CATALOG, as_json: bool = Json) -> None:
     results.print(table)
 
 
+@group.command("list")
+def list_catalogs(as_json: bool = Json) -> None:
+    """List the catalogues that can be named: demo, and those in Errands' home.
+
+    Example: errands catalog list
+    """
+    found = names()
+    if as_json:
+        print_json(found)
+        return
+    for name in found:
+        results.print(name)
+    results.print(f"A catalogue built as {catalogs_dir()}/NAME can be named NAME.")
+
+
 @group.command()
 def verify(catalog: str = _CATALOG, as_json: bool = Json) -> None:
     """Check every file of a catalogue against the checksums of its manifest.
@@ -188,7 +205,7 @@ def picture(
 ) -> None:
     """Draw the picture of a generated product, or of one of its options.
 
-    Example: errands catalog picture B0XXXXXXXX --out shoe.svg
+    Example: errands catalog picture ASIN --out shoe.svg, with an id from `errands search`.
     """
     from errands.shop.picture import picture as draw
 
@@ -199,8 +216,10 @@ def picture(
     if value is not None and value not in product.option_images:
         known = ", ".join(product.option_images) or "none"
         raise CatalogError(f"{asin} has no option value {value!r}; it has: {known}.")
-    chosen = product.option_images[value] if value is not None else None
-    drawn = draw(chosen or product.image)
+    reference = (product.option_images[value] if value is not None else None) or product.image
+    if not reference.startswith("picture:"):
+        raise CatalogError(f"{asin} is not a generated product; its picture is {reference}")
+    drawn = draw(reference)
     if out is None:
         typer.echo(drawn)
         return
@@ -217,7 +236,10 @@ def _report(out: Path, manifest: Manifest, as_json: bool) -> None:
         print_json({"path": str(out), **msgspec.to_builtins(manifest)})
         return
     counts = ", ".join(f"{count:,} {kind} goals" for kind, count in manifest.goals.items())
-    results.print(f"{out}: {manifest.products:,} products, {counts}.")
+    products = "1 product" if manifest.products == 1 else f"{manifest.products:,} products"
+    results.print(f"{out}: {products}, {counts}.")
+    if not any(manifest.goals.values()):
+        results.print("There are no goals in it: an environment needs some.")
     if not manifest.dropped:
         results.print("Nothing was left out.")
     for reason, count in manifest.dropped.items():

@@ -1,5 +1,7 @@
 """`errands demo`: one episode that a person can follow, page by page."""
 
+import shutil
+import sys
 from collections.abc import Collection, Mapping
 from typing import Any
 
@@ -19,7 +21,7 @@ from errands.shop.library import demo_folder
 __all__ = ["register"]
 
 _STEPS = 15
-_NODES = 32
+_NODES = 33
 
 stage = Console(highlight=False)
 
@@ -64,7 +66,7 @@ def demo(
         _explain(shop, reward, info["reward_parts"])
     else:
         stage.print(f"Nothing was bought in {_STEPS} steps: the reward is 0.")
-    _suggest()
+    _suggest(catalog, goals, goal)
 
 
 def _show_page(observation: str, info: Mapping[str, Any], chosen: Collection[str]) -> None:
@@ -88,7 +90,15 @@ def _explain(shop: ShopEnv, reward: float, parts: Mapping[str, Any]) -> None:
     options = list(wanted.values()) if isinstance(wanted, dict) else list(wanted)
     price = episode.setting.goals.price(product)
     table = Table("part", "wanted", "bought", "part's value", title="The reward, part by part")
-    table.add_row("type", escape(goal.name), escape(product.title), f"{parts['r_type']:.2f}")
+    reasons = [
+        f"{parts['title_score']:.0%} of the target's nouns",
+        "same search term" if parts["query_match"] else "",
+        "same category" if parts["category_match"] else "",
+    ]
+    why = ", ".join(filter(None, reasons))
+    table.add_row(
+        "type", escape(goal.name), escape(product.title), f"{parts['r_type']:.2f} ({why})"
+    )
     table.add_row(
         "attributes",
         escape(", ".join(goal.attributes)),
@@ -113,16 +123,19 @@ def _explain(shop: ShopEnv, reward: float, parts: Mapping[str, Any]) -> None:
     stage.print(f"[bold]Reward: {reward:.4f}[/bold] = type x the weighted sum of the others.\n")
 
 
-def _suggest() -> None:
+def _suggest(catalog: str, goals: str, goal: int) -> None:
+    program = "errands" if shutil.which("errands") else escape(sys.argv[0])
+    place = "" if catalog == "demo" else f" --catalog {catalog}"
+    named = "" if catalog == "demo" else f"{catalog} "
     stage.print("What to try next:")
     for command, why in (
-        ("errands demo --goal 12", "another errand"),
-        ('errands search "red running shoes"', "ask the search engine"),
-        ("errands catalog info demo", "what the shop holds"),
-        ("errands bench shop", "how fast it is on this machine"),
-        ("errands data", "how to get the original WebShop data"),
+        (f"demo{place} --goals {goals} --goal {goal + 1}", "another errand"),
+        (f'search {named}"running shoes" -k 5', "ask the search engine"),
+        (f"catalog info {catalog}", "what the shop holds"),
+        (f"bench shop{place}", "how fast it is on this machine"),
+        ("data", "how to get the original WebShop data"),
     ):
-        stage.print(f"  [bold]{command}[/bold]  {why}")
+        stage.print(f"  [bold]{program} {escape(command)}[/bold]  {why}")
     stage.print(
         "In Python:\n"
         "  import errands, gymnasium\n"

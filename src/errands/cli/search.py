@@ -4,7 +4,9 @@ import typer
 from rich.table import Table
 
 from errands.cli.output import Json, print_json, results
+from errands.errors import CatalogError, SettingError
 from errands.shop.catalog import Catalog
+from errands.shop.library import locate
 
 __all__ = ["register"]
 
@@ -14,10 +16,11 @@ def register(app: typer.Typer) -> None:
 
 
 def search(
-    catalog: str = typer.Argument(
-        metavar="[CATALOG]", help="A catalogue's directory or name; left out, it is demo."
+    words: list[str] = typer.Argument(
+        metavar="[CATALOG] QUERY",
+        help="A catalogue's directory or name (left out: demo), and what to search for.",
+        show_default=False,
     ),
-    query: str | None = typer.Argument(None, metavar="QUERY", help="What to search for."),
     k: int = typer.Option(50, "-k", min=1, help="How many results at most."),
     as_json: bool = Json,
 ) -> None:
@@ -26,12 +29,11 @@ def search(
     Examples:
 
     \b
-      errands search "red shoes"
-      errands search shop-1k "red shoes" -k 50 --json
+      errands search "red shoes" -k 5
+      errands search shop-1k "red shoes" --json
     """
-    name, words = ("demo", catalog) if query is None else (catalog, query)
-    opened = Catalog.open(name)
-    hits = opened.search(words, k)
+    opened, query = _asked(words)
+    hits = opened.search(query, k)
     if as_json:
         for hit in hits:
             product = opened[hit.asin]
@@ -48,4 +50,28 @@ def search(
     for rank, hit in enumerate(hits, 1):
         product = opened[hit.asin]
         table.add_row(str(rank), hit.asin, f"{hit.score:.4f}", product.price_tag, product.title)
-    results.print(table if hits else f"Nothing in {opened.path} matches {words!r}.")
+    results.print(table if hits else f"Nothing in {opened.path} matches {query!r}.")
+
+
+def _asked(words: list[str]) -> tuple[Catalog, str]:
+    """The catalogue and the query, with a word of advice where they cannot be told apart."""
+    if len(words) == 1:
+        if _is_catalog(words[0]):
+            raise SettingError(
+                f"What to search for is missing: {words[0]!r} is a catalogue. Run, for example,"
+                f' `errands search {words[0]} "red shoes"`.'
+            )
+        return Catalog.open(), words[0]
+    if len(words) == 2 and _is_catalog(words[0]):
+        return Catalog.open(words[0]), words[1]
+    raise SettingError(
+        f"{words[0]!r} is not a catalogue. If these are the words of one query, put it in quotes:"
+        f' `errands search "{" ".join(words)}"`.'
+    )
+
+
+def _is_catalog(name: str) -> bool:
+    try:
+        return (locate(name) / "manifest.json").is_file()
+    except CatalogError:
+        return False

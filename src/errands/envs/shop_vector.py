@@ -44,12 +44,14 @@ class ShopVectorEnv(VectorEnv[Observations, Sequence[str], NDArray[Any]]):
     }
 
     def __init__(
-        self, num_envs: int = 1, *, autoreset: str = "next_step", **arguments: Any
+        self, num_envs: int = 1, *, autoreset: str | AutoresetMode = "next_step", **arguments: Any
     ) -> None:
         if num_envs < 1:
             raise SettingError(f"num_envs={num_envs} is not possible; expected 1 or more.")
+        if isinstance(autoreset, AutoresetMode):
+            autoreset = autoreset.name.lower()
         if autoreset not in _MODES:
-            raise SettingError(f"autoreset={autoreset!r} is not possible; expected {list(_MODES)}.")
+            raise SettingError(f"autoreset={autoreset!r}: expected {', '.join(_MODES)}.")
         self.num_envs = num_envs
         self.metadata = {**self.metadata, "autoreset_mode": _MODES[autoreset]}
         self.setting = ShopEnv(**arguments).setting

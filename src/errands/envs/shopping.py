@@ -58,8 +58,8 @@ class Shopping:
         marks: str,
         after_purchase: str,
     ) -> None:
-        if max_steps is not None and max_steps < 1:
-            raise SettingError(f"max_steps={max_steps}: expected 1 or more, or None.")
+        if max_steps is not None and (not isinstance(max_steps, int) or max_steps < 1):
+            raise SettingError(f"max_steps={max_steps!r}: expected 1 or more, or None.")
         if num_prev_obs < 0 or num_prev_actions < 0:
             raise SettingError("num_prev_obs and num_prev_actions must be 0 or more.")
         self.catalog = Catalog.open(catalog)
@@ -191,7 +191,8 @@ class Episode:
     def judge(self, page: Page) -> Reward:
         """The reward of buying what an item page (or the page after the purchase) shows."""
         product = page.product
-        assert product is not None
+        if product is None:
+            raise SettingError(f"Nothing can be bought on a {page.state.page} page; open an item.")
         purchase = Purchase(product, page.options, self.setting.goals.price(product))
         return self.setting.rules(purchase, self.goal)
 

@@ -69,6 +69,9 @@ class Assembly:
         self._asins: list[bytes] = []
         self._seen: set[bytes] = set()
         self._tagged = 0
+        self.with_mined = 0
+        self.with_human = 0
+        """Products of which the side files say something."""
         self._encode = msgspec.msgpack.Encoder().encode
 
     def __enter__(self) -> "Assembly":
@@ -117,6 +120,8 @@ class Assembly:
         self._index.add(indexed_text(product))
         if raw.mined is None:
             self._dropped["synthetic instruction: product not in the attributes file"] += 1
+        self.with_mined += raw.mined is not None
+        self.with_human += raw.human is not None
         for kind, entry in _entries(raw, self._dropped):
             self._goals[kind].add(row, product, entry)
 

@@ -62,6 +62,12 @@ def build_catalog(
         stream = JsonStream(items, lambda done: progress("reading products", done, total))
         for record in stream_array(stream):
             assembly.add(lookup.join(record))
+        for path, matched in ((attributes, assembly.with_mined), (human, assembly.with_human)):
+            if path is not None and path.stat().st_size > 2 and not matched:
+                raise DataError(
+                    f"{path} says nothing about any of the products in {items}; expected a JSON"
+                    " object with their asins as names."
+                )
         products = Source(items.name, stream.bytes, stream.sha256)
         tagged = [] if nouns is None else [source_of(nouns)]
         return assembly.finish({"by": "build"}, (products, *sides, *tagged), progress)

@@ -96,8 +96,8 @@ class Catalog:
             self._rows = view(map_array(folder / "rows.npy"))
         except (OSError, ValueError, EOFError, msgspec.DecodeError) as failure:
             raise CatalogError(
-                f"{folder} is damaged ({failure}); `errands catalog verify` says which files are,"
-                " building it again mends them."
+                f"{folder} is damaged ({failure}); `errands catalog verify {folder}` says which"
+                " files are, building it again mends them."
             ) from None
         self._decode = msgspec.msgpack.Decoder(Product).decode
         self._decode_card = msgspec.msgpack.Decoder(Card).decode
@@ -209,8 +209,8 @@ class Catalog:
         kind = str(goals)
         if not self.manifest.goals[kind]:
             raise GoalError(
-                f"{self.path} has no {kind} goals; expected one of"
-                f" {[name for name, count in self.manifest.goals.items() if count]}."
+                f"{self.path} has no {kind} goals; it has"
+                f" {' and '.join(n for n, c in self.manifest.goals.items() if c) or 'none at all'}."
             )
         seed = self.manifest.seed if seed is None else seed
         if (kind, seed) not in self._goals:

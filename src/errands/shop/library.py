@@ -75,7 +75,7 @@ def _lock(path: Path) -> Iterator[None]:
     except OSError as failure:
         raise CatalogError(
             f"{path.parent} cannot be written ({failure.strerror}); set ERRANDS_HOME to a"
-            " directory that can."
+            " directory that can be written."
         ) from None
     with file:
         fcntl.flock(file, fcntl.LOCK_EX)
