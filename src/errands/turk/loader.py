@@ -267,9 +267,7 @@ def _instances(
             task=task,
             row=number,
             inputs=dict(zip(inputs, [column[number] for column in texts], strict=True)),
-            labels={
-                name: tuple(values[row] for row in rows) for name, values in answers.items()
-            },
+            labels={name: tuple(values[row] for row in rows) for name, values in answers.items()},
         )
         for number, rows in enumerate(groups.values())
     )

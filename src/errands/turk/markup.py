@@ -31,9 +31,7 @@ _ATTRIBUTE = re.compile(
 _SLACK = re.compile(r"[\s/=\"']*+")
 
 
-def start_tags(
-    page: str, *, raw: Collection[str] = RAW
-) -> Iterator[tuple[str, Mapping[str, str]]]:
+def start_tags(page: str, *, raw: Collection[str] = RAW) -> Iterator[tuple[str, Mapping[str, str]]]:
     """Every start tag in order: its name in lower case, and its attributes, the first of a name."""
     place = 0
     while (found := _OPEN.search(page, place)) is not None:

@@ -45,6 +45,7 @@ _UINT64 = range(2**64)
 _EXACT: Final = 15
 _DIGITS: Final = 17
 _LARGEST: Final = 308
+_BATCH: Final = 256
 
 _csv_lock = threading.Lock()
 
@@ -130,7 +131,7 @@ def _rows(text: str) -> Iterator[tuple[int, list[str]]]:
         with _csv_lock:
             usual = csv.field_size_limit(CELL_LIMIT)
             try:
-                rows = list(itertools.islice(_numbered(reader), 256))
+                rows = [(reader.line_num, row) for row in itertools.islice(reader, _BATCH)]
             except csv.Error:
                 raise TaskError(
                     f"has a cell of more than {CELL_LIMIT:,} characters near line "
@@ -143,15 +144,10 @@ def _rows(text: str) -> Iterator[tuple[int, list[str]]]:
             # As pandas: a line of nothing but blanks is no row.
             if row and row != [end] and not (len(row) == 1 and row[0].isspace()):
                 yield line, row
-        if len(rows) < 256:
+        if len(rows) < _BATCH:
             break
     if before != [end]:
         raise TaskError("ends inside a quoted cell: a quote is never closed.")
-
-
-def _numbered(reader: "csv._reader") -> Iterator[tuple[int, list[str]]]:
-    for row in reader:
-        yield reader.line_num, row
 
 
 def _unique_names(header: Sequence[str]) -> list[str]:
