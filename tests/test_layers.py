@@ -12,10 +12,11 @@ MAY_USE: dict[str, set[str]] = {
     "home": set(),
     "shop": {"errors", "home"},
     "data": {"errors", "home"},
+    "turk": {"errors", "home"},
     "envs": {"errors", "shop"},
     "agents": {"errors", "envs"},
     "bench": {"errors", "shop", "envs", "agents"},
-    "cli": {"errors", "home", "shop", "data", "envs", "agents", "bench"},
+    "cli": {"errors", "home", "shop", "turk", "data", "envs", "agents", "bench"},
 }
 
 

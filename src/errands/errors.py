@@ -5,7 +5,7 @@ what was expected and, where a command helps, what to run. The command line prin
 and exits with 2; nothing else is caught there, so a traceback always means a defect of ours.
 """
 
-__all__ = ["CatalogError", "DataError", "ErrandsError", "GoalError", "SettingError"]
+__all__ = ["CatalogError", "DataError", "ErrandsError", "GoalError", "SettingError", "TaskError"]
 
 
 class ErrandsError(Exception):
@@ -26,3 +26,7 @@ class SettingError(ErrandsError, ValueError):
 
 class GoalError(ErrandsError, ValueError):
     """A goal set, split, goal index or goal file does not exist or does not fit."""
+
+
+class TaskError(DataError):
+    """A folder is not a usable task: a file is missing, unreadable or makes no sense."""

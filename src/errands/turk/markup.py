@@ -1,0 +1,103 @@
+"""Start tags of a page, found without building a tree: for counting fields and telling types.
+
+One pass from left to right, in time that grows with the length of the page and nothing else,
+whatever the page is. Comments and the insides of scripts, styles and the like are passed over.
+What a page really shows is for a driver to say; this is the static view.
+"""
+
+import html
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Final
+
+__all__ = ["INPUT_TYPES", "RAW", "effective_type", "field_types", "start_tags"]
+
+INPUT_TYPES: Final = frozenset(
+    {"button", "checkbox", "color", "date", "datetime-local", "email", "file", "hidden", "image",
+     "month", "number", "password", "radio", "range", "reset", "search", "submit", "tel", "text",
+     "time", "url", "week"}
+)  # fmt: skip
+"""Types of `input` that browsers know; any other is `text`."""
+
+RAW: Final = frozenset(
+    {"script", "style", "textarea", "title", "xmp", "iframe", "noembed", "noframes"}
+)
+"""Elements whose inside is text, not markup."""
+
+_OPEN = re.compile(r"<(?:(!--)|([a-zA-Z][^\t\n\r\f />]*+)|([!/?]))")
+_ATTRIBUTE = re.compile(
+    r"""[\s/]*+([^\s/>=][^\s/>=]*+)(?:\s*+=\s*+(?:"([^"]*+)"|'([^']*+)'|([^\s>"'][^\s>]*+)))?+"""
+)
+_SLACK = re.compile(r"[\s/=\"']*+")
+
+
+def start_tags(page: str, *, raw: Collection[str] = RAW) -> Iterator[tuple[str, Mapping[str, str]]]:
+    """Every start tag in order: its name in lower case, and its attributes, the first of a name."""
+    place = 0
+    while (found := _OPEN.search(page, place)) is not None:
+        comment, name, other = found.groups()
+        if comment:
+            # `<!-->` is a whole comment.
+            place = page.find("-->", found.end() - 2)
+            if place < 0:
+                return
+            place += 3
+            continue
+        if other:
+            place = page.find(">", found.end())
+            if place < 0:
+                return
+            continue
+        tag = name.lower()
+        place, attributes = _attributes(page, found.end())
+        if place < 0:
+            return
+        yield tag, attributes
+        if tag in raw:
+            close = re.compile(rf"</{re.escape(tag)}(?=[\s/>])", re.IGNORECASE)
+            ending = close.search(page, place)
+            if ending is None:
+                return
+            place = ending.start()
+
+
+def _attributes(page: str, place: int) -> tuple[int, dict[str, str]]:
+    """The attributes from a place on, and where their tag ends; -1 if it never does."""
+    attributes: dict[str, str] = {}
+    while True:
+        found = _ATTRIBUTE.match(page, place)
+        if found is None:
+            place = _SLACK.match(page, place).end()  # type: ignore[union-attr]
+            if place >= len(page):
+                return -1, attributes
+            if page[place] == ">":
+                return place + 1, attributes
+            continue
+        place = found.end()
+        name, double, single, bare = found.groups()
+        value = next((text for text in (double, single, bare) if text is not None), "")
+        attributes.setdefault(name.lower(), html.unescape(value))
+
+
+def effective_type(tag: str, attributes: Mapping[str, str]) -> str:
+    """The type of a control as browsers see it: of an `input` its type, of others the tag."""
+    if tag != "input":
+        return tag
+    given = attributes.get("type", "").lower()
+    return given if given in INPUT_TYPES else "text"
+
+
+def field_types(page: str, names: Sequence[str]) -> dict[str, str]:
+    """Name to type, for the names of which the first element is a form control.
+
+    That is how fields are found on a page, and so a name that only a script puts there, or that
+    another element bears first, is left out.
+    """
+    wanted = set(names)
+    first: dict[str, str | None] = {}
+    for tag, attributes in start_tags(page):
+        name = attributes.get("name")
+        if name in wanted and name not in first:
+            control = tag in ("input", "select", "textarea")
+            first[name] = effective_type(tag, attributes) if control else None
+    return {name: kind for name in names if (kind := first.get(name)) is not None}
