@@ -19,8 +19,8 @@ from errands.turk.metrics import (
     prepare_labels,
     prepared_score,
     score,
+    text_match,
 )
-from errands.turk.rouge import rouge_l
 
 RECORDED = Path(__file__).resolve().parents[3] / "shared" / "fixtures" / "turkingbench"
 
@@ -79,7 +79,7 @@ def test_recorded_helpers() -> None:
         "try_numeric": number_rule,
         "normalize_answer": normalize_answer,
         "exact_match": exact_match,
-        "rouge": rouge_l,
+        "rouge": text_match,
         "clean_values": clean_values,
     }
     cases = recorded("helpers.jsonl")

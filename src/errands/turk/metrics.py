@@ -30,7 +30,7 @@ from errands.turk.task import Label
 
 __all__ = [
     "RULES", "clean_values", "exact_match", "normalize_answer", "number_rule", "prepare_labels",
-    "prepared_score", "score",
+    "prepared_score", "score", "text_match",
 ]  # fmt: skip
 
 _BUTTONS: Final = frozenset({"submit", "button", "reset", "image", "file"})
@@ -84,6 +84,11 @@ def exact_match(prediction: str, reference: str) -> bool:
     (True, True, False)
     """
     return normalize_answer(prediction) == normalize_answer(reference)
+
+
+def text_match(prediction: str, reference: str) -> float:
+    """1 where two texts are identical, in any script; their ROUGE-L otherwise."""
+    return 1.0 if prediction == reference else rouge_l(prediction, reference)
 
 
 def score(
@@ -177,10 +182,7 @@ def _unescaped(text: str) -> str:
 
 
 def _best_text(prediction: str, references: Iterable[str]) -> float:
-    return max(
-        1.0 if prediction == reference else rouge_l(prediction, reference)
-        for reference in references
-    )
+    return max(text_match(prediction, reference) for reference in references)
 
 
 def _range_released(text: str, labels: Sequence[Label]) -> float:
