@@ -136,6 +136,12 @@ class BrowserPage:
             if tab is not None and self._engine.owns(tab):
                 self._engine.run(self._engine.give_back(tab))
 
+    def __del__(self) -> None:
+        # A page that was not closed gives its tab back when nothing refers to it any more.
+        tab = getattr(self, "_tab", None)
+        if tab is not None:
+            self._engine.release(tab)
+
     def __enter__(self) -> "BrowserPage":
         return self
 

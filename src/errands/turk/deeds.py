@@ -6,30 +6,31 @@ from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
 from errands.turk.action import ACTIONS, Action, Value
-from errands.turk.driver import ActionError, Result
+from errands.turk.driver import ActionError, Result, Unsupported
+from errands.turk.excerpt import MARK, excerpt
 from errands.turk.tab import Tab
 
 __all__ = ["SEEN", "do"]
 
 SEEN: Final = frozenset({"get_html", "capture_screen", "wait_for_element", "submit"})
 """Actions that leave the page as it is."""
-_BEFORE: Final = 5
-_AFTER: Final = 9
 _TYPED: Final = 64
 """Longer texts are put in at once, but for their last character."""
-_NOTHING: Final = ("nan", "None")
+_NOTHING: Final = ("nan", "None", None)
 
 
 async def do(tab: Tab, action: Action) -> Result:
     """Do one action; raises `ActionError` where it is not possible."""
     doing = _DEEDS.get(action.name)
     if doing is None:
-        raise ActionError(f"There is no action {action.name!r}: {', '.join(ACTIONS)}")
+        raise Unsupported(f"There is no action {action.name!r}: {', '.join(ACTIONS)}")
     arguments: dict[str, Any] = {}
     for parameter in ACTIONS[action.name]:
         if parameter.name in action.arguments:
             value = action.arguments[parameter.name]
-            right = isinstance(value, parameter.kinds) or (value is None and not parameter.required)
+            right = isinstance(value, parameter.kinds) or value is None and (
+                not parameter.required or parameter.name == "value"
+            )
             if not right or (isinstance(value, bool) and bool not in parameter.kinds):
                 raise ActionError(f"{action.name}: {parameter.name} cannot be {value!r}")
             arguments[parameter.name] = value
@@ -61,24 +62,23 @@ async def _modify_text(tab: Tab, name: str, value: Value) -> None:
     start = await tab.ask("startText", name=name, value=text)
     if start["set"]:
         return
-    if not start["fixed"]:
-        keyboard = tab.page.keyboard
-        typed = text.replace("\r\n", "\n").replace("\r", "\n")
-        if not start["lines"]:
-            typed = typed.replace("\n", "")
-        if start["point"] is not None:
-            await _click_at(tab, start["point"])
-        focus = await tab.ask("focusText", name=name)
-        if typed and focus["focused"]:
-            if len(typed) > 1:
-                await tab.within(keyboard.insert_text(typed[:-1]), _step(tab), "take the text")
-            await tab.within(keyboard.type(typed[-1]), _step(tab), "take the text")
-    await tab.ask("endText", name=name, value=text, fixed=start["fixed"])
+    keyboard = tab.page.keyboard
+    typed = text.replace("\r\n", "\n").replace("\r", "\n")
+    if not start["lines"]:
+        typed = typed.replace("\n", "")
+    if start["point"] is not None:
+        await _click_at(tab, start["point"])
+    if typed and await tab.ask("focusText", name=name):
+        # A key at the end, so that the page's handlers of keys meet the whole text.
+        if len(typed) > 1:
+            await tab.within(keyboard.insert_text(typed[:-1]), _step(tab), "take the text")
+        await tab.within(keyboard.type(typed[-1]), _step(tab), "take the text")
+    await tab.ask("endText", name=name, value=text)
 
 
 async def _modify_checkbox(tab: Tab, name: str, value: Value) -> None:
     wanted = [piece for piece in _words(value).split("|") if piece != "nan"]
-    if not wanted:
+    if not any(wanted) and not (wanted and await tab.ask("hasBox", name=name)):
         return
     for index in await tab.ask("startBoxes", name=name, wanted=wanted):
         await _press_box(tab, "checkbox", name, index)
@@ -112,7 +112,11 @@ async def _modify_range(tab: Tab, name: str, value: Value) -> None:
 
 
 async def _get_html(tab: Tab, name: str | None) -> str:
-    return str(await tab.ask("html", name=name, before=_BEFORE, after=_AFTER))
+    answer = await tab.ask("html", name=name, mark=MARK)
+    if name is None:
+        return str(answer)
+    end_tag = "</select>" if answer["tag"] == "select" else None
+    return excerpt(answer["html"], end_tag=end_tag)
 
 
 async def _wait_for_element(tab: Tab, name: str) -> None:

@@ -49,6 +49,7 @@ class Engine:
         self._process = 0
         self._launching: asyncio.Lock | None = None
         self._free: list[Tab] = []
+        self._releasing: set[asyncio.Future[None]] = set()
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         """Run on the engine's loop, and wait for it."""
@@ -143,6 +144,18 @@ class Engine:
                 all_of_them = await asyncio.wait_for(chromium.processes(self._browser), 10)
                 self._process = next(n for n, kind in all_of_them.items() if kind == "browser")
             return self._browser
+
+    def release(self, tab: Tab) -> None:
+        """Give a tab back, some time soon."""
+        loop = self._loop
+        if loop is not None and self.owns(tab):
+            with suppress(RuntimeError):
+                loop.call_soon_threadsafe(self._later, tab)
+
+    def _later(self, tab: Tab) -> None:
+        task = asyncio.ensure_future(self.give_back(tab))
+        self._releasing.add(task)
+        task.add_done_callback(self._releasing.discard)
 
     def owns(self, tab: Tab) -> bool:
         """Whether a tab is of the browser now running, in this process."""

@@ -191,10 +191,12 @@
   // ---- Questions ----------------------------------------------------------------------------
 
   const optionsOf = (element, all) => {
-    if (element.tagName === "SELECT") return [...element.options].map((each) => each.value);
     const type = typeOf(element);
-    if (type !== "radio" && type !== "checkbox") return [];
-    return [...all].filter(isBox(type)).map((each) => each.value);
+    let chosen = [];
+    if (type === "select") chosen = [...element.options];
+    else if (type === "radio" || type === "checkbox") chosen = [...all].filter(isBox(type));
+    const values = chosen.filter((each) => !each.matches(":disabled")).map((each) => each.value);
+    return [...new Set(values)];
   };
 
   const fields = ({ names, excluded }) => {
@@ -243,7 +245,7 @@
       }
       case "textarea":
         return all
-          .filter((each) => each.tagName === "TEXTAREA" && !(attributes && each.readOnly))
+          .filter((each) => each.tagName === "TEXTAREA" && !each.readOnly)
           .map((each) => (attributes ? each.innerHTML : each.value));
       default:
         return all.map((each) =>
@@ -252,7 +254,8 @@
     }
   };
 
-  const html = ({ name, before, after }) => {
+  // The whole page; or with a name its field's grandparent, the field with a mark on it.
+  const html = ({ name, mark }) => {
     if (name === null) {
       const type = document.doctype;
       const start = type ? `${new XMLSerializer().serializeToString(type)}\n` : "";
@@ -264,25 +267,12 @@
     for (let each = element; each !== top; each = each.parentElement) {
       path.unshift([...each.parentElement.children].indexOf(each));
     }
-    // A copy in a document that loads and runs nothing, with a mark on the field.
+    // A copy in a document that loads and runs nothing.
     const copy = document.implementation.createHTMLDocument("").importNode(top, true);
     let target = copy;
     for (const index of path) target = target.children[index];
-    const mark = "errands-mark-5d1f";
     target.setAttribute(mark, "");
-    const marked = copy.outerHTML;
-    const start = marked.lastIndexOf("<", marked.indexOf(`${mark}=""`));
-    const whole = marked.replace(` ${mark}=""`, "");
-    const pieces = [];
-    let at = 0;
-    let hit = 0;
-    for (const piece of whole.split(/(?<=>)/)) {
-      if (at <= start) hit = pieces.length;
-      at += piece.length;
-      if (piece.trim()) pieces.push(piece.trim());
-      else if (hit === pieces.length) hit = Math.max(0, pieces.length - 1);
-    }
-    return pieces.slice(Math.max(0, hit - before), hit + after + 1).join("\n");
+    return { html: copy.outerHTML, tag: element.tagName.toLowerCase() };
   };
 
   const text = () =>
@@ -320,21 +310,26 @@
     }
   };
 
+  const usable = (element, ...names) => {
+    const name = names.map(quote).join(" ");
+    if (!displayed(element)) throw new Impossible(`${name} is not displayed`);
+    if (element.matches(":disabled")) throw new Impossible(`${name} is disabled`);
+  };
+
   const startText = ({ name, value }) => {
     const element = first(name);
     const type = typeOf(element);
-    if (SET.has(type)) return { set: true, ...setText(element, type, value) };
-    if (!WRITTEN.has(type)) {
-      throw new Impossible(`${quote(name)} is a ${type} field and takes no text`);
+    if (!SET.has(type) && !WRITTEN.has(type)) {
+      throw new Impossible(`${quote(name)} is a ${type} and takes no text`);
     }
-    if (!displayed(element)) throw new Impossible(`${quote(name)} is not displayed`);
-    if (type === "number" && (value.trim() === "" || Number.isNaN(Number(value)))) {
+    usable(element, name);
+    if (element.readOnly) throw new Impossible(`${quote(name)} is read-only`);
+    if (SET.has(type)) return setText(element, type, value);
+    if (type === "number" && (!isNumber(value))) {
       throw new Impossible(`${quote(name)} takes a number, not ${quote(value)}`);
     }
     show(element);
-    const fixed = element.disabled || element.readOnly;
-    const point = fixed ? null : reach(element);
-    return { set: false, point, fixed, lines: element.tagName === "TEXTAREA" };
+    return { set: false, point: reach(element), lines: element.tagName === "TEXTAREA" };
   };
 
   const setText = (element, type, value) => {
@@ -348,33 +343,35 @@
     element.setAttribute("value", value);
     if (element.value !== kept) element.value = kept;
     tell(element, "input", "change");
-    return {};
+    return { set: true };
   };
 
   const focusText = ({ name }) => {
     const element = first(name);
     if (document.activeElement !== element) element.focus({ preventScroll: true });
     element.select();
-    return { focused: document.activeElement === element, empty: element.value === "" };
+    return document.activeElement === element;
   };
 
-  const endText = ({ name, value, fixed }) => {
+  const endText = ({ name, value }) => {
     const element = named(name)[0];
     if (!element) return;
     let wanted = value.replace(/\r\n?/g, "\n");
     if (element.tagName !== "TEXTAREA") wanted = wanted.replace(/\n/g, "");
     if (element.maxLength >= 0) wanted = wanted.slice(0, element.maxLength);
-    if (!fixed && wanted !== "" && ["", wanted.slice(0, -1)].includes(element.value)) {
+    if (wanted !== "" && ["", wanted.slice(0, -1)].includes(element.value)) {
       // Typing went elsewhere (the page moved the focus, or a key was caught): written instead.
       element.value = wanted;
       tell(element, "input");
     }
-    if (!fixed) tell(element, "change");
+    tell(element, "change");
     const live = element.value;
     if (element.tagName === "TEXTAREA") element.innerHTML = value;
     else element.setAttribute("value", value);
-    if (!fixed && element.value !== live) element.value = live;
+    if (element.value !== live) element.value = live;
   };
+
+  const isNumber = (text) => text.trim() !== "" && Number.isFinite(Number(text));
 
   const truncated = (text) =>
     /^[+-]?\d+(\.\d*)?$|^[+-]?\.\d+$/.test(text) ? String(Math.trunc(Number(text))) : null;
@@ -391,10 +388,7 @@
       const values = list(all.map((each) => each.value));
       throw new Impossible(`No check box ${quote(name)} has the value ${list(wanted)}: ${values}`);
     }
-    const off = picked.find((n) => all[n].matches(":disabled"));
-    if (off !== undefined) {
-      throw new Impossible(`Check box ${quote(name)} ${quote(all[off].value)} is disabled`);
-    }
+    for (const n of picked) usable(all[n], name, all[n].value);
     return picked;
   };
 
@@ -412,11 +406,11 @@
       const values = list(all.map((each) => each.value));
       throw new Impossible(`No radio button ${quote(name)} has the value ${quote(value)}: ${values}`);
     }
-    if (all[picked].matches(":disabled")) {
-      throw new Impossible(`Radio button ${quote(name)} ${quote(value)} is disabled`);
-    }
+    usable(all[picked], name, value);
     return [picked];
   };
+
+  const hasBox = ({ name }) => [...named(name)].filter(isBox("checkbox")).some((each) => each.value === "");
 
   const box = (type, name, index) => [...named(name)].filter(isBox(type))[index];
 
@@ -442,6 +436,7 @@
   const select = ({ name, value }) => {
     const element = first(name);
     if (element.tagName !== "SELECT") throw new Impossible(`${quote(name)} is not a drop-down`);
+    usable(element, name);
     const options = [...element.options];
     const whole = truncated(value);
     const option =
@@ -468,12 +463,14 @@
   const range = ({ name, value }) => {
     const element = [...named(name)].find(isBox("range"));
     if (!element) throw new Impossible(`The page has no slider named ${quote(name)}`);
-    if (value.trim() === "" || Number.isNaN(Number(value))) {
+    if (!isNumber(value)) {
       throw new Impossible(`Slider ${quote(name)} takes a number, not ${quote(value)}`);
     }
+    usable(element, name);
     show(element);
-    element.value = value;
-    element.setAttribute("value", value);
+    const number = String(Number(value));
+    element.setAttribute("value", number);
+    element.value = number;
     tell(element, "input", "change");
   };
 
@@ -588,7 +585,7 @@
 
   const functions = {
     fields, values, html, text, present, startText, focusText, endText, startBoxes, startRadio,
-    aim, endBox, select, range, scrollTo, scrollBy, goTo, point, points, near, selectText, size,
+    hasBox, aim, endBox, select, range, scrollTo, scrollBy, goTo, point, points, near, selectText, size,
     area,
   };
 
