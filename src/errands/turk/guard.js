@@ -1,0 +1,78 @@
+// Runs in every frame before the page's own scripts: the page cannot open windows, raise
+// dialogs or leave, and meets the same clock and the same chance each time.
+(() => {
+  "use strict";
+  const settings = __SETTINGS__;
+
+  // A clock that starts at a fixed instant and runs at real speed (animations end by it).
+  const RealDate = Date;
+  const started = RealDate.now();
+  const now = () => settings.clock + (RealDate.now() - started);
+  if (settings.clock !== null) {
+    class PageDate extends RealDate {
+      constructor(...args) {
+        if (args.length === 0) super(now());
+        else super(...args);
+      }
+      static now() {
+        return now();
+      }
+    }
+    const callable = new Proxy(PageDate, {
+      apply: () => new PageDate().toString(),
+    });
+    PageDate.prototype.constructor = callable;
+    window.Date = callable;
+  }
+
+  // A small generator of random numbers (mulberry32).
+  if (settings.seed !== null) {
+    let state = (settings.seed + 0x9e3779b9) >>> 0;
+    Math.random = () => {
+      state = (state + 0x6d2b79f5) >>> 0;
+      let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+      mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+      return ((mixed ^ (mixed >>> 14)) >>> 0) / 4294967296;
+    };
+  }
+
+  // Dialogs are dismissed before they show; windows do not open; nothing prints.
+  const fixed = (name, value) => {
+    try {
+      Object.defineProperty(window, name, { value, writable: true, configurable: true });
+    } catch {
+      // The page keeps what it has; the driver dismisses dialogs and closes windows too.
+    }
+  };
+  fixed("alert", () => undefined);
+  fixed("confirm", () => false);
+  fixed("prompt", () => null);
+  fixed("print", () => undefined);
+  fixed("open", () => null);
+  for (const name of [
+    "RTCPeerConnection", "webkitRTCPeerConnection", "WebTransport", "SharedWorker",
+    "PresentationRequest", "showOpenFilePicker", "showSaveFilePicker", "showDirectoryPicker",
+  ]) {
+    delete window[name];
+  }
+
+  // Nothing of an earlier page is left.
+  if (window === window.top) {
+    window.name = "";
+    try {
+      localStorage.clear();
+      sessionStorage.clear();
+    } catch {
+      // This frame has no storage.
+    }
+    // The page stays: whatever would replace it is refused.
+    const refuse = Event.prototype.preventDefault;
+    if (window.navigation) {
+      window.navigation.addEventListener("navigate", (event) => {
+        if (!event.hashChange && !event.destination.sameDocument && event.cancelable) {
+          Reflect.apply(refuse, event, []);
+        }
+      });
+    }
+  }
+})();

@@ -1,0 +1,600 @@
+// Questions and deeds of the browser driver, as one object of functions. It runs in a world of
+// its own beside the page's: the same document, but none of the page's globals or prototypes.
+(() => {
+  "use strict";
+  const CONTROLS = new Set(["INPUT", "SELECT", "TEXTAREA"]);
+  const WRITTEN = new Set([
+    "text", "textarea", "password", "email", "number", "tel", "url", "search",
+  ]);
+  const SET = new Set(["date", "time", "month", "week", "datetime-local", "color"]);
+
+  class Impossible extends Error {}
+
+  // ---- Elements -------------------------------------------------------------------------
+
+  const named = (name) => document.querySelectorAll(`[name="${CSS.escape(name)}"]`);
+
+  const first = (name) => {
+    const element = named(name)[0];
+    if (!element) throw new Impossible(`The page has no element named ${quote(name)}`);
+    return element;
+  };
+
+  const quote = (text) => {
+    const shown = String(text);
+    return JSON.stringify(shown.length > 80 ? `${shown.slice(0, 77)}...` : shown);
+  };
+
+  const list = (values) => {
+    const shown = values.slice(0, 12).map(quote).join(", ");
+    return values.length > 12 ? `${shown} and ${values.length - 12} more` : shown || "none";
+  };
+
+  const selected = (selector) => {
+    let element;
+    try {
+      element = document.querySelector(selector);
+    } catch {
+      throw new Impossible(`${quote(selector)} is not a CSS selector`);
+    }
+    if (!element) throw new Impossible(`Nothing on the page matches ${quote(selector)}`);
+    return element;
+  };
+
+  const typeOf = (element) =>
+    element.tagName === "INPUT" ? element.type : element.tagName.toLowerCase();
+
+  const isBox = (type) => (element) => element.tagName === "INPUT" && element.type === type;
+
+  const parentOf = (element) =>
+    element.parentElement ?? (element.getRootNode().host || null);
+
+  // ---- Is it displayed? As WebDriver's check says -----------------------------------------
+
+  const style = (element) => getComputedStyle(element);
+
+  const boxOf = (element) => {
+    const box = element.getBoundingClientRect();
+    return { left: box.left, top: box.top, right: box.right, bottom: box.bottom,
+             width: box.width, height: box.height };
+  };
+
+  // An element without an area of its own counts if something inside sticks out of it.
+  const hasSize = (element) => {
+    const box = boxOf(element);
+    if (box.width > 0 && box.height > 0) return true;
+    if (element.tagName === "path" && (box.width > 0 || box.height > 0)) {
+      return parseInt(style(element).strokeWidth, 10) > 0;
+    }
+    if (style(element).overflow === "hidden") return false;
+    return [...element.childNodes].some(
+      (child) =>
+        (child.nodeType === Node.TEXT_NODE && child.length > 0) ||
+        (child.nodeType === Node.ELEMENT_NODE && hasSize(child)),
+    );
+  };
+
+  // The ancestor that clips an element: the nearest box that positions it and is not `visible`.
+  const clipperOf = (element) => {
+    const position = style(element).position;
+    if (position === "fixed") {
+      return element === document.documentElement ? null : document.documentElement;
+    }
+    let parent = parentOf(element);
+    while (parent) {
+      const own = style(parent);
+      const clips =
+        parent === document.documentElement ||
+        (!own.display.startsWith("inline") && own.display !== "contents" &&
+          !(position === "absolute" && own.position === "static"));
+      if (clips) return parent;
+      parent = parentOf(parent);
+    }
+    return null;
+  };
+
+  // The root's overflow is the window's, as is that of a body under a plain root.
+  const overflowOf = (element) => {
+    const root = document.documentElement;
+    const body = document.body;
+    let from = element;
+    if (element === root) {
+      const own = style(root);
+      if (own.overflowX !== "visible" || own.overflowY !== "visible") {
+        return { x: own.overflowX === "visible" ? "auto" : own.overflowX,
+                 y: own.overflowY === "visible" ? "auto" : own.overflowY };
+      }
+      from = body ?? root;
+      const taken = style(from);
+      return { x: taken.overflowX === "visible" ? "auto" : taken.overflowX,
+               y: taken.overflowY === "visible" ? "auto" : taken.overflowY };
+    }
+    if (element === body && style(root).overflowX === "visible" &&
+        style(root).overflowY === "visible") {
+      return { x: "visible", y: "visible" };
+    }
+    const own = style(from);
+    return { x: own.overflowX, y: own.overflowY };
+  };
+
+  const scrollOf = (element) =>
+    element === document.documentElement
+      ? { x: window.scrollX, y: window.scrollY }
+      : { x: element.scrollLeft, y: element.scrollTop };
+
+  const areaOf = (element) =>
+    element === document.documentElement
+      ? { left: 0, top: 0, right: root().clientWidth, bottom: root().clientHeight,
+          width: root().clientWidth, height: root().clientHeight }
+      : boxOf(element);
+
+  const root = () => document.documentElement;
+
+  // Is the element cut off by an ancestor, with no way to scroll it into sight?
+  const cutOff = (element) => {
+    const box = boxOf(element);
+    for (let clipper = clipperOf(element); clipper; clipper = clipperOf(clipper)) {
+      const overflow = overflowOf(clipper);
+      if (overflow.x === "visible" && overflow.y === "visible") continue;
+      const area = areaOf(clipper);
+      if (area.width === 0 || area.height === 0) {
+        if ((area.width === 0 && overflow.x !== "visible") ||
+            (area.height === 0 && overflow.y !== "visible")) return true;
+      }
+      const scroll = scrollOf(clipper);
+      const before =
+        (box.right < area.left && overflow.x !== "visible") ||
+        (box.bottom < area.top && overflow.y !== "visible");
+      if (before) {
+        if ((box.right < area.left && (overflow.x === "hidden" ||
+              box.right < area.left - scroll.x)) ||
+            (box.bottom < area.top && (overflow.y === "hidden" ||
+              box.bottom < area.top - scroll.y))) return true;
+        return false;
+      }
+      const beyondX = box.left >= area.left + area.width && overflow.x !== "visible";
+      const beyondY = box.top >= area.top + area.height && overflow.y !== "visible";
+      if (beyondX || beyondY) {
+        if ((beyondX && overflow.x === "hidden") || (beyondY && overflow.y === "hidden")) {
+          return true;
+        }
+        return false;
+      }
+    }
+    return false;
+  };
+
+  const cutOffWhole = (element) =>
+    cutOff(element) &&
+    [...element.children].every((child) => cutOffWhole(child) || !hasSize(child));
+
+  const displayed = (element) => {
+    const tag = element.tagName;
+    if (tag === "BODY") return true;
+    if (tag === "OPTION" || tag === "OPTGROUP") {
+      const select = element.closest("select");
+      return select !== null && displayed(select);
+    }
+    if ((tag === "INPUT" && element.type === "hidden") || tag === "NOSCRIPT") return false;
+    if (style(element).visibility !== "visible") return false;
+    for (let each = element; each; each = parentOf(each)) {
+      const own = style(each);
+      if (own.display === "none" || Number(own.opacity) === 0) return false;
+      const parent = parentOf(each);
+      if (parent?.tagName === "DETAILS" && !parent.open && each.tagName !== "SUMMARY") {
+        return false;
+      }
+    }
+    return hasSize(element) && !cutOffWhole(element);
+  };
+
+  // ---- Questions ----------------------------------------------------------------------------
+
+  const optionsOf = (element, all) => {
+    const type = typeOf(element);
+    let chosen = [];
+    if (type === "select") chosen = [...element.options];
+    else if (type === "radio" || type === "checkbox") chosen = [...all].filter(isBox(type));
+    const values = chosen.filter((each) => !each.matches(":disabled")).map((each) => each.value);
+    return [...new Set(values)];
+  };
+
+  const fields = ({ names, excluded }) => {
+    const groups = new Map();
+    for (const element of document.querySelectorAll("[name]")) {
+      const name = element.getAttribute("name");
+      if (!groups.has(name)) groups.set(name, []);
+      groups.get(name).push(element);
+    }
+    const asked = names ?? [...groups.keys()];
+    const found = [];
+    for (const name of new Set(asked)) {
+      const all = groups.get(name);
+      if (name === "" || !all || excluded.includes(name)) continue;
+      const element = all[0];
+      if (!CONTROLS.has(element.tagName)) continue;
+      const box = boxOf(element);
+      found.push({
+        name,
+        type: typeOf(element),
+        visible: displayed(element),
+        options: optionsOf(element, all),
+        place: [Math.round(box.top + window.scrollY), Math.round(box.left + window.scrollX)],
+      });
+    }
+    found.sort((a, b) => a.place[0] - b.place[0] || a.place[1] - b.place[1]);
+    found.sort((a, b) => Number(b.visible) - Number(a.visible));
+    return found.map(({ place, ...field }) => field);
+  };
+
+  const values = ({ name, attributes }) => {
+    const all = [...named(name)];
+    if (all.length === 0) return [];
+    const type = typeOf(all[0]);
+    switch (type) {
+      case "submit":
+        return [];
+      case "radio":
+      case "checkbox":
+        return all.filter(isBox(type)).filter((each) => each.checked).map((each) => each.value);
+      case "select": {
+        const options = attributes
+          ? [...all[0].children].filter((each) => each.tagName === "OPTION" && each.selected)
+          : [...all[0].selectedOptions];
+        return options.map((each) => each.value);
+      }
+      case "textarea":
+        return all
+          .filter((each) => each.tagName === "TEXTAREA" && !each.readOnly)
+          .map((each) => (attributes ? each.innerHTML : each.value));
+      default:
+        return all.map((each) =>
+          attributes ? each.getAttribute("value") ?? "" : String(each.value ?? ""),
+        );
+    }
+  };
+
+  // The whole page; or with a name its field's grandparent, the field with a mark on it.
+  const html = ({ name, mark }) => {
+    if (name === null) {
+      const type = document.doctype;
+      const start = type ? `${new XMLSerializer().serializeToString(type)}\n` : "";
+      return start + (document.documentElement?.outerHTML ?? "");
+    }
+    const element = first(name);
+    const top = element.parentElement?.parentElement ?? element.parentElement ?? element;
+    const path = [];
+    for (let each = element; each !== top; each = each.parentElement) {
+      path.unshift([...each.parentElement.children].indexOf(each));
+    }
+    // A copy in a document that loads and runs nothing.
+    const copy = document.implementation.createHTMLDocument("").importNode(top, true);
+    let target = copy;
+    for (const index of path) target = target.children[index];
+    target.setAttribute(mark, "");
+    return { html: copy.outerHTML, tag: element.tagName.toLowerCase() };
+  };
+
+  const text = () =>
+    (document.body?.innerText ?? "")
+      .split("\n")
+      .map((line) => line.replace(/[\s\u00a0]+/g, " ").trim())
+      .filter(Boolean)
+      .join("\n");
+
+  const present = ({ name }) => named(name).length > 0;
+
+  // ---- Deeds --------------------------------------------------------------------------------
+
+  const centre = (element) => {
+    const box = boxOf(element);
+    return { x: box.left + box.width / 2, y: box.top + box.height / 2 };
+  };
+
+  const show = (element) =>
+    element.scrollIntoView({ block: "center", inline: "nearest", behavior: "instant" });
+
+  // Where a real click reaches the element (its own part, or its label), or null.
+  const reach = (element) => {
+    if (!displayed(element)) return null;
+    show(element);
+    const point = centre(element);
+    const hit = document.elementFromPoint(point.x, point.y);
+    if (!hit) return null;
+    return element === hit || element.contains(hit) ? point : null;
+  };
+
+  const tell = (element, ...kinds) => {
+    for (const kind of kinds) {
+      element.dispatchEvent(new Event(kind, { bubbles: true, composed: kind === "input" }));
+    }
+  };
+
+  const usable = (element, ...names) => {
+    const name = names.map(quote).join(" ");
+    if (!displayed(element)) throw new Impossible(`${name} is not displayed`);
+    if (element.matches(":disabled")) throw new Impossible(`${name} is disabled`);
+  };
+
+  const startText = ({ name, value }) => {
+    const element = first(name);
+    const type = typeOf(element);
+    if (!SET.has(type) && !WRITTEN.has(type)) {
+      throw new Impossible(`${quote(name)} is a ${type} and takes no text`);
+    }
+    usable(element, name);
+    if (element.readOnly) throw new Impossible(`${quote(name)} is read-only`);
+    if (SET.has(type)) return setText(element, type, value);
+    if (type === "number" && (!isNumber(value))) {
+      throw new Impossible(`${quote(name)} takes a number, not ${quote(value)}`);
+    }
+    show(element);
+    return { set: false, point: reach(element), lines: element.tagName === "TEXTAREA" };
+  };
+
+  const setText = (element, type, value) => {
+    const old = element.value;
+    element.value = value;
+    const kept = element.value;
+    if (kept === "" || (type === "color" && kept !== value.toLowerCase())) {
+      element.value = old;
+      throw new Impossible(`${quote(element.name)} takes a ${type}, not ${quote(value)}`);
+    }
+    element.setAttribute("value", value);
+    if (element.value !== kept) element.value = kept;
+    tell(element, "input", "change");
+    return { set: true };
+  };
+
+  const focusText = ({ name }) => {
+    const element = first(name);
+    if (document.activeElement !== element) element.focus({ preventScroll: true });
+    element.select();
+    return document.activeElement === element;
+  };
+
+  const endText = ({ name, value }) => {
+    const element = named(name)[0];
+    if (!element) return;
+    let wanted = value.replace(/\r\n?/g, "\n");
+    if (element.tagName !== "TEXTAREA") wanted = wanted.replace(/\n/g, "");
+    if (element.maxLength >= 0) wanted = wanted.slice(0, element.maxLength);
+    if (wanted !== "" && ["", wanted.slice(0, -1)].includes(element.value)) {
+      // Typing went elsewhere (the page moved the focus, or a key was caught): written instead.
+      element.value = wanted;
+      tell(element, "input");
+    }
+    tell(element, "change");
+    const live = element.value;
+    if (element.tagName === "TEXTAREA") element.innerHTML = value;
+    else element.setAttribute("value", value);
+    if (element.value !== live) element.value = live;
+  };
+
+  const isNumber = (text) => text.trim() !== "" && Number.isFinite(Number(text));
+
+  const truncated = (text) =>
+    /^[+-]?\d+(\.\d*)?$|^[+-]?\.\d+$/.test(text) ? String(Math.trunc(Number(text))) : null;
+
+  const startBoxes = ({ name, wanted }) => {
+    const all = [...named(name)].filter(isBox("checkbox"));
+    if (all.length === 0) throw new Impossible(`The page has no check box named ${quote(name)}`);
+    const among = (values) => all.flatMap((each, n) => (values.includes(each.value) ? [n] : []));
+    let picked = among(wanted);
+    if (picked.length === 0) {
+      picked = among(wanted.map(truncated).filter((each) => each !== null));
+    }
+    if (picked.length === 0) {
+      const values = list(all.map((each) => each.value));
+      throw new Impossible(`No check box ${quote(name)} has the value ${list(wanted)}: ${values}`);
+    }
+    for (const n of picked) usable(all[n], name, all[n].value);
+    return picked;
+  };
+
+  const startRadio = ({ name, value }) => {
+    const all = [...named(name)].filter(isBox("radio"));
+    if (all.length === 0) {
+      throw new Impossible(`The page has no radio button named ${quote(name)}`);
+    }
+    const find = (wanted) => all.findIndex((each) => each.value === wanted);
+    let picked = find(value);
+    const whole = truncated(value);
+    if (picked < 0 && whole !== null) picked = find(whole);
+    if (picked < 0 && value === "") return [];
+    if (picked < 0) {
+      const values = list(all.map((each) => each.value));
+      throw new Impossible(`No radio button ${quote(name)} has the value ${quote(value)}: ${values}`);
+    }
+    usable(all[picked], name, value);
+    return [picked];
+  };
+
+  const hasBox = ({ name }) => [...named(name)].filter(isBox("checkbox")).some((each) => each.value === "");
+
+  const box = (type, name, index) => [...named(name)].filter(isBox(type))[index];
+
+  const aim = ({ type, name, index }) => {
+    const element = box(type, name, index);
+    if (!element) return null;
+    return { point: reach(element), checked: element.checked };
+  };
+
+  // After a click, real or not: clicks by script where the real one changed nothing, and writes
+  // the state into the markup.
+  const endBox = ({ type, name, index, before }) => {
+    const element = box(type, name, index);
+    if (!element) return;
+    if (element.checked === before && !(type === "radio" && before)) element.click();
+    for (const each of [...named(name)].filter(isBox(type))) {
+      const live = each.checked;
+      if (type === "radio" || each === element) each.toggleAttribute("checked", live);
+      if (each.checked !== live) each.checked = live;
+    }
+  };
+
+  const select = ({ name, value }) => {
+    const element = first(name);
+    if (element.tagName !== "SELECT") throw new Impossible(`${quote(name)} is not a drop-down`);
+    usable(element, name);
+    const options = [...element.options];
+    const whole = truncated(value);
+    const option =
+      options.find((each) => each.value === value) ??
+      options.find((each) => whole !== null && each.value === whole);
+    if (!option) {
+      const values = list(options.map((each) => each.value));
+      throw new Impossible(`Drop-down ${quote(name)} has no option ${quote(value)}: ${values}`);
+    }
+    if (option.matches(":disabled") || element.matches(":disabled")) {
+      throw new Impossible(`Option ${quote(value)} of ${quote(name)} is disabled`);
+    }
+    element.focus({ preventScroll: true });
+    const changed = !option.selected;
+    option.selected = true;
+    for (const each of options) {
+      const live = each.selected;
+      each.toggleAttribute("selected", live);
+      if (each.selected !== live) each.selected = live;
+    }
+    if (changed) tell(element, "input", "change");
+  };
+
+  const range = ({ name, value }) => {
+    const element = [...named(name)].find(isBox("range"));
+    if (!element) throw new Impossible(`The page has no slider named ${quote(name)}`);
+    if (!isNumber(value)) {
+      throw new Impossible(`Slider ${quote(name)} takes a number, not ${quote(value)}`);
+    }
+    usable(element, name);
+    show(element);
+    const number = String(Number(value));
+    element.setAttribute("value", number);
+    element.value = number;
+    tell(element, "input", "change");
+  };
+
+  const scrollTo = ({ name }) => show(first(name));
+
+  const goTo = ({ selector }) => {
+    const element = selected(selector);
+    show(element);
+    element.focus({ preventScroll: true });
+  };
+
+  const point = ({ selector }) => {
+    const element = selected(selector);
+    if (!displayed(element)) throw new Impossible(`${quote(selector)} is not displayed`);
+    show(element);
+    return centre(element);
+  };
+
+  const points = ({ source, target }) => {
+    const from = selected(source);
+    const to = selected(target);
+    for (const [name, each] of [[source, from], [target, to]]) {
+      if (!displayed(each)) throw new Impossible(`${quote(name)} is not displayed`);
+    }
+  };
+
+  // The target while something is held over it: scrolled no more than needed.
+  const near = ({ selector }) => {
+    const element = selected(selector);
+    element.scrollIntoView({ block: "nearest", inline: "nearest", behavior: "instant" });
+    return centre(element);
+  };
+
+  const scrollBy = ({ x, y }) => {
+    const active = document.elementFromPoint(window.innerWidth / 2, window.innerHeight / 2);
+    const across = x * window.innerWidth;
+    const down = y * window.innerHeight;
+    const where = () => [window.scrollX, window.scrollY].join();
+    const before = where();
+    window.scrollBy({ left: across, top: down, behavior: "instant" });
+    // A page that does not scroll itself may have a part that does.
+    for (let each = active; each && where() === before; each = parentOf(each)) {
+      const place = each.scrollTop + each.scrollLeft;
+      each.scrollBy({ left: across, top: down, behavior: "instant" });
+      if (each.scrollTop + each.scrollLeft !== place) break;
+    }
+  };
+
+  const selectText = ({ selector, start, end }) => {
+    const element = selected(selector);
+    if (element.tagName === "TEXTAREA" || element.tagName === "INPUT") {
+      if (start < 0 || end > element.value.length || start >= end) {
+        throw new Impossible(
+          `${quote(selector)} has ${element.value.length} characters: 0 <= start < end is needed`);
+      }
+      show(element);
+      element.focus({ preventScroll: true });
+      element.setSelectionRange(start, end);
+      element.dispatchEvent(new MouseEvent("mouseup", { bubbles: true, view: window }));
+      return element.value.slice(start, end);
+    }
+    const length = element.textContent.length;
+    if (start < 0 || end > length || start >= end) {
+      throw new Impossible(
+        `${quote(selector)} has ${length} characters: 0 <= start < end <= ${length} is needed`);
+    }
+    show(element);
+    const spot = (offset, last) => {
+      const walker = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
+      let passed = 0;
+      for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+        if (offset < passed + node.length || (last && offset === passed + node.length)) {
+          return [node, offset - passed];
+        }
+        passed += node.length;
+      }
+      return [element, element.childNodes.length];
+    };
+    const span = document.createRange();
+    const from = spot(start, false);
+    const to = spot(end, true);
+    span.setStart(...from);
+    span.setEnd(...to);
+    const mouse = (kind, node, edge) => {
+      const at = edge === "start" ? span.getClientRects()[0] : [...span.getClientRects()].at(-1);
+      const place = at
+        ? { clientX: edge === "start" ? at.left : at.right, clientY: (at.top + at.bottom) / 2 }
+        : {};
+      const options = { bubbles: true, cancelable: true, view: window, detail: 1, ...place };
+      (node.nodeType === Node.TEXT_NODE ? node.parentElement : node)
+        .dispatchEvent(new MouseEvent(kind, options));
+    };
+    mouse("mousedown", from[0], "start");
+    const chosen = window.getSelection();
+    chosen.removeAllRanges();
+    chosen.addRange(span);
+    const said = chosen.toString();
+    mouse("mouseup", to[0], "end");
+    return said;
+  };
+
+  const size = () => ({ width: window.innerWidth, height: window.innerHeight });
+
+  const area = ({ name }) => {
+    const element = first(name);
+    if (!displayed(element)) throw new Impossible(`${quote(name)} is not displayed`);
+    show(element);
+    const box = boxOf(element);
+    return { x: box.left + window.scrollX, y: box.top + window.scrollY,
+             width: Math.max(1, box.width), height: Math.max(1, box.height) };
+  };
+
+  const functions = {
+    fields, values, html, text, present, startText, focusText, endText, startBoxes, startRadio,
+    hasBox, aim, endBox, select, range, scrollTo, scrollBy, goTo, point, points, near, selectText, size,
+    area,
+  };
+
+  globalThis.errandsAsk = (name, question) => {
+    try {
+      return JSON.stringify({ answer: functions[name](question) ?? null });
+    } catch (error) {
+      const impossible = error instanceof Impossible;
+      return JSON.stringify({ impossible, error: String(error?.message ?? error) });
+    }
+  };
+})();
