@@ -163,6 +163,14 @@ def test_a_folder_holds_a_page_and_a_table(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", TASKS)
+def test_the_page_about_the_tasks_names_it(name: str) -> None:
+    split = next((split for split, names in splits().items() if name in names), "train")
+    count = len(list(sheet(name).instances()))
+    text = (Path(__file__).parents[2] / "docs" / "demo-tasks.md").read_text(encoding="utf-8")
+    assert f"| {name} | {split} | {count} |" in text
+
+
+@pytest.mark.parametrize("name", TASKS)
 def test_placeholders_and_columns_are_the_same(name: str) -> None:
     task = sheet(name)
     assert set(re.findall(r"\$\{([^}]*)\}", task.template)) == set(task.inputs[3:])
