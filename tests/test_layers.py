@@ -11,11 +11,11 @@ MAY_USE: dict[str, set[str]] = {
     "errors": set(),
     "home": set(),
     "shop": {"errors", "home"},
-    "data": {"errors", "home"},
     "turk": {"errors", "home"},
-    "envs": {"errors", "shop"},
+    "data": {"errors", "home"},
+    "envs": {"errors", "shop", "turk"},
     "agents": {"errors", "envs"},
-    "bench": {"errors", "shop", "envs", "agents"},
+    "bench": {"errors", "shop", "turk", "envs", "agents"},
     "cli": {"errors", "home", "shop", "turk", "data", "envs", "agents", "bench"},
 }
 

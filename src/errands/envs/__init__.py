@@ -5,6 +5,7 @@ import gymnasium
 __all__ = ["register"]
 
 SHOP = "errands/Shop-v0"
+TURK = "errands/Turk-v0"
 
 
 def register() -> None:
@@ -15,3 +16,5 @@ def register() -> None:
             entry_point="errands.envs.shop:ShopEnv",
             vector_entry_point="errands.envs.shop_vector:ShopVectorEnv",
         )
+    if TURK not in gymnasium.registry:
+        gymnasium.register(TURK, entry_point="errands.envs.turk:TurkEnv")

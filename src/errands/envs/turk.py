@@ -20,7 +20,7 @@ from errands.turk.action import Action
 from errands.turk.driver import ActionError, OpenPage
 from errands.turk.drivers import Pages
 from errands.turk.field import Field
-from errands.turk.grammar import GrammarError, check_action, parse_answer
+from errands.turk.grammar import GrammarError, make_action, parse_answer
 from errands.turk.instance_score import FieldScore, instance_figure, score_page
 from errands.turk.loader import TaskSet, load_tasks
 from errands.turk.metrics import RULES
@@ -98,7 +98,7 @@ class TurkEnv(gymnasium.Env[Any, Any]):
                 raise SettingError(f"{name}={value!r}: expected {', '.join(map(str, allowed))}.")
         if max_steps is not None and max_steps < 1:
             raise SettingError(f"max_steps={max_steps}: expected 1 or more, or None.")
-        self.tasks = tasks if isinstance(tasks, TaskSet) else load_tasks(tasks, split)
+        self.tasks = tasks if isinstance(tasks, TaskSet) else load_tasks(os.fspath(tasks), split)
         if not len(self.tasks):
             raise SettingError(f"The split {split!r} of {tasks} has no tasks.")
         self.pages = pages or Pages(driver)
@@ -248,7 +248,7 @@ class TurkEnv(gymnasium.Env[Any, Any]):
 
 def _actions(answer: Any) -> list[Action]:
     if isinstance(answer, Action):
-        return [check_action(answer.name, answer.arguments)]
+        return [make_action(answer.name, [], dict(answer.arguments))]
     if isinstance(answer, Mapping):
         return parse_answer(json.dumps(dict(answer), default=str))
     return parse_answer(str(answer))

@@ -21,9 +21,7 @@ class FieldScore(msgspec.Struct, frozen=True):
     """By rules; fields that do not count under some rules are absent there."""
 
 
-def score_page(
-    page: OpenPage, instance: Instance, *, attributes: bool = False
-) -> list[FieldScore]:
+def score_page(page: OpenPage, instance: Instance, *, attributes: bool = False) -> list[FieldScore]:
     """Score what a page holds now: visible fields that have labels and count."""
     scored = []
     for field in page.fields(list(instance.labels)):
@@ -54,5 +52,3 @@ def instance_figure(
         if rules in field.scores
     ]
     return sum(values) / len(values) if values else None
-
-

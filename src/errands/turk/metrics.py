@@ -29,8 +29,8 @@ from errands.turk.rouge import rouge_l
 from errands.turk.task import Label
 
 __all__ = [
-    "RULES", "clean_values", "exact_match", "normalize_answer", "number_rule", "prepare_labels",
-    "prepared_score", "score", "text_match",
+    "RULES", "clean_values", "exact_match", "label_text", "majority", "normalize_answer",
+    "number_rule", "prepare_labels", "prepared_score", "score", "text_match",
 ]  # fmt: skip
 
 _BUTTONS: Final = frozenset({"submit", "button", "reset", "image", "file"})
@@ -222,28 +222,28 @@ def _first(values: list[str]) -> str:
 
 def _paper(field_type: str, values: list[str], labels: Sequence[Label]) -> float | None:
     if field_type in ("radio", "select"):
-        return float(_same(_first(values), _majority(labels)))
+        return float(_same(_first(values), majority(labels)))
     if field_type == "checkbox":
         chosen = _choices(values)
-        workers = [_choices([_answer(label)]) for label in labels] or [frozenset[str]()]
+        workers = [_choices([label_text(label)]) for label in labels] or [frozenset[str]()]
         return max(_overlap(chosen, worker) for worker in workers)
     if field_type == "range":
         return _range_paper(_first(values), labels)
-    references = [text for text in map(_answer, labels) if text not in _NOTHING]
+    references = [text for text in map(label_text, labels) if text not in _NOTHING]
     return _best_text(_first(values), references) if references else None
 
 
-def _answer(label: Label) -> str:
+def label_text(label: Label) -> str:
     """A label as text, by the number rule; a blank is empty, and a bool is as Python prints it."""
     if label is None or _is_nan(label):
         return ""
     return str(label) if isinstance(label, bool) else str(number_rule(label))
 
 
-def _majority(labels: Sequence[Label]) -> Label:
+def majority(labels: Sequence[Label]) -> Label:
     """The most frequent answer, of several the first; empty where nobody was asked."""
-    first = {_answer(label): label for label in reversed(labels)}
-    votes = Counter(map(_answer, labels)).most_common(1)
+    first = {label_text(label): label for label in reversed(labels)}
+    votes = Counter(map(label_text, labels)).most_common(1)
     return first[votes[0][0]] if votes else ""
 
 
@@ -251,7 +251,7 @@ def _same(prediction: str, label: Label) -> bool:
     """Exact match; reading the table as bools lost the letters' case, so these ignore it."""
     if isinstance(label, bool):
         return prediction.lower() == str(label).lower()
-    return prediction == _answer(label)
+    return prediction == label_text(label)
 
 
 def _choices(values: Iterable[str]) -> frozenset[str]:

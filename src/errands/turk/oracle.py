@@ -6,13 +6,16 @@ that the labels leave empty are left alone.
 """
 
 from collections.abc import Mapping, Sequence
+from typing import Final
 
 from errands.turk.action import Action
 from errands.turk.field import TEXTS, Field
-from errands.turk.metrics import majority, number_rule, score
+from errands.turk.metrics import label_text, majority, score
 from errands.turk.task import Label
 
 __all__ = ["oracle_action", "oracle_actions", "range_ceiling"]
+
+_NOTHING: Final = frozenset({"", "nan", "{}", "'{}'"})
 
 
 def oracle_actions(
@@ -29,9 +32,7 @@ def oracle_actions(
     return [action for action in made if action is not None]
 
 
-def oracle_action(
-    field: Field, labels: Sequence[Label], held: Sequence[str]
-) -> Action | None:
+def oracle_action(field: Field, labels: Sequence[Label], held: Sequence[str]) -> Action | None:
     """The best action for one field; None where nothing needs doing, or nothing can be done."""
     answer = _answer(field, labels, held)
     if answer is None:
@@ -42,35 +43,31 @@ def oracle_action(
 
 def _answer(field: Field, labels: Sequence[Label], held: Sequence[str]) -> str | None:
     if field.type in ("radio", "select"):
-        wanted = number_rule(majority(labels))
-        return None if wanted == "" or wanted == "nan" else _among(field.options, wanted)
+        wanted = label_text(majority(labels))
+        return _among(field.options, wanted) if wanted not in _NOTHING else None
     if field.type == "checkbox":
         return _boxes(field, labels, held)
     if field.type == "range":
         return _nearest(labels)
     if field.type in TEXTS:
-        texts = [text for text in map(_text, labels) if text]
-        return texts[0] if texts else None
+        return next((text for text in map(label_text, labels) if text not in _NOTHING), None)
     return None
-
-
-def _text(label: Label) -> str:
-    text = number_rule(label)
-    return "" if text in ("nan", "{}", "'{}'") else text
 
 
 def _among(options: Sequence[str], wanted: str) -> str | None:
     """The option that means the wanted value, however its number is written."""
     return next((option for option in options if option == wanted), None) or next(
-        (option for option in options if number_rule(option) == wanted), None
+        (option for option in options if label_text(option).lower() == wanted.lower()), None
     )
 
 
 def _boxes(field: Field, labels: Sequence[Label], held: Sequence[str]) -> str | None:
     """Boxes to click so that one worker's answer is what is checked: clicking toggles."""
     for label in labels:
-        pieces = [number_rule(piece) for piece in number_rule(label).split("|")]
-        wanted = {_among(field.options, piece) for piece in pieces if piece not in ("", "nan")}
+        pieces = label_text(label).split("|")
+        wanted = {
+            _among(field.options, label_text(piece)) for piece in pieces if piece not in _NOTHING
+        }
         if None in wanted:
             continue
         toggles = [box for box in field.options if (box in wanted) != (box in held)]
@@ -92,7 +89,7 @@ def _nearest(labels: Sequence[Label]) -> str | None:
     numbers = _numbers(labels)
     if not numbers:
         return None
-    tried = [number_rule(number) for number in [*numbers, sum(numbers) / len(numbers)]]
+    tried = [label_text(number) for number in [*numbers, sum(numbers) / len(numbers)]]
     return max(tried, key=lambda value: score("range", [value], labels, "released") or 0.0)
 
 

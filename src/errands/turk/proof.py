@@ -48,6 +48,7 @@ def keep_proof(proof: Proof) -> None:
 
 def find_proof(template_hash: str) -> Proof | None:
     """The proof for a template, if one of this edition is kept or ships."""
+    kept: Proof | None
     try:
         kept = msgspec.json.decode(
             (proofs_folder() / f"{template_hash}.json").read_bytes(), type=Proof

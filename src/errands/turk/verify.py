@@ -12,7 +12,7 @@ import msgspec
 
 from errands.errors import ErrandsError
 from errands.turk.action import Action
-from errands.turk.conformance import compare
+from errands.turk.comparison import compare
 from errands.turk.driver import ActionError, Driver, OpenPage
 from errands.turk.drivers import Pages
 from errands.turk.instance_score import FieldScore, instance_figure, score_page
