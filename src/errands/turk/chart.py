@@ -38,7 +38,7 @@ _STYLE: Final = """\
 def draw(statistics: Statistics) -> str:
     """The whole picture, as an SVG document."""
     types = list(_types(statistics, 108))
-    below = 108 + max(len(statistics.types), 1) * _ROW + 62
+    below = 108 + max(len(statistics.types), 1) * _ROW + 72
     height = below + _PLOT + _AXIS + 24
     title = f"{_count(len(statistics.tasks), 'task')}, {_count(statistics.instances, 'instance')}"
     split = "" if statistics.split == "all" else f", split {statistics.split}"
@@ -50,8 +50,8 @@ def draw(statistics: Statistics) -> str:
         _text(_WIDTH - _MARGIN, 44, escape(_short(statistics.place) + split), "note", "end"),
         _text(_MARGIN, 86, "Fields on all pages, by type", "head"),
         *types,
-        _text(_MARGIN, below - 14, "Instances of each task, largest first", "head"),
-        *_legend(statistics, below - 14),
+        _text(_MARGIN, below - 24, "Instances of each task, largest first", "head"),
+        *_legend(statistics, below - 24),
         *_instances(statistics, below),
         "</svg>",
     ]
@@ -85,7 +85,7 @@ def _types(statistics: Statistics, top: int) -> Iterator[str]:
 def _instances(statistics: Statistics, top: int) -> Iterator[str]:
     """A bar for each task, on a scale on which each tenfold is one step."""
     tasks = ranked(statistics.tasks)
-    left, right = _MARGIN + 40, _WIDTH - _MARGIN
+    left, right = _MARGIN + 50, _WIDTH - _MARGIN
     most = max((task.instances for task in tasks), default=1)
     powers = max(1, math.ceil(math.log10(most) - 1e-9))
     step = _PLOT / (powers + 0.15)

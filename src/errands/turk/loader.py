@@ -122,7 +122,7 @@ class TaskSet:
                 kept, remarks = _read(folder, name)
             except TaskError as error:
                 self._problems[Problem(name, str(error))] = None
-                raise
+                raise _unusable(name, error) from None
             self._problems.update({Problem(name, remark, False): None for remark in remarks})
         self._kept[name] = kept
         for oldest in list(self._kept)[:-_KEPT]:
@@ -133,7 +133,10 @@ class TaskSet:
 def load_task(folder: Path | Traversable) -> Task:
     """Read one task folder; its name is the task's name."""
     name = folder.resolve().name if isinstance(folder, Path) else folder.name
-    return _read(folder, name)[0]
+    try:
+        return _read(folder, name)[0]
+    except TaskError as error:
+        raise _unusable(name, error) from None
 
 
 def load_tasks(place: str | Path, split: str = "all") -> TaskSet:
@@ -156,8 +159,13 @@ def load_tasks(place: str | Path, split: str = "all") -> TaskSet:
         )
     places = [root, root.parent] if isinstance(root, Path) else [root]
     splits = find_splits(places, folders)
-    missing = [name for name in splits.expected(split) if name not in folders]
+    seen = {*folders, *(problem.task for problem in problems)}
+    missing = [name for name in splits.expected(split) if name not in seen]
     return TaskSet(label, folders, splits, split=split, missing=missing, problems=problems)
+
+
+def _unusable(name: str, error: TaskError) -> TaskError:
+    return TaskError(f"The task {name!r} cannot be used: {error}")
 
 
 def _locate(place: str | Path) -> tuple[Path | Traversable, str]:
@@ -219,10 +227,11 @@ def _read(folder: Path | Traversable, name: str) -> tuple[Task, list[str]]:
     template = _plain_newlines(template)
     if not template.strip():
         raise TaskError(f"{_TEMPLATE} is empty.")
+    batch = _bytes(folder, _BATCH)
     try:
-        table = read_table(_bytes(folder, _BATCH))
+        table = read_table(batch)
     except TaskError as error:
-        raise error if str(error).startswith(_BATCH) else TaskError(f"{_BATCH} {error}") from None
+        raise TaskError(f"{_BATCH} {error}") from None
     remarks += [f"{_BATCH} {remark}." for remark in table.remarks]
     instances, fields = _instances(name, table, template)
     if not fields:

@@ -83,7 +83,8 @@ def read_table(data: bytes) -> Table:
     """Read the bytes of a CSV file: commas, quotes doubled inside quotes, a header first.
 
     Rows that are too short are filled with blanks. Rows that are too long, a quote that never
-    ends, no header, no row, or a cell beyond `CELL_LIMIT` is a `TaskError`, as is its sentence.
+    ends, no header, no row, or a cell beyond `CELL_LIMIT` is a `TaskError` whose message follows
+    the name of the file.
     """
     text, remark = decode(data)
     remarks = [remark] if remark else []
@@ -172,7 +173,8 @@ def infer(cells: Sequence[str]) -> list[Label]:
 
     Missing cells are None. All integers: ints, but floats if a cell is missing; all numbers:
     floats; all true or false, in any case: bools; otherwise texts, as they stand. Integers that
-    64 bits cannot hold leave the whole column as texts, as in pandas.
+    64 bits cannot hold leave the whole column as texts, as in pandas (which then leaves missing
+    cells as texts, too, if all integers are below 2**64; here they are None).
     """
     missing = MISSING
     present = [cell for cell in cells if cell not in missing]

@@ -1,0 +1,103 @@
+"""Counting what tasks hold, and drawing it."""
+
+import csv
+import json
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from errands.turk.chart import draw
+from errands.turk.loader import load_tasks
+from errands.turk.markup import field_types
+from errands.turk.statistics import Spread, Statistics, TaskFacts, TypeFacts, measure, survey
+from errands.turk.task import Instance, Task
+from errands.turk.template import page_html
+
+SHARED = Path(__file__).resolve().parents[3] / "shared"
+TASKS = SHARED / "data" / "turkingbench" / "tasks"
+
+
+def facts(name: str, instances: int = 2, split: str = "train", **fields: int) -> TaskFacts:
+    return TaskFacts(name, split, instances, 3 * instances, fields, 0, 100, 20)
+
+
+def test_a_task_is_measured() -> None:
+    template = "<input name=q${n}><input name=r type=radio><input name=ee>${n} <b>one, two</b>"
+    labels = {"q1": ("a", "b"), "r": (1, 1), "ee": (None, None), "s": (1, 2)}
+    task = Task("t", template, (Instance("t", 0, {"n": "1"}, labels),), tuple(labels))
+    found = measure(task, "test")
+    assert found == TaskFacts(
+        "t", "test", 1, 2, {"radio": 1, "text": 1}, 1, len(template), found.pieces
+    )
+    assert found.pieces > 20
+
+
+def test_no_answers_at_all() -> None:
+    task = Task("t", "<p>", (Instance("t", 0, {}, {}),), ())
+    assert (measure(task).answers, measure(task).fields) == (0, {})
+
+
+def test_totals() -> None:
+    found = Statistics("here", "all", (facts("a", 2, radio=3), facts("b", 10, radio=1, text=1)))
+    assert (found.instances, found.answers) == (12, 36)
+    assert found.types == (TypeFacts("radio", 4, 2, 16), TypeFacts("text", 1, 1, 10))
+    assert found.spreads["fields per task"] == Spread(2.5, 2.5, 2, 3)
+    assert Spread.over([]) == Spread()
+
+
+@pytest.mark.parametrize(
+    "found",
+    [
+        Statistics("nowhere", "all", ()),
+        Statistics("a" * 100, "test", (facts("<&>\x01\ud800", 1, "test"),)),
+        Statistics(
+            "x",
+            "all",
+            tuple(
+                facts(f"t{n}", n + 1, ("train", "test", "test_challenge", "subjective")[n % 4], r=1)
+                for n in range(1000)
+            ),
+        ),
+    ],
+)
+def test_the_plot_is_well_formed(found: Statistics) -> None:
+    picture = ElementTree.fromstring(draw(found))
+    bars = picture.findall(".//{http://www.w3.org/2000/svg}rect")
+    assert len(bars) >= len(found.tasks)
+    assert all(float(bar.get("height", "0")) > 0 for bar in bars)
+
+
+@pytest.mark.shared
+def test_types_are_the_recorded_ones() -> None:
+    tasks = load_tasks(TASKS)
+    count = 0
+    for line in (SHARED / "fixtures" / "turkingbench" / "labels.jsonl").read_text().splitlines():
+        record = json.loads(line)
+        task = tasks.task(record["task"])
+        page = page_html(task, task.instances[record["instance_index"]])
+        types = field_types(page, task.fields)
+        for name, kind in record["types"].items():
+            # Recorded as `text` where no control exists.
+            assert types.get(name, "text") == kind, (record["task"], name)
+            count += name in types
+    assert count > 5000
+
+
+@pytest.mark.shared
+def test_the_real_tasks() -> None:
+    found = survey(load_tasks(TASKS))
+    assert (len(found.tasks), found.instances, found.answers) == (108, 27_300, 59_579)
+    assert 10 < found.spreads["fields per task"].mean < 20
+    with (TASKS.parent / "tasks.csv").open(newline="") as lines:
+        rows = {row["task"]: row for row in csv.DictReader(lines)}
+    differ = [
+        task.name
+        for task in found.tasks
+        if any(
+            task.fields.get(kind, 0) != int(rows[task.name][f"n_{kind}"])
+            for kind in ("checkbox", "radio", "text", "textarea", "select", "range", "hidden")
+        )
+    ]
+    # In these, scripts make fields, or change them, when the page loads.
+    assert all(rows[name]["nojs_class"] == "js-created" for name in differ), differ
