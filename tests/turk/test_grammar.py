@@ -245,14 +245,13 @@ SHAPES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("lead", ["", "x modify_text('a', '", "x modify_text('a', ["])
-def test_a_megabyte_of_garbage_takes_no_time(shape: str, lead: str) -> None:
-    answer = lead + shape * (1_000_000 // len(shape))
+@pytest.mark.parametrize("shape", [*SHAPES, "x type('a', [" + "'", "x type('" + "foo("])
+def test_a_megabyte_of_garbage_takes_no_time(shape: str) -> None:
+    answer = shape * (1_000_000 // len(shape))
     start = time.process_time()
     with pytest.raises(GrammarError):
         parse_answer(answer)
-    assert time.process_time() - start < 2
+    assert time.process_time() - start < 5  # a fraction of a second; machines are busy
 
 
 def test_valid_python() -> None:

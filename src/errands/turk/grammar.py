@@ -28,7 +28,7 @@ MOST_ACTIONS: Final = 200
 LONGEST_ARGUMENT: Final = 1_000_000
 _LONGEST_ANSWER: Final = 10_000_000
 _LONGEST_PROGRAM: Final = 1_000_000
-_RETRIES: Final = 8
+_RETRIES: Final = 4
 _MOST_FAILURES: Final = 1_000
 _MOST_OBJECTS: Final = 1_000
 _MOST_UNKNOWN: Final = 50
@@ -99,7 +99,7 @@ class _Scan:
         """Up to here, no JSON value was found."""
         self.failures = 0
         """How many calls were wrong, or of an action that does not exist."""
-        self.unknown: dict[str, str | None] = {}
+        self.nearest: dict[str, str | None] = {}
         self.seen = self.line = 0
 
     def run(self) -> tuple[list[Action], str | None]:
@@ -123,11 +123,13 @@ class _Scan:
 
     def _call(self, match: re.Match[str], done: int) -> int:
         prefix, name = match["prefix"], match["name"]
-        if prefix not in _PREFIXES or self._is_comment(match.start()):
+        if prefix not in _PREFIXES or (prefix in ("", "self.") and not self._is_meant(name)):
+            return match.end()
+        if self._is_comment(match.start()):
             return match.end()
         opens = self._opens_line(match.start(), done) and self.text[match.end() - 2] not in " \t"
         if name not in ACTIONS:
-            self._check_unknown(prefix, name, opens)
+            self._refuse_unknown(prefix, name, opens)
             return match.end()
         try:
             positional, keywords, end = _arguments(self.reader, match.end())
@@ -155,15 +157,15 @@ class _Scan:
         match = _OPENING.match(self.text, max(self.line, done))
         return match is not None and match.end() >= at
 
-    def _check_unknown(self, prefix: str, name: str, opens: bool) -> None:
-        """A name that is meant as an action, but is none."""
-        if name not in self.unknown and len(self.unknown) < _MOST_UNKNOWN:
-            self.unknown[name] = _nearest(name, ACTIONS)
-        meant = prefix in ("self.actions.", "actions.")
-        if not meant and not self.unknown.get(name):
-            return
+    def _is_meant(self, name: str) -> bool:
+        """Whether a name is an action's, or near to one."""
+        if name not in ACTIONS and name not in self.nearest and len(self.nearest) < _MOST_UNKNOWN:
+            self.nearest[name] = _nearest(name, ACTIONS)
+        return name in ACTIONS or self.nearest.get(name) is not None
+
+    def _refuse_unknown(self, prefix: str, name: str, opens: bool) -> None:
         self.failures += 1
-        if meant or opens:
+        if opens or prefix in ("self.actions.", "actions."):
             raise GrammarError(_unknown_action(name))
         self.problem = self.problem or _unknown_action(name)
 
