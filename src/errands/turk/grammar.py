@@ -28,21 +28,23 @@ MOST_ACTIONS: Final = 200
 LONGEST_ARGUMENT: Final = 1_000_000
 _LONGEST_ANSWER: Final = 10_000_000
 _LONGEST_PROGRAM: Final = 1_000_000
-_RETRIES: Final = 8
+_RETRIES: Final = 4
+_MOST_FAILURES: Final = 1_000
 _MOST_OBJECTS: Final = 1_000
 _MOST_UNKNOWN: Final = 50
 
 _PREFIXES: Final = frozenset(
     {"", "self.actions.", "actions.", "self.", "action.", "act.", "tools.", "functions."}
 )
-_MARK: Final = re.compile(
+_CALL: Final = re.compile(
     r"(?<![\w.])(?P<prefix>(?:[A-Za-z_]\w{0,40}+\.){0,4}+)(?P<name>[A-Za-z_]\w{0,60}+)[ \t]?+\("
-    r"|[{\[]"
 )
+_CALL_OR_JSON: Final = re.compile(_CALL.pattern + r"|[{\[]")
 """Where a call or a JSON value may begin."""
 _OPENING: Final = re.compile(r"[\s>*•;`\-\d.:)]{0,40}+")
 _COMMENT: Final = re.compile(r"[ \t]*+(?:#|//)")
 _FENCE: Final = re.compile(r"^[ \t]*+```[^\n]*+\n?", re.MULTILINE)
+_LIKE_TOOL_CALL: Final = re.compile(r"[\"'](?:name|action|function|tool)")
 _KEYWORD: Final = re.compile(r"([^\W\d]\w{0,60}+)\s*+=(?!=)")
 
 _NAME_KEYS: Final = ("action", "tool", "function", "tool_name", "function_name", "name")
@@ -95,43 +97,54 @@ class _Scan:
         """How many more brackets may turn out to open nothing."""
         self.read_until = 0
         """Up to here, no JSON value was found."""
-        self.retries = _RETRIES
-        self.unknown: dict[str, str | None] = {}
+        self.failures = 0
+        """How many calls were wrong, or of an action that does not exist."""
+        self.nearest: dict[str, str | None] = {}
         self.seen = self.line = 0
 
     def run(self) -> tuple[list[Action], str | None]:
         at = 0
-        while match := _MARK.search(self.text, at):
+        while match := self._next(at):
             at = self._call(match, at) if match["name"] else self._json(match.start())
+            if self.failures > _MOST_FAILURES:
+                break
             if len(self.actions) > MOST_ACTIONS:
                 raise GrammarError(f"An answer has at most {MOST_ACTIONS} actions, this has more.")
         return self.actions, self.problem
 
-    def _note(self, problem: str) -> None:
-        self.problem = self.problem or problem
+    def _next(self, at: int) -> re.Match[str] | None:
+        if self.objects <= 0:
+            return _CALL.search(self.text, at)
+        if at < self.read_until:
+            if match := _CALL.search(self.text, at, self.read_until):
+                return match
+            at = self.read_until
+        return _CALL_OR_JSON.search(self.text, at)
 
     def _call(self, match: re.Match[str], done: int) -> int:
         prefix, name = match["prefix"], match["name"]
-        if prefix not in _PREFIXES or self._is_comment(match.start()):
+        if prefix not in _PREFIXES or (prefix in ("", "self.") and not self._is_meant(name)):
+            return match.end()
+        if self._is_comment(match.start()):
             return match.end()
         opens = self._opens_line(match.start(), done) and self.text[match.end() - 2] not in " \t"
         if name not in ACTIONS:
-            self._check_unknown(prefix, name, opens)
+            self._refuse_unknown(prefix, name, opens)
             return match.end()
         try:
             positional, keywords, end = _arguments(self.reader, match.end())
             self.actions.append(make_action(name, positional, keywords))
             return end
-        except Malformed as error:
-            problem = f"The call of {name} cannot be read, {error}: {_expected(name)}."
-            reached = error.position
-        except GrammarError as error:
-            problem, reached = str(error), match.end()
-        if opens:
-            raise GrammarError(problem)
-        self._note(problem)
-        self.retries -= 1
-        return match.end() if self.retries > 0 else max(match.end(), reached)
+        except (Malformed, GrammarError) as error:
+            self.failures += 1
+            if opens or self.problem is None:
+                self.problem = str(error)
+                if isinstance(error, Malformed):
+                    self.problem = f"The call of {name} cannot be read, {error}: {_expected(name)}."
+            if opens:
+                raise GrammarError(self.problem) from None
+            reached = error.position if isinstance(error, Malformed) else 0
+            return match.end() if self.failures < _RETRIES else max(match.end(), reached)
 
     def _is_comment(self, at: int) -> bool:
         newline = self.text.rfind("\n", self.seen, at)
@@ -144,28 +157,26 @@ class _Scan:
         match = _OPENING.match(self.text, max(self.line, done))
         return match is not None and match.end() >= at
 
-    def _check_unknown(self, prefix: str, name: str, opens: bool) -> None:
-        """A name that is meant as an action, but is none."""
-        if name not in self.unknown and len(self.unknown) < _MOST_UNKNOWN:
-            self.unknown[name] = _nearest(name, ACTIONS)
-        meant = prefix in ("self.actions.", "actions.")
-        if not meant and not self.unknown.get(name):
-            return
-        problem = _unknown_action(name)
-        if meant or opens:
-            raise GrammarError(problem)
-        self._note(problem)
+    def _is_meant(self, name: str) -> bool:
+        """Whether a name is an action's, or near to one."""
+        if name not in ACTIONS and name not in self.nearest and len(self.nearest) < _MOST_UNKNOWN:
+            self.nearest[name] = _nearest(name, ACTIONS)
+        return name in ACTIONS or self.nearest.get(name) is not None
+
+    def _refuse_unknown(self, prefix: str, name: str, opens: bool) -> None:
+        self.failures += 1
+        if opens or prefix in ("self.actions.", "actions."):
+            raise GrammarError(_unknown_action(name))
+        self.problem = self.problem or _unknown_action(name)
 
     def _json(self, at: int) -> int:
-        if at < self.read_until or self.objects <= 0:
-            return at + 1
         try:
             value, end = self.reader.value(at, "", json=True)
         except Malformed as error:
             self.objects -= 1
             self.read_until = max(error.position, at + 1)
-            if re.search(r"[\"'](?:name|action|function|tool)", self.text[at : at + 100]):
-                self._note(f"The JSON cannot be read, {error}: {_expected_json()}.")
+            if self.problem is None and _LIKE_TOOL_CALL.search(self.text, at, at + 100):
+                self.problem = f"The JSON cannot be read, {error}: {_expected_json()}."
             return at + 1
         found = _tool_calls(value)
         self.actions += found

@@ -42,7 +42,7 @@ _SIMPLE: Final = {
 }  # fmt: skip
 
 _DEEPEST = 30
-_MOST_QUOTES = 20_000
+_MOST_QUOTES = 5_000
 _LONGEST_NUMBER = 400
 
 
