@@ -19,15 +19,13 @@ _NONE: Final = frozenset(
     "area base basefont datalist head link meta noembed noframes noscript param rp script style "
     "template title".split()
 )
-_OPAQUE: Final = frozenset(
-    "audio canvas iframe meter object progress select textarea video".split()
-)
+_OPAQUE: Final = frozenset("audio canvas iframe meter progress select textarea video".split())
 """Elements whose children are not boxes of their own."""
 _INLINE: Final = frozenset(
     "a abbr acronym b bdi bdo big cite code data del dfn em font i ins kbd label mark q s samp small "
     "span strike strong sub sup time tt u var".split()
 )
-_BARE: Final = frozenset({"radio", "checkbox", "range"})
+_BARE: Final = frozenset({"radio", "checkbox", "range", "file"})
 """Inputs without border and padding: no width or height of their own, no box."""
 _AWAY: Final = -500.0
 
@@ -129,7 +127,7 @@ class Cascade:
                     _declare(own, declaration, (declaration.important, True, True, (0, 0, 0), 0))
         tag = node.tag or ""
         display = _default_display(tag, attributes)
-        rendered = above.rendered and not (parent is not None and _withheld(node, tag, parent))
+        rendered = above.rendered and not (parent is not None and _withheld(tag, parent))
         clipped = above.clipped or above.clips
         if own is None:
             return Box(
@@ -243,22 +241,23 @@ def _default_display(tag: str, attributes: dict[str, str | None]) -> str:
     return "inline" if tag in _INLINE else "block"
 
 
-def _withheld(node: LexborNode, tag: str, parent: LexborNode) -> bool:
+def _withheld(tag: str, parent: LexborNode) -> bool:
     """Whether the parent does not show this child."""
     holder = parent.tag
     if holder == "details" and "open" not in parent.attributes:
-        if tag != "summary":
-            return True
-        before = node.prev
-        while before is not None:
-            if before.tag == "summary":
-                return True
-            before = before.prev
-        return False
+        return tag != "summary"
     return holder in _OPAQUE
 
 
+def _padded(own: dict[str, tuple[_Key, str | float]]) -> bool:
+    return any(name in own and own[name][1] == "other" for name in ("padding", "border"))
+
+
 def _flat(own: dict[str, tuple[_Key, str | float]]) -> bool:
+    if _padded(own):
+        return False
+    if "appearance" in own and own["appearance"][1] == "none":
+        return not ("width" in own and "height" in own)
     return any(
         name in own and own[name][1] == 0.0
         for name in ("width", "height", "max-width", "max-height")
@@ -272,7 +271,7 @@ def _clips(own: dict[str, tuple[_Key, str | float]], display: str) -> bool:
         ("overflow-x", ("width", "max-width")),
         ("overflow-y", ("height", "max-height")),
     ):
-        if axis in own and own[axis][1] in ("hidden", "clip"):
+        if axis in own and own[axis][1] != "visible" and not _padded(own):
             for name in names:
                 if name in own and own[name][1] == 0.0:
                     return True
@@ -286,8 +285,11 @@ def _positioned(own: dict[str, tuple[_Key, str | float]], *positions: str) -> bo
 def _off_page(own: dict[str, tuple[_Key, str | float]]) -> bool:
     if not _positioned(own, "absolute", "fixed", "relative"):
         return False
+    fixed = _positioned(own, "fixed")
     for name in ("left", "top"):
         value = own[name][1] if name in own else None
         if isinstance(value, float) and value <= _AWAY:
+            return True
+        if isinstance(value, float) and fixed and value >= {"left": 1280, "top": 800}[name]:
             return True
     return False

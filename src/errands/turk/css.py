@@ -34,9 +34,15 @@ _WORDS: Final[dict[str, frozenset[str]]] = {
     "overflow-y": _OVERFLOWS,
 }
 _LENGTHS: Final = frozenset("width height max-width max-height left top".split())
-_PROPERTIES: Final = frozenset([*_WORDS, *_LENGTHS, "opacity", "overflow"])
+_EDGES: Final = frozenset("padding border".split())
+"""Shorthands that give even an empty box a size."""
+_PROPERTIES: Final = frozenset(
+    [*_WORDS, *_LENGTHS, *_EDGES, "opacity", "overflow", "appearance", "-webkit-appearance"]
+)
 _DECIDING: Final = frozenset({"display", "visibility", "opacity"})
-_MENTIONS = re.compile(r"display|visibility|opacity|width|height|overflow|position|left|top", re.I)
+_MENTIONS = re.compile(
+    r"display|visibility|opacity|width|height|overflow|position|left|top|appear", re.I
+)
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?")
 _UNITS: Final = {"": 0.0, "px": 1.0, "em": 16.0, "rem": 16.0, "pt": 4 / 3, "%": 0.0, "vw": 12.8,
                  "vh": 8.0, "ex": 8.0, "ch": 8.0, "cm": 37.8, "mm": 3.78, "in": 96.0, "pc": 16.0}  # fmt: skip
@@ -173,8 +179,15 @@ def _checked(name: str, value: str) -> list[tuple[str, str | float]]:
     if value in _GLOBAL:
         names = ["overflow-x", "overflow-y"] if name == "overflow" else [name]
         return [(each, value) for each in names]
-    if "var(" in value:
-        return []
+    if name.endswith("appearance"):
+        return [("appearance", "none" if value == "none" else "auto")]
+    if name in _EDGES:
+        empty = not re.search(r"[1-9]|thin|medium|thick", value) or "none" in value.split()
+        return [(name, 0.0 if empty else "other")]
+    if "var(" in value:  # not known here: as if it were not valid, which is found out too late
+        if name in _LENGTHS:
+            return [(name, "other")]
+        return [(name, 1.0 if name == "opacity" else "unset")] if name != "overflow" else []
     if name in _LENGTHS:
         length = _length(value)
         return [] if length is None else [(name, length)]
@@ -329,7 +342,9 @@ class _Reader:
         if match and media_matches(match[2]):
             self.imports.append(match[1])
 
-    def _rule(self, prelude: str, body: str, layered: bool) -> None:
+    def _rule(self, prelude: str, body: str, layered: bool, depth: int = 0) -> None:
+        if "{" in body and depth < 4:
+            self._nested(prelude, body, layered, depth + 1)
         declarations = parse_declarations(body)
         if not declarations:
             return
@@ -353,6 +368,23 @@ class _Reader:
                 )
             )
 
+    def _nested(self, parent: str, body: str, layered: bool, depth: int) -> None:
+        """Rules inside a rule."""
+        for before, inner in _blocks(body):
+            prelude = _split(before, ";")[-1].strip()
+            if inner is None or not prelude:
+                continue
+            if prelude.startswith("@"):
+                if prelude.startswith("@media") and media_matches(prelude[6:]):
+                    self._rule(parent, inner, layered, depth)
+                continue
+            own = f":is({parent})"
+            parts = [
+                part.replace("&", own) if "&" in part else f"{own} {part.strip()}"
+                for part in _split(prelude, ",")
+            ]
+            self._rule(",".join(parts), inner, layered, depth)
+
 
 @lru_cache(maxsize=256)
 def parse_sheet(text: str) -> Sheet:
@@ -360,7 +392,8 @@ def parse_sheet(text: str) -> Sheet:
     reader = _Reader()
     reader.read(_uncommented(text))
     boxes = any(
-        isinstance(d.value, float) and d.property in _LENGTHS and d.value <= 0
+        (isinstance(d.value, float) and d.property in _LENGTHS and d.value <= 0)
+        or d.property in ("appearance", "position")
         for rule in reader.rules
         for d in rule.declarations
     )

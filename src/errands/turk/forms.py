@@ -4,6 +4,7 @@ A browser keeps what was typed, checked and chosen beside the tree, and so does 
 is made when its name is first asked for.
 """
 
+import re
 from typing import Final, NamedTuple
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
@@ -12,6 +13,8 @@ from errands.turk.input_value import TYPES, sanitize
 
 __all__ = ["Control", "Forms", "Option", "option_value"]
 
+_SPACES = re.compile(r"[ \t\n\f\r]+")
+_SIZE = re.compile(r"\s*\+?([0-9]{1,9})", re.ASCII)
 _CONTROLS: Final = frozenset({"input", "select", "textarea"})
 
 
@@ -197,7 +200,11 @@ def option_value(node: LexborNode, attributes: dict[str, str | None]) -> str:
     """An option's value: its attribute, else its text with single spaces."""
     if "value" in attributes:
         return attributes["value"] or ""
-    return " ".join(node.text().split())
+    text = node.text()
+    if node.css_first("script") is not None:
+        for script in node.css("script"):
+            text = text.replace(script.text(), "", 1)
+    return _SPACES.sub(" ", text).strip(" ")
 
 
 def _options(select: LexborNode) -> list[Option]:
@@ -216,8 +223,8 @@ def _options(select: LexborNode) -> list[Option]:
     chosen = [option for option in found if option.selected]
     for option in chosen[:-1]:
         option.selected = False
-    size = (attributes.get("size") or "").strip()
-    if not chosen and not (size.isdigit() and int(size) > 1):
+    size = _SIZE.match(attributes.get("size") or "")
+    if not chosen and not (size and int(size[1]) > 1):
         for option in found:
             if not option.disabled:
                 option.selected = True
