@@ -5,6 +5,7 @@ from rich.table import Table
 
 from errands.bench.figure import Figure, machine
 from errands.cli.output import Json, print_json, remarks, results
+from errands.errors import SettingError
 
 __all__ = ["register"]
 
@@ -33,10 +34,40 @@ def shop(
         for figure in bench_shop(catalog, steps=steps, seed=seed):
             figures.append(figure)
             if as_json:
-                fields = ("name", "value", "unit", "floor", "aim")
-                print_json({name: getattr(figure, name) for name in fields})
+                _print_figure(figure)
     if not as_json:
         print_figures(f"Shop {catalog}", figures)
+
+
+@group.command()
+def turk(
+    tasks: str = typer.Option("demo", help="A folder of tasks, or demo."),
+    instances: int = typer.Option(5, min=1, help="Instances of each task."),
+    driver: str = typer.Option("both", help="dom, browser or both."),
+    as_json: bool = Json,
+) -> None:
+    """Measure the paperwork: instances a second with each driver, by the oracle.
+
+    Example: errands bench turk --tasks tasks --json
+    """
+    from errands.bench.turk import bench_turk
+
+    if driver not in ("dom", "browser", "both"):
+        raise SettingError(f"driver={driver!r}: expected dom, browser or both.")
+    drivers = ("dom", "browser") if driver == "both" else (driver,)
+    figures = []
+    with remarks.status("measuring"):
+        for figure in bench_turk(tasks, instances=instances, drivers=drivers):
+            figures.append(figure)
+            if as_json:
+                _print_figure(figure)
+    if not as_json:
+        print_figures(f"Tasks {tasks}", figures)
+
+
+def _print_figure(figure: Figure) -> None:
+    fields = ("name", "value", "unit", "floor", "aim")
+    print_json({name: getattr(figure, name) for name in fields})
 
 
 def print_figures(title: str, figures: list[Figure]) -> None:

@@ -21,7 +21,7 @@ from errands.turk.driver import ActionError, OpenPage
 from errands.turk.drivers import Pages
 from errands.turk.field import Field
 from errands.turk.grammar import GrammarError, make_action, parse_answer
-from errands.turk.instance_score import FieldScore, instance_figure, score_page
+from errands.turk.instance_score import ScoredField, instance_figure, score_page
 from errands.turk.loader import TaskSet, load_tasks
 from errands.turk.metrics import RULES
 from errands.turk.picture import HEIGHT, WIDTH, pixels
@@ -131,7 +131,7 @@ class TurkEnv(gymnasium.Env[Any, Any]):
         self.instance = instance
         self._steps = 0
         self._over = False
-        self._scores: list[FieldScore] = []
+        self._scores: list[ScoredField] = []
         self._message = ""
         return self._observe(), self._info()
 

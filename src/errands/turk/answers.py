@@ -16,7 +16,7 @@ from errands.errors import DataError, ErrandsError
 from errands.turk.driver import ActionError, OpenPage
 from errands.turk.drivers import Pages
 from errands.turk.grammar import GrammarError, format_action, parse_answer
-from errands.turk.instance_score import FieldScore, score_page, score_values
+from errands.turk.instance_score import ScoredField, score_page, score_values
 from errands.turk.loader import TaskSet
 from errands.turk.task import Instance
 from errands.turk.verify import play_oracle
@@ -29,7 +29,7 @@ class Scored(msgspec.Struct, frozen=True):
 
     task: str
     row: int
-    fields: tuple[FieldScore, ...] = ()
+    fields: tuple[ScoredField, ...] = ()
     failed_actions: int = 0
     error: str | None = None
 
@@ -87,7 +87,7 @@ def score_prediction(prediction: _Prediction, tasks: TaskSet, pages: Pages) -> S
 
 def _score_answers(
     page: OpenPage, instance: Instance, answers: dict[str, Any]
-) -> tuple[FieldScore, ...]:
+) -> tuple[ScoredField, ...]:
     scored = []
     for field in page.fields(list(instance.labels)):
         if not field.visible or field.type == "submit":
@@ -96,7 +96,7 @@ def _score_answers(
         values = [str(value) for value in (given if isinstance(given, list) else [given])]
         scores = score_values(field.type, values, instance.labels[field.name])
         if scores:
-            scored.append(FieldScore(field.name, field.type, tuple(values), scores))
+            scored.append(ScoredField(field.name, field.type, tuple(values), scores))
     return tuple(scored)
 
 

@@ -8,10 +8,10 @@ from errands.turk.driver import OpenPage
 from errands.turk.metrics import RULES, score
 from errands.turk.task import Instance, Label
 
-__all__ = ["FieldScore", "instance_figure", "score_page", "score_values"]
+__all__ = ["ScoredField", "instance_figure", "score_page", "score_values"]
 
 
-class FieldScore(msgspec.Struct, frozen=True):
+class ScoredField(msgspec.Struct, frozen=True):
     """One field's score on one page."""
 
     name: str
@@ -21,7 +21,9 @@ class FieldScore(msgspec.Struct, frozen=True):
     """By rules; fields that do not count under some rules are absent there."""
 
 
-def score_page(page: OpenPage, instance: Instance, *, attributes: bool = False) -> list[FieldScore]:
+def score_page(
+    page: OpenPage, instance: Instance, *, attributes: bool = False
+) -> list[ScoredField]:
     """Score what a page holds now: visible fields that have labels and count."""
     scored = []
     for field in page.fields(list(instance.labels)):
@@ -30,7 +32,7 @@ def score_page(page: OpenPage, instance: Instance, *, attributes: bool = False) 
         values = tuple(page.values(field.name, attributes=attributes))
         scores = score_values(field.type, values, instance.labels[field.name])
         if scores:
-            scored.append(FieldScore(field.name, field.type, values, scores))
+            scored.append(ScoredField(field.name, field.type, values, scores))
     return scored
 
 
@@ -39,11 +41,12 @@ def score_values(
 ) -> dict[str, float]:
     """The score under each of the rules; absent where the field does not count."""
     given = {rules: score(field_type, values, labels, rules) for rules in RULES}
-    return {rules: value for rules, value in given.items() if value is not None}
+    # A blank among range answers makes the released score no number at all: it cannot count.
+    return {r: value for r, value in given.items() if value is not None and value == value}
 
 
 def instance_figure(
-    scored: Sequence[FieldScore], rules: str, *, ranges_count_as_one: bool = False
+    scored: Sequence[ScoredField], rules: str, *, ranges_count_as_one: bool = False
 ) -> float | None:
     """The mean over the fields that count; None where none does."""
     values = [

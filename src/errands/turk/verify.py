@@ -15,7 +15,7 @@ from errands.turk.action import Action
 from errands.turk.comparison import compare
 from errands.turk.driver import ActionError, Driver, OpenPage
 from errands.turk.drivers import Pages
-from errands.turk.instance_score import FieldScore, instance_figure, score_page
+from errands.turk.instance_score import ScoredField, instance_figure, score_page
 from errands.turk.metrics import RULES
 from errands.turk.oracle import oracle_actions
 from errands.turk.proof import EDITION, Proof, keep_proof
@@ -134,5 +134,5 @@ def prove(task: Task, rows: Sequence[Instance], dom: Driver, browser: Driver) ->
     return Proof(task.template_hash, True, EDITION, len(rows), len(names))
 
 
-def _pooled(scored: Sequence[FieldScore]) -> dict[str, float | None]:
+def _pooled(scored: Sequence[ScoredField]) -> dict[str, float | None]:
     return {rules: instance_figure(scored, rules) for rules in RULES}

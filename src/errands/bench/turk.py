@@ -1,0 +1,78 @@
+"""How fast the paperwork is: the oracle on every task, scoring and loading included."""
+
+import time
+from collections.abc import Iterator
+
+from errands.bench.figure import Figure, private_memory
+from errands.turk.driver import Driver, DriverError
+from errands.turk.instance_score import score_page
+from errands.turk.loader import load_tasks
+from errands.turk.task import Instance, Task
+from errands.turk.template import page_html
+from errands.turk.verify import play_oracle, spread
+
+__all__ = ["bench_turk"]
+
+FLOORS = {"dom": (100.0, 500.0), "browser": (4.0, 20.0)}
+"""Instances a second: floor and aim."""
+
+
+def bench_turk(
+    tasks: str, *, instances: int = 5, drivers: tuple[str, ...] = ("dom", "browser")
+) -> Iterator[Figure]:
+    """Play so many instances of each task with each driver."""
+    for name in drivers:
+        try:
+            driver = _driver(name)
+        except DriverError:
+            continue
+        try:
+            yield from _measure(name, driver, tasks, instances)
+        finally:
+            driver.close()
+
+
+def _driver(name: str) -> Driver:
+    if name == "dom":
+        from errands.turk.dom import DomDriver
+
+        return DomDriver()
+    from errands.turk.browser import BrowserDriver
+
+    return BrowserDriver()
+
+
+def _measure(name: str, driver: Driver, tasks: str, instances: int) -> Iterator[Figure]:
+    before = private_memory()
+    count = failed = 0
+    begun, begun_cpu = time.perf_counter(), time.process_time()
+    for task, instance in _instances(tasks, instances):
+        count += 1
+        try:
+            _play(driver, task, instance)
+        except DriverError:
+            failed += 1
+    seconds = time.perf_counter() - begun
+    cpu = time.process_time() - begun_cpu
+    # A browser works in processes of its own, so there only the clock tells.
+    rate = count / (cpu if name == "dom" else seconds)
+    floor, aim = FLOORS[name]
+    yield Figure(f"{name}: instances per second", rate, "1/s", floor, aim)
+    yield Figure(f"{name}: instances", count, "")
+    yield Figure(f"{name}: failed", failed, "", 0, None, more_is_better=False)
+    yield Figure(f"{name}: memory gained", (private_memory() - before) / 2**20, "MB")
+
+
+def _instances(tasks: str, instances: int) -> Iterator[tuple[Task, Instance]]:
+    for task in load_tasks(tasks):
+        for row in spread(len(task.instances), instances):
+            yield task, task.instances[row]
+
+
+def _play(driver: Driver, task: Task, instance: Instance) -> None:
+    page = driver.open(page_html(task, instance))
+    try:
+        play_oracle(page, instance)
+        score_page(page, instance)
+    finally:
+        page.close()
