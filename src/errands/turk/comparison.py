@@ -48,19 +48,20 @@ def compare(
 
     `names` are the fields to look at (None: every named control). Fields are compared as sets:
     their order is a matter of layout. An action that both refuse, in whatever words, is no
-    difference.
+    difference. What fields hold is compared at load and at the end, the rest after each action.
     """
     page = first.open(html, files=files)
     try:
         other = second.open(html, files=files)
         try:
-            differences = _states("load", page, other, names)
+            differences = _states("load", page, other, names, values=True)
             for action in actions:
                 when = _call(action)
                 refused = _refused(page, action), _refused(other, action)
                 if refused[0] != refused[1]:
                     differences.append(Difference(when, None, "refused", *refused))
-                differences += _states(when, page, other, names)
+                differences += _states(when, page, other, names, values=False)
+            differences += _states("end", page, other, names, values=True)
         finally:
             other.close()
     finally:
@@ -82,7 +83,7 @@ def _refused(page: OpenPage, action: Action) -> bool:
 
 
 def _states(
-    when: str, page: OpenPage, other: OpenPage, names: Sequence[str] | None
+    when: str, page: OpenPage, other: OpenPage, names: Sequence[str] | None, *, values: bool
 ) -> list[Difference]:
     ours: dict[str, Field] = {field.name: field for field in page.fields(names)}
     theirs: dict[str, Field] = {field.name: field for field in other.fields(names)}
@@ -96,12 +97,9 @@ def _states(
             ("type", one.type, two.type),
             ("visible", one.visible, two.visible),
             ("options", one.options, two.options),
-            ("values", tuple(page.values(name)), tuple(other.values(name))),
-            (
-                "attributes",
-                tuple(page.values(name, attributes=True)),
-                tuple(other.values(name, attributes=True)),
-            ),
         ]
+        for what, attributes in (("values", False), ("attributes", True)) if values else ():
+            read = (tuple(p.values(name, attributes=attributes)) for p in (page, other))
+            pairs.append((what, *read))
         found += [Difference(when, name, what, a, b) for what, a, b in pairs if a != b]
     return found

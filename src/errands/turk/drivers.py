@@ -59,7 +59,7 @@ class Pages:
         if self.driver != "auto":
             return self.driver
         proof = find_proof(task.template_hash)
-        return "dom" if proof is not None and proof.equal else "browser"
+        return "dom" if proof is not None and proof.allows_dom else "browser"
 
     def close(self) -> None:
         for driver in (self._dom, self._browser):

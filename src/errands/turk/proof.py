@@ -30,6 +30,12 @@ class Proof(msgspec.Struct, frozen=True):
     fields: int
     reason: str = ""
     """The first difference, where there is one."""
+    pointer: bool = False
+    """Whether the task's answers need a pointer, which only a browser has."""
+
+    @property
+    def allows_dom(self) -> bool:
+        return self.equal and not self.pointer
 
 
 def proofs_folder() -> Path:

@@ -88,7 +88,7 @@ def verify_task(
             proof = prove(task, rows, dom, browser)
             equal, fields = proof.equal, proof.fields
             error = proof.reason or None
-            keep_proof(proof)
+            keep_proof(msgspec.structs.replace(proof, pointer=split == "test_challenge"))
         nothing, oracle = [], []
         for instance in rows:
             page = pages.open(task, instance)
