@@ -99,7 +99,7 @@ def _states(
             ("options", one.options, two.options),
         ]
         for what, attributes in (("values", False), ("attributes", True)) if values else ():
-            read = (tuple(p.values(name, attributes=attributes)) for p in (page, other))
-            pairs.append((what, *read))
+            held = tuple(page.values(name, attributes=attributes))
+            pairs.append((what, held, tuple(other.values(name, attributes=attributes))))
         found += [Difference(when, name, what, a, b) for what, a, b in pairs if a != b]
     return found
