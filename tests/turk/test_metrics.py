@@ -101,7 +101,7 @@ def test_recorded_runs() -> None:
         for field in page["fields"]:
             labels = [None if label == {"$nan": 1} else label for label in field["gold"]]
             for run in (field["oracle"], field["donothing"]):
-                if not run.get("scored"):
+                if not run or not run.get("scored"):
                     continue
                 counted += 1
                 kind, read = field["type"], run["prediction"]
