@@ -1,7 +1,9 @@
 """What language models write, read as actions; and what it must never do."""
 
+import json
 import math
 import time
+from pathlib import Path
 
 import pytest
 from hypothesis import example, given
@@ -11,6 +13,7 @@ from errands.errors import ErrandsError
 from errands.turk.action import ACTIONS, Action
 from errands.turk.grammar import GrammarError, format_action, parse_answer, valid_python
 
+RECORDED = Path(__file__).resolve().parents[3] / "shared" / "fixtures" / "turkingbench"
 TEXT = Action("modify_text", {"name": "a", "value": "b"})
 RADIO = Action("modify_radio", {"name": "q", "value": "y"})
 
@@ -37,6 +40,7 @@ RADIO = Action("modify_radio", {"name": "q", "value": "y"})
         "I will fill in the field (it's empty): modify_text('a', 'b'). Done!",
         "1. `modify_text('a', 'b')`",
         "# modify_text('x', 'y')\nmodify_text('a', 'b')  # sets a",
+        "modify_text('a', 'b')  # not modify_text('x', 'y')",
         "print('hello')\nmodify_text('a', 'b')",
         "Click (the button) and type (slowly). modify_text('a', 'b')",
         "<tool_call>{'name': 'modify_text', 'arguments': {'name': 'a', 'value': 'b'}}</tool_call>",
@@ -92,6 +96,8 @@ def test_several(answer: str) -> None:
         ("'modify_text(1, 2)'", "modify_text(1, 2)"),
         ("'{\"name\": \"submit\"}'", '{"name": "submit"}'),
         ("f'plain'", "plain"),
+        ("'x''y' \"z\" r'\\n'", "xyz\\n"),
+        ("# the value\n 'v'", "v"),
         ("''", ""),
         ("5", 5), ("-2", -2), ("1.5", 1.5), (".5", 0.5), ("1e3", 1000.0), ("1_000", 1000),
         ("True", True), ("false", False), ("inf", math.inf), ("-Infinity", -math.inf),
@@ -269,3 +275,16 @@ def test_formatting() -> None:
     assert format_action(TEXT) == "modify_text('a', 'b')"
     assert format_action(Action("click", {"selector": "#a"})) == "click(selector='#a')"
     assert format_action(Action("scroll", {"y": 2})) == "scroll(y=2)"
+
+
+@pytest.mark.shared
+def test_every_recorded_action_of_the_original_is_read() -> None:
+    """It prints apostrophes in single quotes as they are, so 36 of its strings differ from ours."""
+    pages = [json.loads(line) for line in (RECORDED / "runs.jsonl").read_text().splitlines()]
+    calls = [field["oracle"].get("action") for page in pages for field in page["fields"]]
+    written = [call for call in calls if call]
+    read = [parse_answer(call) for call in written]
+    assert len(written) == 2148
+    assert {len(found) for found in read} == {1}
+    ours = [format_action(found[0]) for found in read]
+    assert sum(one == other for one, other in zip(ours, written, strict=True)) == 2112

@@ -93,6 +93,25 @@ def test_recorded_helpers() -> None:
     assert (len(cases), wrong) == (860, [])
 
 
+@pytest.mark.shared
+def test_recorded_runs() -> None:
+    """Real pages: the original's scores; and its oracle is as good under the paper's rules."""
+    counted = 0
+    for page in recorded("runs.jsonl"):
+        for field in page["fields"]:
+            labels = [None if label == {"$nan": 1} else label for label in field["gold"]]
+            for run in (field["oracle"], field["donothing"]):
+                if not run or not run.get("scored"):
+                    continue
+                counted += 1
+                kind, read = field["type"], run["prediction"]
+                values = read.split("|") if kind == "checkbox" else [read]
+                assert same(score(kind, values, labels, "released"), plain(run["score"]))
+                if run is field["oracle"] and kind != "range" and run["score"] == 1:
+                    assert score(kind, values, labels) == 1
+    assert counted == 2064 + 1774
+
+
 def test_released_where_the_original_raises() -> None:
     """Its empty maximum counts as an empty label; types it does not know are text."""
     assert prepared_score("text", "", ["", ""]) == 1

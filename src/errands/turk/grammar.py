@@ -45,6 +45,7 @@ _OPENING: Final = re.compile(r"[\s>*•;`\-\d.:)]{0,40}+")
 _COMMENT: Final = re.compile(r"[ \t]*+(?:#|//)")
 _FENCE: Final = re.compile(r"^[ \t]*+```[^\n]*+\n?", re.MULTILINE)
 _LIKE_TOOL_CALL: Final = re.compile(r"[\"'](?:name|action|function|tool)")
+_TRAILING_COMMENT: Final = re.compile(r"[ \t]*+;?+[ \t]*+#[^\n]*+")
 _KEYWORD: Final = re.compile(r"([^\W\d]\w{0,60}+)\s*+=(?!=)")
 
 _NAME_KEYS: Final = ("action", "tool", "function", "tool_name", "function_name", "name")
@@ -134,7 +135,8 @@ class _Scan:
         try:
             positional, keywords, end = _arguments(self.reader, match.end())
             self.actions.append(make_action(name, positional, keywords))
-            return end
+            comment = _TRAILING_COMMENT.match(self.text, end)
+            return comment.end() if comment else end
         except (Malformed, GrammarError) as error:
             self.failures += 1
             if opens or self.problem is None:
@@ -186,7 +188,18 @@ class _Scan:
 
 
 def _arguments(reader: Reader, at: int) -> tuple[list[Literal], dict[str, Literal], int]:
-    """What stands between the brackets of a call, and where it ends."""
+    """What stands between the brackets of a call, and where it ends: as Python, or leniently."""
+    reader.strict = True
+    try:
+        return _read_arguments(reader, at)
+    except Malformed:
+        reader.strict = False
+        return _read_arguments(reader, at)
+    finally:
+        reader.strict = False
+
+
+def _read_arguments(reader: Reader, at: int) -> tuple[list[Literal], dict[str, Literal], int]:
     positional: list[Literal] = []
     keywords: dict[str, Literal] = {}
     at = reader.skip(at)

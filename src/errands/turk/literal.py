@@ -13,6 +13,8 @@ __all__ = ["Literal", "Malformed", "Reader"]
 Literal = str | int | float | bool | None | list["Literal"] | dict[str, "Literal"]
 
 _SPACE: Final = re.compile(r"\s*+")
+_SPACE_AND_COMMENTS: Final = re.compile(r"(?:\s++|#[^\n]*+)*+")
+_STRICT_TEXT: Final = re.compile(r"\'(?:[^'\\\n]|\\.)*+'|\"(?:[^\"\\\n]|\\.)*+\"", re.DOTALL)
 _PREFIX: Final = re.compile(r"[rRuUfFbB]{1,2}+(?=['\"])")
 _WORD: Final = re.compile(r"[^\W\d][\w.]{0,99}+")
 _NUMBER: Final = re.compile(r"[+-]?(?:\d[\d_]*+(?:\.\d*+)?|\.\d++)(?:[eE][+-]?\d++)?(?![\w.])")
@@ -55,15 +57,20 @@ class Malformed(ValueError):
 
 
 class Reader:
-    """Reads literals out of one text; all readings share a budget of items."""
+    """Reads literals out of one text; all readings share a budget of items.
+
+    While it is `strict`, texts and comments are Python's, to the letter; what is valid Python
+    thus means what it means there, and leniency begins where Python ends.
+    """
 
     def __init__(self, text: str, budget: int = 50_000) -> None:
         self.text = text
         self.budget = budget
+        self.strict = False
 
     def skip(self, at: int) -> int:
         """The next position that is not white space."""
-        match = _SPACE.match(self.text, at)
+        match = (_SPACE_AND_COMMENTS if self.strict else _SPACE).match(self.text, at)
         return match.end() if match else at
 
     def value(
@@ -102,7 +109,9 @@ class Reader:
         while not self.text.startswith(close, at):
             item, at = self.value(at, "," + close, json=json, depth=depth + 1)
             items.append(item)
-            at = self.separator(at, close)
+            after, at = self.skip(at), self.separator(at, close)
+            if after == at and close == ")" and len(items) == 1:  # brackets around one value
+                return item, at + 1
         return items, at + 1
 
     def _dict(self, at: int, json: bool, depth: int) -> tuple[Literal, int]:
@@ -135,7 +144,13 @@ class Reader:
             part, at = self._text(at, ends, json)
             parts.append(part)
             following = self.skip(at)
-            if json or following == at or self.text[following : following + 1] not in ("'", '"'):
+            mark = self.text[following : following + 1]
+            prefixed = _PREFIX.match(self.text, following) is not None
+            if (
+                json
+                or not (mark in ("'", '"') or prefixed)
+                or (not self.strict and following == at)
+            ):
                 return "".join(parts), at
             self.budget -= 1
             if self.budget < 0:
@@ -150,6 +165,10 @@ class Reader:
         if mark in "'\"" and text.startswith(mark * 3, at):
             end = _close_triple(text, at + 3, mark)
             body, after = text[at + 3 : end], end + 3
+        elif self.strict:
+            if (strict := _STRICT_TEXT.match(text, at)) is None:
+                raise Malformed("a quote is not closed", at)
+            body, after = strict.group()[1:-1], strict.end()
         else:
             end = _close(text, at, ends, json)
             body, after = text[at + 1 : end], end + 1
@@ -159,9 +178,9 @@ class Reader:
 
 
 def _close_triple(text: str, start: int, mark: str) -> int:
-    for match in re.finditer(rf"\\.|{mark * 3}", text[start:], re.DOTALL):
+    for match in re.compile(rf"\\.|{mark * 3}", re.DOTALL).finditer(text, start):
         if match.group() == mark * 3:
-            return start + match.start()
+            return match.start()
     raise Malformed("a quote is not closed", len(text))
 
 
