@@ -28,10 +28,12 @@ _INLINE: Final = frozenset(
 _BARE: Final = frozenset({"radio", "checkbox", "range", "file"})
 """Inputs without border and padding: no width or height of their own, no box."""
 _AWAY: Final = -500.0
+_MANY: Final = 20
+"""Rules from which on it pays to pass over those that cannot match."""
 
-_TAGS = re.compile(r"<([A-Za-z][^\s/>]*)")
-_CLASSES = re.compile(r"""\bclass\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s>]+))""", re.I)
-_IDS = re.compile(r"""\bid\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s>]+))""", re.I)
+_TAGS = re.compile(r"<([a-z][^\s/>]*)")
+_CLASSES = re.compile(r"""class\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s>]+))""")
+_IDS = re.compile(r"""id\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s>]+))""")
 
 _Key = tuple[bool, bool, bool, tuple[int, int, int], int]
 
@@ -172,10 +174,11 @@ class Cascade:
     def _collect(
         self, rules: list[Rule], declared: dict[int, dict[str, tuple[_Key, str | float]]]
     ) -> None:
-        tags, classes, ids = self._vocabulary()
+        many = len(rules) > _MANY
+        tags, classes, ids = self._vocabulary() if many else (set(), set(), set())
         for order, rule in enumerate(rules):
             needs = rule.needs
-            if not (
+            if many and not (
                 ids.issuperset(needs[0])
                 and classes.issuperset(needs[1])
                 and tags.issuperset(needs[2])
