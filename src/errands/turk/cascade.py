@@ -14,7 +14,6 @@ from errands.turk.css import CHECKED, Declaration, Rule, Sheet, parse_declaratio
 
 __all__ = ["Box", "Cascade"]
 
-_ROOT: Final = 0
 _NONE: Final = frozenset(
     "area base basefont datalist head link meta noembed noframes noscript param rp script style "
     "template title".split()
@@ -22,16 +21,18 @@ _NONE: Final = frozenset(
 _OPAQUE: Final = frozenset("audio canvas iframe meter progress select textarea video".split())
 """Elements whose children are not boxes of their own."""
 _INLINE: Final = frozenset(
-    "a abbr acronym b bdi bdo big cite code data del dfn em font i ins kbd label mark q s samp small "
-    "span strike strong sub sup time tt u var".split()
+    "a abbr acronym b bdi bdo big cite code data del dfn em font i ins kbd label mark q s samp "
+    "small span strike strong sub sup time tt u var".split()
 )
 _BARE: Final = frozenset({"radio", "checkbox", "range", "file"})
 """Inputs without border and padding: no width or height of their own, no box."""
 _AWAY: Final = -500.0
+_MANY: Final = 20
+"""Rules from which on it pays to pass over those that cannot match."""
 
-_TAGS = re.compile(r"<([A-Za-z][^\s/>]*)")
-_CLASSES = re.compile(r"""\bclass\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s>]+))""", re.I)
-_IDS = re.compile(r"""\bid\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s>]+))""", re.I)
+_TAGS = re.compile(r"<([a-z][^\s/>]*)")
+_CLASSES = re.compile(r"""class\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s>]+))""")
+_IDS = re.compile(r"""id\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s>]+))""")
 
 _Key = tuple[bool, bool, bool, tuple[int, int, int], int]
 
@@ -76,13 +77,14 @@ class Cascade:
         self._sheets = tuple(sheets)
         self._declared: dict[int, dict[str, tuple[_Key, str | float]]] | None = None
         self._boxes: dict[int, Box] = {}
-        self.stateful = any(sheet.stateful for sheet in self._sheets)
+        self._stateful = any(rule.stateful for sheet in self._sheets for rule in sheet.rules)
         self.ignored = sum(sheet.ignored for sheet in self._sheets)
 
-    def forget(self) -> None:
-        """Work out everything anew, after a change of state."""
-        self._declared = None
-        self._boxes.clear()
+    def changed(self) -> None:
+        """An action changed the page's state: what depends on it is worked out anew."""
+        if self._stateful and self._declared is not None:
+            self._declared = None
+            self._boxes.clear()
 
     def displayed(self, node: LexborNode) -> bool:
         box = self.box(node)
@@ -159,7 +161,9 @@ class Cascade:
         ]  # fmt: skip
         if not rules:
             return declared
-        marked = self._checked() if self.stateful else []
+        rules = self._possible(rules)
+        self._stateful = any(rule.stateful and self._within_reach(rule) for rule in rules)
+        marked = self._checked() if self._stateful else []
         for node in marked:
             node.attrs[CHECKED] = ""
         try:
@@ -172,20 +176,32 @@ class Cascade:
     def _collect(
         self, rules: list[Rule], declared: dict[int, dict[str, tuple[_Key, str | float]]]
     ) -> None:
-        tags, classes, ids = self._vocabulary()
         for order, rule in enumerate(rules):
-            needs = rule.needs
-            if not (
-                ids.issuperset(needs[0])
-                and classes.issuperset(needs[1])
-                and tags.issuperset(needs[2])
-            ):
-                continue
             for node in self._find(rule):
                 own = declared.setdefault(node.mem_id, {})
                 for declaration in rule.declarations:
                     key = (declaration.important, not rule.layered, False, rule.specificity, order)
                     _declare(own, declaration, key)
+
+    def _possible(self, rules: list[Rule]) -> list[Rule]:
+        """Without rules whose tags, classes or ids are nowhere on the page."""
+        if len(rules) <= _MANY:
+            return rules
+        tags, classes, ids = self._vocabulary()
+        return [
+            rule
+            for rule in rules
+            if ids.issuperset(rule.needs[0])
+            and classes.issuperset(rule.needs[1])
+            and tags.issuperset(rule.needs[2])
+        ]
+
+    def _within_reach(self, rule: Rule) -> bool:
+        """Whether a rule may come to match when something is checked or cleared."""
+        if f"[{CHECKED}]" not in rule.selector or "(" in rule.selector:
+            return True
+        found = self._find(rule._replace(selector=rule.selector.replace(f"[{CHECKED}]", ":is(*)")))
+        return bool(found)
 
     def _find(self, rule: Rule) -> list[LexborNode]:
         try:

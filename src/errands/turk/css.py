@@ -21,8 +21,8 @@ _LIMIT: Final = 20_000
 _DISPLAYS: Final = frozenset(
     "none contents block inline inline-block flow flow-root list-item flex inline-flex grid "
     "inline-grid table inline-table table-row table-cell table-row-group table-header-group "
-    "table-footer-group table-column table-column-group table-caption ruby ruby-text ruby-base math "
-    "-webkit-box -webkit-inline-box -webkit-flex -webkit-inline-flex run-in".split()
+    "table-footer-group table-column table-column-group table-caption ruby ruby-text ruby-base "
+    "math -webkit-box -webkit-inline-box -webkit-flex -webkit-inline-flex run-in".split()
 )
 _OVERFLOWS: Final = frozenset("visible hidden clip scroll auto overlay".split())
 _GLOBAL: Final = frozenset("inherit initial unset revert revert-layer".split())
@@ -44,14 +44,17 @@ _MENTIONS = re.compile(
     r"display|visibility|opacity|width|height|overflow|position|left|top|appear", re.I
 )
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?")
-_UNITS: Final = {"": 0.0, "px": 1.0, "em": 16.0, "rem": 16.0, "pt": 4 / 3, "%": 0.0, "vw": 12.8,
-                 "vh": 8.0, "ex": 8.0, "ch": 8.0, "cm": 37.8, "mm": 3.78, "in": 96.0, "pc": 16.0}  # fmt: skip
+_UNITS: Final = {
+    "": 0.0, "px": 1.0, "em": 16.0, "rem": 16.0, "pt": 4 / 3, "%": 0.0, "vw": 12.8, "vh": 8.0,
+    "ex": 8.0, "ch": 8.0, "cm": 37.8, "mm": 3.78, "in": 96.0, "pc": 16.0,
+}  # fmt: skip
 
 _COMMENT_OR_STRING = re.compile(
     r"""/\*.*?(?:\*/|\Z)|"(?:[^"\\\n]|\\.)*"?|'(?:[^'\\\n]|\\.)*'?|<!--|-->""", re.S
 )
 _SIGNIFICANT = re.compile(r"""\"(?:[^"\\\n]|\\.)*"?|'(?:[^'\\\n]|\\.)*'?|\\.|[{}()\[\];,]""", re.S)
 _CLOSERS: Final = {"(": ")", "[": "]", "{": "}"}
+_STATE: Final = (CHECKED, "[value", "[checked", "[selected", ":placeholder-shown", ":empty")
 _IMPORTANT = re.compile(r"!\s*important\s*$", re.I)
 _IDENT: Final = r"-?(?:[A-Za-z_\u0080-\U0010ffff]|\\.)(?:[\w\-\u0080-\U0010ffff]|\\.)*|--[\w\-]+"
 _SIMPLE = re.compile(
@@ -95,6 +98,8 @@ class Rule(NamedTuple):
     deciding: bool
     """Whether it sets display, visibility or opacity."""
     layered: bool
+    stateful: bool
+    """Whether it depends on what actions change."""
 
 
 class Sheet(NamedTuple):
@@ -102,8 +107,6 @@ class Sheet(NamedTuple):
     imports: tuple[str, ...]
     boxes: bool
     """Whether a rule gives something no size or puts it off the page."""
-    stateful: bool
-    """Whether a selector depends on what actions change."""
     ignored: int
     """Selectors that could not be understood."""
 
@@ -330,12 +333,12 @@ class _Reader:
                 if name == "import" and not self.rules:
                     self._import(rest)
             elif depth < 8:
-                if name == "media" and media_matches(rest):
-                    self.read(body, layered=layered, depth=depth + 1)
-                elif name == "supports" and not rest.lower().startswith("not"):
-                    self.read(body, layered=layered, depth=depth + 1)
-                elif name == "layer":
-                    self.read(body, layered=True, depth=depth + 1)
+                if (
+                    name == "layer"
+                    or (name == "media" and media_matches(rest))
+                    or (name == "supports" and not rest.lower().startswith("not"))
+                ):
+                    self.read(body, layered=layered or name == "layer", depth=depth + 1)
 
     def _import(self, rest: str) -> None:
         match = re.match(r"""(?:url\(\s*)?["']?([^"')\s]+)["']?\s*\)?\s*(.*)""", rest, re.S)
@@ -359,14 +362,10 @@ class _Reader:
                 continue
             self.rules.append(
                 Rule(
-                    selector,
-                    _specificity(selector),
-                    _needs(selector),
-                    declarations,
-                    deciding,
-                    layered,
+                    selector, _specificity(selector), _needs(selector), declarations, deciding,
+                    layered, any(mark in selector for mark in _STATE),
                 )
-            )
+            )  # fmt: skip
 
     def _nested(self, parent: str, body: str, layered: bool, depth: int) -> None:
         """Rules inside a rule."""
@@ -397,9 +396,4 @@ def parse_sheet(text: str) -> Sheet:
         for rule in reader.rules
         for d in rule.declarations
     )
-    stateful = any(
-        mark in rule.selector
-        for rule in reader.rules
-        for mark in (CHECKED, "[value", "[checked", "[selected", ":placeholder-shown", ":empty")
-    )
-    return Sheet(tuple(reader.rules), tuple(reader.imports), boxes, stateful, reader.ignored)
+    return Sheet(tuple(reader.rules), tuple(reader.imports), boxes, reader.ignored)

@@ -30,8 +30,8 @@ _NOSCRIPT = re.compile(
 )
 _TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9]*)")
 _FLAT: Final = frozenset(
-    "area base br col embed hr img input link meta param source track wbr p li dt dd option optgroup "
-    "tr td th thead tbody tfoot rp rt body html head b i u a em strong font small big s tt code "
+    "area base br col embed hr img input link meta param source track wbr p li dt dd option "
+    "optgroup tr td th thead tbody tfoot rp rt body html head b i u a em strong font small big s tt code "
     "strike nobr".split()
 )
 """Tags that do not nest, or whose depth costs nothing."""

@@ -186,7 +186,7 @@ class DomPage:
                 kept = cut(kept, attributes.get("maxlength"))
             control.text = sanitize(kind, kept, attributes)
             control.node.attrs["value"] = _scalar(typed)
-        self._changed()
+        self._cascade.changed()
 
     def _modify_checkbox(self, action: Action) -> None:
         controls, name = self._group(action, "checkbox", "modify_checkbox")
@@ -210,7 +210,7 @@ class DomPage:
         for box in boxes:
             box.checked = not box.checked
             box.node.attrs["checked"] = ""
-        self._changed()
+        self._cascade.changed()
 
     def _modify_radio(self, action: Action) -> None:
         controls, name = self._group(action, "radio", "modify_radio")
@@ -234,7 +234,7 @@ class DomPage:
         self._must_be_free(name, chosen)
         self._forms.check(chosen, name)
         chosen.node.attrs["checked"] = ""
-        self._changed()
+        self._cascade.changed()
 
     def _modify_select(self, action: Action) -> None:
         control = self._field(action)
@@ -257,7 +257,7 @@ class DomPage:
             raise ActionError(f"The option {_clip(value)} of {_clip(name)} is disabled.")
         control.choose(chosen)
         chosen.node.attrs["selected"] = ""
-        self._changed()
+        self._cascade.changed()
 
     def _modify_range(self, action: Action) -> None:
         self._field(action)
@@ -274,7 +274,7 @@ class DomPage:
         number = number_text(float(bare))
         control.text = sanitize("range", number, control.node.attributes)
         control.node.attrs["value"] = number
-        self._changed()
+        self._cascade.changed()
 
     def _get_html(self, action: Action) -> str:
         name = action.arguments.get("name")
@@ -290,10 +290,6 @@ class DomPage:
         self.submitted = True
 
     # Helpers
-
-    def _changed(self) -> None:
-        if self._cascade.stateful:
-            self._cascade.forget()
 
     def _name(self, action: Action) -> str:
         name = action.arguments.get("name")
@@ -325,8 +321,9 @@ class DomPage:
 
     def _wrong_kind(self, name: str, control: Control, call: str) -> None:
         kind = control.kind
-        use = {"radio": "modify_radio", "checkbox": "modify_checkbox", "select": "modify_select",
-               "range": "modify_range"}.get(kind, "modify_text" if kind in TEXTS else "")  # fmt: skip
+        use = "modify_text" if kind in TEXTS else ""
+        if kind in ("radio", "checkbox", "select", "range"):
+            use = f"modify_{kind}"
         called = _CALLED.get(kind, f"of type {kind}")
         hint = f": use {use}." if use else "."
         raise ActionError(f"{call} does not fit {_clip(name)}, which is {called}{hint}")

@@ -10,7 +10,8 @@ _WIDTH: Final = 1280.0
 _HEIGHT: Final = 800.0
 _WORDS: Final = {
     "orientation": "landscape", "hover": "hover", "any-hover": "hover", "pointer": "fine",
-    "any-pointer": "fine", "prefers-color-scheme": "light", "prefers-reduced-motion": "no-preference",
+    "any-pointer": "fine", "prefers-color-scheme": "light",
+    "prefers-reduced-motion": "no-preference",
     "prefers-contrast": "no-preference", "scripting": "enabled", "display-mode": "browser",
     "forced-colors": "none", "update": "fast",
 }  # fmt: skip
