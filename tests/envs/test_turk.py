@@ -28,11 +28,11 @@ def test_check_env_has_nothing_to_say(mode: str) -> None:
 
 def test_info_and_the_end() -> None:
     env = made()
-    seen, info = env.reset(options=TASK)
+    _, info = env.reset(options=TASK)
     assert (info["task"], info["row"]) == ("Teapot Reviews", 0)
     assert {field["type"] for field in info["fields"]} == {"radio", "checkbox"}
     assert "field_scores" not in info
-    seen, reward, terminated, truncated, info = env.step("submit()")
+    _, reward, terminated, truncated, info = env.step("submit()")
     assert (terminated, truncated) == (True, False)
     assert set(info["field_scores"]) == {"paper", "released"}
     assert 0 <= reward <= 1
@@ -41,7 +41,7 @@ def test_info_and_the_end() -> None:
 
 def test_the_oracle_is_rewarded_in_full_and_idleness_is_not() -> None:
     env = TurkEnv(driver="dom")
-    _, info = env.reset(options=TASK)
+    env.reset(options=TASK)
     play_oracle(env._page, env.instance)  # type: ignore[arg-type]
     assert env.step("submit()")[1] == 1.0
     env.reset(options=TASK)
@@ -147,4 +147,4 @@ def test_wrong_options_are_one_sentence() -> None:
 def test_rendering() -> None:
     env = made(render_mode="ansi")
     env.reset(options=TASK)
-    assert "teapot" in str(env.render()).lower()
+    assert "litre" in str(env.render())
