@@ -11,13 +11,14 @@ from rich.table import Table
 from errands.cli.output import Json, print_json, progress_bar, remarks, results
 from errands.cli.turk import group, register
 from errands.errors import DataError, ErrandsError, SettingError
-from errands.turk.answers import Scored, oracle_lines, read_predictions, score_prediction
+from errands.turk.answers import oracle_lines, read_predictions, score_prediction
+from errands.turk.baselines import field_scores
 from errands.turk.dom import DomDriver
 from errands.turk.driver import Driver, DriverError
 from errands.turk.drivers import DRIVERS, Pages
 from errands.turk.loader import load_tasks
 from errands.turk.metrics import RULES
-from errands.turk.summary import FieldScore, Figure, Summary, summarize
+from errands.turk.summary import Figure, Summary, summarize
 from errands.turk.verify import Verification, verify_task
 
 __all__ = ["register", "show_summaries"]
@@ -157,7 +158,7 @@ def score(
     if not scored:
         raise SettingError(f"{predictions} has no predictions.")
     failures = [row for row in scored if row.error is not None]
-    summaries = [summarize(_records(scored), rules) for rules in RULES]
+    summaries = [summarize(field_scores(scored), rules) for rules in RULES]
     if as_json:
         print_json(
             {
@@ -171,21 +172,6 @@ def score(
     for row in failures:
         remarks.print(f"{row.task} row {row.row}: {row.error}")
     show_summaries(summaries)
-
-
-def _records(scored: list[Scored]) -> list[FieldScore]:
-    return [
-        FieldScore(
-            row.task,
-            row.row,
-            field.name,
-            field.type,
-            field.scores.get("paper"),
-            field.scores.get("released"),
-        )
-        for row in scored
-        for field in row.fields
-    ]
 
 
 def show_summaries(summaries: Sequence[Summary]) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from errands.errors import DataError, ErrandsError
+from errands.turk.baselines import Played
 from errands.turk.driver import ActionError, OpenPage
 from errands.turk.drivers import Pages
 from errands.turk.grammar import GrammarError, format_action, parse_answer
@@ -24,14 +25,10 @@ from errands.turk.verify import play_oracle
 __all__ = ["Scored", "oracle_lines", "read_predictions", "score_prediction"]
 
 
-class Scored(msgspec.Struct, frozen=True):
-    """One instance's scores, or why there are none."""
+class Scored(Played, frozen=True):
+    """One prediction's scores, or why there are none."""
 
-    task: str
-    row: int
-    fields: tuple[ScoredField, ...] = ()
     failed_actions: int = 0
-    error: str | None = None
 
 
 class _Prediction(msgspec.Struct):
@@ -78,7 +75,7 @@ def score_prediction(prediction: _Prediction, tasks: TaskSet, pages: Pages) -> S
             if prediction.answers is not None:
                 return Scored(*where, _score_answers(page, instance, prediction.answers))
             failed = _perform(page, prediction.actions)
-            return Scored(*where, tuple(score_page(page, instance)), failed)
+            return Scored(*where, tuple(score_page(page, instance)), failed_actions=failed)
         finally:
             page.close()
     except ErrandsError as failure:
