@@ -35,7 +35,7 @@ def _turk() -> None:
 @group.command()
 def info(
     tasks: str = typer.Argument(
-        "demo", metavar="[DIR]", help="A folder of tasks, one task's folder, demo or turkingbench."
+        "demo", metavar="DIR", help="A folder of tasks, one task's folder, demo or turkingbench."
     ),
     split: str = typer.Option("all", help=f"One of {', '.join(SPLITS)}."),
     each: bool = typer.Option(False, "--each", help="Also list every task."),
@@ -44,8 +44,7 @@ def info(
 ) -> None:
     """Say what a set of tasks holds: instances, fields and their types, length of templates.
 
-    Fields are counted in the templates as they are before any script runs. Folders that are no
-    usable tasks are named on standard error, and the others counted.
+    Fields are counted before any script runs; folders that are no usable tasks are named.
 
     \b
     Examples:

@@ -34,6 +34,7 @@ BOOKKEEPING: Final = frozenset(
 )  # fmt: skip
 """Columns of the crowdsourcing platform: no inputs, unless the template asks for one by name."""
 
+_TREE: Final = "tasks"
 _TEMPLATE: Final = "template.html"
 _BATCH: Final = "batch.csv"
 _KEPT: Final = 4
@@ -157,7 +158,8 @@ def load_tasks(place: str | Path, split: str = "all") -> TaskSet:
             f"{label} has no tasks: expected folders that hold {_TEMPLATE} and {_BATCH} each; "
             f"`{DEMO}` names the tasks that come with Errands."
         )
-    places = [root, root.parent] if isinstance(root, Path) else [root]
+    beside = isinstance(root, Path) and root.resolve().name == _TREE
+    places = [root, root.joinpath("..")] if beside else [root]
     splits = find_splits(places, folders)
     seen = {*folders, *(problem.task for problem in problems)}
     missing = [name for name in splits.expected(split) if name not in seen]
@@ -184,7 +186,7 @@ def _locate(place: str | Path) -> tuple[Path | Traversable, str]:
                 "come with Errands."
             )
         if not _is_task(path):
-            for inner in (path / "tasks", path / "turkingbench" / "tasks"):
+            for inner in (path / _TREE, path / "turkingbench" / _TREE):
                 if inner.is_dir() and not _is_task(inner):
                     return inner, str(path)
     except (OSError, ValueError) as error:

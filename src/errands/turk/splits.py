@@ -66,8 +66,8 @@ class Splits:
 @cache
 def turkingbench() -> Splits:
     """The lists of TurkingBench: 120 train, 20 test, 17 challenge and 2 subjective tasks."""
-    source = resources.files("errands.turk").joinpath("splits.toml")
-    return _parse(tomllib.loads(source.read_text("utf-8")), "splits.toml")
+    source = resources.files("errands.turk").joinpath("turkingbench.toml")
+    return _parse(tomllib.loads(source.read_text("utf-8")), source.name)
 
 
 def find_splits(places: Sequence[Path | Traversable], names: Collection[str]) -> Splits:
