@@ -56,6 +56,38 @@
     delete window[name];
   }
 
+  // Forms are not sent: handlers of `submit` run, and that is all.
+  const refuse = Event.prototype.preventDefault;
+  const listen = EventTarget.prototype.addEventListener;
+  const never = (event) => Reflect.apply(refuse, event, []);
+  Reflect.apply(listen, window, ["submit", never, { capture: true }]);
+  HTMLFormElement.prototype.submit = function submit() {};
+
+  // Back and forth only among the states that the page itself added.
+  const { go, pushState } = History.prototype;
+  let behind = 0;
+  let ahead = 0;
+  const move = (history, steps) => {
+    if (steps === 0 || steps < -behind || steps > ahead) return;
+    behind += steps;
+    ahead -= steps;
+    Reflect.apply(go, history, [steps]);
+  };
+  History.prototype.go = function (steps = 0) {
+    move(this, Math.trunc(Number(steps)) || 0);
+  };
+  History.prototype.back = function () {
+    move(this, -1);
+  };
+  History.prototype.forward = function () {
+    move(this, 1);
+  };
+  History.prototype.pushState = function (...args) {
+    Reflect.apply(pushState, this, args);
+    behind += 1;
+    ahead = 0;
+  };
+
   // Nothing of an earlier page is left.
   if (window === window.top) {
     window.name = "";
@@ -66,13 +98,10 @@
       // This frame has no storage.
     }
     // The page stays: whatever would replace it is refused.
-    const refuse = Event.prototype.preventDefault;
-    if (window.navigation) {
-      window.navigation.addEventListener("navigate", (event) => {
-        if (!event.hashChange && !event.destination.sameDocument && event.cancelable) {
-          Reflect.apply(refuse, event, []);
-        }
-      });
-    }
+    const staying = (event) => {
+      if (!event.hashChange && !event.destination.sameDocument && event.cancelable) never(event);
+    };
+    if (window.navigation) Reflect.apply(listen, window.navigation, ["navigate", staying]);
   }
+  fixed("navigation", undefined);
 })();

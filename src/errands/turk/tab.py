@@ -15,7 +15,7 @@ from errands.turk.driver import ActionError, DriverError
 from errands.turk.gate import ORIGIN, Gate
 
 if TYPE_CHECKING:
-    from playwright.async_api import Browser, BrowserContext, CDPSession, Dialog, Page
+    from playwright.async_api import Browser, BrowserContext, CDPSession, Dialog, Frame, Page
 
 __all__ = ["Failure", "Settings", "Tab"]
 
@@ -90,6 +90,7 @@ class Tab:
         context.on("page", tab._close_other)
         page.on("dialog", _dismiss)
         page.on("crash", lambda _: tab._lose("the page's process crashed"))
+        page.on("framenavigated", tab._check_stays)
         page.on("close", lambda _: tab._lose("the page was closed"))
         return tab
 
@@ -193,6 +194,10 @@ class Tab:
     def _lose(self, reason: str) -> None:
         if not self._lost.done():
             self._lost.set_result(reason)
+
+    def _check_stays(self, frame: "Frame") -> None:
+        if frame.parent_frame is None and not frame.url.startswith(f"{ORIGIN}/"):
+            self._lose(f"the page left for {frame.url[:80]}")
 
     def _close_other(self, page: "Page") -> None:
         if page is not self.page:
