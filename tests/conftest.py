@@ -5,6 +5,11 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+# The machines are noisy: how long an example takes is no one's fault.
+settings.register_profile("errands", deadline=None)
+settings.load_profile("errands")
 
 # Before anything of errands is imported: tests never touch the user's own cache.
 os.environ["ERRANDS_HOME"] = tempfile.mkdtemp(prefix="errands-tests-")
