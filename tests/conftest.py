@@ -7,15 +7,15 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-# The machines are noisy: how long an example takes is no one's fault.
-settings.register_profile("errands", deadline=None)
-settings.load_profile("errands")
-
 # Before anything of errands is imported: tests never touch the user's own cache.
 os.environ["ERRANDS_HOME"] = tempfile.mkdtemp(prefix="errands-tests-")
 
 from errands.shop.builder import build_catalog, generate_catalog
 from errands.shop.catalog import Catalog
+
+# The machines are noisy: how long an example takes is no one's fault.
+settings.register_profile("errands", deadline=None)
+settings.load_profile("errands")
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 WEBSHOP = SHARED / "data" / "webshop-1k"

@@ -311,7 +311,7 @@ def test_a_silent_server_times_out(server: Server, part: Path) -> None:
 def test_a_trickle_counts_as_dead(server: Server, part: Path) -> None:
     server.files["/big"] = BODY
     server.faults.append("trickle")
-    with pytest.raises(DataError, match="next to nothing|timed out"):
+    with pytest.raises(DataError, match=r"next to nothing|timed out"):
         get(server, part, patience=Patience(attempts=1, timeout=0.15))
 
 
