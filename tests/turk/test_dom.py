@@ -52,6 +52,7 @@ def do(opened: DomPage, action: str, name: str, value: Value) -> None:
         ("<textarea><noscript></textarea><input name=a><textarea></noscript></textarea>", ["a"]),
         ("<input name=a \"x\" 'y' =z><input name=b/>", ["a", "b/"]),
         ("<plaintext><input name=a>", []),
+        ("<svg><input name=a></svg><input name=a><svg><desc><input name=b></svg>", ["b"]),
         ("", []),
     ],
 )  # fmt: skip
@@ -238,8 +239,10 @@ def test_html_of_a_field_at_the_top() -> None:
 
 
 def test_text_of_preformatted_and_hidden() -> None:
-    opened = page("<pre>a\n  b</pre><p>x<span style=visibility:hidden>y"
-                  "<b style=visibility:visible>z</b></span></p><select><option>o</select><textarea>t</textarea>")  # fmt: skip
+    opened = page(
+        "<pre>a\n  b</pre><p>x<span style=visibility:hidden>y<b style=visibility:visible>z</b>"
+        "</span></p><select><option>o</select><textarea>t</textarea>"
+    )
     assert opened.text() == "a\nb\nxz"
 
 
@@ -314,8 +317,9 @@ def test_bottomless_nesting_is_an_error() -> None:
         st.sampled_from(
             "<div> </div> <p> <form> </form> <table> <tr> <td> </table> <select/name=s> <option> "
             "</select> <input/name=a> <input/type=radio/name=a/checked> <textarea/name=t> "
-            "</textarea> <noscript> </noscript> <style> </style> a{display:none} *{opacity:0} <template> <svg> "
-            "<math> <b> </b> <details> <optgroup> <fieldset/disabled> <legend> <!-- --> < & \0 "
+            "</textarea> <noscript> </noscript> <style> </style> a{display:none} *{opacity:0} "
+            "<template> <svg> <math> <b> </b> <details> "
+            "<optgroup> <fieldset/disabled> <legend> <!-- --> < & \0 "
             "<input/type=range/name=r/min=x> <plaintext> <frameset> <body/hidden>".split(" ")
         )
         | st.text(max_size=5),

@@ -33,7 +33,7 @@ _WORDS: Final[dict[str, frozenset[str]]] = {
     "overflow-x": _OVERFLOWS,
     "overflow-y": _OVERFLOWS,
 }
-_LENGTHS: Final = frozenset("width height max-width max-height left top".split())
+_LENGTHS: Final = frozenset("width height max-width max-height left top margin-left".split())
 _EDGES: Final = frozenset("padding border".split())
 """Shorthands that give even an empty box a size."""
 _PROPERTIES: Final = frozenset(
