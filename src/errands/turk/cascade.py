@@ -24,6 +24,8 @@ _INLINE: Final = frozenset(
     "a abbr acronym b bdi bdo big cite code data del dfn em font i ins kbd label mark q s samp "
     "small span strike strong sub sup time tt u var".split()
 )
+_CELLS: Final = frozenset("tr td th thead tbody tfoot".split())
+"""Parts of tables, which grow with what is in them."""
 _BARE: Final = frozenset({"radio", "checkbox", "range", "file"})
 """Inputs without border and padding: no width or height of their own, no box."""
 _AWAY: Final = -500.0
@@ -149,7 +151,8 @@ class Cascade:
         transparent = above.transparent or (value is not None and value[1] == 0)
         return Box(
             display, rendered and display != "none", visibility, transparent,
-            _clips(own, display), clipped, above.away or _off_page(own), not _flat(own),
+            tag not in _CELLS and _clips(own, display), clipped, above.away or _off_page(own),
+            not _flat(own),
         )  # fmt: skip
 
     def _match(self) -> dict[int, dict[str, tuple[_Key, str | float]]]:
@@ -299,6 +302,9 @@ def _positioned(own: dict[str, tuple[_Key, str | float]], *positions: str) -> bo
 
 
 def _off_page(own: dict[str, tuple[_Key, str | float]]) -> bool:
+    margin = own.get("margin-left")
+    if margin is not None and isinstance(margin[1], float) and margin[1] <= _AWAY:
+        return True
     if not _positioned(own, "absolute", "fixed", "relative"):
         return False
     fixed = _positioned(own, "fixed")

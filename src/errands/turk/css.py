@@ -33,7 +33,7 @@ _WORDS: Final[dict[str, frozenset[str]]] = {
     "overflow-x": _OVERFLOWS,
     "overflow-y": _OVERFLOWS,
 }
-_LENGTHS: Final = frozenset("width height max-width max-height left top".split())
+_LENGTHS: Final = frozenset("width height max-width max-height left top margin-left".split())
 _EDGES: Final = frozenset("padding border".split())
 """Shorthands that give even an empty box a size."""
 _PROPERTIES: Final = frozenset(
@@ -332,13 +332,12 @@ class _Reader:
             if body is None:
                 if name == "import" and not self.rules:
                     self._import(rest)
-            elif depth < 8:
-                if (
-                    name == "layer"
-                    or (name == "media" and media_matches(rest))
-                    or (name == "supports" and not rest.lower().startswith("not"))
-                ):
-                    self.read(body, layered=layered or name == "layer", depth=depth + 1)
+            elif depth < 8 and (
+                name == "layer"
+                or (name == "media" and media_matches(rest))
+                or (name == "supports" and not rest.lower().startswith("not"))
+            ):
+                self.read(body, layered=layered or name == "layer", depth=depth + 1)
 
     def _import(self, rest: str) -> None:
         match = re.match(r"""(?:url\(\s*)?["']?([^"')\s]+)["']?\s*\)?\s*(.*)""", rest, re.S)
@@ -352,17 +351,18 @@ class _Reader:
         if not declarations:
             return
         deciding = any(each.property in _DECIDING for each in declarations)
-        prepared = [_prepared(part.strip()) for part in _split(prelude, ",")]
+        parts = [part.strip() for part in _split(prelude, ",")]
+        prepared = [_prepared(part) for part in parts]
         if True in prepared:
             self.ignored += 1
             return
-        for selector in prepared:
+        for part, selector in zip(parts, prepared, strict=True):
             if isinstance(selector, bool):
                 self.ignored += 1
                 continue
             self.rules.append(
                 Rule(
-                    selector, _specificity(selector), _needs(selector), declarations, deciding,
+                    selector, _specificity(part), _needs(selector), declarations, deciding,
                     layered, any(mark in selector for mark in _STATE),
                 )
             )  # fmt: skip

@@ -30,9 +30,9 @@ _NOSCRIPT = re.compile(
 )
 _TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9]*)")
 _FLAT: Final = frozenset(
-    "area base br col embed hr img input link meta param source track wbr p li dt dd option "
-    "optgroup tr td th thead tbody tfoot rp rt body html head b i u a em strong font small big s tt code "
-    "strike nobr".split()
+    "area base br col embed hr img input link meta param source track wbr p li dt dd "
+    "option optgroup tr td th thead tbody tfoot rp rt body html head b i u a em strong font "
+    "small big s tt code strike nobr select noscript script style textarea title iframe".split()
 )
 """Tags that do not nest, or whose depth costs nothing."""
 
@@ -134,11 +134,11 @@ def _prepared(html: str) -> str:
         source = source.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     if source.startswith("\ufeff"):
         source = source[1:]
-    if source.count("<") > _DEEPEST:
-        _check_depth(source)
     if re.search("<noscript", source, re.I):
         # With scripts, the content of noscript is text that nobody sees.
         source = _NOSCRIPT.sub(lambda m: m[2] if m[2] else m[0], source)
+    if source.count("<") > _DEEPEST:
+        _check_depth(source)
     return source
 
 

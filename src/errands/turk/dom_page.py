@@ -307,7 +307,7 @@ class DomPage:
         name = self._name(action)
         control = self._first(name)
         if not control.is_field:
-            raise ActionError(f"The element {_clip(name)} is a {control.tag}, not a field.")
+            raise ActionError(f"The element {_clip(name)} is a {control.node.tag}, not a field.")
         return control
 
     def _group(self, action: Action, kind: str, call: str) -> tuple[list[Control], str]:

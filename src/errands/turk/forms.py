@@ -46,9 +46,9 @@ class Control:
 
     __slots__ = ("_options", "checked", "kind", "node", "tag", "text")
 
-    def __init__(self, node: LexborNode) -> None:
+    def __init__(self, node: LexborNode, *, foreign: bool = False) -> None:
         self.node = node
-        self.tag = node.tag or ""
+        self.tag = "" if foreign else node.tag or ""
         self.kind = self.tag
         if self.tag == "input":
             kind = (node.attributes.get("type") or "").lower()
@@ -96,6 +96,7 @@ class Forms:
 
     def __init__(self, tree: LexborHTMLParser) -> None:
         self._tree = tree
+        self._drawings = tree.css_first("svg, math") is not None
         self._places: dict[int, _Place] = {}
         self._groups: dict[str, list[Control]] = {}
         self._nodes: dict[str, list[LexborNode]] = {}
@@ -113,7 +114,10 @@ class Forms:
         """Every element of this name, in document order."""
         group = self._groups.get(name)
         if group is None:
-            group = self._groups[name] = [Control(node) for node in self._nodes.get(name, ())]
+            group = self._groups[name] = [
+                Control(node, foreign=self._drawings and _foreign(node))
+                for node in self._nodes.get(name, ())
+            ]
             last: dict[int, Control] = {}
             for control in group:
                 if control.kind == "checkbox":
@@ -185,6 +189,18 @@ class Forms:
             own = tag == "fieldset" and "disabled" in each.attributes
             above = places[each.mem_id] = _Place(form, disabled, own)
         return above
+
+
+def _foreign(node: LexborNode) -> bool:
+    """Whether an element belongs to a drawing or a formula, and is no HTML whatever its name."""
+    above = node.parent
+    while above is not None:
+        if above.tag in ("svg", "math"):
+            return True
+        if above.tag in ("foreignobject", "foreignObject", "desc", "annotation-xml", "body"):
+            return False
+        above = above.parent
+    return False
 
 
 def _first_legend(node: LexborNode) -> bool:

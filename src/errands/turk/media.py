@@ -97,7 +97,7 @@ def _term(term: str) -> bool:
         return not _term(term[4:])
     if term.startswith("("):
         inner = term.removeprefix("(").removesuffix(")")
-        return _query(inner) if inner.startswith("(") else _feature(inner)
+        return _query(inner) if inner.startswith(("(", "not ")) else _feature(inner)
     return term in ("all", "screen", "")
 
 
