@@ -14,26 +14,27 @@ from errands.turk.css import CHECKED, Declaration, Rule, Sheet, parse_declaratio
 
 __all__ = ["Box", "Cascade"]
 
-_ROOT: Final = 0
 _NONE: Final = frozenset(
     "area base basefont datalist head link meta noembed noframes noscript param rp script style "
     "template title".split()
 )
-_OPAQUE: Final = frozenset(
-    "audio canvas iframe meter object progress select textarea video".split()
-)
+_OPAQUE: Final = frozenset("audio canvas iframe meter progress select textarea video".split())
 """Elements whose children are not boxes of their own."""
 _INLINE: Final = frozenset(
-    "a abbr acronym b bdi bdo big cite code data del dfn em font i ins kbd label mark q s samp small "
-    "span strike strong sub sup time tt u var".split()
+    "a abbr acronym b bdi bdo big cite code data del dfn em font i ins kbd label mark q s samp "
+    "small span strike strong sub sup time tt u var".split()
 )
-_BARE: Final = frozenset({"radio", "checkbox", "range"})
+_CELLS: Final = frozenset("tr td th thead tbody tfoot".split())
+"""Parts of tables, which grow with what is in them."""
+_BARE: Final = frozenset({"radio", "checkbox", "range", "file"})
 """Inputs without border and padding: no width or height of their own, no box."""
 _AWAY: Final = -500.0
+_MANY: Final = 20
+"""Rules from which on it pays to pass over those that cannot match."""
 
-_TAGS = re.compile(r"<([A-Za-z][^\s/>]*)")
-_CLASSES = re.compile(r"""\bclass\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s>]+))""", re.I)
-_IDS = re.compile(r"""\bid\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s>]+))""", re.I)
+_TAGS = re.compile(r"<([a-z][^\s/>]*)")
+_CLASSES = re.compile(r"""class\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s>]+))""")
+_IDS = re.compile(r"""id\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s>]+))""")
 
 _Key = tuple[bool, bool, bool, tuple[int, int, int], int]
 
@@ -78,13 +79,14 @@ class Cascade:
         self._sheets = tuple(sheets)
         self._declared: dict[int, dict[str, tuple[_Key, str | float]]] | None = None
         self._boxes: dict[int, Box] = {}
-        self.stateful = any(sheet.stateful for sheet in self._sheets)
+        self._stateful = any(rule.stateful for sheet in self._sheets for rule in sheet.rules)
         self.ignored = sum(sheet.ignored for sheet in self._sheets)
 
-    def forget(self) -> None:
-        """Work out everything anew, after a change of state."""
-        self._declared = None
-        self._boxes.clear()
+    def changed(self) -> None:
+        """An action changed the page's state: what depends on it is worked out anew."""
+        if self._stateful and self._declared is not None:
+            self._declared = None
+            self._boxes.clear()
 
     def displayed(self, node: LexborNode) -> bool:
         box = self.box(node)
@@ -129,7 +131,7 @@ class Cascade:
                     _declare(own, declaration, (declaration.important, True, True, (0, 0, 0), 0))
         tag = node.tag or ""
         display = _default_display(tag, attributes)
-        rendered = above.rendered and not (parent is not None and _withheld(node, tag, parent))
+        rendered = above.rendered and not (parent is not None and _withheld(tag, parent))
         clipped = above.clipped or above.clips
         if own is None:
             return Box(
@@ -149,7 +151,8 @@ class Cascade:
         transparent = above.transparent or (value is not None and value[1] == 0)
         return Box(
             display, rendered and display != "none", visibility, transparent,
-            _clips(own, display), clipped, above.away or _off_page(own), not _flat(own),
+            tag not in _CELLS and _clips(own, display), clipped, above.away or _off_page(own),
+            not _flat(own),
         )  # fmt: skip
 
     def _match(self) -> dict[int, dict[str, tuple[_Key, str | float]]]:
@@ -161,7 +164,9 @@ class Cascade:
         ]  # fmt: skip
         if not rules:
             return declared
-        marked = self._checked() if self.stateful else []
+        rules = self._possible(rules)
+        self._stateful = any(rule.stateful and self._within_reach(rule) for rule in rules)
+        marked = self._checked() if self._stateful else []
         for node in marked:
             node.attrs[CHECKED] = ""
         try:
@@ -174,20 +179,32 @@ class Cascade:
     def _collect(
         self, rules: list[Rule], declared: dict[int, dict[str, tuple[_Key, str | float]]]
     ) -> None:
-        tags, classes, ids = self._vocabulary()
         for order, rule in enumerate(rules):
-            needs = rule.needs
-            if not (
-                ids.issuperset(needs[0])
-                and classes.issuperset(needs[1])
-                and tags.issuperset(needs[2])
-            ):
-                continue
             for node in self._find(rule):
                 own = declared.setdefault(node.mem_id, {})
                 for declaration in rule.declarations:
                     key = (declaration.important, not rule.layered, False, rule.specificity, order)
                     _declare(own, declaration, key)
+
+    def _possible(self, rules: list[Rule]) -> list[Rule]:
+        """Without rules whose tags, classes or ids are nowhere on the page."""
+        if len(rules) <= _MANY:
+            return rules
+        tags, classes, ids = self._vocabulary()
+        return [
+            rule
+            for rule in rules
+            if ids.issuperset(rule.needs[0])
+            and classes.issuperset(rule.needs[1])
+            and tags.issuperset(rule.needs[2])
+        ]
+
+    def _within_reach(self, rule: Rule) -> bool:
+        """Whether a rule may come to match when something is checked or cleared."""
+        if f"[{CHECKED}]" not in rule.selector or "(" in rule.selector:
+            return True
+        found = self._find(rule._replace(selector=rule.selector.replace(f"[{CHECKED}]", ":is(*)")))
+        return bool(found)
 
     def _find(self, rule: Rule) -> list[LexborNode]:
         try:
@@ -243,22 +260,23 @@ def _default_display(tag: str, attributes: dict[str, str | None]) -> str:
     return "inline" if tag in _INLINE else "block"
 
 
-def _withheld(node: LexborNode, tag: str, parent: LexborNode) -> bool:
+def _withheld(tag: str, parent: LexborNode) -> bool:
     """Whether the parent does not show this child."""
     holder = parent.tag
     if holder == "details" and "open" not in parent.attributes:
-        if tag != "summary":
-            return True
-        before = node.prev
-        while before is not None:
-            if before.tag == "summary":
-                return True
-            before = before.prev
-        return False
+        return tag != "summary"
     return holder in _OPAQUE
 
 
+def _padded(own: dict[str, tuple[_Key, str | float]]) -> bool:
+    return any(name in own and own[name][1] == "other" for name in ("padding", "border"))
+
+
 def _flat(own: dict[str, tuple[_Key, str | float]]) -> bool:
+    if _padded(own):
+        return False
+    if "appearance" in own and own["appearance"][1] == "none":
+        return not ("width" in own and "height" in own)
     return any(
         name in own and own[name][1] == 0.0
         for name in ("width", "height", "max-width", "max-height")
@@ -272,7 +290,7 @@ def _clips(own: dict[str, tuple[_Key, str | float]], display: str) -> bool:
         ("overflow-x", ("width", "max-width")),
         ("overflow-y", ("height", "max-height")),
     ):
-        if axis in own and own[axis][1] in ("hidden", "clip"):
+        if axis in own and own[axis][1] != "visible" and not _padded(own):
             for name in names:
                 if name in own and own[name][1] == 0.0:
                     return True
@@ -284,10 +302,16 @@ def _positioned(own: dict[str, tuple[_Key, str | float]], *positions: str) -> bo
 
 
 def _off_page(own: dict[str, tuple[_Key, str | float]]) -> bool:
+    margin = own.get("margin-left")
+    if margin is not None and isinstance(margin[1], float) and margin[1] <= _AWAY:
+        return True
     if not _positioned(own, "absolute", "fixed", "relative"):
         return False
+    fixed = _positioned(own, "fixed")
     for name in ("left", "top"):
         value = own[name][1] if name in own else None
         if isinstance(value, float) and value <= _AWAY:
+            return True
+        if isinstance(value, float) and fixed and value >= {"left": 1280, "top": 800}[name]:
             return True
     return False

@@ -21,8 +21,8 @@ _LIMIT: Final = 20_000
 _DISPLAYS: Final = frozenset(
     "none contents block inline inline-block flow flow-root list-item flex inline-flex grid "
     "inline-grid table inline-table table-row table-cell table-row-group table-header-group "
-    "table-footer-group table-column table-column-group table-caption ruby ruby-text ruby-base math "
-    "-webkit-box -webkit-inline-box -webkit-flex -webkit-inline-flex run-in".split()
+    "table-footer-group table-column table-column-group table-caption ruby ruby-text ruby-base "
+    "math -webkit-box -webkit-inline-box -webkit-flex -webkit-inline-flex run-in".split()
 )
 _OVERFLOWS: Final = frozenset("visible hidden clip scroll auto overlay".split())
 _GLOBAL: Final = frozenset("inherit initial unset revert revert-layer".split())
@@ -33,19 +33,28 @@ _WORDS: Final[dict[str, frozenset[str]]] = {
     "overflow-x": _OVERFLOWS,
     "overflow-y": _OVERFLOWS,
 }
-_LENGTHS: Final = frozenset("width height max-width max-height left top".split())
-_PROPERTIES: Final = frozenset([*_WORDS, *_LENGTHS, "opacity", "overflow"])
+_LENGTHS: Final = frozenset("width height max-width max-height left top margin-left".split())
+_EDGES: Final = frozenset("padding border".split())
+"""Shorthands that give even an empty box a size."""
+_PROPERTIES: Final = frozenset(
+    [*_WORDS, *_LENGTHS, *_EDGES, "opacity", "overflow", "appearance", "-webkit-appearance"]
+)
 _DECIDING: Final = frozenset({"display", "visibility", "opacity"})
-_MENTIONS = re.compile(r"display|visibility|opacity|width|height|overflow|position|left|top", re.I)
+_MENTIONS = re.compile(
+    r"display|visibility|opacity|width|height|overflow|position|left|top|appear", re.I
+)
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?")
-_UNITS: Final = {"": 0.0, "px": 1.0, "em": 16.0, "rem": 16.0, "pt": 4 / 3, "%": 0.0, "vw": 12.8,
-                 "vh": 8.0, "ex": 8.0, "ch": 8.0, "cm": 37.8, "mm": 3.78, "in": 96.0, "pc": 16.0}  # fmt: skip
+_UNITS: Final = {
+    "": 0.0, "px": 1.0, "em": 16.0, "rem": 16.0, "pt": 4 / 3, "%": 0.0, "vw": 12.8, "vh": 8.0,
+    "ex": 8.0, "ch": 8.0, "cm": 37.8, "mm": 3.78, "in": 96.0, "pc": 16.0,
+}  # fmt: skip
 
 _COMMENT_OR_STRING = re.compile(
     r"""/\*.*?(?:\*/|\Z)|"(?:[^"\\\n]|\\.)*"?|'(?:[^'\\\n]|\\.)*'?|<!--|-->""", re.S
 )
 _SIGNIFICANT = re.compile(r"""\"(?:[^"\\\n]|\\.)*"?|'(?:[^'\\\n]|\\.)*'?|\\.|[{}()\[\];,]""", re.S)
 _CLOSERS: Final = {"(": ")", "[": "]", "{": "}"}
+_STATE: Final = (CHECKED, "[value", "[checked", "[selected", ":placeholder-shown", ":empty")
 _IMPORTANT = re.compile(r"!\s*important\s*$", re.I)
 _IDENT: Final = r"-?(?:[A-Za-z_\u0080-\U0010ffff]|\\.)(?:[\w\-\u0080-\U0010ffff]|\\.)*|--[\w\-]+"
 _SIMPLE = re.compile(
@@ -89,6 +98,8 @@ class Rule(NamedTuple):
     deciding: bool
     """Whether it sets display, visibility or opacity."""
     layered: bool
+    stateful: bool
+    """Whether it depends on what actions change."""
 
 
 class Sheet(NamedTuple):
@@ -96,8 +107,6 @@ class Sheet(NamedTuple):
     imports: tuple[str, ...]
     boxes: bool
     """Whether a rule gives something no size or puts it off the page."""
-    stateful: bool
-    """Whether a selector depends on what actions change."""
     ignored: int
     """Selectors that could not be understood."""
 
@@ -173,8 +182,15 @@ def _checked(name: str, value: str) -> list[tuple[str, str | float]]:
     if value in _GLOBAL:
         names = ["overflow-x", "overflow-y"] if name == "overflow" else [name]
         return [(each, value) for each in names]
-    if "var(" in value:
-        return []
+    if name.endswith("appearance"):
+        return [("appearance", "none" if value == "none" else "auto")]
+    if name in _EDGES:
+        empty = not re.search(r"[1-9]|thin|medium|thick", value) or "none" in value.split()
+        return [(name, 0.0 if empty else "other")]
+    if "var(" in value:  # not known here: as if it were not valid, which is found out too late
+        if name in _LENGTHS:
+            return [(name, "other")]
+        return [(name, 1.0 if name == "opacity" else "unset")] if name != "overflow" else []
     if name in _LENGTHS:
         length = _length(value)
         return [] if length is None else [(name, length)]
@@ -316,42 +332,57 @@ class _Reader:
             if body is None:
                 if name == "import" and not self.rules:
                     self._import(rest)
-            elif depth < 8:
-                if name == "media" and media_matches(rest):
-                    self.read(body, layered=layered, depth=depth + 1)
-                elif name == "supports" and not rest.lower().startswith("not"):
-                    self.read(body, layered=layered, depth=depth + 1)
-                elif name == "layer":
-                    self.read(body, layered=True, depth=depth + 1)
+            elif depth < 8 and (
+                name == "layer"
+                or (name == "media" and media_matches(rest))
+                or (name == "supports" and not rest.lower().startswith("not"))
+            ):
+                self.read(body, layered=layered or name == "layer", depth=depth + 1)
 
     def _import(self, rest: str) -> None:
         match = re.match(r"""(?:url\(\s*)?["']?([^"')\s]+)["']?\s*\)?\s*(.*)""", rest, re.S)
         if match and media_matches(match[2]):
             self.imports.append(match[1])
 
-    def _rule(self, prelude: str, body: str, layered: bool) -> None:
+    def _rule(self, prelude: str, body: str, layered: bool, depth: int = 0) -> None:
+        if "{" in body and depth < 4:
+            self._nested(prelude, body, layered, depth + 1)
         declarations = parse_declarations(body)
         if not declarations:
             return
         deciding = any(each.property in _DECIDING for each in declarations)
-        prepared = [_prepared(part.strip()) for part in _split(prelude, ",")]
+        parts = [part.strip() for part in _split(prelude, ",")]
+        prepared = [_prepared(part) for part in parts]
         if True in prepared:
             self.ignored += 1
             return
-        for selector in prepared:
+        for part, selector in zip(parts, prepared, strict=True):
             if isinstance(selector, bool):
                 self.ignored += 1
                 continue
             self.rules.append(
                 Rule(
-                    selector,
-                    _specificity(selector),
-                    _needs(selector),
-                    declarations,
-                    deciding,
-                    layered,
+                    selector, _specificity(part), _needs(selector), declarations, deciding,
+                    layered, any(mark in selector for mark in _STATE),
                 )
-            )
+            )  # fmt: skip
+
+    def _nested(self, parent: str, body: str, layered: bool, depth: int) -> None:
+        """Rules inside a rule."""
+        for before, inner in _blocks(body):
+            prelude = _split(before, ";")[-1].strip()
+            if inner is None or not prelude:
+                continue
+            if prelude.startswith("@"):
+                if prelude.startswith("@media") and media_matches(prelude[6:]):
+                    self._rule(parent, inner, layered, depth)
+                continue
+            own = f":is({parent})"
+            parts = [
+                part.replace("&", own) if "&" in part else f"{own} {part.strip()}"
+                for part in _split(prelude, ",")
+            ]
+            self._rule(",".join(parts), inner, layered, depth)
 
 
 @lru_cache(maxsize=256)
@@ -360,13 +391,9 @@ def parse_sheet(text: str) -> Sheet:
     reader = _Reader()
     reader.read(_uncommented(text))
     boxes = any(
-        isinstance(d.value, float) and d.property in _LENGTHS and d.value <= 0
+        (isinstance(d.value, float) and d.property in _LENGTHS and d.value <= 0)
+        or d.property in ("appearance", "position")
         for rule in reader.rules
         for d in rule.declarations
     )
-    stateful = any(
-        mark in rule.selector
-        for rule in reader.rules
-        for mark in (CHECKED, "[value", "[checked", "[selected", ":placeholder-shown", ":empty")
-    )
-    return Sheet(tuple(reader.rules), tuple(reader.imports), boxes, stateful, reader.ignored)
+    return Sheet(tuple(reader.rules), tuple(reader.imports), boxes, reader.ignored)

@@ -4,6 +4,7 @@ A browser keeps what was typed, checked and chosen beside the tree, and so does 
 is made when its name is first asked for.
 """
 
+import re
 from typing import Final, NamedTuple
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
@@ -12,6 +13,8 @@ from errands.turk.input_value import TYPES, sanitize
 
 __all__ = ["Control", "Forms", "Option", "option_value"]
 
+_SPACES = re.compile(r"[ \t\n\f\r]+")
+_SIZE = re.compile(r"\s*\+?([0-9]{1,9})", re.ASCII)
 _CONTROLS: Final = frozenset({"input", "select", "textarea"})
 
 
@@ -43,9 +46,9 @@ class Control:
 
     __slots__ = ("_options", "checked", "kind", "node", "tag", "text")
 
-    def __init__(self, node: LexborNode) -> None:
+    def __init__(self, node: LexborNode, *, foreign: bool = False) -> None:
         self.node = node
-        self.tag = node.tag or ""
+        self.tag = "" if foreign else node.tag or ""
         self.kind = self.tag
         if self.tag == "input":
             kind = (node.attributes.get("type") or "").lower()
@@ -93,6 +96,7 @@ class Forms:
 
     def __init__(self, tree: LexborHTMLParser) -> None:
         self._tree = tree
+        self._drawings = tree.css_first("svg, math") is not None
         self._places: dict[int, _Place] = {}
         self._groups: dict[str, list[Control]] = {}
         self._nodes: dict[str, list[LexborNode]] = {}
@@ -110,7 +114,10 @@ class Forms:
         """Every element of this name, in document order."""
         group = self._groups.get(name)
         if group is None:
-            group = self._groups[name] = [Control(node) for node in self._nodes.get(name, ())]
+            group = self._groups[name] = [
+                Control(node, foreign=self._drawings and _foreign(node))
+                for node in self._nodes.get(name, ())
+            ]
             last: dict[int, Control] = {}
             for control in group:
                 if control.kind == "checkbox":
@@ -184,6 +191,18 @@ class Forms:
         return above
 
 
+def _foreign(node: LexborNode) -> bool:
+    """Whether an element belongs to a drawing or a formula, and is no HTML whatever its name."""
+    above = node.parent
+    while above is not None:
+        if above.tag in ("svg", "math"):
+            return True
+        if above.tag in ("foreignobject", "foreignObject", "desc", "annotation-xml", "body"):
+            return False
+        above = above.parent
+    return False
+
+
 def _first_legend(node: LexborNode) -> bool:
     before = node.prev
     while before is not None:
@@ -197,7 +216,11 @@ def option_value(node: LexborNode, attributes: dict[str, str | None]) -> str:
     """An option's value: its attribute, else its text with single spaces."""
     if "value" in attributes:
         return attributes["value"] or ""
-    return " ".join(node.text().split())
+    text = node.text()
+    if node.css_first("script") is not None:
+        for script in node.css("script"):
+            text = text.replace(script.text(), "", 1)
+    return _SPACES.sub(" ", text).strip(" ")
 
 
 def _options(select: LexborNode) -> list[Option]:
@@ -216,8 +239,8 @@ def _options(select: LexborNode) -> list[Option]:
     chosen = [option for option in found if option.selected]
     for option in chosen[:-1]:
         option.selected = False
-    size = (attributes.get("size") or "").strip()
-    if not chosen and not (size.isdigit() and int(size) > 1):
+    size = _SIZE.match(attributes.get("size") or "")
+    if not chosen and not (size and int(size[1]) > 1):
         for option in found:
             if not option.disabled:
                 option.selected = True

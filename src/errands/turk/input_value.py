@@ -107,14 +107,26 @@ def sanitize(kind: str, text: str, attributes: Attributes) -> str:
         case "number" | "date" | "month" | "week" | "time":
             return text if valid(kind, text) else ""
         case "datetime-local":
-            return text.replace(" ", "T", 1) if valid(kind, text) else ""
+            return _date_and_time(text) if valid(kind, text) else ""
         case "color":
-            return text.lower() if valid(kind, text) else "#000000"
+            text = text.lower()
+            if re.fullmatch(r"#[0-9a-f]{3}", text):
+                text = "#" + "".join(digit * 2 for digit in text[1:])
+            return text if valid(kind, text) else "#000000"
         case "range":
             return _ranged(text, attributes)
         case "file":
             return ""
     return text
+
+
+def _date_and_time(text: str) -> str:
+    day, _, time = text.replace(" ", "T", 1).partition("T")
+    hour, minute, *seconds = time.split(":")
+    whole, _, fraction = (seconds[0] if seconds else "00").partition(".")
+    fraction = fraction.rstrip("0")
+    tail = f":{whole}.{fraction}" if fraction else f":{whole}" if whole != "00" else ""
+    return f"{day}T{hour}:{minute}{tail}"
 
 
 def _decimal(text: str | None) -> Decimal | None:
@@ -129,8 +141,8 @@ def _decimal(text: str | None) -> Decimal | None:
 def _ranged(text: str, attributes: Attributes) -> str:
     """A slider's position: inside its bounds and on a step."""
     least = _decimal(attributes.get("min"))
-    base = least if least is not None else Decimal(0)
-    low = base
+    low = least if least is not None else Decimal(0)
+    base = low if least is not None else _decimal(attributes.get("value")) or low
     most = _decimal(attributes.get("max"))
     high = max(low, most if most is not None else Decimal(100))
     number = _decimal(text)
@@ -144,7 +156,9 @@ def _ranged(text: str, attributes: Attributes) -> str:
         value = base + steps * step
         if value > high:
             value -= step
-        value = max(value, low)
+        if value < low:
+            value += step
+        value = min(max(value, low), high)
     elif number is not None and value == number:
         return number_text(float(number))
     return number_text(float(value))

@@ -10,7 +10,8 @@ _WIDTH: Final = 1280.0
 _HEIGHT: Final = 800.0
 _WORDS: Final = {
     "orientation": "landscape", "hover": "hover", "any-hover": "hover", "pointer": "fine",
-    "any-pointer": "fine", "prefers-color-scheme": "light", "prefers-reduced-motion": "no-preference",
+    "any-pointer": "fine", "prefers-color-scheme": "light",
+    "prefers-reduced-motion": "no-preference",
     "prefers-contrast": "no-preference", "scripting": "enabled", "display-mode": "browser",
     "forced-colors": "none", "update": "fast",
 }  # fmt: skip
@@ -96,7 +97,7 @@ def _term(term: str) -> bool:
         return not _term(term[4:])
     if term.startswith("("):
         inner = term.removeprefix("(").removesuffix(")")
-        return _query(inner) if inner.startswith("(") else _feature(inner)
+        return _query(inner) if inner.startswith(("(", "not ")) else _feature(inner)
     return term in ("all", "screen", "")
 
 

@@ -5,7 +5,7 @@ from typing import Final
 
 from selectolax.lexbor import LexborNode
 
-from errands.turk.cascade import Cascade
+from errands.turk.cascade import Box, Cascade
 
 __all__ = ["page_text"]
 
@@ -29,9 +29,9 @@ def page_text(root: LexborNode, cascade: Cascade) -> str:
             lines.append(line)
 
     # Nodes to visit; a string is what follows a node already visited.
-    stack: list[LexborNode | str] = [root]
+    stack: list[tuple[LexborNode | str, Box]] = [(root, cascade.box(root))]
     while stack:
-        node = stack.pop()
+        node, around = stack.pop()
         if isinstance(node, str):
             if node == "\n":
                 end_line()
@@ -40,9 +40,9 @@ def page_text(root: LexborNode, cascade: Cascade) -> str:
             continue
         if node.is_text_node:
             text = node.text_content
-            parent = node.parent
-            if text and parent is not None and cascade.box(parent).shown:
-                if parent.tag == "pre" and "\n" in text:
+            if text and around.shown:
+                parent = node.parent
+                if "\n" in text and parent is not None and parent.tag == "pre":
                     for line in text.split("\n"):
                         parts.append(line)
                         end_line()
@@ -53,20 +53,23 @@ def page_text(root: LexborNode, cascade: Cascade) -> str:
         if tag == "br":
             end_line()
             continue
-        if not node.is_element_node or not cascade.box(node).rendered:
+        if not node.is_element_node:
+            continue
+        box = cascade.box(node)
+        if not box.rendered:
             continue
         if tag in ("textarea", "select", "input", "iframe", "object", "video", "audio", "canvas"):
             parts.append(" ")
             continue
         if tag in _CELLS:
             parts.append(" ")
-            stack.append(" ")
-        elif tag not in _INLINE or cascade.box(node).display not in ("inline", "contents"):
+            stack.append((" ", box))
+        elif tag not in _INLINE or box.display not in ("inline", "contents"):
             end_line()
-            stack.append("\n")
+            stack.append(("\n", box))
         child = node.last_child
         while child is not None:
-            stack.append(child)
+            stack.append((child, box))
             child = child.prev
     end_line()
     return "\n".join(lines)

@@ -1,0 +1,152 @@
+"""The `dom` driver: pages without a browser, in milliseconds.
+
+HTML is parsed as browsers parse it (lexbor); scripts are never run and nothing is fetched.
+"""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+from urllib.parse import unquote, urlsplit
+
+from selectolax.lexbor import LexborHTMLParser, LexborNode
+
+from errands.turk.cascade import Cascade
+from errands.turk.css import Sheet, parse_sheet
+from errands.turk.dom_page import ACTIONS, DomPage
+from errands.turk.driver import DriverError
+from errands.turk.forms import Forms
+from errands.turk.media import media_matches
+
+__all__ = ["DomDriver"]
+
+_DEEPEST: Final = 4000
+_LARGEST: Final = 64 * 2**20
+_SHEET: Final = 4 * 2**20
+_NOSCRIPT = re.compile(
+    r"<!--.*?-->|<(script|style|textarea|title|xmp|iframe|noembed|noframes)\b.*?</\1"
+    r"|(<noscript\b[^>]*>)(.*?)(?=</noscript|\Z)",
+    re.I | re.S,
+)
+_TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9]*)")
+_FLAT: Final = frozenset(
+    "area base br col embed hr img input link meta param source track wbr p li dt dd "
+    "option optgroup tr td th thead tbody tfoot rp rt body html head b i u a em strong font "
+    "small big s tt code strike nobr select noscript script style textarea title iframe".split()
+)
+"""Tags that do not nest, or whose depth costs nothing."""
+
+
+class DomDriver:
+    """Opens pages without a browser.
+
+    `libraries` gives the text of a style sheet that a page links by its address, None where it
+    is not known: without it, sheets from elsewhere have no effect.
+    """
+
+    def __init__(self, libraries: Callable[[str], str | None] | None = None) -> None:
+        self._libraries = libraries
+
+    @property
+    def name(self) -> str:
+        return "dom"
+
+    @property
+    def actions(self) -> frozenset[str]:
+        return frozenset(ACTIONS)
+
+    def open(self, html: str, *, files: Path | None = None) -> DomPage:
+        source = _prepared(html)
+        try:
+            tree = LexborHTMLParser(source)
+        except Exception as error:
+            raise DriverError(f"The page could not be parsed: {error}") from error
+        forms = Forms(tree)
+        cascade = Cascade(tree, source, self._sheets(tree, files), forms.checked)
+        return DomPage(tree, forms, cascade)
+
+    def close(self) -> None:
+        pass
+
+    def _sheets(self, tree: LexborHTMLParser, files: Path | None) -> list[Sheet]:
+        """The page's style sheets in order, those they import first."""
+        sheets: list[Sheet] = []
+        for node in tree.css("style, link[rel][href]"):
+            attributes = node.attributes
+            if not media_matches(attributes.get("media") or ""):
+                continue
+            if node.tag == "style":
+                kind = (attributes.get("type") or "").strip().lower()
+                text = node.text() if kind in ("", "text/css") else None
+            else:
+                text = self._linked(node, files)
+            if text is not None:
+                self._add(sheets, text, files, set())
+        return sheets
+
+    def _add(self, sheets: list[Sheet], text: str, files: Path | None, seen: set[str]) -> None:
+        sheet = parse_sheet(text[:_SHEET])
+        for address in sheet.imports:
+            if address not in seen and len(seen) < 20:
+                seen.add(address)
+                imported = self._load(address, files)
+                if imported is not None:
+                    self._add(sheets, imported, files, seen)
+        sheets.append(sheet)
+
+    def _linked(self, node: LexborNode, files: Path | None) -> str | None:
+        attributes = node.attributes
+        relations = (attributes.get("rel") or "").lower().split()
+        if "stylesheet" not in relations or "alternate" in relations or "disabled" in attributes:
+            return None
+        return self._load((attributes.get("href") or "").strip(), files)
+
+    def _load(self, address: str, files: Path | None) -> str | None:
+        try:
+            parts = urlsplit(address)
+        except ValueError:
+            return None
+        if parts.scheme or parts.netloc:
+            if parts.scheme in ("", "http", "https") and self._libraries is not None:
+                return self._libraries(address)
+            return None
+        if files is None or not parts.path:
+            return None
+        try:
+            root = files.resolve()
+            path = (root / unquote(parts.path).lstrip("/")).resolve()
+            if not path.is_relative_to(root) or not path.is_file():
+                return None
+            with path.open("rb") as file:
+                return file.read(_SHEET).decode("utf-8", "replace")
+        except (OSError, ValueError):
+            return None
+
+
+def _prepared(html: str) -> str:
+    """The text as a parser of a browser with scripts sees it; bounded."""
+    if len(html) > _LARGEST:
+        raise DriverError(f"The page has {len(html)} characters; the most is {_LARGEST}.")
+    source = html.replace("\r\n", "\n").replace("\r", "\n") if "\r" in html else html
+    try:
+        source.encode()
+    except UnicodeEncodeError:
+        source = source.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if source.startswith("\ufeff"):
+        source = source[1:]
+    if re.search("<noscript", source, re.I):
+        # With scripts, the content of noscript is text that nobody sees.
+        source = _NOSCRIPT.sub(lambda m: m[2] if m[2] else m[0], source)
+    if source.count("<") > _DEEPEST:
+        _check_depth(source)
+    return source
+
+
+def _check_depth(source: str) -> None:
+    depth = 0
+    for match in _TAG.finditer(source):
+        if match[2].lower() in _FLAT:
+            continue
+        depth = max(0, depth - 1) if match[1] else depth + 1
+        if depth > _DEEPEST:
+            raise DriverError(f"The page nests elements more than {_DEEPEST} deep.")
