@@ -91,7 +91,7 @@ words.onmouseup = () => log("marked:" + getSelection().toString().replaceAll(" "
 </script>"""
 
 
-def act(page: BrowserPage, name: str, **arguments: str | int | float | bool | None) -> object:
+def act(page: BrowserPage, name: str, /, **arguments: str | int | float | bool | None) -> object:
     return page.perform(Action(name, arguments))
 
 

@@ -180,7 +180,8 @@ class Tab:
         from playwright.async_api import Error
 
         task = asyncio.ensure_future(work)
-        await asyncio.wait({task, self._lost}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+        both: tuple[asyncio.Future[Any], ...] = (task, self._lost)
+        await asyncio.wait(both, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
         if task.done():
             try:
                 return task.result()
