@@ -30,8 +30,8 @@ async def do(tab: Tab, action: Action) -> Result:
             value = action.arguments[parameter.name]
             right = (
                 isinstance(value, parameter.kinds)
-                or value is None
-                and (not parameter.required or parameter.name == "value")
+                or (value is None
+                and (not parameter.required or parameter.name == "value"))
             )
             if not right or (isinstance(value, bool) and bool not in parameter.kinds):
                 raise ActionError(f"{action.name}: {parameter.name} cannot be {value!r}")
