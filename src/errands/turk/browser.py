@@ -133,8 +133,8 @@ class BrowserPage:
         if not self._closed:
             self._closed = True
             tab, self._tab = self._tab, None
-            if tab is not None and self._engine.owns(tab):
-                self._engine.run(self._engine.give_back(tab))
+            if tab is not None:
+                self._engine.release(tab)
 
     def __del__(self) -> None:
         # A page that was not closed gives its tab back when nothing refers to it any more.

@@ -30,8 +30,8 @@ async def do(tab: Tab, action: Action) -> Result:
             value = action.arguments[parameter.name]
             right = (
                 isinstance(value, parameter.kinds)
-                or value is None
-                and (not parameter.required or parameter.name == "value")
+                or (value is None
+                and (not parameter.required or parameter.name == "value"))
             )
             if not right or (isinstance(value, bool) and bool not in parameter.kinds):
                 raise ActionError(f"{action.name}: {parameter.name} cannot be {value!r}")
@@ -64,43 +64,47 @@ async def _modify_text(tab: Tab, name: str, value: Value) -> None:
     start = await tab.ask("startText", name=name, value=text)
     if start["set"]:
         return
-    keyboard = tab.page.keyboard
     typed = text.replace("\r\n", "\n").replace("\r", "\n")
     if not start["lines"]:
         typed = typed.replace("\n", "")
-    if start["point"] is not None:
-        await _click_at(tab, start["point"])
-    if typed and await tab.ask("focusText", name=name):
+    if typed and start["focused"]:
         # A key at the end, so that the page's handlers of keys meet the whole text.
-        if len(typed) > 1:
-            await tab.within(keyboard.insert_text(typed[:-1]), _step(tab), "take the text")
-        await tab.within(keyboard.type(typed[-1]), _step(tab), "take the text")
+        await tab.within(_write(tab, typed), _step(tab), "take the text")
     await tab.ask("endText", name=name, value=text)
+
+
+async def _write(tab: Tab, text: str) -> None:
+    keyboard = tab.page.keyboard
+    if len(text) > 1:
+        await asyncio.gather(keyboard.insert_text(text[:-1]), keyboard.type(text[-1]))
+    else:
+        await keyboard.type(text)
 
 
 async def _modify_checkbox(tab: Tab, name: str, value: Value) -> None:
     wanted = [piece for piece in _words(value).split("|") if piece != "nan"]
     if not any(wanted) and not (wanted and await tab.ask("hasBox", name=name)):
         return
-    for index in await tab.ask("startBoxes", name=name, wanted=wanted):
-        await _press_box(tab, "checkbox", name, index)
+    for box in await tab.ask("startBoxes", name=name, wanted=wanted):
+        await _press_box(tab, "checkbox", name, box)
 
 
 async def _modify_radio(tab: Tab, name: str, value: Value) -> None:
     if value != value or value in _NOTHING:
         return
-    for index in await tab.ask("startRadio", name=name, value=_whole(value)):
-        await _press_box(tab, "radio", name, index)
+    for box in await tab.ask("startRadio", name=name, value=_whole(value)):
+        await _press_box(tab, "radio", name, box)
 
 
-async def _press_box(tab: Tab, kind: str, name: str, index: int) -> None:
+async def _press_box(tab: Tab, kind: str, name: str, box: dict[str, Any]) -> None:
     """A real click where the box can be reached, or else one by script."""
-    aim = await tab.ask("aim", type=kind, name=name, index=index)
+    where = {"type": kind, "name": name, "index": box["index"]}
+    aim = box if "checked" in box else await tab.ask("aim", **where)
     if aim is None:
         return
     if aim["point"] is not None:
         await _click_at(tab, aim["point"])
-    await tab.ask("endBox", type=kind, name=name, index=index, before=aim["checked"])
+    await tab.ask("endBox", **where, before=aim["checked"])
 
 
 async def _modify_select(tab: Tab, name: str, value: Value) -> None:
@@ -164,8 +168,7 @@ async def _click(tab: Tab, x: float | None, y: float | None, selector: str | Non
 
 
 async def _click_at(tab: Tab, point: dict[str, float]) -> None:
-    work = tab.page.mouse.click(point["x"], point["y"])
-    await tab.within(work, _step(tab), "take the click")
+    await tab.within(tab.click(point["x"], point["y"]), _step(tab), "take the click")
 
 
 async def _type(tab: Tab, text: str) -> None:

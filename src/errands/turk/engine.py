@@ -77,6 +77,7 @@ class Engine:
             self._owner = os.getpid()
             self._playwright = self._browser = None
             self._free = []
+            self._releasing = set()
             self._launching = asyncio.Lock()
             self._loop = asyncio.new_event_loop()
             self._thread = threading.Thread(
@@ -88,7 +89,10 @@ class Engine:
 
     async def tab(self) -> Tab:
         """A clean tab: one that waits, or a new one."""
-        while self._free:
+        while self._free or self._releasing:
+            if not self._free:  # One is being cleaned, which is sooner done than a new one.
+                await asyncio.wait(self._releasing, return_when=asyncio.FIRST_COMPLETED)
+                continue
             tab = self._free.pop()
             if not tab.lost:
                 return tab

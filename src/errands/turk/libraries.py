@@ -158,7 +158,10 @@ def library(
 
     `folder` says where a distribution's files are (default: as installed here).
     """
-    parts = urlsplit(url)
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return None
     host, path = (parts.hostname or "").lower(), parts.path.lower()
     if parts.scheme not in ("http", "https") or not host:
         return None

@@ -329,7 +329,29 @@
       throw new Impossible(`${quote(name)} takes a number, not ${quote(value)}`);
     }
     show(element);
-    return { set: false, point: reach(element), lines: element.tagName === "TEXTAREA" };
+    visit(element);
+    return {
+      set: false,
+      focused: document.activeElement === element,
+      lines: element.tagName === "TEXTAREA",
+    };
+  };
+
+  // What a page notices when a person clicks into a text field, and all of its text selected.
+  const visit = (element) => {
+    const place = centre(element);
+    const mouse = (kind, Kind = MouseEvent) =>
+      element.dispatchEvent(new Kind(kind, {
+        bubbles: true, cancelable: true, composed: true, view: window, detail: 1,
+        clientX: place.x, clientY: place.y,
+      }));
+    mouse("pointerdown", PointerEvent);
+    mouse("mousedown");
+    element.focus({ preventScroll: true });
+    mouse("pointerup", PointerEvent);
+    mouse("mouseup");
+    mouse("click", PointerEvent);
+    if (document.activeElement === element) element.select();
   };
 
   const setText = (element, type, value) => {
@@ -344,13 +366,6 @@
     if (element.value !== kept) element.value = kept;
     tell(element, "input", "change");
     return { set: true };
-  };
-
-  const focusText = ({ name }) => {
-    const element = first(name);
-    if (document.activeElement !== element) element.focus({ preventScroll: true });
-    element.select();
-    return document.activeElement === element;
   };
 
   const endText = ({ name, value }) => {
@@ -389,7 +404,7 @@
       throw new Impossible(`No check box ${quote(name)} has the value ${list(wanted)}: ${values}`);
     }
     for (const n of picked) usable(all[n], name, all[n].value);
-    return picked;
+    return picked.map((index, n) => (n === 0 ? { index, ...aimAt(all[index]) } : { index }));
   };
 
   const startRadio = ({ name, value }) => {
@@ -407,7 +422,7 @@
       throw new Impossible(`No radio button ${quote(name)} has the value ${quote(value)}: ${values}`);
     }
     usable(all[picked], name, value);
-    return [picked];
+    return [{ index: picked, ...aimAt(all[picked]) }];
   };
 
   const hasBox = ({ name }) => [...named(name)].filter(isBox("checkbox")).some((each) => each.value === "");
@@ -417,8 +432,10 @@
   const aim = ({ type, name, index }) => {
     const element = box(type, name, index);
     if (!element) return null;
-    return { point: reach(element), checked: element.checked };
+    return aimAt(element);
   };
+
+  const aimAt = (element) => ({ point: reach(element), checked: element.checked });
 
   // After a click, real or not: clicks by script where the real one changed nothing, and writes
   // the state into the markup.
@@ -584,7 +601,7 @@
   };
 
   const functions = {
-    fields, values, html, text, present, startText, focusText, endText, startBoxes, startRadio,
+    fields, values, html, text, present, startText, endText, startBoxes, startRadio,
     hasBox, aim, endBox, select, range, scrollTo, scrollBy, goTo, point, points, near, selectText, size,
     area,
   };
