@@ -23,6 +23,7 @@ from errands.turk.deeds import SEEN, do
 from errands.turk.driver import DriverError, Result
 from errands.turk.engine import Engine
 from errands.turk.field import EXCLUDED, Field
+from errands.turk.libraries import without_integrity
 from errands.turk.tab import Failure, Settings, Tab
 
 __all__ = ["BrowserDriver", "BrowserPage"]
@@ -68,7 +69,7 @@ class BrowserDriver:
 
     def open(self, html: str, *, files: Path | None = None) -> "BrowserPage":
         """Open a page; `files` is a folder whose files the page may load by relative address."""
-        page = BrowserPage(self._engine, html, files)
+        page = BrowserPage(self._engine, without_integrity(html), files)
         self._engine.run(page._open())
         return page
 

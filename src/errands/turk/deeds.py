@@ -28,10 +28,8 @@ async def do(tab: Tab, action: Action) -> Result:
     for parameter in ACTIONS[action.name]:
         if parameter.name in action.arguments:
             value = action.arguments[parameter.name]
-            right = (
-                isinstance(value, parameter.kinds)
-                or (value is None
-                and (not parameter.required or parameter.name == "value"))
+            right = isinstance(value, parameter.kinds) or (
+                value is None and (not parameter.required or parameter.name == "value")
             )
             if not right or (isinstance(value, bool) and bool not in parameter.kinds):
                 raise ActionError(f"{action.name}: {parameter.name} cannot be {value!r}")

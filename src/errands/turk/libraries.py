@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-__all__ = ["Served", "installed", "library"]
+__all__ = ["Served", "installed", "library", "without_integrity"]
 
 SCRIPT: Final = "text/javascript; charset=utf-8"
 STYLE: Final = "text/css; charset=utf-8"
@@ -218,3 +218,13 @@ def installed(distribution: str) -> Path | None:
         return Path(str(metadata.distribution(distribution).locate_file("")))
     except metadata.PackageNotFoundError:
         return None
+
+
+_INTEGRITY = re.compile(
+    r"""(<(?:script|link)\b[^>]*?)\sintegrity\s*=\s*(?:"[^"]*"|'[^']*'|[^\s>]+)""", re.I
+)
+
+
+def without_integrity(html: str) -> str:
+    """A page that takes the nearest version of a library: checksums name the exact one."""
+    return _INTEGRITY.sub(r"\1", html)
