@@ -61,7 +61,8 @@ def compare(
                 if refused[0] != refused[1]:
                     differences.append(Difference(when, None, "refused", *refused))
                 differences += _states(when, page, other, names, values=False)
-            differences += _states("end", page, other, names, values=True)
+            ends = _states("end", page, other, names, values=True)
+            differences += [found for found in ends if found.what in ("values", "attributes")]
         finally:
             other.close()
     finally:
