@@ -55,13 +55,15 @@ def compare(
         other = second.open(html, files=files)
         try:
             differences = _states("load", page, other, names, values=True)
+            acted = False
             for action in actions:
                 when = _call(action)
                 refused = _refused(page, action), _refused(other, action)
                 if refused[0] != refused[1]:
                     differences.append(Difference(when, None, "refused", *refused))
                 differences += _states(when, page, other, names, values=False)
-            ends = _states("end", page, other, names, values=True)
+                acted = True
+            ends = _states("end", page, other, names, values=True) if acted else []
             differences += [found for found in ends if found.what in ("values", "attributes")]
         finally:
             other.close()
