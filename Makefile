@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: setup demo test lint types unit wheel docs bench clean
+.PHONY: setup demo test lint types unit wheel docs bench oracle clean
 
 setup: $(READY)
 
@@ -43,6 +43,12 @@ wheel: setup
 # Writes docs/cli.md anew from the commands' own help.
 docs: setup
 	env -u FORCE_COLOR -u GITHUB_ACTIONS COLUMNS=80 $(BIN)/python -m errands.cli.reference > docs/cli.md
+
+# The oracle on every instance of a folder of tasks (hours where pages need the browser).
+TASKS ?= ../shared/data/turkingbench
+oracle: setup
+	$(BIN)/errands turk verify $(TASKS) --instances 2
+	$(BIN)/errands turk play $(TASKS) --agent oracle --workers 2
 
 bench: setup
 	$(BIN)/errands bench shop

@@ -18,6 +18,10 @@ NEEDED = (
     "errands/shop/word_break.txt",
     "errands/shop/wordbank/fashion.toml",
     "errands/data/turkingbench.sha256",
+    "errands/turk/demo/proofs.json",
+    "errands/turk/demo/Teapot Reviews/template.html",
+    "errands/turk/probe.js",
+    "errands/turk/turkingbench.toml",
 )
 
 
@@ -62,6 +66,9 @@ def main() -> None:
             **home,
         )
         assert hits.count('"asin"') == 10, hits
+        played = run(str(binaries / "errands"), "turk", "play", "--split", "subjective",
+                     cwd=outside, **home)  # fmt: skip
+        assert "0 of them failed" in played, played
         size = run("du", "-sm", str(outside / "venv"), cwd=outside).split()[0]
     print(f"The wheel runs the demo in an empty environment of {size} MB.")
 
