@@ -31,7 +31,9 @@ _SPLIT = typer.Option("all", help="train, test, test_challenge, subjective or al
 @group.command()
 def verify(
     tasks: str = _TASKS,
-    instances: int = typer.Option(2, min=1, help="How many instances of each task to compare."),
+    instances: int = typer.Option(
+        6, min=1, help="At most so many instances of each task, chosen to show all answers."
+    ),
     driver: str = _DRIVER,
     split: str = _SPLIT,
     as_json: bool = Json,

@@ -16,13 +16,13 @@ from errands.turk.comparison import compare
 from errands.turk.driver import ActionError, Driver, OpenPage
 from errands.turk.drivers import Pages
 from errands.turk.instance_score import ScoredField, instance_figure, score_page
-from errands.turk.metrics import RULES
+from errands.turk.metrics import RULES, label_text, majority
 from errands.turk.oracle import oracle_actions
 from errands.turk.proof import EDITION, Proof, keep_proof
 from errands.turk.task import Instance, Task
 from errands.turk.template import page_html
 
-__all__ = ["Verification", "play_oracle", "spread", "verify_task"]
+__all__ = ["Verification", "play_oracle", "spread", "telling_rows", "verify_task"]
 
 
 class Verification(msgspec.Struct, frozen=True):
@@ -46,6 +46,35 @@ def spread(count: int, wanted: int) -> list[int]:
     """So many row numbers, evenly over all of them."""
     wanted = min(count, wanted)
     return [index * count // wanted for index in range(wanted)]
+
+
+def telling_rows(task: Task, most: int) -> list[int]:
+    """The rows that show most of what workers can answer: each choice taken, each text filled.
+
+    Pages differ in what an answer does to them (a box that only `other` enables), so a proof
+    wants every kind of answer. Greedy, beginning with the first row, at most so many.
+    """
+    kinds = [_kinds(instance) for instance in task.instances]
+    chosen: list[int] = []
+    seen: set[tuple[str, str]] = set()
+    left = set(range(len(kinds)))
+    while left and len(chosen) < most:
+        best = max(sorted(left), key=lambda row: len(kinds[row] - seen)) if chosen else 0
+        if chosen and not kinds[best] - seen:
+            break
+        chosen.append(best)
+        left.discard(best)
+        seen |= kinds[best]
+    return chosen
+
+
+def _kinds(instance: Instance) -> set[tuple[str, str]]:
+    """What the oracle would answer, long texts all alike."""
+    answers = set()
+    for name, labels in instance.labels.items():
+        text = label_text(majority(labels)) or next(filter(None, map(label_text, labels)), "")
+        answers.add((name, text if len(text) <= 12 else "..."))
+    return answers
 
 
 def play_oracle(page: OpenPage, instance: Instance) -> list[Action]:
@@ -78,7 +107,7 @@ def verify_task(
 ) -> Verification:
     """Check one task; what goes wrong is in the result, never raised."""
     begun = time.monotonic()
-    rows = [task.instances[row] for row in spread(len(task.instances), instances)]
+    rows = [task.instances[row] for row in telling_rows(task, instances)]
     equal: bool | None = None
     fields = 0
     error: str | None = None
