@@ -23,6 +23,7 @@ $(READY): pyproject.toml constraints.txt
 
 demo: setup
 	@$(BIN)/errands demo
+	@$(BIN)/errands turk demo
 
 test: setup lint types unit wheel
 

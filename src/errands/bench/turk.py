@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from errands.bench.figure import Figure, private_memory
 from errands.turk.driver import Driver, DriverError
+from errands.turk.drivers import start_browser
 from errands.turk.instance_score import score_page
 from errands.turk.loader import load_tasks
 from errands.turk.task import Instance, Task
@@ -40,9 +41,7 @@ def _driver(name: str) -> Driver:
         from errands.turk.dom import DomDriver
 
         return DomDriver()
-    from errands.turk.browser import BrowserDriver
-
-    return BrowserDriver()
+    return start_browser()
 
 
 def _measure(name: str, driver: Driver, tasks: str, instances: int) -> Iterator[Figure]:

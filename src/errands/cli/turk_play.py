@@ -15,7 +15,7 @@ from errands.turk.answers import oracle_lines, read_predictions, score_predictio
 from errands.turk.baselines import field_scores
 from errands.turk.dom import DomDriver
 from errands.turk.driver import Driver, DriverError
-from errands.turk.drivers import DRIVERS, Pages
+from errands.turk.drivers import DRIVERS, Pages, start_browser
 from errands.turk.loader import load_tasks
 from errands.turk.metrics import RULES
 from errands.turk.summary import Figure, Summary, summarize
@@ -69,9 +69,7 @@ def verify(
 def _browser(*, required: bool) -> Driver | None:
     """A browser to compare with; without one only proven tasks can be judged."""
     try:
-        from errands.turk.browser import BrowserDriver
-
-        return BrowserDriver()
+        return start_browser()
     except DriverError as failure:
         if required:
             raise

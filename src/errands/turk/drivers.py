@@ -11,7 +11,7 @@ from errands.turk.proof import find_proof
 from errands.turk.task import Instance, Task
 from errands.turk.template import page_html
 
-__all__ = ["DRIVERS", "Pages"]
+__all__ = ["DRIVERS", "Pages", "start_browser"]
 
 DRIVERS: Final = ("auto", "dom", "browser")
 
@@ -28,7 +28,7 @@ class Pages:
         if driver not in DRIVERS:
             raise SettingError(f"driver={driver!r}: expected {', '.join(DRIVERS)}.")
         self.driver = driver
-        self._make_browser = browser or _browser
+        self._make_browser = browser or start_browser
         self._dom: Driver | None = None
         self._browser: Driver | None = None
 
@@ -68,7 +68,11 @@ class Pages:
         self._dom = self._browser = None
 
 
-def _browser() -> Driver:
+def start_browser() -> Driver:
+    """A browser that is known to work; without one, an error that says what to install."""
     from errands.turk.browser import BrowserDriver
 
-    return BrowserDriver()
+    driver = BrowserDriver()
+    # It starts with its first page, and only then is it known whether there is one.
+    driver.open("<title>ready</title>").close()
+    return driver

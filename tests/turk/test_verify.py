@@ -1,0 +1,51 @@
+"""Verification: which rows tell most, and what a comparison finds."""
+
+from errands.turk.dom import DomDriver
+from errands.turk.drivers import Pages
+from errands.turk.loader import load_tasks
+from errands.turk.task import Instance, Task
+from errands.turk.verify import prove, spread, telling_rows, verify_task
+
+
+def task(*answers: dict[str, str]) -> Task:
+    instances = tuple(
+        Instance("t", row, {"x": str(row)}, {name: (value,) for name, value in given.items()})
+        for row, given in enumerate(answers)
+    )
+    return Task("t", "<input name=a>", instances, tuple(answers[0]))
+
+
+def test_rows_are_spread_evenly() -> None:
+    assert spread(10, 5) == [0, 2, 4, 6, 8]
+    assert spread(3, 9) == [0, 1, 2]
+    assert spread(0, 4) == []
+
+
+def test_telling_rows_show_every_answer() -> None:
+    same = {"a": "yes", "b": ""}
+    held = task(same, same, {"a": "no", "b": ""}, same, {"a": "yes", "b": "because"})
+    assert telling_rows(held, 9) == [0, 2, 4]
+    assert telling_rows(held, 2) == [0, 2]
+
+
+def test_a_driver_agrees_with_itself() -> None:
+    chosen = load_tasks("demo").task("Fridge Notes")
+    driver = DomDriver()
+    proof = prove(chosen, chosen.instances[:2], driver, driver)
+    assert proof.equal
+    assert proof.fields > 2
+    assert proof.template == chosen.template_hash
+
+
+def test_failures_are_results() -> None:
+    chosen = load_tasks("demo").task("Fridge Notes")
+
+    class Broken(Pages):
+        def open(self, *_: object, **__: object):  # type: ignore[no-untyped-def]
+            from errands.turk.driver import DriverError
+
+            raise DriverError("the page fell apart")
+
+    found = verify_task(chosen, "train", Broken("dom"), instances=1, dom=DomDriver(), browser=None)
+    assert found.error == "the page fell apart"
+    assert found.oracle == {}
