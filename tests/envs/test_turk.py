@@ -10,6 +10,7 @@ from gymnasium.utils.env_checker import check_env
 from errands.envs.turk import TurkEnv
 from errands.errors import ErrandsError, SettingError
 from errands.turk.action import Action
+from errands.turk.driver import DriverError
 from errands.turk.verify import play_oracle
 
 TASK = {"task": "Teapot Reviews", "row": 0}
@@ -148,3 +149,35 @@ def test_rendering() -> None:
     env = made(render_mode="ansi")
     env.reset(options=TASK)
     assert "litre" in str(env.render())
+
+
+def test_pixels_need_the_browser() -> None:
+    env = TurkEnv(driver="browser", observation="html+screenshot")
+    try:
+        seen, info = env.reset(options=TASK)
+    except DriverError as failure:
+        pytest.skip(str(failure))
+    try:
+        assert seen in env.observation_space
+        assert 0 < seen["screenshot"].mean() < 255
+        radio = next(field for field in info["fields"] if field["type"] == "radio")
+        call = f"modify_radio({radio['name']!r}, {radio['options'][0]!r})"
+        after, _, _, _, info = env.step(call)
+        assert info["message"] == ""
+        assert (after["screenshot"] != seen["screenshot"]).any()
+        assert env.step("click(0.5, 0.1)")[4]["message"] == ""
+    finally:
+        env.close()
+
+
+def test_pages_that_need_scripts_are_solved_in_the_browser() -> None:
+    env = TurkEnv(driver="browser")
+    try:
+        env.reset(options={"task": "Quiz From a List", "row": 0})
+    except DriverError as failure:
+        pytest.skip(str(failure))
+    try:
+        play_oracle(env._page, env.instance)  # type: ignore[arg-type]
+        assert env.step("submit()")[1] == 1.0
+    finally:
+        env.close()
