@@ -2,16 +2,13 @@
 
 import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from errands.turk import chromium
 from errands.turk.action import Action
 from errands.turk.browser import BrowserDriver
-from errands.turk.driver import DriverError
 
 SHARED = Path(__file__).resolve().parents[3] / "shared"
 RECORDED = SHARED / "fixtures" / "turkingbench"
@@ -22,16 +19,8 @@ SHUFFLED = {"Simplicity rating"}
 
 
 @pytest.fixture(scope="module")
-def driver() -> Iterator[BrowserDriver]:
-    driver = BrowserDriver()
-    try:
-        driver.open("<p>Here</p>").close()
-    except DriverError as error:
-        if str(error) in (chromium.MISSING_BROWSER, chromium.MISSING_PACKAGE):
-            pytest.skip(str(error))
-        raise
-    yield driver
-    driver.close()
+def driver(browser_driver: BrowserDriver) -> BrowserDriver:
+    return browser_driver
 
 
 def instances() -> list[Path]:

@@ -1,14 +1,12 @@
 """The oracle reaches full marks on an instance of every shared task, the challenge split aside."""
 
 import csv
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from errands.turk.browser import BrowserDriver
 from errands.turk.dom import DomDriver
-from errands.turk.driver import Driver, DriverError
+from errands.turk.driver import Driver
 from errands.turk.instance_score import instance_figure, score_page
 from errands.turk.loader import TaskSet, load_tasks
 from errands.turk.template import page_html
@@ -37,17 +35,6 @@ def tasks() -> TaskSet:
     return load_tasks(PLACE)
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Driver]:
-    driver = BrowserDriver()
-    try:
-        driver.open("<p>").close()
-    except DriverError as failure:
-        pytest.skip(str(failure))
-    yield driver
-    driver.close()
-
-
 def full_marks(driver: Driver, tasks: TaskSet, name: str) -> None:
     task = tasks.task(name)
     instance = task.instances[0]
@@ -66,5 +53,5 @@ def test_pages_that_need_no_script(tasks: TaskSet, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", [name for name, kind in table().items() if kind != "static"])
-def test_pages_that_need_a_browser(tasks: TaskSet, browser: Driver, name: str) -> None:
-    full_marks(browser, tasks, name)
+def test_pages_that_need_a_browser(tasks: TaskSet, browser_driver: Driver, name: str) -> None:
+    full_marks(browser_driver, tasks, name)
