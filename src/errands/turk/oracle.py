@@ -24,12 +24,26 @@ def oracle_actions(
     values: Mapping[str, Sequence[str]],
 ) -> list[Action]:
     """The actions for all visible fields; `values` is what the page holds already."""
-    made = (
-        oracle_action(field, labels.get(field.name, ()), values.get(field.name, ()))
-        for field in fields
-        if field.visible
-    )
+    ranking = _thorough_first(labels)
+    made = []
+    for field in fields:
+        given = labels.get(field.name, ())
+        if field.visible:
+            if field.type not in ("radio", "select") and len(given) == len(ranking):
+                given = tuple(given[worker] for worker in ranking)
+            made.append(oracle_action(field, given, values.get(field.name, ())))
     return [action for action in made if action is not None]
+
+
+def _thorough_first(labels: Mapping[str, tuple[Label, ...]]) -> list[int]:
+    """Workers by how much they filled in: any worker's text or boxes score in full, but a text
+    may need a box that only its own writer ticked."""
+    workers = max(map(len, labels.values()), default=0)
+    filled = [
+        sum(len(given) == workers and label_text(given[worker]) != "" for given in labels.values())
+        for worker in range(workers)
+    ]
+    return sorted(range(workers), key=lambda worker: -filled[worker])
 
 
 def oracle_action(field: Field, labels: Sequence[Label], held: Sequence[str]) -> Action | None:

@@ -78,22 +78,26 @@ def _kinds(instance: Instance) -> set[tuple[str, str]]:
 
 
 def play_oracle(page: OpenPage, instance: Instance) -> list[Action]:
-    """Fill in a page as the labels say, going on as long as new fields come into sight."""
+    """Fill in a page as the labels say, going on as long as fields come into sight or to life."""
     done: list[Action] = []
     solved: set[str] = set()
     while True:
-        fields = [field for field in page.fields(list(instance.labels)) if field.visible]
-        fresh = [field for field in fields if field.name not in solved]
-        if not fresh:
-            return done
-        solved |= {field.name for field in fresh}
+        fields = page.fields(list(instance.labels))
+        fresh = [field for field in fields if field.visible and field.name not in solved]
         held = {field.name: page.values(field.name) for field in fresh}
+        progress = False
         for action in oracle_actions(fresh, instance.labels, held):
             try:
                 page.perform(action)
             except ActionError:
-                continue
-            done.append(action)
+                # Perhaps another answer enables it: tried again in the next round.
+                fresh = [field for field in fresh if field.name != action.arguments["name"]]
+            else:
+                done.append(action)
+                progress = True
+        solved |= {field.name for field in fresh}
+        if not progress:
+            return done
 
 
 def verify_task(
