@@ -1,7 +1,5 @@
 """`errands demo`: one episode that a person can follow, page by page."""
 
-import shutil
-import sys
 from collections.abc import Collection, Mapping
 from typing import Any
 
@@ -13,7 +11,7 @@ from rich.panel import Panel
 from rich.table import Table
 
 from errands.agents.careful_shopper import CarefulShopper
-from errands.cli.output import remarks
+from errands.cli.output import program, remarks
 from errands.envs.shop import ShopEnv
 from errands.shop.catalog import Catalog
 from errands.shop.library import demo_folder
@@ -124,7 +122,6 @@ def _explain(shop: ShopEnv, reward: float, parts: Mapping[str, Any]) -> None:
 
 
 def _suggest(catalog: str, goals: str, goal: int) -> None:
-    program = "errands" if shutil.which("errands") else escape(sys.argv[0])
     place = "" if catalog == "demo" else f" --catalog {catalog}"
     named = "" if catalog == "demo" else f"{catalog} "
     stage.print("What to try next:")
@@ -135,7 +132,7 @@ def _suggest(catalog: str, goals: str, goal: int) -> None:
         (f"bench shop{place}", "how fast it is on this machine"),
         ("data", "how to get the original WebShop data"),
     ):
-        stage.print(f"  [bold]{program} {escape(command)}[/bold]  {why}")
+        stage.print(f"  [bold]{escape(program())} {escape(command)}[/bold]  {why}")
     stage.print(
         "In Python:\n"
         "  import errands, gymnasium\n"

@@ -2,6 +2,8 @@
 
 import contextlib
 import json
+import shutil
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -9,13 +11,18 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-__all__ = ["Json", "print_json", "progress_bar", "remarks", "results"]
+__all__ = ["Json", "print_json", "program", "progress_bar", "remarks", "results"]
 
 Json = typer.Option(False, "--json", help="Print JSON instead of a table.")
 
 # Paths and product texts may hold brackets: nothing is taken for markup.
 results = Console(highlight=False, markup=False)
 remarks = Console(stderr=True, highlight=False, markup=False)
+
+
+def program() -> str:
+    """How the user can call this command again: by name where that is on the path."""
+    return "errands" if shutil.which("errands") else sys.argv[0]
 
 
 def print_json(value: Any) -> None:

@@ -4,7 +4,7 @@ import typer
 from rich.panel import Panel
 from rich.table import Table
 
-from errands.cli.output import results
+from errands.cli.output import program, results
 from errands.cli.turk import group
 from errands.cli.turk_agents import register
 from errands.errors import SettingError
@@ -62,8 +62,8 @@ def demo(
     results.print(f"Score: {after or 0:.2f}; doing nothing would have given {before or 0:.2f}.\n")
     results.print("What to try next:")
     for command, why in (
-        ("errands turk info", "what the demo tasks hold"),
-        ("errands turk play --agent random", "a baseline on all of them"),
-        ('errands turk demo --task "Count the Ducks"', "another form"),
+        ("turk info", "what the demo tasks hold"),
+        ("turk play --agent random", "a baseline on all of them"),
+        ('turk demo --task "Count the Ducks"', "another form"),
     ):
-        results.print(f"  {command}  {why}")
+        results.print(f"  {program()} {command}  {why}")
