@@ -41,7 +41,8 @@ def _driver(name: str) -> Driver:
         from errands.turk.dom import DomDriver
 
         return DomDriver()
-    return start_browser()
+    # The oracle needs no pictures.
+    return start_browser(pictures=False)
 
 
 def _measure(name: str, driver: Driver, tasks: str, instances: int) -> Iterator[Figure]:

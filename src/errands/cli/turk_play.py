@@ -69,7 +69,7 @@ def verify(
 def _browser(*, required: bool) -> Driver | None:
     """A browser to compare with; without one only proven tasks can be judged."""
     try:
-        return start_browser()
+        return start_browser(pictures=False)
     except DriverError as failure:
         if required:
             raise

@@ -20,7 +20,7 @@ import msgspec
 
 from errands.turk.action import ACTIONS, Action
 from errands.turk.deeds import SEEN, do
-from errands.turk.driver import DriverError, Result
+from errands.turk.driver import DriverError, Result, Unsupported
 from errands.turk.engine import Engine
 from errands.turk.field import EXCLUDED, Field
 from errands.turk.libraries import without_integrity
@@ -31,6 +31,8 @@ __all__ = ["BrowserDriver", "BrowserPage"]
 T = TypeVar("T")
 
 _TRIES: Final = 2
+_PAINTED: Final = frozenset({"capture_screen", "drag"})
+"""Actions that need pages to be painted."""
 
 
 class BrowserDriver:
@@ -40,7 +42,8 @@ class BrowserDriver:
     Playwright's own); `allow` names hosts that pages may load from; `load_seconds` and
     `step_seconds` are how long a page may take to load and to answer one step; `seed` is that
     of the page's `Math.random` and `clock` what its clock starts at, in ms since 1970 (None
-    leaves either to the browser). Nothing is started before the first page is opened.
+    leaves either to the browser). Without `pictures` pages are not painted, which is faster;
+    screenshots and dragging are not to be had then. Nothing is started before the first page.
     """
 
     def __init__(
@@ -52,12 +55,14 @@ class BrowserDriver:
         step_seconds: float = 5.0,
         seed: int | None = 0,
         clock: int | None = Settings().clock,
+        pictures: bool = True,
     ) -> None:
         for name, value in (("load_seconds", load_seconds), ("step_seconds", step_seconds)):
             if not (value > 0 and math.isfinite(value)):
                 raise DriverError(f"{name} must be more than 0, not {value}")
-        settings = Settings(load_seconds, step_seconds, seed, clock, tuple(allow))
+        settings = Settings(load_seconds, step_seconds, seed, clock, tuple(allow), pictures)
         self._engine = Engine(executable, settings)
+        self._pictures = pictures
 
     @property
     def name(self) -> str:
@@ -65,7 +70,7 @@ class BrowserDriver:
 
     @property
     def actions(self) -> frozenset[str]:
-        return frozenset(ACTIONS)
+        return frozenset(ACTIONS) - (frozenset() if self._pictures else _PAINTED)
 
     def open(self, html: str, *, files: Path | None = None) -> "BrowserPage":
         """Open a page; `files` is a folder whose files the page may load by relative address."""
@@ -110,6 +115,9 @@ class BrowserPage:
         return [str(each) for each in self._ask("values", name=name, attributes=attributes)]
 
     def perform(self, action: Action) -> Result:
+        if action.name in _PAINTED and not self._engine.settings.pictures:
+            raise Unsupported(f"{action.name} needs a browser that paints its pages")
+
         async def work(tab: Tab) -> Result:
             return await do(tab, action)
 

@@ -84,7 +84,17 @@ def find(executable: str | os.PathLike[str] | None = None) -> Path | None:
     return None
 
 
-async def launch(playwright: "Playwright", executable: Path | None) -> "Browser":
+_UNPAINTED: Final = (
+    "--disable-software-rasterizer",
+    "--disable-gpu-compositing",
+    "--disable-threaded-compositing",
+    "--disable-lcd-text",
+)
+
+
+async def launch(
+    playwright: "Playwright", executable: Path | None, *, pictures: bool = True
+) -> "Browser":
     """Start Chromium without a window, without a network."""
     from playwright.async_api import Error
 
@@ -93,7 +103,7 @@ async def launch(playwright: "Playwright", executable: Path | None) -> "Browser"
     try:
         return await playwright.chromium.launch(
             executable_path=executable,
-            args=list(_ARGUMENTS),
+            args=[*_ARGUMENTS, *(() if pictures else _UNPAINTED)],
             chromium_sandbox=os.geteuid() != 0 and bool(os.environ.get("ERRANDS_SANDBOX")),
             handle_sigint=False,
             handle_sigterm=False,

@@ -68,11 +68,11 @@ class Pages:
         self._dom = self._browser = None
 
 
-def start_browser() -> Driver:
+def start_browser(*, pictures: bool = True) -> Driver:
     """A browser that is known to work; without one, an error that says what to install."""
     from errands.turk.browser import BrowserDriver
 
-    driver = BrowserDriver()
+    driver = BrowserDriver(pictures=pictures)
     # It starts with its first page, and only then is it known whether there is one.
     driver.open("<title>ready</title>").close()
     return driver

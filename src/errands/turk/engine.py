@@ -142,7 +142,9 @@ class Engine:
             if self._playwright is None:
                 self._playwright = await async_playwright().start()
             self._free = []
-            self._browser = await chromium.launch(self._playwright, path)
+            self._browser = await chromium.launch(
+                self._playwright, path, pictures=self.settings.pictures
+            )
             self._process = 0
             with suppress(Exception):
                 all_of_them = await asyncio.wait_for(chromium.processes(self._browser), 10)

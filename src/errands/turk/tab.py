@@ -42,6 +42,8 @@ class Settings(msgspec.Struct, frozen=True):
     """What the page's clock starts at, in ms since 1970 (12:00 on 1 January 2024, UTC)."""
     allow: tuple[str, ...] = ()
     """Hosts that pages may load from."""
+    pictures: bool = True
+    """Whether pages are painted; without, filling in forms takes a quarter less time."""
 
 
 @cache
