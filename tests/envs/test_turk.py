@@ -101,6 +101,7 @@ def test_max_steps_takes_the_page_as_it_is() -> None:
     _, _, terminated, truncated, info = env.step("x")
     assert (terminated, truncated) == (False, True)
     assert "field_scores" in info
+    assert env.step("x")[1:4] == (0.0, False, True)
 
 
 def test_hidden_fields_and_splits() -> None:

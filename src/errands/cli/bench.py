@@ -1,5 +1,7 @@
 """`errands bench`: measure this machine."""
 
+from collections.abc import Iterable
+
 import typer
 from rich.table import Table
 
@@ -29,14 +31,7 @@ def shop(
     """
     from errands.bench.shop import bench_shop
 
-    figures = []
-    with remarks.status("measuring"):
-        for figure in bench_shop(catalog, steps=steps, seed=seed):
-            figures.append(figure)
-            if as_json:
-                _print_figure(figure)
-    if not as_json:
-        print_figures(f"Shop {catalog}", figures)
+    _report(f"Shop {catalog}", bench_shop(catalog, steps=steps, seed=seed), as_json)
 
 
 @group.command()
@@ -55,19 +50,20 @@ def turk(
     if driver not in ("dom", "browser", "both"):
         raise SettingError(f"driver={driver!r}: expected dom, browser or both.")
     drivers = ("dom", "browser") if driver == "both" else (driver,)
+    _report(f"Tasks {tasks}", bench_turk(tasks, instances=instances, drivers=drivers), as_json)
+
+
+def _report(title: str, measured: Iterable[Figure], as_json: bool) -> None:
+    """Print figures: as JSON one by one as they come, else as a table at the end."""
     figures = []
     with remarks.status("measuring"):
-        for figure in bench_turk(tasks, instances=instances, drivers=drivers):
+        for figure in measured:
             figures.append(figure)
             if as_json:
-                _print_figure(figure)
+                fields = ("name", "value", "unit", "floor", "aim")
+                print_json({name: getattr(figure, name) for name in fields})
     if not as_json:
-        print_figures(f"Tasks {tasks}", figures)
-
-
-def _print_figure(figure: Figure) -> None:
-    fields = ("name", "value", "unit", "floor", "aim")
-    print_json({name: getattr(figure, name) for name in fields})
+        print_figures(title, figures)
 
 
 def print_figures(title: str, figures: list[Figure]) -> None:

@@ -131,6 +131,7 @@ class TurkEnv(gymnasium.Env[Any, Any]):
         self.instance = instance
         self._steps = 0
         self._over = False
+        self._truncated = False
         self._scores: list[ScoredField] = []
         self._message = ""
         return self._observe(), self._info()
@@ -140,7 +141,7 @@ class TurkEnv(gymnasium.Env[Any, Any]):
         if self._page is None or self.instance is None:
             raise ErrandsError("The environment has no episode yet; call reset() first.")
         if self._over:
-            return self._observe(), 0.0, True, False, self._info()
+            return self._observe(), 0.0, not self._truncated, self._truncated, self._info()
         self._steps += 1
         self._message = ""
         submitted = self._do(action)
@@ -148,6 +149,7 @@ class TurkEnv(gymnasium.Env[Any, Any]):
         reward = 0.0
         if submitted or truncated:
             self._over = True
+            self._truncated = truncated
             self._scores = score_page(self._page, self.instance)
             reward = instance_figure(self._scores, self.rules) or 0.0
         return self._observe(), reward, submitted, truncated, self._info()

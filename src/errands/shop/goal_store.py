@@ -42,10 +42,6 @@ class Entry(msgspec.Struct, frozen=True, array_like=True):
     """The wanted values of a human instruction; None where every combination is a goal."""
 
 
-def human_entry(instruction: str, attributes: Sequence[str], options: Sequence[str]) -> Entry:
-    return Entry(instruction.strip("."), tuple(attributes), tuple(options))
-
-
 def draw_caps(prices: Sequence[float], rng: random.Random) -> NDArray[np.float64]:
     """One price cap an entry, in load order."""
     return np.array([price_cap(price, rng) for price in prices], np.float64)

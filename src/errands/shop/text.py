@@ -106,10 +106,6 @@ def text_rich(
     return "".join(f"{line}\n" for line in [*reversed(clicked), *lines])
 
 
-def _results_heading(page: Page) -> str:
-    return f"Page {page.state.number} (Total results: {len(page.state.hits)})"
-
-
 def _chosen_marks(page: Page) -> Iterator[bool]:
     """For each option value shown, whether it is really chosen."""
     options = page.product.options if page.product is not None else {}
