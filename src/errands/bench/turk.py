@@ -13,12 +13,14 @@ from errands.turk.task import Instance, Task
 from errands.turk.template import page_html
 from errands.turk.verify import play_oracle, spread
 
-__all__ = ["bench_turk"]
+__all__ = ["bench_turk", "bench_turk_memory"]
 
 FLOORS = {"dom": (100.0, 500.0), "browser": (4.0, 20.0)}
 """Instances a second: floor and aim."""
 PAGES_AT_ONCE = {"dom": 1, "browser": 4}
 """A browser has pages of its own processes; a few at once keep the cores busy."""
+WAYMARKS = (1_000, 10_000)
+"""Instances after which the memory is looked at."""
 
 
 def bench_turk(
@@ -83,3 +85,30 @@ def _play(driver: Driver, task: Task, instance: Instance) -> bool:
     except DriverError:
         return False
     return True
+
+
+def bench_turk_memory(tasks: str) -> Iterator[Figure]:
+    """Play every instance of the tasks without a browser, and watch the memory.
+
+    Only so many tasks and pages are kept at a time: what there is after a thousand instances
+    should do for all the others.
+    """
+    driver = _driver("dom")
+    count = failed = 0
+    begun = time.process_time()
+    for count, (task, instance) in enumerate(_every_instance(tasks), 1):
+        failed += not _play(driver, task, instance)
+        if count in WAYMARKS:
+            yield Figure(f"dom: memory after {count:,}", private_memory() / 2**20, "MB")
+    rate = count / (time.process_time() - begun)
+    floor, aim = FLOORS["dom"]
+    yield Figure("dom: memory at the end", private_memory() / 2**20, "MB")
+    yield Figure("dom: instances per second", rate, "1/s", floor, aim)
+    yield Figure("dom: instances", count, "")
+    yield Figure("dom: failed", failed, "", 0, None, more_is_better=False)
+
+
+def _every_instance(tasks: str) -> Iterator[tuple[Task, Instance]]:
+    for task in load_tasks(tasks):
+        for instance in task.instances:
+            yield task, instance

@@ -299,6 +299,9 @@ def _real(cell: str) -> float | None:
         return None if infinite is None else float(infinite[1] + "inf")
     sign, whole, part, power = match.groups()
     part = part or ""
+    if power is None and 0 < len(whole) + len(part) <= _EXACT:
+        # So few digits and their power of ten are exact: one division gives the nearest.
+        return float(cell)
     kept = whole[:_DIGITS]
     decimals = part[: _DIGITS - len(kept)]
     digits = kept + decimals
