@@ -53,7 +53,7 @@ def _measure(name: str, driver: Driver, tasks: str, instances: int) -> Iterator[
     begun, begun_cpu = time.perf_counter(), time.process_time()
     with concurrent.futures.ThreadPoolExecutor(PAGES_AT_ONCE[name]) as pool:
         work = _instances(tasks, instances)
-        for fine in pool.map(lambda one: _play(driver, *one), work):
+        for fine in _outcomes(pool, driver, work, PAGES_AT_ONCE[name]):
             count += 1
             failed += not fine
     seconds = time.perf_counter() - begun
@@ -71,6 +71,19 @@ def _instances(tasks: str, instances: int) -> Iterator[tuple[Task, Instance]]:
     for task in load_tasks(tasks):
         for row in spread(len(task.instances), instances):
             yield task, task.instances[row]
+
+
+def _outcomes(
+    pool: concurrent.futures.Executor,
+    driver: Driver,
+    work: Iterator[tuple[Task, Instance]],
+    at_once: int,
+) -> Iterator[bool]:
+    """Whether each page held."""
+    if at_once == 1:
+        # A pool would read all tasks ahead and hold them: what is measured is one after another.
+        return (_play(driver, *one) for one in work)
+    return pool.map(lambda one: _play(driver, *one), work)
 
 
 def _play(driver: Driver, task: Task, instance: Instance) -> bool:
