@@ -1,5 +1,6 @@
 """The pointer oracle on tasks that setting fields does not solve."""
 
+import dataclasses
 import re
 from pathlib import Path
 
@@ -21,7 +22,7 @@ SHARED = Path(__file__).resolve().parents[3] / "shared" / "data" / "turkingbench
 DEMO = load_tasks("demo", "test_challenge")
 
 REACHED = {
-    "BiSECT Human Evaluation": (None, 5 / 7),
+    "BiSECT Human Evaluation": (None, 1.0),
     "COMET2020 ATOMIC Inference Vp": (1.0, 1.0),
     "Compile list of area chairs": (1.0, 1.0),
     "ESNLI Rationale Generation": (1.0, 1.0),
@@ -31,6 +32,8 @@ REACHED = {
     "neural-pop (PLAN evaluation) t5-human-test b": (1 / 6, 0.0),
 }
 """Score, and share of the answers, on the first row: see docs/paperwork-results.md for why."""
+TIMES = {"start_timestamp", "end_timestamp"}
+"""Columns that say when somebody worked: no answers."""
 
 
 @pytest.fixture(scope="module")
@@ -86,7 +89,9 @@ def test_every_demo_challenge_is_solved(driver: BrowserDriver, name: str) -> Non
 @pytest.mark.parametrize("name", REACHED)
 def test_shared_challenges(driver: BrowserDriver, shared: TaskSet, name: str) -> None:
     task = shared.task(name)
-    instance = task.instances[0]
+    labels = task.instances[0].labels
+    kept = {field: given for field, given in labels.items() if field not in TIMES}
+    instance = dataclasses.replace(task.instances[0], labels=kept)
     page = driver.open(page_html(task, instance))
     play_pointer(page, instance)
     found = (

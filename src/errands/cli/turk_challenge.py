@@ -39,6 +39,9 @@ def challenge_command(
     )
     failed: list[str] = []
     try:
+        for name in opened.names[:1]:
+            # Without a browser there is nothing to compare: said at once, not for each page.
+            pages.driver_for(opened.task(name))
         with progress_bar() as bar:
             for number, name in enumerate(opened.names, 1):
                 task = opened.task(name)

@@ -56,8 +56,10 @@ def play_pointer(page: OpenPage, instance: Instance) -> list[Action]:
         work.fill()
         if not _open(work):
             break
-    for name in work.unanswered():
-        any(rule(work, name) for rule in (_count, _slide, _arrange, _mark))
+    for _ in range(2):
+        # Twice, for finding out what a slider does may spoil a field that was right.
+        for name in work.unanswered():
+            any(rule(work, name) for rule in (_count, _slide, _arrange, _mark))
     _unbar(work)
     _show_all(work)
     return work.done
@@ -277,18 +279,21 @@ def _spelled(text: str, tokens: Sequence[str]) -> list[str]:
 
 def _slide(work: _Work, name: str) -> bool:
     """Move the slider that a field follows to a label's number, with the keys."""
-    wanted = next((n for n in map(_number, work.answers[name]) if n is not None), None)
-    if wanted is None or not _written_by_script(work, name):
+    numbers = [number for number in map(_number, work.answers[name]) if number is not None]
+    if not numbers or not _written_by_script(work, name):
         return False
     if work.sliders is None:
         work.sliders = _sliders(work)
     handle = work.sliders.get(name)
     if handle is None or not work.do("go_to", selector=handle):
         return False
-    work.do("press_key", key="Home")
-    for key, back in (("PageUp", "Home"), ("ArrowRight", "ArrowLeft")):
-        _press_towards(work, name, key, back, wanted)
-    return work.right(name)
+    for wanted in numbers:
+        work.do("press_key", key="Home")
+        for key, back in (("PageUp", "Home"), ("ArrowRight", "ArrowLeft")):
+            _press_towards(work, name, key, back, wanted)
+        if work.right(name):
+            return True
+    return False
 
 
 def _sliders(work: _Work) -> dict[str, str]:
