@@ -227,7 +227,9 @@
     return found.map(({ place, ...field }) => field);
   };
 
-  const values = ({ name, attributes }) => {
+  const values = ({ names, attributes }) => names.map((name) => held(name, attributes));
+
+  const held = (name, attributes) => {
     const all = [...named(name)];
     if (all.length === 0) return [];
     const type = typeOf(all[0]);
