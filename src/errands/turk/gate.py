@@ -100,6 +100,11 @@ def _shared(headers: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
     return tuple((name, value) for name, value in found.items() if value is not None)
 
 
+def _is_question(request: Mapping[str, Any]) -> bool:
+    """Whether the browser itself asks if a page may ask; what the page wants comes next."""
+    return request["method"] == "OPTIONS" and bool(_shared(request["headers"]))
+
+
 class Gate:
     """Answers a page's requests."""
 
@@ -118,8 +123,11 @@ class Gate:
         self._expected = True
         self.refused.clear()
 
-    def allows(self, url: str) -> bool:
-        """Whether the user lets pages load from there."""
+    def allows(self, request: Mapping[str, Any]) -> bool:
+        """Whether the user lets pages load what is requested from elsewhere."""
+        return self._allowed(str(request["url"])) and not _is_question(request)
+
+    def _allowed(self, url: str) -> bool:
         parts = urlsplit(url)
         return parts.scheme in ("http", "https") and (parts.hostname or "") in self.allow
 
@@ -139,8 +147,7 @@ class Gate:
             self.refused[parts.hostname or parts.scheme] += 1
             return Answer(204)
         shared = _shared(request["headers"])
-        if request["method"] == "OPTIONS" and shared:
-            # A question of the browser's own whether it may ask; the request itself comes next.
+        if _is_question(request):
             return Answer(204, shared)
         if url.startswith(f"{ORIGIN}/"):
             path = inside(self._files, parts.path) if self._files is not None else None
@@ -177,7 +184,7 @@ class Gate:
                 shared = () if told else _shared(request["headers"])
                 return _answer(answer.status, await answer.body(), (*kept, _NOT_KEPT, *shared))
             url = urljoin(url, target)
-            if not self.allows(url):
+            if not self._allowed(url):
                 parts = urlsplit(url)
                 self.refused[parts.hostname or parts.scheme] += 1
                 break

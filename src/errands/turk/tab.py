@@ -96,7 +96,8 @@ class Tab:
         session.on("Fetch.requestPaused", tab._requested)
         await session.send("Fetch.enable", PATTERNS)
         await session.send("Page.enable")
-        probe = {"source": _script("probe.js"), "worldName": _WORLD}
+        source = _script("sight.js") + _script("probe.js")
+        probe = {"source": source, "worldName": _WORLD}
         await session.send("Page.addScriptToEvaluateOnNewDocument", probe)
         context.on("page", tab._close_other)
         page.on("dialog", _dismiss)
@@ -225,14 +226,15 @@ class Tab:
     async def _answer(self, event: dict[str, Any]) -> None:
         request = event["request"]
         navigates = event["resourceType"] == "Document" and event["frameId"] == self._frame
-        with suppress(Exception):  # A page that is gone wants no answer.
-            if not navigates and self.gate.allows(request["url"]):
+        answer = None
+        with suppress(Exception):
+            if not navigates and self.gate.allows(request):
                 answer = await self.gate.fetch(request, self._context.request)
             else:
                 answer = self.gate.answer(request, navigates=navigates)
-            number = event["requestId"]
-            command = refusal(number) if answer is None else answer.command(number)
-            await self._session.send(*command)
+        number = event["requestId"]
+        with suppress(Exception):  # A page that is gone wants no answer.
+            await self._session.send(*(answer.command(number) if answer else refusal(number)))
 
     def _check_stays(self, frame: "Frame") -> None:
         if frame.parent_frame is None and not frame.url.startswith(f"{ORIGIN}/"):
