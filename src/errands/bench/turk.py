@@ -2,7 +2,9 @@
 
 import concurrent.futures
 import time
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from typing import TypeVar
 
 from errands.bench.figure import Figure, private_memory
 from errands.turk.driver import Driver, DriverError
@@ -13,7 +15,10 @@ from errands.turk.task import Instance, Task
 from errands.turk.template import page_html
 from errands.turk.verify import play_oracle, spread
 
-__all__ = ["bench_turk", "bench_turk_memory"]
+__all__ = ["bench_turk", "bench_turk_memory", "few_at_once"]
+
+T = TypeVar("T")
+R = TypeVar("R")
 
 FLOORS = {"dom": (100.0, 500.0), "browser": (4.0, 20.0)}
 """Instances a second: floor and aim."""
@@ -51,11 +56,10 @@ def _measure(name: str, driver: Driver, tasks: str, instances: int) -> Iterator[
     before = private_memory()
     count = failed = 0
     begun, begun_cpu = time.perf_counter(), time.process_time()
-    with concurrent.futures.ThreadPoolExecutor(PAGES_AT_ONCE[name]) as pool:
-        work = _instances(tasks, instances)
-        for fine in _outcomes(pool, driver, work, PAGES_AT_ONCE[name]):
-            count += 1
-            failed += not fine
+    work = _instances(tasks, instances)
+    for fine in few_at_once(lambda one: _play(driver, *one), work, PAGES_AT_ONCE[name]):
+        count += 1
+        failed += not fine
     seconds = time.perf_counter() - begun
     cpu = time.process_time() - begun_cpu
     # A browser works in processes of its own, so there only the clock tells.
@@ -67,23 +71,29 @@ def _measure(name: str, driver: Driver, tasks: str, instances: int) -> Iterator[
     yield Figure(f"{name}: memory gained", (private_memory() - before) / 2**20, "MB")
 
 
+def few_at_once(work: Callable[[T], R], inputs: Iterable[T], most: int) -> Iterator[R]:
+    """The results in order, worked out in `most` threads; inputs are taken as they are needed.
+
+    An executor's own `map` takes all its inputs at the start, which here are whole tasks.
+    """
+    if most == 1:
+        yield from map(work, inputs)
+        return
+    waiting: deque[concurrent.futures.Future[R]] = deque()
+    with concurrent.futures.ThreadPoolExecutor(most) as pool:
+        for each in inputs:
+            # One page that takes long must not leave the other threads without work.
+            if len(waiting) >= 4 * most:
+                yield waiting.popleft().result()
+            waiting.append(pool.submit(work, each))
+        while waiting:
+            yield waiting.popleft().result()
+
+
 def _instances(tasks: str, instances: int) -> Iterator[tuple[Task, Instance]]:
     for task in load_tasks(tasks):
         for row in spread(len(task.instances), instances):
             yield task, task.instances[row]
-
-
-def _outcomes(
-    pool: concurrent.futures.Executor,
-    driver: Driver,
-    work: Iterator[tuple[Task, Instance]],
-    at_once: int,
-) -> Iterator[bool]:
-    """Whether each page held."""
-    if at_once == 1:
-        # A pool would read all tasks ahead and hold them: what is measured is one after another.
-        return (_play(driver, *one) for one in work)
-    return pool.map(lambda one: _play(driver, *one), work)
 
 
 def _play(driver: Driver, task: Task, instance: Instance) -> bool:

@@ -8,7 +8,7 @@ listed: one that is checked is cleared, and boxes not listed stay as they are.
 
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 from selectolax.lexbor import LexborHTMLParser
@@ -122,6 +122,9 @@ class DomPage:
         if attributes:
             return [each.attribute("value") for each in inputs]
         return [each.value for each in inputs]
+
+    def values_of(self, names: Iterable[str], *, attributes: bool = False) -> dict[str, list[str]]:
+        return {name: self.values(name, attributes=attributes) for name in names}
 
     def html(self, name: str | None = None) -> str:
         if name is None:

@@ -87,7 +87,7 @@ def play_oracle(page: OpenPage, instance: Instance, solved: set[str] | None = No
     while True:
         fields = page.fields(list(instance.labels))
         fresh = [field for field in fields if field.visible and field.name not in solved]
-        held = {field.name: page.values(field.name) for field in fresh}
+        held = page.values_of([field.name for field in fresh])
         progress = False
         for action in oracle_actions(fresh, instance.labels, held):
             try:
