@@ -4,6 +4,7 @@
 difference an agent or a scorer could see.
 """
 
+import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -43,24 +44,31 @@ def compare(
     actions: Iterable[Action] = (),
     *,
     files: Path | None = None,
+    settle: float = 0.5,
 ) -> list[Difference]:
     """What differs between two drivers on a page at load and after each of the actions.
 
     `names` are the fields to look at (None: every named control). Fields are compared as sets:
     their order is a matter of layout. An action that both refuse, in whatever words, is no
-    difference.
+    difference. Pages may fold parts away in their own time, so after the last action they are
+    looked at once more when so many seconds have passed.
     """
     page = first.open(html, files=files)
     try:
         other = second.open(html, files=files)
         try:
             differences = _states("load", page, other, names)
+            acted = False
             for action in actions:
                 when = _call(action)
                 refused = _refused(page, action), _refused(other, action)
                 if refused[0] != refused[1]:
                     differences.append(Difference(when, None, "refused", *refused))
                 differences += _states(when, page, other, names)
+                acted = True
+            if acted and not differences and settle:
+                time.sleep(settle)
+                differences = _states("settled", page, other, names)
         finally:
             other.close()
     finally:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 import msgspec
 
 from errands.errors import ErrandsError
+from errands.turk.challenge import answers_of
 from errands.turk.comparison import compare
 from errands.turk.driver import Driver
 from errands.turk.drivers import Pages
@@ -97,7 +98,8 @@ def verify_task(
             proof = prove(task, rows, dom, browser)
             equal, fields = proof.equal, proof.fields
             error = proof.reason or None
-            keep_proof(msgspec.structs.replace(proof, pointer=split == "test_challenge"))
+            pointer = proof.pointer and split == "test_challenge"
+            keep_proof(msgspec.structs.replace(proof, pointer=pointer))
         nothing, oracle = [], []
         for instance in rows:
             page = pages.open(task, instance)
@@ -126,21 +128,32 @@ def verify_task(
 
 
 def prove(task: Task, rows: Sequence[Instance], dom: Driver, browser: Driver) -> Proof:
-    """Compare both drivers on some instances, before and after the oracle's actions."""
+    """Compare both drivers on some instances, before and after the oracle's actions.
+
+    A pointer is needed where somebody answered a field that field actions do not bring to light.
+    """
     names: set[str] = set()
+    pointer = False
     for instance in rows:
         html = page_html(task, instance)
         page = browser.open(html)
         try:
             names |= {field.name for field in page.fields(list(instance.labels))}
             actions = play_oracle(page, instance)
+            shown = {field.name for field in page.fields(list(instance.labels)) if field.visible}
+            pointer = pointer or not _answered(instance) <= shown
         finally:
             page.close()
         differences = compare(dom, browser, html, list(instance.labels), actions)
         if differences:
             reason = f"row {instance.row}: {differences[0]}"
-            return Proof(task.template_hash, False, EDITION, len(rows), len(names), reason)
-    return Proof(task.template_hash, True, EDITION, len(rows), len(names))
+            return Proof(task.template_hash, False, EDITION, len(rows), len(names), reason, pointer)
+    return Proof(task.template_hash, True, EDITION, len(rows), len(names), pointer=pointer)
+
+
+def _answered(instance: Instance) -> set[str]:
+    """The fields that somebody answered."""
+    return {name for name, labels in instance.labels.items() if answers_of(labels)}
 
 
 def _pooled(scored: Sequence[ScoredField]) -> dict[str, float | None]:
