@@ -58,4 +58,5 @@ def _sides(goals: GoalSet) -> NDArray[np.int8]:
             if entries[number][1] in said:
                 of_entry[number] = _LEFT_OUT
         said.update(entries[number][1] for number in members)
-    return of_entry[np.asarray(entry_of_goal)]
+    sides: NDArray[np.int8] = np.take(of_entry, entry_of_goal)
+    return sides
