@@ -155,6 +155,13 @@ class TurkEnv(gymnasium.Env[Any, Any]):
         return self._observe(), reward, submitted, truncated, self._info()
 
     @property
+    def page(self) -> OpenPage:
+        """The page being worked on."""
+        if self._page is None:
+            raise ErrandsError("The environment has no episode yet; call reset() first.")
+        return self._page
+
+    @property
     def scored(self) -> list[ScoredField]:
         """The fields that counted, once the episode is over."""
         return self._scores

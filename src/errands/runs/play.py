@@ -29,6 +29,10 @@ __all__ = ["Rules", "episode_seed", "failed", "play", "play_waiting"]
 _LONGEST_REASON: Final = 500
 
 
+Conversation = Generator[tuple[str, Callable[..., Any], tuple[Any, ...]], Any, Episode]
+"""Asks, again and again, for a call of the agent or of the environment."""
+
+
 class Rules(msgspec.Struct, frozen=True):
     """How episodes are played and kept, beside what the protocol says."""
 
@@ -58,26 +62,24 @@ def play(world: World, env: Any, agent: Agent, number: int, rules: Rules) -> Epi
         return talk.out_of_time()
 
 
-def _answered(talk: Generator[Callable[[], Any], Any, Episode]) -> Episode:
-    call = next(talk)
+def _answered(talk: Conversation) -> Episode:
+    _, call, arguments = next(talk)
     while True:
         try:
             try:
-                answer = call()
+                answer = call(*arguments)
                 if inspect.isawaitable(answer):
                     raise TypeError("the agent is asynchronous; its maker's mode must be 'model'")
             except Exception as failure:
-                call = talk.throw(failure)
+                _, call, arguments = talk.throw(failure)
             else:
-                call = talk.send(answer)
+                _, call, arguments = talk.send(answer)
         except StopIteration as over:
             episode: Episode = over.value
             return episode
 
 
-async def play_waiting(
-    world: World, env: Any, agent: Agent, number: int, rules: Rules
-) -> Episode:
+async def play_waiting(world: World, env: Any, agent: Agent, number: int, rules: Rules) -> Episode:
     """Play one episode with an agent that may wait; other episodes go on meanwhile."""
     talk = _Talk(world, env, agent, number, rules)
     try:
@@ -87,36 +89,25 @@ async def play_waiting(
         return talk.out_of_time()
 
 
-async def _awaited(talk: Generator[Callable[[], Any], Any, Episode], waits: bool) -> Episode:
-    call = next(talk)
+async def _awaited(talk: Conversation, waits: bool) -> Episode:
+    whom, call, arguments = next(talk)
     while True:
         try:
             try:
-                # A page in a browser is stepped in a thread; the agents share this one.
-                of_env = waits and getattr(call, "of_env", False)
-                answer = await asyncio.to_thread(call) if of_env else call()
-                if inspect.isawaitable(answer):
-                    answer = await answer
+                if waits and whom == "environment":
+                    # A page in a browser is stepped in a thread; the agents share this one.
+                    answer = await asyncio.to_thread(call, *arguments)
+                else:
+                    answer = call(*arguments)
+                    if inspect.isawaitable(answer):
+                        answer = await answer
             except Exception as failure:
-                call = talk.throw(failure)
+                whom, call, arguments = talk.throw(failure)
             else:
-                call = talk.send(answer)
+                whom, call, arguments = talk.send(answer)
         except StopIteration as over:
             episode: Episode = over.value
             return episode
-
-
-class _OfEnv:
-    """A call of the environment, which may have to be made elsewhere."""
-
-    of_env = True
-
-    def __init__(self, call: Callable[..., Any], argument: Any) -> None:
-        self._call = call
-        self._argument = argument
-
-    def __call__(self) -> Any:
-        return self._call(self._argument)
 
 
 class _Talk:
@@ -134,29 +125,28 @@ class _Talk:
         self._keeps = rules.observations
         self._usage = [0, 0, 0.0]
 
-    def episode(self) -> Generator[Callable[[], Any], Any, Episode]:
+    def episode(self) -> Conversation:
         """Everything that happens, one call at a time."""
         env, agent, track = self._env, self._agent, self._track
         owner = "environment"
         try:
             options = self._world.options(self._number)
-            observation, info = yield _OfEnv(lambda given: env.reset(options=given), options)
+            observation, info = yield owner, _reset, (env, options)
             track.saw(env, observation, "")
             owner = "agent"
             if isinstance(agent, Insider):
                 agent.look(env)
-            seen, shown = observation, info
-            yield lambda: agent.begin(seen, shown)
+            yield owner, agent.begin, (observation, info)
             reward, terminated, truncated = 0.0, False, False
             while not (terminated or truncated):
                 owner = "agent"
-                seen, shown = observation, info
+                seen = observation
                 asked = time.perf_counter()
-                answer = yield lambda: agent.act(seen, shown)
+                answer = yield owner, agent.act, (observation, info)
                 took = time.perf_counter() - asked
                 action = answer if type(answer) is str else _action(answer)
                 owner = "environment"
-                observation, reward, terminated, truncated, info = yield _OfEnv(env.step, action)
+                observation, reward, terminated, truncated, info = yield owner, env.step, (action,)
                 track.saw(env, observation, action)
                 self._note(seen, answer, action, float(reward), info, took)
             reward = float(reward)
@@ -253,6 +243,10 @@ def failed(number: int, key: str, owner: str, reason: str) -> Episode:
         ),
         steps=(),
     )
+
+
+def _reset(env: Any, options: dict[str, Any]) -> Any:
+    return env.reset(options=options)
 
 
 def _action(answer: Any) -> str:

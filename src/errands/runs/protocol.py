@@ -120,7 +120,9 @@ def _parse(text: str, place: str) -> dict[str, Protocol]:
     except tomllib.TOMLDecodeError as failure:
         raise ProtocolError(f"{place} is not TOML: {failure}.") from None
     if not tables:
-        raise ProtocolError(f"{place} has no protocol; expected a table for each, as [my-protocol].")
+        raise ProtocolError(
+            f"{place} has no protocol; expected a table for each, as [my-protocol]."
+        )
     found = {}
     for name, table in tables.items():
         if not isinstance(table, dict):

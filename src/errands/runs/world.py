@@ -9,7 +9,8 @@ import json
 import os
 import random
 from collections.abc import Sequence
-from typing import Any, Protocol as Contract
+from typing import Any
+from typing import Protocol as Contract
 
 import gymnasium
 import msgspec
@@ -305,4 +306,3 @@ class _TurkTrack:
                 for field in env.scored
             ],
         }
-
