@@ -20,11 +20,12 @@ import msgspec
 
 from errands.agents import EndOfRun
 from errands.runs.episode import Summary
-from errands.runs.play import failed
+from errands.runs.play import Rules, failed
+from errands.runs.protocol import Protocol
 from errands.runs.store import Store, StoreError
 from errands.runs.world import World
 
-__all__ = ["Message", "play_in_processes"]
+__all__ = ["Job", "Message", "play_in_processes"]
 
 _TRIES: Final = 2
 _AHEAD_SECONDS: Final = 0.5
@@ -40,6 +41,17 @@ class Message(msgspec.Struct, frozen=True, kw_only=True):
     """The agent ends the run."""
     broken: str = ""
     """The store or the data failed: nothing more can be kept."""
+
+
+class Job(msgspec.Struct, frozen=True, kw_only=True):
+    """What a worker process needs to know, as data."""
+
+    protocol: Protocol
+    agent: str
+    settings: dict[str, Any]
+    rules: Rules
+    place: str
+    fsync: bool = False
 
 
 class _Worker:
@@ -116,7 +128,7 @@ class _Worker:
 
 
 def play_in_processes(
-    job: Any,
+    job: Job,
     world: World,
     store: Store,
     pending: Sequence[int],
