@@ -31,7 +31,7 @@ def shop(little: Catalog) -> ShopWorld:
             split="test",
             episodes=20,
             max_steps=15,
-        )  # fmt: skip
+        )
     )
 
 
@@ -211,7 +211,7 @@ def test_paperwork_keeps_the_fields_scores() -> None:
             observation="html",
             tasks=("Doorbell Log",),
             per_task=1,
-        )  # fmt: skip
+        )
     )
     episode = play(
         world, world.env(), Scripted("modify_text('nowhere', 'x')", "submit()"), 0, Rules()

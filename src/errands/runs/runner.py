@@ -99,7 +99,7 @@ def run(
         rules = Rules(used.seed if seed is None else seed, seconds, observations)
         info = _info(base, used, world, maker, rules)
         place = str(out if out is not None else _default_place(info))
-        lock = stack.enter_context(run_lock(place))
+        lock = stack.enter_context(_locked(place, info))
         store = stack.enter_context(
             contextlib.closing(
                 _reopened(place, info, fsync) if resume else create_run(place, info, fsync=fsync)
@@ -130,7 +130,7 @@ def run(
                     place=place,
                     fsync=fsync,
                 )
-                play_in_processes(job, world, store, pending, workers, played, lock.descriptors)
+                play_in_processes(job, world, store, pending, workers, played, [lock.fileno()])
             else:
                 _play_here(world, maker, rules, store, pending, played)
         except EndOfRun as reason:
