@@ -37,7 +37,9 @@ def digest(observation: Any) -> str:
     elif isinstance(observation, np.ndarray):
         data = repr(observation.shape).encode() + observation.tobytes()
     elif isinstance(observation, Mapping):
-        data = "\n".join(f"{key} {digest(observation[key])}" for key in sorted(observation)).encode()
+        data = "\n".join(
+            f"{key} {digest(observation[key])}" for key in sorted(observation)
+        ).encode()
     else:
         data = repr(observation).encode()
     return hashlib.blake2b(data, digest_size=12).hexdigest()
