@@ -103,58 +103,35 @@ WHERE l.locktype = 'advisory' AND l.classid::bigint = %s AND l.objid::bigint = %
 """
 
 T = TypeVar("T")
+Finder = Callable[["psycopg.Connection"], tuple[int, RunInfo]]
 
 
 class PostgresStore:
     """The episodes of one run, in a database. May be used by several threads, and after a fork."""
 
-    def __init__(self, url: str, place: str) -> None:
+    def __init__(self, url: str, place: str, find: "Finder") -> None:
         """Use `create` or `open`. `place` is the URL as people may see it."""
         self._url = url
         self._place = place
         self._inherited: list[Any] = []
         self._begin()
+        try:
+            self._run, self._info = self._do(find)
+        except BaseException:
+            self.close()
+            raise
 
     @classmethod
     def create(cls, url: str, info: RunInfo, *, place: str = "the database") -> Self:
         """A new run, under its id."""
-        store = cls(url, place)
-
-        def make(connection: "psycopg.Connection") -> int | None:
-            with connection.transaction():
-                # Two machines that make tables at once would trip over each other.
-                connection.execute("SELECT pg_advisory_xact_lock(%s, 0)", (_LOCKS,))
-                connection.execute(_TABLES)
-                found = connection.execute(
-                    "INSERT INTO errands_runs (id, format, info) VALUES (%s, %s, %s)"
-                    " ON CONFLICT (id) DO NOTHING RETURNING run",
-                    (info.id, FORMAT, pack(info)),
-                ).fetchone()
-                return found and found[0]
-
-        try:
-            run = store._do(make)
-            if run is None:
-                raise StoreError(
-                    f"There is a run {info.id!r} in {place} already; continue it with --resume,"
-                    " or choose another id."
-                )
-            store._run, store._info = run, info
-        except BaseException:
-            store.close()
-            raise
-        return store
+        if not info.id or not info.id.isprintable():
+            raise StoreError(f"A run cannot be called {info.id!r}; expected letters and digits.")
+        return cls(url, place, lambda connection: (_make(connection, info, place), info))
 
     @classmethod
     def open(cls, url: str, id: str | None = None, *, place: str = "the database") -> Self:
         """A run that is there already; without an id, the only one."""
-        store = cls(url, place)
-        try:
-            store._run, store._info = store._do(lambda connection: _find(connection, id, place))
-        except BaseException:
-            store.close()
-            raise
-        return store
+        return cls(url, place, lambda connection: _find(connection, id, place))
 
     @property
     def info(self) -> RunInfo:
@@ -327,6 +304,25 @@ def _lost_errors() -> tuple[type[Exception], ...]:
 def _one(connection: "psycopg.Connection", run: int, number: int) -> Any:
     query = f"{_WHOLE} AND e.number = %s"
     return connection.execute(cast(Any, query), (run, number)).fetchone()
+
+
+def _make(connection: "psycopg.Connection", info: RunInfo, place: str) -> int:
+    with connection.transaction():
+        # Two machines that make tables at once would trip over each other.
+        connection.execute("SELECT pg_advisory_xact_lock(%s, 0)", (_LOCKS,))
+        connection.execute(_TABLES)
+        found = connection.execute(
+            "INSERT INTO errands_runs (id, format, info) VALUES (%s, %s, %s)"
+            " ON CONFLICT (id) DO NOTHING RETURNING run",
+            (info.id, FORMAT, pack(info)),
+        ).fetchone()
+    if found is None:
+        raise StoreError(
+            f"There is a run {info.id!r} in {place} already; continue it with --resume, or choose"
+            " another id."
+        )
+    run: int = found[0]
+    return run
 
 
 def _find(connection: "psycopg.Connection", id: str | None, place: str) -> tuple[int, RunInfo]:

@@ -88,6 +88,7 @@ class SqliteStore:
         """Use `create` or `open`."""
         self.path = path
         self._fsync = fsync
+        self._guard: int | None = None
         self._inherited: list[sqlite3.Connection] = []
         self._open()
         try:
@@ -204,21 +205,20 @@ class SqliteStore:
         """The connection of this process: none can be shared across a fork."""
         self._pid = os.getpid()
         self._mutex = threading.Lock()
-        self._guard: int | None = None
         with _explained(self.path):
             there = os.stat(self.path)
             self._identity = there.st_dev, there.st_ino
-            self._guard = _open_guard(self.path)
+            guard = _open_guard(self.path)
             try:
                 self._connection = self._connect()
             except BaseException:
-                os.close(self._guard)
-                self._guard = None
+                os.close(guard)
                 raise
+            self._guard = guard
 
     def _connect(self) -> sqlite3.Connection:
         # A finished run on a medium that cannot be written is read as it is.
-        fixed = self._guard is not None and not os.access(self.path.parent, os.W_OK)
+        fixed = not os.access(self.path.parent, os.W_OK)
         fixed = fixed and not os.path.exists(f"{self.path}-wal")
         mode = "ro&immutable=1" if fixed else "rw"
         connection = sqlite3.connect(
