@@ -265,6 +265,11 @@ class PostgresLock:
                 self._connection.close()
                 raise
 
+    @property
+    def descriptors(self) -> tuple[int, ...]:
+        """None: the server, not a file, keeps this lock."""
+        return ()
+
     def release(self) -> None:
         self._connection.close()
 

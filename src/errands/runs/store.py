@@ -1,14 +1,14 @@
 """Where a run is kept: one contract, an SQLite file by default, a PostgreSQL database by URL."""
 
 from collections.abc import Iterable, Iterator
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 import numpy as np
 
 from errands.errors import ErrandsError
 from errands.runs.episode import Episode, RunInfo, Summary
 
-__all__ = ["Store", "StoreError"]
+__all__ = ["Lock", "Store", "StoreError"]
 
 
 class StoreError(ErrandsError):
@@ -61,3 +61,18 @@ class Store(Protocol):
         ...
 
     def close(self) -> None: ...
+
+
+class Lock(Protocol):
+    """A run that belongs to one runner, until it is released or its holder is gone."""
+
+    @property
+    def descriptors(self) -> tuple[int, ...]:
+        """What workers must inherit to hold the lock too."""
+        ...
+
+    def release(self) -> None: ...
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(self, *_: object) -> None: ...

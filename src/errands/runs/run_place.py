@@ -15,9 +15,9 @@ from errands.runs.episode import RunInfo
 from errands.runs.lock import RunLock
 from errands.runs.postgres_store import PostgresLock, PostgresStore
 from errands.runs.sqlite_store import SqliteStore
-from errands.runs.store import Store, StoreError
+from errands.runs.store import Lock, Store, StoreError
 
-__all__ = ["FILE", "Database", "create_run", "lock_run", "open_run", "read_place"]
+__all__ = ["FILE", "Database", "create_run", "open_run", "read_place", "run_lock"]
 
 FILE: Final = "run.sqlite"
 
@@ -65,7 +65,8 @@ def read_place(place: Place) -> Path | Database:
 
 
 def create_run(place: Place, info: RunInfo, *, fsync: bool = False) -> Store:
-    """A new run; a directory is made where there is none. Databases always write to disk."""
+    """A new run; a directory is made where there is none. In a database, which always writes to
+    disk, the run gets the id that the place names."""
     where = read_place(place)
     if isinstance(where, Path):
         try:
@@ -75,9 +76,8 @@ def create_run(place: Place, info: RunInfo, *, fsync: bool = False) -> Store:
                 f"{where.parent} cannot be made for a run ({failure.strerror})."
             ) from None
         return SqliteStore.create(where, info, fsync=fsync)
-    if where.run not in (None, info.id):
-        raise StoreError(f"{where.shown} names the run {where.run!r}, not {info.id!r}.")
-    return PostgresStore.create(where.url, info, place=where.shown)
+    named = info if where.run is None else msgspec.structs.replace(info, id=where.run)
+    return PostgresStore.create(where.url, named, place=where.shown)
 
 
 def open_run(place: Place, *, fsync: bool = False) -> Store:
@@ -88,12 +88,13 @@ def open_run(place: Place, *, fsync: bool = False) -> Store:
     return PostgresStore.open(where.url, where.run, place=where.shown)
 
 
-def lock_run(place: Place, id: str | None = None) -> RunLock | PostgresLock:
-    """Have a run for oneself. A place in a database needs the id of the run, in it or here."""
+def run_lock(place: Place) -> Lock:
+    """Have a run for oneself, before it is made or opened."""
     where = read_place(place)
     if isinstance(where, Path):
         return RunLock(where.parent)
-    run = id or where.run
-    if run is None:
-        raise StoreError(f"{where.shown} does not say which run; add ?run=ID.")
-    return PostgresLock(where.url, run, place=where.shown)
+    if where.run is None:
+        raise StoreError(
+            f"{where.shown} does not say which run; choose a name and add it as ?run=NAME."
+        )
+    return PostgresLock(where.url, where.run, place=where.shown)

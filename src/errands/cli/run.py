@@ -1,0 +1,262 @@
+"""`errands run`, `errands protocols` and `errands agents`: playing agents under protocols."""
+
+import json
+import shlex
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+import typer
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+from rich.table import Table
+
+from errands.agents.registry import kinds
+from errands.cli.output import Json, print_json, program, remarks, results
+from errands.errors import SettingError
+from errands.runs.episode import RunInfo, Summary
+from errands.runs.protocol import find_protocol, named_protocols, read_protocols
+from errands.runs.runner import DEFAULT_SECONDS, run
+
+__all__ = ["register"]
+
+
+def register(app: typer.Typer) -> None:
+    app.command("run")(run_command)
+    app.command("protocols")(protocols_command)
+    app.command("agents")(agents_command)
+
+
+def run_command(
+    protocol: str = typer.Argument(help="A protocol's id, or FILE.toml#id of your own."),
+    agent: str = typer.Option(..., help="An agent's name (`errands agents`), or module:attribute."),
+    episodes: int | None = typer.Option(None, min=1, help="Only the first so many."),
+    workers: int = typer.Option(1, min=1, help="Episodes at once."),
+    out: str | None = typer.Option(
+        None, help="A new directory (default: below runs/), or a PostgreSQL address."
+    ),
+    resume: bool = typer.Option(False, "--resume", help="Go on with the run that --out holds."),
+    retry_errors: bool = typer.Option(
+        False, "--retry-errors", help="With --resume: play failed episodes once more."
+    ),
+    model: str | None = typer.Option(None, help="The model of `--agent llm`."),
+    setting: list[str] = typer.Option(
+        [], "--set", metavar="NAME=VALUE", help="A setting of the agent; may be repeated."
+    ),
+    data: str | None = typer.Option(None, help="Another catalogue or folder of tasks."),
+    max_steps: int | None = typer.Option(None, min=1, help="Another limit of steps."),
+    seconds: float = typer.Option(DEFAULT_SECONDS, help="An episode's time; 0: no limit."),
+    observations: str = typer.Option(
+        "auto", help="What is kept of pages: full, hash, none; auto: full for models and forms."
+    ),
+    seed: int | None = typer.Option(None, min=0, help="Of the agent's chance."),
+    fsync: bool = typer.Option(False, "--fsync", help="Survive a power cut, not only a kill."),
+    as_json: bool = Json,
+) -> None:
+    """Play an agent under a protocol; every finished episode is kept at once.
+
+    Examples:
+
+      errands run shop-demo --agent rule
+
+      errands run webshop-1k --data shop-1k --agent random --workers 2 --out runs/random
+
+      errands run turk-test --agent llm --model gpt-5-mini --set demonstrations=3 --workers 16
+
+      errands run webshop-1k --data shop-1k --agent random --out runs/random --resume
+    """
+    settings: dict[str, Any] = dict(_pair(text) for text in setting)
+    if model is not None:
+        settings["model"] = model
+    if retry_errors and not resume:
+        raise SettingError("--retry-errors goes with --resume and the --out of a run.")
+    if resume and out is None:
+        raise SettingError("--resume needs --out, the directory of the run to go on with.")
+    show = _Show()
+    with show.progress:
+        finished = run(
+            protocol,
+            agent,
+            out=out,
+            data=data,
+            episodes=episodes,
+            max_steps=max_steps,
+            settings=settings,
+            workers=workers,
+            resume=resume,
+            retry_errors=retry_errors,
+            observations=observations,
+            seconds=seconds or None,
+            seed=seed,
+            fsync=fsync,
+            on_start=show.start,
+            on_episode=show.episode,
+        )
+    from errands.reports import summary_of_run
+
+    figures = summary_of_run(finished.place)
+    if as_json:
+        print_json(
+            {
+                "place": finished.place,
+                "protocol": finished.info.protocol_key,
+                "agent": finished.info.agent,
+                "episodes": finished.kept,
+                "played": finished.played,
+                "ended": finished.ended,
+                **figures,
+            }
+        )
+        return
+    _print_figures(finished.info, figures)
+    place = shlex.quote(finished.place)
+    if finished.ended:
+        remarks.print(
+            f"The run ended early: {finished.ended}. {finished.kept} of"
+            f" {finished.info.episodes} episodes are kept; the same command with --out {place}"
+            " --resume goes on."
+        )
+    results.print(f"Kept in {finished.place}. Look at it: {program()} report {place}")
+
+
+def _pair(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals or not name:
+        raise SettingError(f"--set {text}: expected NAME=VALUE.")
+    return name.strip(), value
+
+
+class _Show:
+    """The progress bar, with the score so far."""
+
+    def __init__(self) -> None:
+        self.progress = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[score]}"),
+            TimeElapsedColumn(),
+            TimeRemainingColumn(),
+            console=remarks,
+            disable=not remarks.is_terminal,
+        )
+        self._task: Any = None
+        self._sum = 0.0
+        self._scored = 0
+        self._full = 0
+        self._errors = 0
+
+    def start(self, info: RunInfo, pending: Sequence[int]) -> None:
+        for remark in info.remarks:
+            remarks.print(f"Note: {remark}.")
+        self._task = self.progress.add_task(
+            f"{info.agent} on {info.protocol['id']}",
+            total=info.episodes,
+            completed=info.episodes - len(pending),
+            score="",
+        )
+
+    def episode(self, summary: Summary) -> None:
+        if summary.reward is None:
+            self._errors += 1
+        else:
+            self._sum += summary.reward
+            self._scored += 1
+            self._full += bool(summary.success)
+        score = ""
+        if self._scored:
+            score = f"score {100 * self._sum / self._scored:.1f}"
+            score += f", success {100 * self._full / self._scored:.1f} %"
+        if self._errors:
+            score += f", {self._errors} failed"
+        self.progress.update(self._task, advance=1, score=score)
+
+
+def _print_figures(info: RunInfo, figures: dict[str, Any]) -> None:
+    table = Table("figure", "value", "95 % interval", title=f"{info.agent} on {info.protocol_key}")
+    for name, held in figures.items():
+        if isinstance(held, dict):
+            between = (
+                "" if held.get("low") is None else f"{held['low']:.1f} to {held['high']:.1f}"
+            )
+            value = "-" if held["value"] is None else f"{held['value']:.1f}"
+            table.add_row(name.replace("_", " "), value, between)
+        else:
+            table.add_row(name.replace("_", " "), str(held), "")
+    results.print(table)
+
+
+def protocols_command(
+    file: str | None = typer.Argument(None, help="A TOML file with protocols of your own."),
+    show: str | None = typer.Option(None, help="One protocol's every setting."),
+    as_json: bool = Json,
+) -> None:
+    """List the protocols: what is played, by which rules, how often.
+
+    Examples:
+
+      errands protocols
+
+      errands protocols --show webshop-1k
+
+      errands protocols mine.toml
+    """
+    from pathlib import Path
+
+    if show is not None:
+        name = show if file is None else f"{file}#{show}"
+        found = [find_protocol(name)]
+    else:
+        known = named_protocols() if file is None else read_protocols(Path(file))
+        found = list(known.values())
+    if as_json:
+        for protocol in found:
+            print_json(msgspec.to_builtins(protocol))
+        return
+    if show is not None:
+        results.print(json.dumps(msgspec.to_builtins(found[0]), indent=2, ensure_ascii=False))
+        return
+    table = Table("id", "data", "what is played", "steps")
+    for protocol in found:
+        title = protocol.title + (" (LEAKS)" if "leaks" in protocol.warning else "")
+        steps = "" if protocol.max_steps is None else str(protocol.max_steps)
+        table.add_row(f"{protocol.id}@{protocol.version}", protocol.data, title, steps)
+    results.print(table)
+
+
+def agents_command(as_json: bool = Json) -> None:
+    """List the agents, what they play and what can be set.
+
+    Example: errands agents
+    """
+    if as_json:
+        for kind in kinds():
+            print_json(
+                {
+                    "name": kind.name,
+                    "summary": kind.summary,
+                    "halves": list(kind.halves),
+                    "mode": kind.mode,
+                    "insider": kind.insider,
+                    "settings": {
+                        name: {
+                            "type": held.type.__name__,
+                            "default": held.default,
+                            "help": held.help,
+                        }
+                        for name, held in kind.settings.items()
+                    },
+                }
+            )
+        return
+    table = Table("agent", "plays", "what it does", "settings")
+    for kind in kinds():
+        settings = "\n".join(f"{name}: {held.help}" for name, held in kind.settings.items())
+        table.add_row(kind.name, ", ".join(kind.halves), kind.summary, settings)
+    results.print(table)
