@@ -1,12 +1,14 @@
 """Where a run is kept: one contract, an SQLite file by default, a PostgreSQL database by URL."""
 
 from collections.abc import Iterable, Iterator
-from typing import Protocol
+from typing import Any, Protocol, Self
+
+import numpy as np
 
 from errands.errors import ErrandsError
 from errands.runs.episode import Episode, RunInfo, Summary
 
-__all__ = ["Store", "StoreError"]
+__all__ = ["Lock", "Store", "StoreError"]
 
 
 class StoreError(ErrandsError):
@@ -18,6 +20,11 @@ class Store(Protocol):
 
     @property
     def info(self) -> RunInfo: ...
+
+    @property
+    def place(self) -> str:
+        """Where it is, for people: a path, or a URL without its password."""
+        ...
 
     def add(self, episode: Episode) -> bool:
         """Keep an episode; False where its number is there already, and nothing changes."""
@@ -31,12 +38,22 @@ class Store(Protocol):
         """All episodes in order of number, without their steps; read as a stream."""
         ...
 
+    def columns(self) -> dict[str, np.ndarray[Any, Any]]:
+        """The figures of all episodes in order of number, an array each: `number`, `status` (0
+        done, 1 truncated, 2 error), `reward` (NaN for an error), `steps`, `seconds`, `states`,
+        `items`, `searches`, `tokens_in`, `tokens_out`, `cost`."""
+        ...
+
+    def parts(self) -> Iterator[tuple[int, dict[str, Any]]]:
+        """Number and reward's parts of all episodes in order of number; read as a stream."""
+        ...
+
     def episode(self, number: int) -> Episode:
         """One episode, whole."""
         ...
 
     def episodes(self, numbers: Iterable[int] | None = None) -> Iterator[Episode]:
-        """Whole episodes in order of number; None for all."""
+        """Whole episodes in order of number; None for all. Read as a stream."""
         ...
 
     def drop(self, numbers: Iterable[int]) -> int:
@@ -44,3 +61,18 @@ class Store(Protocol):
         ...
 
     def close(self) -> None: ...
+
+
+class Lock(Protocol):
+    """A run that belongs to one runner, until it is released or its holder is gone."""
+
+    @property
+    def descriptors(self) -> tuple[int, ...]:
+        """What workers must inherit to hold the lock too."""
+        ...
+
+    def release(self) -> None: ...
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(self, *_: object) -> None: ...
