@@ -14,7 +14,17 @@ import msgspec
 
 from errands.errors import ErrandsError
 
-__all__ = ["Agent", "AgentError", "Insider", "Maker", "Mode", "ModelError", "Move", "Usage"]
+__all__ = [
+    "Agent",
+    "AgentError",
+    "EndOfRun",
+    "Insider",
+    "Maker",
+    "Mode",
+    "ModelError",
+    "Move",
+    "Usage",
+]
 
 Mode = Literal["compute", "model", "person"]
 """What an agent mostly does: compute (played by processes), wait for a model (played many at
@@ -27,6 +37,11 @@ class AgentError(ErrandsError):
 
 class ModelError(AgentError):
     """The model behind an agent failed: out of reach, out of money, or not to be understood."""
+
+
+class EndOfRun(ErrandsError):
+    """The run is to end here, as when a person quits or the money is spent: the episode counts as
+    not played, what was played before is kept, and the run can be resumed."""
 
 
 class Usage(msgspec.Struct, frozen=True):

@@ -154,6 +154,18 @@ class TurkEnv(gymnasium.Env[Any, Any]):
             reward = instance_figure(self._scores, self.rules) or 0.0
         return self._observe(), reward, submitted, truncated, self._info()
 
+    @property
+    def page(self) -> OpenPage:
+        """The page being worked on."""
+        if self._page is None:
+            raise ErrandsError("The environment has no episode yet; call reset() first.")
+        return self._page
+
+    @property
+    def scored(self) -> list[ScoredField]:
+        """The fields that counted, once the episode is over."""
+        return self._scores
+
     def render(self) -> str | None:
         """The page's visible text."""
         if self.render_mode is None or self._page is None:
