@@ -1,6 +1,8 @@
-"""What most makers are: a name, settings, and a function from a seed to an agent."""
+"""What makers have in common: most are a name, settings, and a function from a seed to an agent."""
 
+import hashlib
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -8,9 +10,9 @@ import msgspec
 from errands.agents import Agent, AgentError, Mode
 from errands.envs.shop import ShopEnv
 from errands.envs.turk import TurkEnv
-from errands.errors import SettingError
+from errands.errors import DataError, SettingError
 
-__all__ = ["SimpleMaker", "give_up", "one_of", "shop_of", "turk_of"]
+__all__ = ["SimpleMaker", "checked_file", "give_up", "one_of", "shop_of", "turk_of"]
 
 
 class SimpleMaker(msgspec.Struct, frozen=True):
@@ -59,3 +61,15 @@ def give_up(reason: str, max_steps: int | None) -> str:
     if max_steps is None:
         raise AgentError(f"{reason}; the agent gives up, as this environment has no step limit.")
     return "wait"
+
+
+def checked_file(path: str, checksum: str) -> tuple[bytes, str]:
+    """A file that a setting names, and its checksum, which must be the given one if any is."""
+    try:
+        data = Path(path).read_bytes()
+    except OSError as failure:
+        raise DataError(f"{path} cannot be read ({failure.strerror}).") from None
+    found = hashlib.sha256(data).hexdigest()
+    if checksum and checksum != found:
+        raise DataError(f"{path} has the checksum {found}, not {checksum}: it has changed.")
+    return data, found

@@ -7,19 +7,17 @@ that both ways of writing them are found.
 """
 
 import functools
-import hashlib
 import re
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Final
 
 import msgspec
 
 from errands.agents import AgentError
-from errands.agents.maker import one_of
+from errands.agents.maker import checked_file, one_of
 from errands.errors import DataError, SettingError
 
-__all__ = ["QUERIES", "QuerySource", "checked_file", "instruction_key", "query_source"]
+__all__ = ["QUERIES", "QuerySource", "instruction_key", "query_source"]
 
 QUERIES: Final = ("instruction", "human-first", "human-last", "predicted")
 _PRICE: Final = re.compile(r",? and price lower than [\d.]+ dollars?\s*$")
@@ -68,18 +66,6 @@ def query_source(kind: str, path: str, missing: str, checksum: str) -> tuple[Que
         raise SettingError(f"query={kind} needs a file of queries: set queries=PATH, as of {name}.")
     checksum = checked_file(path, checksum)[1]
     return QuerySource(kind, _read(path, checksum), skip), checksum
-
-
-def checked_file(path: str, checksum: str) -> tuple[bytes, str]:
-    """A file that a setting names, and its checksum, which must be the given one if any is."""
-    try:
-        data = Path(path).read_bytes()
-    except OSError as failure:
-        raise DataError(f"{path} cannot be read ({failure.strerror}).") from None
-    found = hashlib.sha256(data).hexdigest()
-    if checksum and checksum != found:
-        raise DataError(f"{path} has the checksum {found}, not {checksum}: it has changed.")
-    return data, found
 
 
 @functools.lru_cache(4)
