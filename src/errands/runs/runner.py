@@ -22,10 +22,10 @@ from errands.agents import EndOfRun, Insider, Maker
 from errands.agents.registry import make_maker
 from errands.errors import SettingError
 from errands.runs.episode import OBSERVATIONS, RunInfo, Summary
-from errands.runs.place import create_run, open_run
 from errands.runs.play import Rules, episode_seed, play, play_waiting
 from errands.runs.pool import Job, play_in_processes
 from errands.runs.protocol import Protocol, find_protocol
+from errands.runs.run_place import create_run, open_run, run_lock
 from errands.runs.store import Store, StoreError
 from errands.runs.world import World, open_world
 
@@ -99,7 +99,7 @@ def run(
         rules = Rules(used.seed if seed is None else seed, seconds, observations)
         info = _info(base, used, world, maker, rules)
         place = str(out if out is not None else _default_place(info))
-        lock = stack.enter_context(_locked(place, info))
+        lock = stack.enter_context(run_lock(place))
         store = stack.enter_context(
             contextlib.closing(
                 _reopened(place, info, fsync) if resume else create_run(place, info, fsync=fsync)
@@ -130,7 +130,7 @@ def run(
                     place=place,
                     fsync=fsync,
                 )
-                play_in_processes(job, world, store, pending, workers, played, [lock.fileno()])
+                play_in_processes(job, world, store, pending, workers, played, lock.descriptors)
             else:
                 _play_here(world, maker, rules, store, pending, played)
         except EndOfRun as reason:

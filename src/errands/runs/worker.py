@@ -17,9 +17,9 @@ from errands.agents import EndOfRun
 from errands.agents.registry import make_maker
 from errands.errors import ErrandsError
 from errands.runs.episode import Summary
-from errands.runs.place import open_run
 from errands.runs.play import episode_seed, play
 from errands.runs.pool import Job, Message
+from errands.runs.run_place import open_run
 from errands.runs.world import open_world
 
 __all__ = ["main"]
