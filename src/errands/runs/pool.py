@@ -33,6 +33,21 @@ _AHEAD_SECONDS: Final = 0.5
 _MOST_AHEAD: Final = 256
 
 
+# Before anything else is imported, which takes a while, Linux is asked to end the worker when its
+# parent ends, however that comes about; elsewhere the end of its input tells.
+_START: Final = """
+import os, sys
+try:
+    import ctypes
+    ctypes.CDLL(None).prctl(1, 9)
+except (ImportError, OSError, AttributeError):
+    pass
+if os.getppid() == int(sys.argv[2]):
+    from errands.runs.worker import main
+    main()
+"""
+
+
 class Message(msgspec.Struct, frozen=True, kw_only=True):
     """What a worker says: finished episodes, or why it stops."""
 
@@ -66,7 +81,7 @@ class _Worker:
         self._heard = time.monotonic()
         self._decoder = msgspec.json.Decoder(Message)
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "errands.runs.worker", str(writer)],
+            [sys.executable, "-c", _START, str(writer), str(os.getpid())],
             stdin=subprocess.PIPE,
             stdout=sys.stderr,
             pass_fds=[writer, *locks],
