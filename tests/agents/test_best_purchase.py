@@ -73,7 +73,7 @@ def test_invented_products(little: Catalog, rules: str) -> None:
         found = best_purchase(offers, goal, RULES[rules])
         assert summed_up(found) == by_trying(offers, goal, RULES[rules])
         chosen += len(found.options) if found else 0
-    assert chosen > 15
+    assert chosen > 10
     assert largest > 1500
 
 
@@ -85,7 +85,7 @@ def test_real_products(catalog_1k: Catalog, goal_set: str, rules: str) -> None:
     rng = random.Random(1)
     counts = {number: option_choices(catalog_1k.product(number).options) for number in range(1000)}
     largest = sorted((n for n in counts if counts[n] < 1500), key=lambda n: -counts[n])[:12]
-    for number in range(24):
+    for number in range(16):
         goal = goals[rng.randrange(len(goals))]
         # The target, which has the options, some of its neighbours, and much to choose from.
         hits = [*catalog_1k.find(goal.instruction_text, 3), catalog_1k.number(goal.asin)]
