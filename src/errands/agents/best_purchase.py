@@ -54,9 +54,11 @@ def best_purchase(offers: Iterable[Offer], goal: Goal, rules: Rules) -> BestPurc
         hope = plain.total + parts.get("w_option", 0.0) * parts["r_type"]
         if best is not None and hope <= best.reward.total + _NOISE:
             continue
-        options, reward = best_options(offer, goal, rules), plain
-        if options:
-            reward = rules(Purchase(offer.product, dict(options), offer.price), goal)
+        options = best_options(offer, goal, rules)
+        reward = rules(Purchase(offer.product, dict(options), offer.price), goal)
+        if reward.total <= plain.total + _NOISE:
+            # Of a product of the wrong type no option is worth anything.
+            options, reward = (), plain
         if best is None or reward.total > best.reward.total + _NOISE:
             best = BestPurchase(place, offer, options, reward)
         if best.reward.total >= 1.0:

@@ -24,6 +24,10 @@ from errands.turk.grammar import format_action
 
 __all__ = ["PersonClerk", "PersonShopper", "make"]
 
+_BUTTONS: Final = frozenset(
+    {"back to search", "< prev", "next >", "buy now", "description", "features", "reviews",
+     "attributes"}
+)  # fmt: skip
 _MARKS: Final = ("[button]", "[button_]", "[clicked button]", "[clicked button_]")
 _SHOP_HELP: Final = "A number clicks, `s words` searches, `quit` ends the run."
 
@@ -68,7 +72,8 @@ class PersonShopper:
         terminal.show((_SHOP_HELP, "dim"))
 
     def _show_choice(self, number: int, name: str) -> None:
-        chosen = f"click[{name.strip().lower()}]" in self._chosen
+        key = name.strip().lower()
+        chosen = f"click[{key}]" in self._chosen and key not in _BUTTONS
         mark = (" (clicked)", "green") if chosen else ""
         self._terminal.show((f"{f'[{number}]':>4} ", "cyan"), name.strip(), mark)
 

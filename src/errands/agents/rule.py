@@ -55,8 +55,8 @@ def search_action(query: str) -> str | None:
     >>> search_action("a [red] hat")
     'search[a  red] hat]'
     """
-    words = " ".join(query.lower().replace("[", " ").splitlines())
-    return f"search[{words}]" if words.strip() else None
+    words = " ".join(query.lower().replace("[", " ").splitlines()).strip()
+    return f"search[{words}]" if words else None
 
 
 def make(half: str, env: Any, settings: Mapping[str, Any]) -> Maker:
