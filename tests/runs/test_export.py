@@ -3,6 +3,7 @@
 import contextlib
 import os
 import resource
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -139,6 +140,15 @@ def test_bad_input(store: SqliteStore, tmp_path: Path) -> None:
         export(store, tmp_path / "x", "csv!")
     with pytest.raises(StoreError, match=r"cannot be written \(No such file or directory\)"):
         export(store, tmp_path / "absent" / "x.jsonl", "jsonl")
+
+
+def test_parquet_without_pyarrow(
+    store: SqliteStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(StoreError, match=r"pip install 'errands\[export\]'"):
+        export(store, tmp_path / "x.parquet", "parquet")
+    assert not (tmp_path / "x.parquet").exists()
 
 
 @pytest.mark.parametrize("format", ["jsonl", "parquet", "atif"])

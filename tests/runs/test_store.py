@@ -474,6 +474,13 @@ def test_a_database_out_of_reach_is_named_without_its_password() -> None:
     assert "secret" not in str(why.value)
 
 
+def test_a_database_without_psycopg(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "psycopg", None)
+    for deed in (open_run, run_lock):
+        with pytest.raises(StoreError, match=r"pip install 'errands\[postgres\]'"):
+            deed("postgresql://host/db?run=x")
+
+
 def test_places_as_people_write_them(tmp_path: Path) -> None:
     assert read_place(tmp_path / "new") == tmp_path / "new" / "run.sqlite"
     assert read_place(tmp_path / "new.sqlite") == tmp_path / "new.sqlite"
