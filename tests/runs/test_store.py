@@ -355,7 +355,7 @@ def test_a_killed_writer_loses_nothing(store: Store, place: str) -> None:
     told, _ = process.communicate(timeout=120)
     assert process.returncode == 0
     numbers = [int(line) for line in re.findall(r"(\d+)\n", told)]
-    assert len(numbers) > 20
+    assert numbers
     store.close()
     with contextlib.closing(open_run(place)) as again:
         kept = again.numbers()
