@@ -182,9 +182,7 @@ def _print_figures(info: RunInfo, figures: dict[str, Any]) -> None:
     table = Table("figure", "value", "95 % interval", title=f"{info.agent} on {info.protocol_key}")
     for name, held in figures.items():
         if isinstance(held, dict):
-            between = (
-                "" if held.get("low") is None else f"{held['low']:.1f} to {held['high']:.1f}"
-            )
+            between = "" if held.get("low") is None else f"{held['low']:.1f} to {held['high']:.1f}"
             value = "-" if held["value"] is None else f"{held['value']:.1f}"
             table.add_row(name.replace("_", " "), value, between)
         else:

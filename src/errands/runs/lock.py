@@ -3,6 +3,7 @@
 import contextlib
 import fcntl
 import os
+import time
 from pathlib import Path
 from typing import Final, Self
 
@@ -11,6 +12,9 @@ from errands.runs.store import StoreError
 __all__ = ["RunLock"]
 
 _NAME: Final = "runner.lock"
+_ORPHANS: Final = 20.0
+"""Seconds that the workers of a killed runner may take to end."""
+_PAUSE: Final = 0.05
 
 
 class RunLock:
@@ -41,10 +45,14 @@ class RunLock:
             ) from None
 
     def _take(self, handle: int) -> None:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+        waited = 0.0
+        while not _taken(handle):
             holder = os.pread(handle, 20, 0).decode("ascii", "replace").strip() or "unknown"
+            if waited < _ORPHANS and not _lives(holder):
+                # A runner that was killed; its workers are about to follow it.
+                time.sleep(_PAUSE)
+                waited += _PAUSE
+                continue
             os.close(handle)
             raise StoreError(
                 f"another runner (process {holder}) is at work in {self.directory}; wait for it,"
@@ -76,3 +84,22 @@ class RunLock:
 
     def __exit__(self, *_: object) -> None:
         self.release()
+
+
+def _taken(handle: int) -> bool:
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _lives(process: str) -> bool:
+    """Whether a process of this number is there."""
+    try:
+        os.kill(int(process), 0)
+    except (ValueError, ProcessLookupError):
+        return False
+    except PermissionError:
+        return True
+    return True

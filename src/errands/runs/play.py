@@ -69,6 +69,8 @@ def _answered(talk: Conversation) -> Episode:
             try:
                 answer = call(*arguments)
                 if inspect.isawaitable(answer):
+                    if inspect.iscoroutine(answer):
+                        answer.close()
                     raise TypeError("the agent is asynchronous; its maker's mode must be 'model'")
             except Exception as failure:
                 _, call, arguments = talk.throw(failure)

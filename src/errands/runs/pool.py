@@ -20,16 +20,32 @@ import msgspec
 
 from errands.agents import EndOfRun
 from errands.runs.episode import Summary
-from errands.runs.play import failed
+from errands.runs.play import Rules, failed
+from errands.runs.protocol import Protocol
 from errands.runs.store import Store, StoreError
 from errands.runs.world import World
 
-__all__ = ["Message", "play_in_processes"]
+__all__ = ["Job", "Message", "play_in_processes"]
 
 _TRIES: Final = 2
 _AHEAD_SECONDS: Final = 0.5
 """A worker is given about this much work ahead, so that it never waits."""
 _MOST_AHEAD: Final = 256
+
+
+# Before anything else is imported, which takes a while, Linux is asked to end the worker when its
+# parent ends, however that comes about; elsewhere the end of its input tells.
+_START: Final = """
+import os, sys
+try:
+    import ctypes
+    ctypes.CDLL(None).prctl(1, 9)
+except (ImportError, OSError, AttributeError):
+    pass
+if os.getppid() == int(sys.argv[2]):
+    from errands.runs.worker import main
+    main()
+"""
 
 
 class Message(msgspec.Struct, frozen=True, kw_only=True):
@@ -40,6 +56,17 @@ class Message(msgspec.Struct, frozen=True, kw_only=True):
     """The agent ends the run."""
     broken: str = ""
     """The store or the data failed: nothing more can be kept."""
+
+
+class Job(msgspec.Struct, frozen=True, kw_only=True):
+    """What a worker process needs to know, as data."""
+
+    protocol: Protocol
+    agent: str
+    settings: dict[str, Any]
+    rules: Rules
+    place: str
+    fsync: bool = False
 
 
 class _Worker:
@@ -54,7 +81,7 @@ class _Worker:
         self._heard = time.monotonic()
         self._decoder = msgspec.json.Decoder(Message)
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "errands.runs.worker", str(writer)],
+            [sys.executable, "-c", _START, str(writer), str(os.getpid())],
             stdin=subprocess.PIPE,
             stdout=sys.stderr,
             pass_fds=[writer, *locks],
@@ -116,7 +143,7 @@ class _Worker:
 
 
 def play_in_processes(
-    job: Any,
+    job: Job,
     world: World,
     store: Store,
     pending: Sequence[int],

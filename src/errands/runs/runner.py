@@ -23,29 +23,18 @@ from errands.agents.registry import make_maker
 from errands.errors import SettingError
 from errands.runs.episode import OBSERVATIONS, RunInfo, Summary
 from errands.runs.play import Rules, episode_seed, play, play_waiting
-from errands.runs.pool import play_in_processes
+from errands.runs.pool import Job, play_in_processes
 from errands.runs.protocol import Protocol, find_protocol
 from errands.runs.run_place import create_run, open_run, run_lock
 from errands.runs.store import Store, StoreError
 from errands.runs.world import World, open_world
 
-__all__ = ["DEFAULT_SECONDS", "Finished", "Job", "run"]
+__all__ = ["DEFAULT_SECONDS", "Finished", "run"]
 
 DEFAULT_SECONDS: Final = 900.0
 """How long an episode may take if nobody says otherwise."""
 
 OnEpisode = Callable[[Summary], None]
-
-
-class Job(msgspec.Struct, frozen=True, kw_only=True):
-    """What a worker process needs to know, as data."""
-
-    protocol: Protocol
-    agent: str
-    settings: dict[str, Any]
-    rules: Rules
-    place: str
-    fsync: bool = False
 
 
 class Finished(msgspec.Struct, frozen=True, kw_only=True):

@@ -3,10 +3,7 @@
 Started by `errands.runs.pool` only. It ends when its input does, and with the runner.
 """
 
-import contextlib
-import ctypes
 import os
-import signal
 import sys
 import time
 from typing import BinaryIO, Final
@@ -18,27 +15,26 @@ from errands.agents.registry import make_maker
 from errands.errors import ErrandsError
 from errands.runs.episode import Summary
 from errands.runs.play import episode_seed, play
-from errands.runs.pool import Message
+from errands.runs.pool import Job, Message
 from errands.runs.run_place import open_run
-from errands.runs.runner import Job
 from errands.runs.world import open_world
 
 __all__ = ["main"]
 
 _SAY_SECONDS: Final = 0.05
 """Finished episodes are reported together, at most this late."""
-_PR_SET_PDEATHSIG: Final = 1
 
 
 def main() -> None:
     """Play until there are no more numbers."""
-    runner = os.getppid()
-    _die_with_the_runner()
+    runner = int(sys.argv[2])
     voice = os.fdopen(int(sys.argv[1]), "wb", buffering=0)
     numbers = sys.stdin.buffer
     job = msgspec.json.decode(numbers.readline(), type=Job)
     try:
         _play(job, numbers, voice, runner)
+    except BrokenPipeError:
+        return  # The runner is gone.
     except EndOfRun as reason:
         _say(voice, Message(ended=str(reason) or "the agent ended the run"))
     except ErrandsError as failure:
@@ -78,14 +74,3 @@ def _say(voice: BinaryIO, message: Message) -> None:
     left = memoryview(msgspec.json.encode(message) + b"\n")
     while left:
         left = left[voice.write(left) or 0 :]
-
-
-def _die_with_the_runner() -> None:
-    """Ask Linux to end this process when its parent ends, however that comes about."""
-    # Elsewhere the end of the input tells, and the check before every episode.
-    with contextlib.suppress(OSError, AttributeError):
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-
-
-if __name__ == "__main__":
-    main()
