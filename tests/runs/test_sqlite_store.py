@@ -236,7 +236,10 @@ sys.stdin.readline()
 """
 
 
-def test_workers_hold_the_lock_of_a_dead_runner(tmp_path: Path) -> None:
+def test_workers_hold_the_lock_of_a_dead_runner(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("errands.runs.lock._ORPHANS", 0.2)
     source = Path(__file__).resolve().parents[2] / "src"
     runner = subprocess.Popen(
         [sys.executable, "-c", HOLDER, str(tmp_path)],
