@@ -236,7 +236,10 @@ sys.stdin.readline()
 """
 
 
-def test_workers_hold_the_lock_of_a_dead_runner(tmp_path: Path) -> None:
+def test_workers_hold_the_lock_of_a_dead_runner(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("errands.runs.lock._ORPHANS", 0.2)
     source = Path(__file__).resolve().parents[2] / "src"
     runner = subprocess.Popen(
         [sys.executable, "-c", HOLDER, str(tmp_path)],
@@ -282,3 +285,40 @@ def test_a_lock_is_handed_on_and_cleans_up(tmp_path: Path) -> None:
     stranger.wait()
     assert not (tmp_path / "other").exists(), "nothing came into it"
     assert sorted(os.listdir(tmp_path / "new")) == ["run.sqlite", "runner.lock"]
+
+
+FORKS = """
+import os, sys
+from errands.runs.run_place import open_run
+store = open_run(sys.argv[1])
+[episode] = store.episodes()
+import msgspec
+def numbered(number):
+    summary = msgspec.structs.replace(episode.summary, number=number)
+    return msgspec.structs.replace(episode, summary=summary)
+import fcntl
+fcntl.flock(store._guard, fcntl.LOCK_EX)  # As if another thread were writing.
+children = []
+for child in range(1, 4):
+    pid = os.fork()
+    if pid == 0:
+        if child == 1:
+            store.close()
+            os._exit(0)
+        os._exit(0 if store.add(numbered(child)) else 1)
+    children.append(pid)
+os.kill(os.getpid(), 9)
+"""
+
+
+def test_children_do_not_keep_the_lock_of_a_killed_parent(store: SqliteStore) -> None:
+    store.add(episode(0))
+    source = Path(__file__).resolve().parents[2] / "src"
+    parent = subprocess.Popen(
+        [sys.executable, "-c", FORKS, str(store.path)],
+        env={**os.environ, "PYTHONPATH": str(source)},
+        stdout=subprocess.PIPE,
+    )
+    parent.communicate(timeout=30)  # Until the last child has closed its end.
+    assert store.numbers() == {0, 2, 3}
+    assert store.add(episode(4))

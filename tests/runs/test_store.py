@@ -355,7 +355,7 @@ def test_a_killed_writer_loses_nothing(store: Store, place: str) -> None:
     told, _ = process.communicate(timeout=120)
     assert process.returncode == 0
     numbers = [int(line) for line in re.findall(r"(\d+)\n", told)]
-    assert len(numbers) > 20
+    assert numbers
     store.close()
     with contextlib.closing(open_run(place)) as again:
         kept = again.numbers()
@@ -472,6 +472,13 @@ def test_a_database_out_of_reach_is_named_without_its_password() -> None:
     ) as why:
         open_run("postgresql://me:secret@127.0.0.1:1/db?run=x")
     assert "secret" not in str(why.value)
+
+
+def test_a_database_without_psycopg(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "psycopg", None)
+    for deed in (open_run, run_lock):
+        with pytest.raises(StoreError, match=r"pip install 'errands\[postgres\]'"):
+            deed("postgresql://host/db?run=x")
 
 
 def test_places_as_people_write_them(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ that was lost is made again once; what `add` has returned from is on the server'
 """
 
 import contextlib
+import functools
 import hashlib
 import os
 import socket
@@ -154,11 +155,7 @@ class PostgresStore:
             if tries == 1:
                 return False
             # The first try may have been kept, and only its answer lost.
-            found = connection.execute(
-                "SELECT body FROM errands_trajectories WHERE run = %s AND number = %s",
-                (self._run, row[0]),
-            ).fetchone()
-            return found is not None and bytes(found[0]) == body
+            return bool(_one(connection, self._run, row[0]) == (*row, body))
 
         return self._do(insert)
 
@@ -194,7 +191,7 @@ class PostgresStore:
                     yield unpack_body(summary_of(tuple(row)), body)
                 return
             for number in sorted(set(numbers)):
-                found = self._do(lambda c, n=number: _one(c, self._run, n))  # type: ignore[misc]
+                found = self._do(functools.partial(_one, run=self._run, number=number))
                 if found is None:
                     raise StoreError(f"There is no episode {number} in {self.place}.")
                 yield unpack_body(summary_of(found[:-1]), found[-1])

@@ -12,6 +12,7 @@ import os
 import sqlite3
 import tempfile
 import threading
+import weakref
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Final, Self
@@ -89,8 +90,10 @@ class SqliteStore:
         self.path = path
         self._fsync = fsync
         self._guard: int | None = None
+        self._forked = False
         self._inherited: list[sqlite3.Connection] = []
         self._open()
+        _OPEN.add(self)
         try:
             self._info = self._checked_info()
         except BaseException:
@@ -192,7 +195,7 @@ class SqliteStore:
 
     def close(self) -> None:
         """The last one to close tidies the file up; needed by nobody, after a kill neither."""
-        if self._pid != os.getpid() or self._guard is None:
+        if self._guard is None:
             return
         with self._mutex, _explained(self.path):
             # The tidying must not meet another process that opens the file.
@@ -203,7 +206,6 @@ class SqliteStore:
 
     def _open(self) -> None:
         """The connection of this process: none can be shared across a fork."""
-        self._pid = os.getpid()
         self._mutex = threading.Lock()
         with _explained(self.path):
             there = os.stat(self.path)
@@ -215,6 +217,15 @@ class SqliteStore:
                 os.close(guard)
                 raise
             self._guard = guard
+
+    def _leave(self) -> None:
+        """In a forked child: let go of what belongs to the parent, without a word to SQLite."""
+        if self._guard is not None:
+            # Held on to, it would keep the lock of a parent that is killed while it writes.
+            os.close(self._guard)
+            self._guard = None
+            self._inherited.append(self._connection)
+            self._forked = True
 
     def _connect(self) -> sqlite3.Connection:
         # A finished run on a medium that cannot be written is read as it is.
@@ -253,9 +264,9 @@ class SqliteStore:
     @contextlib.contextmanager
     def _writing(self) -> Iterator[Any]:
         """One transaction; all of it is kept, or none."""
-        if self._pid != os.getpid():
-            self._inherited.append(self._connection)
+        if self._forked:
             self._open()
+            self._forked = False
         with self._mutex, _explained(self.path):
             if self._guard is None:
                 raise StoreError(f"The store {self.path} is closed.")
@@ -294,6 +305,17 @@ class SqliteStore:
             yield connection.execute
 
 
+_OPEN: Final[weakref.WeakSet[SqliteStore]] = weakref.WeakSet()
+
+
+def _leave_all() -> None:
+    for store in _OPEN:
+        store._leave()
+
+
+os.register_at_fork(after_in_child=_leave_all)
+
+
 def _umask() -> int:
     # The only way to read it is to set it.
     mask = os.umask(0o077)
@@ -318,6 +340,11 @@ def _move_new(name: str, path: Path) -> None:
             f"There is a run at {path} already; continue it with --resume, or name another"
             " directory."
         ) from None
+    except OSError:
+        # A disk without hard links; two runners at once are the business of the runner's lock.
+        if os.path.exists(path):
+            raise
+        os.rename(name, path)
 
 
 def _to_disk(path: str | Path) -> None:
