@@ -1,8 +1,10 @@
 """`errands run`, `errands protocols` and `errands agents`: playing agents under protocols."""
 
+import contextlib
 import json
 import shlex
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -20,8 +22,12 @@ from rich.table import Table
 from errands.agents.registry import kinds
 from errands.cli.output import Json, print_json, program, remarks, results
 from errands.errors import SettingError
+from errands.reports.columns import read_columns
+from errands.reports.figures import Figures, run_figures
+from errands.reports.paperwork import estimate_of
 from errands.runs.episode import RunInfo, Summary
 from errands.runs.protocol import find_protocol, named_protocols, read_protocols
+from errands.runs.run_place import open_run
 from errands.runs.runner import DEFAULT_SECONDS, run
 
 __all__ = ["register"]
@@ -98,9 +104,8 @@ def run_command(
             on_start=show.start,
             on_episode=show.episode,
         )
-    from errands.reports import summary_of_run
-
-    figures = summary_of_run(finished.place)
+    with contextlib.closing(open_run(finished.place)) as store:
+        figures = run_figures(store, read_columns(store))
     if as_json:
         print_json(
             {
@@ -110,7 +115,9 @@ def run_command(
                 "episodes": finished.kept,
                 "played": finished.played,
                 "ended": finished.ended,
-                **figures,
+                "errors": figures.errors,
+                "score": msgspec.to_builtins(figures.score),
+                "success": msgspec.to_builtins(figures.success),
             }
         )
         return
@@ -178,16 +185,26 @@ class _Show:
         self.progress.update(self._task, advance=1, score=score)
 
 
-def _print_figures(info: RunInfo, figures: dict[str, Any]) -> None:
+def _print_figures(info: RunInfo, figures: Figures) -> None:
     table = Table("figure", "value", "95 % interval", title=f"{info.agent} on {info.protocol_key}")
-    for name, held in figures.items():
-        if isinstance(held, dict):
-            between = "" if held.get("low") is None else f"{held['low']:.1f} to {held['high']:.1f}"
-            value = "-" if held["value"] is None else f"{held['value']:.1f}"
-            table.add_row(name.replace("_", " "), value, between)
+    table.columns[1].justify = "right"
+    rows = [("task score", figures.score), ("success rate, %", figures.success)]
+    if figures.paperwork is not None:
+        rows = [
+            (f"mean over tasks, {held.rules} rules", estimate_of(held.macro).times(100))
+            for held in figures.paperwork.rules.values()
+        ]
+    for name, held in rows:
+        if held.mean is None or held.low is None or held.high is None:
+            table.add_row(name, "-", "")
         else:
-            table.add_row(name.replace("_", " "), str(held), "")
+            table.add_row(name, f"{held.mean:.1f}", f"{held.low:.1f} to {held.high:.1f}")
+    table.add_row("episodes", f"{figures.episodes:,}", "")
+    table.add_row("failed", f"{figures.errors:,}", "")
     results.print(table)
+    for failures in figures.failures:
+        for example in failures.examples[:1]:
+            remarks.print(f"{failures.count} failed by the {failures.owner}: {example.reason}")
 
 
 def protocols_command(
@@ -205,8 +222,6 @@ def protocols_command(
 
       errands protocols mine.toml
     """
-    from pathlib import Path
-
     if show is not None:
         name = show if file is None else f"{file}#{show}"
         found = [find_protocol(name)]
