@@ -191,7 +191,7 @@ def _print_figures(info: RunInfo, figures: Figures) -> None:
     rows = [("task score", figures.score), ("success rate, %", figures.success)]
     if figures.paperwork is not None:
         rows = [
-            (f"mean over tasks, {held.rules} rules", estimate_of(held.macro).times(100))
+            (f"mean over tasks, {held.rules} rules", estimate_of(held.macro))
             for held in figures.paperwork.rules.values()
         ]
     for name, held in rows:
