@@ -24,7 +24,7 @@ __all__ = ["FORMATS", "export"]
 
 FORMATS: Final = ("jsonl", "parquet", "atif")
 
-_BATCH: Final = 1_000
+_BATCH: Final = 5_000
 _BATCH_CHARACTERS: Final = 16_000_000
 _STEP_FIELDS: Final = tuple(field.name for field in msgspec.structs.fields(Step))
 _SUMMARY_FIELDS: Final = tuple(field.name for field in msgspec.structs.fields(Summary))
