@@ -4,7 +4,7 @@ import shlex
 from collections.abc import Sequence
 from contextlib import ExitStack, closing
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import typer
 from rich.table import Table
@@ -23,6 +23,10 @@ from errands.runs.store import Store
 from errands.runs.world import World
 
 __all__ = ["Watcher", "register", "show_report"]
+
+
+_TOLD: Final = 3
+"""Comparisons that the command tells; a report has them all."""
 
 
 def register(app: typer.Typer) -> None:
@@ -134,6 +138,7 @@ def show_report(made: Report, paths: Sequence[Path]) -> None:
     table = Table("run", "episodes", "score", "success %", "errors", title=made.title)
     for column in range(1, 5):
         table.columns[column].justify = "right"
+        table.columns[column].no_wrap = True
     for run in made.runs:
         figures = run.figures
         table.add_row(
@@ -144,8 +149,11 @@ def show_report(made: Report, paths: Sequence[Path]) -> None:
             str(figures.errors or ""),
         )
     results.print(table)
-    for comparison in made.comparisons:
+    told = made.comparisons[:_TOLD]
+    for comparison in told:
         results.print(comparison.meaning or comparison.refused)
+    if len(told) < len(made.comparisons):
+        results.print(f"{len(made.comparisons) - len(told)} more comparisons are in the report.")
     for path in paths:
         results.print(f"Written: {path}")
 
@@ -153,7 +161,7 @@ def show_report(made: Report, paths: Sequence[Path]) -> None:
 def _between(held: Estimate) -> str:
     if held.mean is None or held.low is None or held.high is None:
         return "-"
-    return f"{held.mean:.1f} ({held.low:.1f} to {held.high:.1f})"
+    return f"{held.mean:.1f} ({held.low:.1f}-{held.high:.1f})"
 
 
 def replay_command(

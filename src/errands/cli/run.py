@@ -104,7 +104,7 @@ def run_command(
             on_start=show.start,
             on_episode=show.episode,
         )
-    with contextlib.closing(open_run(finished.place)) as store:
+    with contextlib.closing(open_run(out or finished.place)) as store:
         figures = run_figures(store, read_columns(store))
     if as_json:
         print_json(

@@ -136,7 +136,7 @@ def run(
         except EndOfRun as reason:
             ended = str(reason) or "the agent ended the run"
         return Finished(
-            place=place,
+            place=store.place if "://" in place else place,
             info=store.info,
             kept=len(done) + played.count,
             played=played.count,
@@ -147,7 +147,7 @@ def run(
 def _reopened(place: str, info: RunInfo, fsync: bool) -> Store:
     """The store of a run that is to go on; it must be this run."""
     store = open_run(place, fsync=fsync)
-    held = store.info
+    held, held_at = store.info, store.place
     for what, mine, its in (
         ("protocol", info.protocol_key, held.protocol_key),
         ("agent", info.agent, held.agent),
@@ -158,8 +158,8 @@ def _reopened(place: str, info: RunInfo, fsync: bool) -> Store:
         if mine != its:
             store.close()
             raise StoreError(
-                f"{place} holds another run: its {what} is {its}, and {mine} was asked for. Resume"
-                " it with the same, or choose another --out."
+                f"{held_at} holds another run: its {what} is {its}, and {mine} was asked for."
+                " Resume it with the same, or choose another --out."
             )
     return store
 
