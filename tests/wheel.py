@@ -21,6 +21,7 @@ NEEDED = (
     "errands/turk/demo/proofs.json",
     "errands/turk/demo/Teapot Reviews/template.html",
     "errands/turk/probe.js",
+    "errands/turk/sight.js",
     "errands/turk/turkingbench.toml",
 )
 

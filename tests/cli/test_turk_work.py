@@ -8,6 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from errands.turk.driver import DriverError
+from errands.turk.drivers import start_browser
+
 
 def errands(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
@@ -17,6 +20,14 @@ def errands(*arguments: str) -> subprocess.CompletedProcess[str]:
         capture_output=True,
         check=False,
     )
+
+
+def chromium_found() -> bool:
+    try:
+        start_browser().close()
+    except DriverError:
+        return False
+    return True
 
 
 def test_baselines_in_their_order() -> None:
@@ -73,6 +84,30 @@ def test_verify_without_a_browser_says_what_it_can() -> None:
     }  # fmt: skip
     assert found["equal"] is None
     assert found["oracle"]["released"] > 0.9
+
+
+def test_challenge_compares_two_oracles() -> None:
+    if not chromium_found():
+        pytest.skip("there is no Chromium")
+    done = errands("turk", "challenge", "--instances", "1", "--json")
+    assert done.returncode == 0, done.stderr
+    found = {task["task"]: task for task in map(json.loads, done.stdout.splitlines())}
+    assert len(found) == 4
+    for task in found.values():
+        assert (
+            task["oracle"]["answered"]["paper"] < task["pointer-oracle"]["answered"]["paper"] == 1
+        )
+    shown = errands("turk", "challenge", "--split", "subjective", "--instances", "1")
+    assert "Weekend Questionnaire" in shown.stdout
+
+
+def test_challenge_without_a_browser_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ERRANDS_CHROMIUM", str(tmp_path / "none"))
+    done = errands("turk", "challenge")
+    assert done.returncode == 2
+    assert done.stdout == ""
 
 
 def test_demo_can_be_followed() -> None:

@@ -41,12 +41,14 @@ def test_a_missing_browser_names_the_commands(
 
 
 def test_the_users_browser_comes_first(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    names = [tmp_path / "mine", tmp_path / "other", tmp_path / "chromium"]
+    names = [tmp_path / name for name in ("mine", "other", "chromium", "chromium-headless-shell")]
     for path in names:
         path.write_text("#!/bin/sh\n")
         path.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.delenv(chromium.VARIABLE, raising=False)
+    assert chromium.find() == names[3], "the lighter one"
+    names[3].unlink()
     assert chromium.find() == names[2]
     monkeypatch.setenv(chromium.VARIABLE, str(names[1]))
     assert chromium.find() == names[1]

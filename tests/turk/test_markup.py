@@ -3,7 +3,7 @@
 import time
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from errands.turk.markup import effective_type, field_types, start_tags
@@ -55,3 +55,20 @@ def test_time_grows_with_length_only(piece: str) -> None:
     for _ in start_tags(page):
         pass
     assert time.perf_counter() - started < 20
+
+
+@settings(max_examples=500)
+@given(
+    st.one_of(
+        st.text(alphabet="<>/ab=\"' \n!-", max_size=40),
+        st.lists(
+            st.sampled_from(
+                ["<a", "<b", "<script", "</script>", ">", "/>", " x", "=", '"', "'", " ", "\n", "/",
+                 ' y="1>2"', " z='<b>'", " w=v", "<!--", "-->", "text"]
+            )
+        ).map("".join),
+    )
+)  # fmt: skip
+def test_passing_over_tags_does_not_lose_others(page: str) -> None:
+    wanted = [(tag, attributes) for tag, attributes in start_tags(page) if tag == "b"]
+    assert list(start_tags(page, only=("b",))) == wanted

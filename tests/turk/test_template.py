@@ -6,6 +6,8 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from errands.turk.loader import TaskSet, load_tasks
 from errands.turk.task import Instance, Task
@@ -110,3 +112,22 @@ def test_submit_is_found_where_the_standard_parser_finds_it(real: TaskSet) -> No
         parser = _Submits()
         parser.feed(task.template)
         assert has_submit(task.template) is parser.found, task.name
+
+
+@settings(max_examples=500)
+@given(
+    st.lists(st.sampled_from(["${a}", "${b}", "${c}", "${", "$", "{a}", "a}", "}", "x", "{"])),
+    st.permutations(["a", "b", "a}", "c"]),
+    st.lists(
+        st.sampled_from(["", "v", "$", "{b}", "${b}", "b}", "{", "y$"]), min_size=4, max_size=4
+    ),
+    st.integers(0, 4),
+)
+def test_filling_a_cut_template_is_replacing_name_after_name(
+    pieces: list[str], names: list[str], texts: list[str], count: int
+) -> None:
+    template = expected = "".join(pieces)
+    values = list(zip(names, texts, strict=True))[:count]
+    for name, value in values:
+        expected = expected.replace(f"${{{name}}}", value)
+    assert substitute(template, values) == expected

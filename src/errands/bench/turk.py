@@ -2,7 +2,9 @@
 
 import concurrent.futures
 import time
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from typing import TypeVar
 
 from errands.bench.figure import Figure, private_memory
 from errands.turk.driver import Driver, DriverError
@@ -13,12 +15,17 @@ from errands.turk.task import Instance, Task
 from errands.turk.template import page_html
 from errands.turk.verify import play_oracle, spread
 
-__all__ = ["bench_turk"]
+__all__ = ["bench_turk", "bench_turk_memory", "few_at_once"]
+
+T = TypeVar("T")
+R = TypeVar("R")
 
 FLOORS = {"dom": (100.0, 500.0), "browser": (4.0, 20.0)}
 """Instances a second: floor and aim."""
 PAGES_AT_ONCE = {"dom": 1, "browser": 4}
 """A browser has pages of its own processes; a few at once keep the cores busy."""
+WAYMARKS = (1_000, 10_000)
+"""Instances after which the memory is looked at."""
 
 
 def bench_turk(
@@ -49,11 +56,10 @@ def _measure(name: str, driver: Driver, tasks: str, instances: int) -> Iterator[
     before = private_memory()
     count = failed = 0
     begun, begun_cpu = time.perf_counter(), time.process_time()
-    with concurrent.futures.ThreadPoolExecutor(PAGES_AT_ONCE[name]) as pool:
-        work = _instances(tasks, instances)
-        for fine in pool.map(lambda one: _play(driver, *one), work):
-            count += 1
-            failed += not fine
+    work = _instances(tasks, instances)
+    for fine in few_at_once(lambda one: _play(driver, *one), work, PAGES_AT_ONCE[name]):
+        count += 1
+        failed += not fine
     seconds = time.perf_counter() - begun
     cpu = time.process_time() - begun_cpu
     # A browser works in processes of its own, so there only the clock tells.
@@ -63,6 +69,25 @@ def _measure(name: str, driver: Driver, tasks: str, instances: int) -> Iterator[
     yield Figure(f"{name}: instances", count, "")
     yield Figure(f"{name}: failed", failed, "", 0, None, more_is_better=False)
     yield Figure(f"{name}: memory gained", (private_memory() - before) / 2**20, "MB")
+
+
+def few_at_once(work: Callable[[T], R], inputs: Iterable[T], most: int) -> Iterator[R]:
+    """The results in order, worked out in `most` threads; inputs are taken as they are needed.
+
+    An executor's own `map` takes all its inputs at the start, which here are whole tasks.
+    """
+    if most == 1:
+        yield from map(work, inputs)
+        return
+    waiting: deque[concurrent.futures.Future[R]] = deque()
+    with concurrent.futures.ThreadPoolExecutor(most) as pool:
+        for each in inputs:
+            # One page that takes long must not leave the other threads without work.
+            if len(waiting) >= 4 * most:
+                yield waiting.popleft().result()
+            waiting.append(pool.submit(work, each))
+        while waiting:
+            yield waiting.popleft().result()
 
 
 def _instances(tasks: str, instances: int) -> Iterator[tuple[Task, Instance]]:
@@ -83,3 +108,30 @@ def _play(driver: Driver, task: Task, instance: Instance) -> bool:
     except DriverError:
         return False
     return True
+
+
+def bench_turk_memory(tasks: str) -> Iterator[Figure]:
+    """Play every instance of the tasks without a browser, and watch the memory.
+
+    Only so many tasks and pages are kept at a time: what there is after a thousand instances
+    should do for all the others.
+    """
+    driver = _driver("dom")
+    count = failed = 0
+    begun = time.process_time()
+    for count, (task, instance) in enumerate(_every_instance(tasks), 1):
+        failed += not _play(driver, task, instance)
+        if count in WAYMARKS:
+            yield Figure(f"dom: memory after {count:,}", private_memory() / 2**20, "MB")
+    rate = count / (time.process_time() - begun)
+    floor, aim = FLOORS["dom"]
+    yield Figure("dom: memory at the end", private_memory() / 2**20, "MB")
+    yield Figure("dom: instances per second", rate, "1/s", floor, aim)
+    yield Figure("dom: instances", count, "")
+    yield Figure("dom: failed", failed, "", 0, None, more_is_better=False)
+
+
+def _every_instance(tasks: str) -> Iterator[tuple[Task, Instance]]:
+    for task in load_tasks(tasks):
+        for instance in task.instances:
+            yield task, instance

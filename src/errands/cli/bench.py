@@ -40,16 +40,26 @@ def turk(
     tasks: str = typer.Option("demo", help="A folder of tasks, or demo."),
     instances: int = typer.Option(5, min=1, help="Instances of each task."),
     driver: str = typer.Option("both", help="dom, browser or both."),
+    memory: bool = typer.Option(
+        False, "--memory", help="Play every instance on dom and watch the memory instead."
+    ),
     as_json: bool = Json,
 ) -> None:
     """Measure the paperwork: instances a second with each driver, by the oracle.
 
+    With --memory: the private memory after 1,000 and 10,000 instances and at the end.
+
     Example: errands bench turk --tasks tasks --json
     """
-    from errands.bench.turk import bench_turk
+    from errands.bench.turk import bench_turk, bench_turk_memory
 
     if driver not in ("dom", "browser", "both"):
         raise SettingError(f"driver={driver!r}: expected dom, browser or both.")
+    if memory:
+        if driver == "browser":
+            raise SettingError("--memory measures the driver dom, which is not a browser.")
+        _report(f"Tasks {tasks}", bench_turk_memory(tasks), as_json)
+        return
     drivers = ("dom", "browser") if driver == "both" else (driver,)
     _report(f"Tasks {tasks}", bench_turk(tasks, instances=instances, drivers=drivers), as_json)
 

@@ -6,7 +6,7 @@ from rich.table import Table
 
 from errands.cli.output import program, results
 from errands.cli.turk import group
-from errands.cli.turk_agents import register
+from errands.cli.turk_challenge import register
 from errands.errors import SettingError
 from errands.turk.drivers import Pages
 from errands.turk.grammar import format_action

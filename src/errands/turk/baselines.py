@@ -1,4 +1,5 @@
-"""The three baselines of the paperwork: do nothing, answer at random, answer as people did.
+"""The baselines of the paperwork: do nothing, answer at random, answer as people did (by setting
+fields, or with the pointer and the keys as well, where that is not enough).
 
 `play` runs one of them over instances of a task and scores each page; a page that fails is an
 error with its reason, never a score.
@@ -12,6 +13,7 @@ import msgspec
 
 from errands.errors import ErrandsError
 from errands.turk.action import Action
+from errands.turk.challenge import play_pointer
 from errands.turk.driver import ActionError, OpenPage
 from errands.turk.drivers import Pages
 from errands.turk.field import TEXTS, Field
@@ -81,10 +83,15 @@ def _oracle(page: OpenPage, instance: Instance, rng: random.Random) -> None:
     play_oracle(page, instance)
 
 
+def _pointer_oracle(page: OpenPage, instance: Instance, rng: random.Random) -> None:
+    play_pointer(page, instance)
+
+
 BASELINES: Final[dict[str, Baseline]] = {
     "do-nothing": _do_nothing,
     "random": _random,
     "oracle": _oracle,
+    "pointer-oracle": _pointer_oracle,
 }
 
 

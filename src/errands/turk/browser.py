@@ -12,7 +12,7 @@ fails too, `DriverError` says why: an error, never a score of 0.
 
 import math
 import os
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -112,7 +112,14 @@ class BrowserPage:
         return msgspec.convert(self._ask("fields", **question), list[Field])
 
     def values(self, name: str, *, attributes: bool = False) -> list[str]:
-        return [str(each) for each in self._ask("values", name=name, attributes=attributes)]
+        return self.values_of([name], attributes=attributes)[name]
+
+    def values_of(self, names: Iterable[str], *, attributes: bool = False) -> dict[str, list[str]]:
+        asked = list(names)
+        if not asked:
+            return {}
+        held = self._ask("values", names=asked, attributes=attributes)
+        return dict(zip(asked, msgspec.convert(held, list[list[str]]), strict=True))
 
     def perform(self, action: Action) -> Result:
         if action.name in _PAINTED and not self._engine.settings.pictures:

@@ -90,6 +90,12 @@ def _states(
 ) -> list[Difference]:
     ours: dict[str, Field] = {field.name: field for field in page.fields(names)}
     theirs: dict[str, Field] = {field.name: field for field in other.fields(names)}
+    asked = {"values": False, "attributes": True} if values else {}
+    both = ours.keys() & theirs.keys()
+    held = {
+        what: (page.values_of(both, attributes=markup), other.values_of(both, attributes=markup))
+        for what, markup in asked.items()
+    }
     found: list[Difference] = []
     for name in dict.fromkeys([*ours, *theirs]):
         one, two = ours.get(name), theirs.get(name)
@@ -101,8 +107,7 @@ def _states(
             ("visible", one.visible, two.visible),
             ("options", one.options, two.options),
         ]
-        for what, attributes in (("values", False), ("attributes", True)) if values else ():
-            held = tuple(page.values(name, attributes=attributes))
-            pairs.append((what, held, tuple(other.values(name, attributes=attributes))))
+        for what, (mine, its) in held.items():
+            pairs.append((what, tuple(mine[name]), tuple(its[name])))
         found += [Difference(when, name, what, a, b) for what, a, b in pairs if a != b]
     return found

@@ -186,6 +186,9 @@ class DriverConformance(ActionConformance):
             "d": [""], "f": ["2024-02-29"], "c": ["#abcdef"], "k": ["#000000"],
         }  # fmt: skip
         markup = {name: page.values(name, attributes=True) for name in ("a", "e", "n", "d", "c")}
+        assert page.values_of(markup, attributes=True) == markup
+        assert page.values_of([*live, "none"]) == {**live, "none": []}
+        assert page.values_of([]) == {}
         assert markup == {
             "a": [" x ", ""], "e": [" a@b "], "n": ["1x"], "d": ["2024-02-30"], "c": ["#ABCDEF"],
         }  # fmt: skip

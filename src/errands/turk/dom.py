@@ -28,6 +28,8 @@ _NOSCRIPT = re.compile(
     r"|(<noscript\b[^>]*>)(.*?)(?=</noscript|\Z)",
     re.I | re.S,
 )
+# Without a flag for case, searching leaps from one "<" to the next.
+_HAS_NOSCRIPT = re.compile("<[nN][oO][sS][cC][rR][iI][pP][tT]")
 _TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9]*)")
 _FLAT: Final = frozenset(
     "area base br col embed hr img input link meta param source track wbr p li dt dd "
@@ -134,7 +136,7 @@ def _prepared(html: str) -> str:
         source = source.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     if source.startswith("\ufeff"):
         source = source[1:]
-    if re.search("<noscript", source, re.I):
+    if _HAS_NOSCRIPT.search(source):
         # With scripts, the content of noscript is text that nobody sees.
         source = _NOSCRIPT.sub(lambda m: m[2] if m[2] else m[0], source)
     if source.count("<") > _DEEPEST:

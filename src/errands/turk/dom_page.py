@@ -8,7 +8,7 @@ listed: one that is checked is cleared, and boxes not listed stay as they are.
 
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 from selectolax.lexbor import LexborHTMLParser
@@ -92,7 +92,7 @@ class DomPage:
             if not first.is_field:
                 continue
             shown = self._cascade.displayed(first.node)
-            field = Field(name, first.kind, shown, self._choices(first, controls))
+            field = Field(name, first.kind, shown, self._forms.choices(name))
             (visible if shown else hidden).append(field)
         return visible + hidden
 
@@ -122,6 +122,9 @@ class DomPage:
         if attributes:
             return [each.attribute("value") for each in inputs]
         return [each.value for each in inputs]
+
+    def values_of(self, names: Iterable[str], *, attributes: bool = False) -> dict[str, list[str]]:
+        return {name: self.values(name, attributes=attributes) for name in names}
 
     def html(self, name: str | None = None) -> str:
         if name is None:
@@ -339,16 +342,6 @@ class DomPage:
             raise ActionError(f"The field {which} is disabled and cannot be changed.")
         if control.kind in _READ_ONLY and "readonly" in control.node.attributes:
             raise ActionError(f"The field {which} is read-only and cannot be changed.")
-
-    def _choices(self, first: Control, controls: list[Control]) -> tuple[str, ...]:
-        if first.kind == "select":
-            values = [option.value for option in first.options if not option.disabled]
-        elif first.kind in ("radio", "checkbox"):
-            same = [each for each in controls if each.kind == first.kind]
-            values = [each.value for each in same if not self._forms.disabled(each)]
-        else:
-            return ()
-        return tuple(dict.fromkeys(values))
 
 
 def _scalar(text: str) -> str:

@@ -4,7 +4,7 @@ Two come with Errands, `dom` (no browser) and `browser` (Chromium); both pass th
 suite in `errands.turk.conformance`, and so can a third party's.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -49,6 +49,10 @@ class OpenPage(Protocol):
         Live values; with `attributes`, what the markup alone says, as the original's scorer read
         it (section 8.2 of the specification).
         """
+        ...
+
+    def values_of(self, names: Iterable[str], *, attributes: bool = False) -> dict[str, list[str]]:
+        """`values` of many names, in one question."""
         ...
 
     def perform(self, action: Action) -> Result:

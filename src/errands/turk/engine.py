@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from errands.turk import chromium
 from errands.turk.driver import DriverError
-from errands.turk.tab import Settings, Tab
+from errands.turk.gate import PATTERNS, refusal
+from errands.turk.tab import Settings, Tab, forget
 
 if TYPE_CHECKING:
-    from playwright.async_api import Browser, Playwright
+    from playwright.async_api import Browser, CDPSession, Playwright
 
 __all__ = ["Engine"]
 
@@ -46,6 +47,7 @@ class Engine:
         self._start = threading.Lock()
         self._playwright: Playwright | None = None
         self._browser: Browser | None = None
+        self._guard: CDPSession | None = None
         self._process = 0
         self._launching: asyncio.Lock | None = None
         self._free: list[Tab] = []
@@ -145,11 +147,20 @@ class Engine:
             self._browser = await chromium.launch(
                 self._playwright, path, pictures=self.settings.pictures
             )
+            # Tabs answer their pages' requests; those of any other page are refused.
+            self._guard = await self._browser.new_browser_cdp_session()
+            self._guard.on("Fetch.requestPaused", self._refuse)
+            await self._guard.send("Fetch.enable", PATTERNS)
             self._process = 0
             with suppress(Exception):
                 all_of_them = await asyncio.wait_for(chromium.processes(self._browser), 10)
                 self._process = next(n for n, kind in all_of_them.items() if kind == "browser")
             return self._browser
+
+    def _refuse(self, event: dict[str, Any]) -> None:
+        assert self._guard is not None
+        task = asyncio.ensure_future(self._guard.send(*refusal(event["requestId"])))
+        task.add_done_callback(forget)
 
     def release(self, tab: Tab) -> None:
         """Give a tab back, some time soon."""

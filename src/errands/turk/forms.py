@@ -44,18 +44,22 @@ class Option:
 class Control:
     """An element with a name, and its state if it is an input, select or textarea."""
 
-    __slots__ = ("_options", "checked", "kind", "node", "tag", "text")
+    __slots__ = ("_box_value", "_options", "checked", "disabled", "kind", "node", "tag", "text")
 
     def __init__(self, node: LexborNode, *, foreign: bool = False) -> None:
         self.node = node
         self.tag = "" if foreign else node.tag or ""
         self.kind = self.tag
+        attributes = node.attributes
         if self.tag == "input":
-            kind = (node.attributes.get("type") or "").lower()
+            kind = (attributes.get("type") or "").lower()
             self.kind = kind if kind in TYPES else "text"
         self.text: str | None = None
         """What was typed; None: what the markup says."""
         self.checked = False
+        self.disabled = "disabled" in attributes
+        """By itself: a fieldset around it may disable it as well."""
+        self._box_value = (attributes["value"] or "") if "value" in attributes else "on"
         self._options: list[Option] | None = None
 
     @property
@@ -69,8 +73,7 @@ class Control:
     def value(self) -> str:
         """The value of an input, live."""
         if self.kind in ("checkbox", "radio"):
-            value = self.node.attributes
-            return (value["value"] or "") if "value" in value else "on"
+            return self._box_value
         if self.text is not None:
             return self.text
         if self.tag == "textarea":
@@ -96,11 +99,16 @@ class Forms:
 
     def __init__(self, tree: LexborHTMLParser) -> None:
         self._tree = tree
-        self._drawings = tree.css_first("svg, math") is not None
+        self._drawings = False
+        self._fenced: bool | None = None
         self._places: dict[int, _Place] = {}
         self._groups: dict[str, list[Control]] = {}
+        self._choices: dict[str, tuple[str, ...]] = {}
         self._nodes: dict[str, list[LexborNode]] = {}
-        for node in tree.css("[name]"):
+        # One walk through the tree for both.
+        for node in tree.css("[name], svg, math"):
+            if node.tag in ("svg", "math"):
+                self._drawings = True
             name = node.attributes.get("name")
             if name:
                 self._nodes.setdefault(name, []).append(node)
@@ -127,6 +135,25 @@ class Forms:
             for control in last.values():
                 control.checked = True
         return group
+
+    def choices(self, name: str) -> tuple[str, ...]:
+        """Values to choose from, of the kind of the first control; no action changes them."""
+        known = self._choices.get(name)
+        if known is None:
+            known = self._choices[name] = self._offered(name)
+        return known
+
+    def _offered(self, name: str) -> tuple[str, ...]:
+        controls = self.controls(name)
+        kind = controls[0].kind if controls else ""
+        if kind == "select":
+            values = [option.value for option in controls[0].options if not option.disabled]
+        elif kind in ("radio", "checkbox"):
+            same = [each for each in controls if each.kind == kind]
+            values = [each.value for each in same if not self.disabled(each)]
+        else:
+            return ()
+        return tuple(dict.fromkeys(values))
 
     def check(self, control: Control, name: str) -> None:
         """Choose a radio button: the others of its group are no longer."""
@@ -157,7 +184,11 @@ class Forms:
         return found
 
     def disabled(self, control: Control) -> bool:
-        return "disabled" in control.node.attributes or self._place(control.node).disabled
+        if control.disabled:
+            return True
+        if self._fenced is None:
+            self._fenced = self._tree.css_first("fieldset[disabled]") is not None
+        return self._fenced and self._place(control.node).disabled
 
     def _owner(self, control: Control) -> int:
         form = control.attribute("form")

@@ -25,11 +25,12 @@ def score_page(
     page: OpenPage, instance: Instance, *, attributes: bool = False
 ) -> list[ScoredField]:
     """Score what a page holds now: visible fields that have labels and count."""
+    fields = page.fields(list(instance.labels))
+    asked = [field for field in fields if field.visible and field.type != "submit"]
+    held = page.values_of([field.name for field in asked], attributes=attributes)
     scored = []
-    for field in page.fields(list(instance.labels)):
-        if not field.visible or field.type == "submit":
-            continue
-        values = tuple(page.values(field.name, attributes=attributes))
+    for field in asked:
+        values = tuple(held[field.name])
         scores = score_values(field.type, values, instance.labels[field.name])
         if scores:
             scored.append(ScoredField(field.name, field.type, values, scores))

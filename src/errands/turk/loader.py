@@ -15,9 +15,10 @@ from typing import Final
 
 from errands.errors import TaskError
 from errands.home import data_dir
+from errands.turk.instances import form_instances, plain_newlines
 from errands.turk.splits import Splits, find_splits
-from errands.turk.table import ANSWER, Table, decode, infer, read_table, written
-from errands.turk.task import Instance, Label, Task
+from errands.turk.table import ANSWER, Table, decode, read_table
+from errands.turk.task import Task
 
 __all__ = ["BOOKKEEPING", "DEMO", "Problem", "TaskSet", "load_task", "load_tasks"]
 
@@ -228,7 +229,7 @@ def _read(folder: Path | Traversable, name: str) -> tuple[Task, list[str]]:
     """A task and remarks about what was mended; every failure is a `TaskError` of one sentence."""
     template, remark = decode(_bytes(folder, _TEMPLATE))
     remarks = [f"{_TEMPLATE} {remark}."] if remark else []
-    template = _plain_newlines(template)
+    template = plain_newlines(template)
     if not template.strip():
         raise TaskError(f"{_TEMPLATE} is empty.")
     batch = _bytes(folder, _BATCH)
@@ -237,13 +238,14 @@ def _read(folder: Path | Traversable, name: str) -> tuple[Task, list[str]]:
     except TaskError as error:
         raise TaskError(f"{_BATCH} {error}") from None
     remarks += [f"{_BATCH} {remark}." for remark in table.remarks]
-    instances, fields = _instances(name, table, template)
-    if not fields:
+    inputs, answers = _columns(table, template)
+    if not answers:
         remarks.append(f"{_BATCH} has no column {ANSWER}NAME: nothing can be scored.")
     if unknown := set(_VARIABLE.findall(template)) - set(table.columns):
         listed = ", ".join(f"${{{variable}}}" for variable in sorted(unknown)[:5])
         remarks.append(f"{_TEMPLATE} has {listed}, for which {_BATCH} has no column.")
-    return Task(name, template, instances, fields), remarks
+    instances = form_instances(name, len(table), inputs, answers)
+    return Task(name, template, instances, tuple(answers)), remarks
 
 
 def _bytes(folder: Path | Traversable, name: str) -> bytes:
@@ -257,44 +259,13 @@ def _reason(error: Exception) -> str:
     return (isinstance(error, OSError) and error.strerror) or str(error)
 
 
-def _instances(
-    task: str, table: Table, template: str
-) -> tuple[tuple[Instance, ...], tuple[str, ...]]:
-    """Rows that agree in all inputs are one instance, and each row is one worker's answers."""
-    answers: dict[str, list[Label]] = {}
-    inputs: dict[str, list[Label]] = {}
+def _columns(table: Table, template: str) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
+    """Input columns, and answer columns without their prefix."""
+    inputs: dict[str, list[str]] = {}
+    answers: dict[str, list[str]] = {}
     for column, cells in table.columns.items():
         if column.startswith(ANSWER):
-            answers[column.removeprefix(ANSWER)] = infer(cells)
+            answers[column.removeprefix(ANSWER)] = cells
         elif column not in BOOKKEEPING or f"${{{column}}}" in template:
-            inputs[column] = infer(cells)
-    groups: dict[tuple[Label, ...], list[int]] = {}
-    for row in range(len(table)):
-        groups.setdefault(tuple(values[row] for values in inputs.values()), []).append(row)
-    firsts = [rows[0] for rows in groups.values()]
-    # The original wrote these inputs to a file and read that with types again, which can move
-    # the last digit of a number once more.
-    texts = [_served([written(values[row]) for row in firsts]) for values in inputs.values()]
-    instances = tuple(
-        Instance(
-            task=task,
-            row=number,
-            inputs=dict(zip(inputs, [column[number] for column in texts], strict=True)),
-            labels={name: tuple(values[row] for row in rows) for name, values in answers.items()},
-        )
-        for number, rows in enumerate(groups.values())
-    )
-    return instances, tuple(answers)
-
-
-def _served(cells: Sequence[str]) -> list[str]:
-    """Texts of a column as they reach the page; equal ones are one object."""
-    known: dict[str, str] = {}
-    return [
-        known.setdefault(text, text)
-        for text in (_plain_newlines(written(value)) for value in infer(cells))
-    ]
-
-
-def _plain_newlines(text: str) -> str:
-    return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
+            inputs[column] = cells
+    return inputs, answers

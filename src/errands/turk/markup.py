@@ -28,11 +28,20 @@ _OPEN = re.compile(r"<(?:(!--)|([a-zA-Z][^\t\n\r\f />]*+)|([!/?]))")
 _ATTRIBUTE = re.compile(
     r"""[\s/]*+([^\s/>=][^\s/>=]*+)(?:\s*+=\s*+(?:"([^"]*+)"|'([^']*+)'|([^\s>"'][^\s>]*+)))?+"""
 )
+_TIDY = re.compile(
+    r"""(?:\s++[a-zA-Z_:][\w:.-]*+(?:\s*+=\s*+(?:"[^"]*+"|'[^']*+'|[^\s"'=<>`/]++))?+)*+\s*+/?+>"""
+)
+"""The rest of a start tag that is written as it should be."""
 _SLACK = re.compile(r"[\s/=\"']*+")
 
 
-def start_tags(page: str, *, raw: Collection[str] = RAW) -> Iterator[tuple[str, Mapping[str, str]]]:
-    """Every start tag in order: its name in lower case, and its attributes, the first of a name."""
+def start_tags(
+    page: str, *, raw: Collection[str] = RAW, only: Collection[str] | None = None
+) -> Iterator[tuple[str, Mapping[str, str]]]:
+    """Every start tag in order: its name in lower case, and its attributes, the first of a name.
+
+    With `only`, tags of other names are passed over.
+    """
     place = 0
     while (found := _OPEN.search(page, place)) is not None:
         comment, name, other = found.groups()
@@ -49,10 +58,15 @@ def start_tags(page: str, *, raw: Collection[str] = RAW) -> Iterator[tuple[str, 
                 return
             continue
         tag = name.lower()
-        place, attributes = _attributes(page, found.end())
-        if place < 0:
-            return
-        yield tag, attributes
+        passed = only is not None and tag not in only
+        if passed and (tidy := _TIDY.match(page, found.end())) is not None:
+            place = tidy.end()
+        else:
+            place, attributes = _attributes(page, found.end())
+            if place < 0:
+                return
+            if not passed:
+                yield tag, attributes
         if tag in raw:
             close = re.compile(rf"</{re.escape(tag)}(?=[\s/>])", re.IGNORECASE)
             ending = close.search(page, place)

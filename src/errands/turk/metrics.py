@@ -50,6 +50,10 @@ def number_rule(value: object) -> object:
     """
     if not isinstance(value, str | int | float):
         return value
+    # Most answers are words, and words are soon told from numbers: those that Python would read,
+    # as `nan`, are not finite.
+    if isinstance(value, str) and (not value or value[0].isalpha()):
+        return value
     try:
         number = float(value)
     except (ValueError, OverflowError):
@@ -174,14 +178,16 @@ def prepared_score(field_type: str, prediction: object, labels: Sequence[Label])
     references = [str(label) for label in labels if label != ""]
     if not references:
         return float(text in _EMPTY_PREDICTIONS)
-    return _best_text(_unescaped(text), map(_unescaped, references))
+    return _best_text(_unescaped(text), list(map(_unescaped, references)))
 
 
 def _unescaped(text: str) -> str:
     return _numbered(text.replace("&amp;", "&"))
 
 
-def _best_text(prediction: str, references: Iterable[str]) -> float:
+def _best_text(prediction: str, references: Sequence[str]) -> float:
+    if prediction in references:
+        return 1.0
     return max(text_match(prediction, reference) for reference in references)
 
 
@@ -235,6 +241,8 @@ def _paper(field_type: str, values: list[str], labels: Sequence[Label]) -> float
 
 def label_text(label: Label) -> str:
     """A label as text, by the number rule; a blank is empty, and a bool is as Python prints it."""
+    if isinstance(label, str):
+        return _numbered(label)
     if label is None or _is_nan(label):
         return ""
     return str(label) if isinstance(label, bool) else str(number_rule(label))
@@ -242,9 +250,9 @@ def label_text(label: Label) -> str:
 
 def majority(labels: Sequence[Label]) -> Label:
     """The most frequent answer, of several the first; empty where nobody was asked."""
-    first = {label_text(label): label for label in reversed(labels)}
-    votes = Counter(map(label_text, labels)).most_common(1)
-    return first[votes[0][0]] if votes else ""
+    texts = list(map(label_text, labels))
+    votes = Counter(texts).most_common(1)
+    return labels[texts.index(votes[0][0])] if votes else ""
 
 
 def _same(prediction: str, label: Label) -> bool:

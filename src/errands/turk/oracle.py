@@ -24,6 +24,8 @@ def oracle_actions(
     values: Mapping[str, Sequence[str]],
 ) -> list[Action]:
     """The actions for all visible fields; `values` is what the page holds already."""
+    if not fields:
+        return []
     ranking = _thorough_first(labels)
     made = []
     for field in fields:
@@ -39,10 +41,13 @@ def _thorough_first(labels: Mapping[str, tuple[Label, ...]]) -> list[int]:
     """Workers by how much they filled in: any worker's text or boxes score in full, but a text
     may need a box that only its own writer ticked."""
     workers = max(map(len, labels.values()), default=0)
-    filled = [
-        sum(len(given) == workers and label_text(given[worker]) != "" for given in labels.values())
-        for worker in range(workers)
-    ]
+    filled = [0] * workers
+    for given in labels.values():
+        if len(given) == workers:
+            for worker, label in enumerate(given):
+                # Neither blank nor NaN, which is not even itself.
+                if label is not None and label != "" and label == label:
+                    filled[worker] += 1
     return sorted(range(workers), key=lambda worker: -filled[worker])
 
 

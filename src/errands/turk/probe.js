@@ -1,5 +1,6 @@
 // Questions and deeds of the browser driver, as one object of functions. It runs in a world of
 // its own beside the page's: the same document, but none of the page's globals or prototypes.
+// `sight.js` is there already.
 (() => {
   "use strict";
   const CONTROLS = new Set(["INPUT", "SELECT", "TEXTAREA"]);
@@ -7,6 +8,8 @@
     "text", "textarea", "password", "email", "number", "tel", "url", "search",
   ]);
   const SET = new Set(["date", "time", "month", "week", "datetime-local", "color"]);
+
+  const { boxOf, displayed, parentOf, unchanged } = globalThis.errandsSight;
 
   class Impossible extends Error {}
 
@@ -46,148 +49,6 @@
 
   const isBox = (type) => (element) => element.tagName === "INPUT" && element.type === type;
 
-  const parentOf = (element) =>
-    element.parentElement ?? (element.getRootNode().host || null);
-
-  // ---- Is it displayed? As WebDriver's check says -----------------------------------------
-
-  const style = (element) => getComputedStyle(element);
-
-  const boxOf = (element) => {
-    const box = element.getBoundingClientRect();
-    return { left: box.left, top: box.top, right: box.right, bottom: box.bottom,
-             width: box.width, height: box.height };
-  };
-
-  // An element without an area of its own counts if something inside sticks out of it.
-  const hasSize = (element) => {
-    const box = boxOf(element);
-    if (box.width > 0 && box.height > 0) return true;
-    if (element.tagName === "path" && (box.width > 0 || box.height > 0)) {
-      return parseInt(style(element).strokeWidth, 10) > 0;
-    }
-    if (style(element).overflow === "hidden") return false;
-    return [...element.childNodes].some(
-      (child) =>
-        (child.nodeType === Node.TEXT_NODE && child.length > 0) ||
-        (child.nodeType === Node.ELEMENT_NODE && hasSize(child)),
-    );
-  };
-
-  // The ancestor that clips an element: the nearest box that positions it and is not `visible`.
-  const clipperOf = (element) => {
-    const position = style(element).position;
-    if (position === "fixed") {
-      return element === document.documentElement ? null : document.documentElement;
-    }
-    let parent = parentOf(element);
-    while (parent) {
-      const own = style(parent);
-      const clips =
-        parent === document.documentElement ||
-        (!own.display.startsWith("inline") && own.display !== "contents" &&
-          !(position === "absolute" && own.position === "static"));
-      if (clips) return parent;
-      parent = parentOf(parent);
-    }
-    return null;
-  };
-
-  // The root's overflow is the window's, as is that of a body under a plain root.
-  const overflowOf = (element) => {
-    const root = document.documentElement;
-    const body = document.body;
-    let from = element;
-    if (element === root) {
-      const own = style(root);
-      if (own.overflowX !== "visible" || own.overflowY !== "visible") {
-        return { x: own.overflowX === "visible" ? "auto" : own.overflowX,
-                 y: own.overflowY === "visible" ? "auto" : own.overflowY };
-      }
-      from = body ?? root;
-      const taken = style(from);
-      return { x: taken.overflowX === "visible" ? "auto" : taken.overflowX,
-               y: taken.overflowY === "visible" ? "auto" : taken.overflowY };
-    }
-    if (element === body && style(root).overflowX === "visible" &&
-        style(root).overflowY === "visible") {
-      return { x: "visible", y: "visible" };
-    }
-    const own = style(from);
-    return { x: own.overflowX, y: own.overflowY };
-  };
-
-  const scrollOf = (element) =>
-    element === document.documentElement
-      ? { x: window.scrollX, y: window.scrollY }
-      : { x: element.scrollLeft, y: element.scrollTop };
-
-  const areaOf = (element) =>
-    element === document.documentElement
-      ? { left: 0, top: 0, right: root().clientWidth, bottom: root().clientHeight,
-          width: root().clientWidth, height: root().clientHeight }
-      : boxOf(element);
-
-  const root = () => document.documentElement;
-
-  // Is the element cut off by an ancestor, with no way to scroll it into sight?
-  const cutOff = (element) => {
-    const box = boxOf(element);
-    for (let clipper = clipperOf(element); clipper; clipper = clipperOf(clipper)) {
-      const overflow = overflowOf(clipper);
-      if (overflow.x === "visible" && overflow.y === "visible") continue;
-      const area = areaOf(clipper);
-      if (area.width === 0 || area.height === 0) {
-        if ((area.width === 0 && overflow.x !== "visible") ||
-            (area.height === 0 && overflow.y !== "visible")) return true;
-      }
-      const scroll = scrollOf(clipper);
-      const before =
-        (box.right < area.left && overflow.x !== "visible") ||
-        (box.bottom < area.top && overflow.y !== "visible");
-      if (before) {
-        if ((box.right < area.left && (overflow.x === "hidden" ||
-              box.right < area.left - scroll.x)) ||
-            (box.bottom < area.top && (overflow.y === "hidden" ||
-              box.bottom < area.top - scroll.y))) return true;
-        return false;
-      }
-      const beyondX = box.left >= area.left + area.width && overflow.x !== "visible";
-      const beyondY = box.top >= area.top + area.height && overflow.y !== "visible";
-      if (beyondX || beyondY) {
-        if ((beyondX && overflow.x === "hidden") || (beyondY && overflow.y === "hidden")) {
-          return true;
-        }
-        return false;
-      }
-    }
-    return false;
-  };
-
-  const cutOffWhole = (element) =>
-    cutOff(element) &&
-    [...element.children].every((child) => cutOffWhole(child) || !hasSize(child));
-
-  const displayed = (element) => {
-    const tag = element.tagName;
-    if (tag === "BODY") return true;
-    if (tag === "OPTION" || tag === "OPTGROUP") {
-      const select = element.closest("select");
-      return select !== null && displayed(select);
-    }
-    if ((tag === "INPUT" && element.type === "hidden") || tag === "NOSCRIPT") return false;
-    if (style(element).visibility !== "visible") return false;
-    for (let each = element; each; each = parentOf(each)) {
-      const own = style(each);
-      if (own.display === "none" || Number(own.opacity) === 0) return false;
-      const parent = parentOf(each);
-      if (parent?.tagName === "DETAILS" && !parent.open && each.tagName !== "SUMMARY") {
-        return false;
-      }
-    }
-    return hasSize(element) && !cutOffWhole(element);
-  };
-
   // ---- Questions ----------------------------------------------------------------------------
 
   const optionsOf = (element, all) => {
@@ -199,7 +60,9 @@
     return [...new Set(values)];
   };
 
-  const fields = ({ names, excluded }) => {
+  const fields = (question) => unchanged(() => fieldsNow(question));
+
+  const fieldsNow = ({ names, excluded }) => {
     const groups = new Map();
     for (const element of document.querySelectorAll("[name]")) {
       const name = element.getAttribute("name");
@@ -227,7 +90,9 @@
     return found.map(({ place, ...field }) => field);
   };
 
-  const values = ({ name, attributes }) => {
+  const values = ({ names, attributes }) => names.map((name) => held(name, attributes));
+
+  const held = (name, attributes) => {
     const all = [...named(name)];
     if (all.length === 0) return [];
     const type = typeOf(all[0]);

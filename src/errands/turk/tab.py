@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import msgspec
 
 from errands.turk.driver import ActionError, DriverError
-from errands.turk.gate import ORIGIN, Gate
+from errands.turk.gate import ORIGIN, PATTERNS, Gate, refusal
 
 if TYPE_CHECKING:
     from playwright.async_api import Browser, BrowserContext, CDPSession, Dialog, Frame, Page
 
-__all__ = ["Failure", "Settings", "Tab"]
+__all__ = ["Failure", "Settings", "Tab", "forget"]
 
 T = TypeVar("T")
 
@@ -25,6 +25,10 @@ WIDTH: Final = 1280
 HEIGHT: Final = 720
 _MOST_PAGES: Final = 200
 """After this many pages a tab is replaced, so that memory stays flat."""
+
+
+_WORLD: Final = "errands"
+"""Where `probe.js` runs: beside the page, with the same document and none of its globals."""
 
 
 class Failure(DriverError):
@@ -68,6 +72,7 @@ class Tab:
         self._frame = ""
         self._world = 0
         self._pages = 0
+        self._answering: set[asyncio.Future[None]] = set()
         self._lost: asyncio.Future[str] = asyncio.get_running_loop().create_future()
 
     @classmethod
@@ -88,7 +93,12 @@ class Tab:
         session = await context.new_cdp_session(page)
         tab = cls(context, page, session, settings)
         tab._frame = (await session.send("Page.getFrameTree"))["frameTree"]["frame"]["id"]
-        await context.route("**/*", tab.gate.answer)
+        session.on("Fetch.requestPaused", tab._requested)
+        await session.send("Fetch.enable", PATTERNS)
+        await session.send("Page.enable")
+        source = _script("sight.js") + _script("probe.js")
+        probe = {"source": source, "worldName": _WORLD}
+        await session.send("Page.addScriptToEvaluateOnNewDocument", probe)
         context.on("page", tab._close_other)
         page.on("dialog", _dismiss)
         page.on("crash", lambda _: tab._lose("the page's process crashed"))
@@ -134,8 +144,6 @@ class Tab:
     async def ask(self, name: str, /, **question: Any) -> Any:
         """Put one question to `probe.js`; raises `ActionError` where it says it cannot be."""
         call = f"errandsAsk({json.dumps(name)}, {json.dumps(question)})"
-        if not self._world:
-            call = f"{_script('probe.js')};\n{call}"
         answer = json.loads(await self._evaluate(call))
         if "error" not in answer:
             return answer["answer"]
@@ -158,7 +166,7 @@ class Tab:
     ) -> Any:
         async def evaluate() -> Any:
             if not self._world:
-                place = {"frameId": self._frame, "worldName": "errands"}
+                place = {"frameId": self._frame, "worldName": _WORLD}
                 made = await self._session.send("Page.createIsolatedWorld", place)
                 self._world = made["executionContextId"]
             return await self._session.send(
@@ -192,7 +200,7 @@ class Tab:
                 reason = (error.message or "").strip().splitlines()
                 raise Failure(f"{what}: {reason[0] if reason else 'no reason'}") from error
         task.cancel()
-        task.add_done_callback(_forget)
+        task.add_done_callback(forget)
         self.spoilt = True
         if self._lost.done():
             raise Failure(f"The page did not {what}: {self._lost.result()}")
@@ -210,6 +218,24 @@ class Tab:
         if not self._lost.done():
             self._lost.set_result(reason)
 
+    def _requested(self, event: dict[str, Any]) -> None:
+        task = asyncio.ensure_future(self._answer(event))
+        self._answering.add(task)
+        task.add_done_callback(self._answering.discard)
+
+    async def _answer(self, event: dict[str, Any]) -> None:
+        request = event["request"]
+        navigates = event["resourceType"] == "Document" and event["frameId"] == self._frame
+        answer = None
+        with suppress(Exception):
+            if not navigates and self.gate.allows(request):
+                answer = await self.gate.fetch(request, self._context.request)
+            else:
+                answer = self.gate.answer(request, navigates=navigates)
+        number = event["requestId"]
+        with suppress(Exception):  # A page that is gone wants no answer.
+            await self._session.send(*(answer.command(number) if answer else refusal(number)))
+
     def _check_stays(self, frame: "Frame") -> None:
         if frame.parent_frame is None and not frame.url.startswith(f"{ORIGIN}/"):
             self._lose(f"the page left for {frame.url[:80]}")
@@ -219,7 +245,7 @@ class Tab:
             self.spoilt = True
             self.gate.refused["window.open"] += 1
             task = asyncio.ensure_future(page.close())
-            task.add_done_callback(_forget)
+            task.add_done_callback(forget)
 
 
 async def _dismiss(dialog: "Dialog") -> None:
@@ -230,7 +256,7 @@ async def _dismiss(dialog: "Dialog") -> None:
             await dialog.dismiss()
 
 
-def _forget(task: "asyncio.Future[Any]") -> None:
+def forget(task: "asyncio.Future[Any]") -> None:
     """Take a given-up task's outcome, so that nothing complains about it later."""
     if not task.cancelled():
         task.exception()

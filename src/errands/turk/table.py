@@ -6,6 +6,7 @@ labels (`3` or `3.0`), in which rows count as the same instance, and in the text
 pages. This module makes the same choices without pandas; `infer` is the rule, cell by cell.
 """
 
+import codecs
 import csv
 import io
 import itertools
@@ -17,9 +18,11 @@ from dataclasses import dataclass
 from typing import Final
 
 from errands.errors import TaskError
+from errands.turk.plain_csv import read_plain
 from errands.turk.task import Label
 
-__all__ = ["ANSWER", "CELL_LIMIT", "MISSING", "Table", "decode", "infer", "read_table", "written"]
+__all__ = ["ANSWER", "CELL_LIMIT", "MISSING", "Table", "decode", "infer", "meanings", "read_table",
+           "written"]  # fmt: skip
 
 ANSWER: Final = "Answer."
 """Columns of this prefix hold answers; all others are inputs."""
@@ -79,6 +82,18 @@ def decode(data: bytes) -> tuple[str, str | None]:
         return data.decode("latin-1"), f"is not UTF-8 ({where}): read as Latin-1"
 
 
+def _text(data: bytes) -> tuple[str, str | None]:
+    """As `decode`, without a BOM."""
+    if data.startswith(codecs.BOM_UTF8):
+        # Left out before decoding: with it, every character of the text would take two bytes.
+        try:
+            return data[len(codecs.BOM_UTF8) :].decode("utf-8"), None
+        except UnicodeDecodeError:
+            pass
+    text, remark = decode(data)
+    return text.removeprefix("\ufeff"), remark
+
+
 def read_table(data: bytes) -> Table:
     """Read the bytes of a CSV file: commas, quotes doubled inside quotes, a header first.
 
@@ -86,12 +101,14 @@ def read_table(data: bytes) -> Table:
     ends, no header, no row, or a cell beyond `CELL_LIMIT` is a `TaskError` whose message follows
     the name of the file.
     """
-    text, remark = decode(data)
+    text, remark = _text(data)
     remarks = [remark] if remark else []
-    text = text.removeprefix("\ufeff")
     if "\0" in text:
         remarks.append(f"has {text.count(chr(0)):,} NUL characters: left out")
         text = text.replace("\0", "")
+    plain = read_plain(text) if len(text) <= CELL_LIMIT else None
+    if plain is not None:
+        return Table(dict(zip(_unique_names(plain[0]), plain[1], strict=True)), tuple(remarks))
     rows = _rows(text)
     header = next(rows, None)
     if header is None:
@@ -176,22 +193,40 @@ def infer(cells: Sequence[str]) -> list[Label]:
     64 bits cannot hold leave the whole column as texts, as in pandas (which then leaves missing
     cells as texts, too, if all integers are below 2**64; here they are None).
     """
-    missing = MISSING
-    present = [cell for cell in cells if cell not in missing]
-    if not present:
-        return [None] * len(cells)
-    blanks = len(present) < len(cells)
+    known = meanings(cells)
+    if known is None:
+        return [None if cell in MISSING else cell for cell in cells]
+    return list(map(known.__getitem__, cells))
+
+
+def meanings(cells: Sequence[str]) -> dict[str, Label] | None:
+    """The value of each different cell of a column, in order of appearance; see `infer`.
+
+    None for a column of texts, where every cell that is not missing means itself.
+    """
+    first = next((cell for cell in cells if cell not in MISSING), None)
+    if first is None:
+        return dict.fromkeys(cells)
+    if _is_text(first):
+        return None
+    # A cell that comes again changes nothing, neither what a column is nor where reading stops.
+    known: dict[str, Label] = dict.fromkeys(cells)
+    present = [cell for cell in known if cell not in MISSING]
+    blanks = len(present) < len(known)
     typed: Sequence[Label] | None
     try:
         typed = _integers(present, blanks) or _reals(present) or _truths(present)
     except OverflowError:
         typed = None
     if typed is None:
-        typed = present
-    if not blanks:
-        return list(typed)
-    values = iter(typed)
-    return [None if cell in missing else next(values) for cell in cells]
+        return None
+    known.update(zip(present, typed, strict=True))
+    return known
+
+
+def _is_text(cell: str) -> bool:
+    """Whether a column that begins with this cell cannot be anything but texts."""
+    return _INTEGER.match(cell) is None and _real(cell) is None and _truths([cell]) is None
 
 
 def written(value: Label) -> str:
@@ -264,6 +299,9 @@ def _real(cell: str) -> float | None:
         return None if infinite is None else float(infinite[1] + "inf")
     sign, whole, part, power = match.groups()
     part = part or ""
+    if power is None and 0 < len(whole) + len(part) <= _EXACT:
+        # So few digits and their power of ten are exact: one division gives the nearest.
+        return float(cell)
     kept = whole[:_DIGITS]
     decimals = part[: _DIGITS - len(kept)]
     digits = kept + decimals

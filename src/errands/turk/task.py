@@ -6,7 +6,7 @@ table's inputs, shown as one page; its labels are the answers of all workers who
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -41,7 +41,7 @@ class Task:
 
     name: str
     template: str = field(repr=False)
-    instances: tuple[Instance, ...] = field(repr=False)
+    instances: Sequence[Instance] = field(repr=False)
     fields: tuple[str, ...] = ()
     """Names of the `Answer.` columns, prefix off, in column order."""
 

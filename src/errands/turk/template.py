@@ -5,6 +5,7 @@ the original's server put around it. Its upload also read every file in the wron
 that all pages of the published runs show `Ã©` for `é`: `mojibake=True` does that again.
 """
 
+import re
 from collections.abc import Iterable
 from functools import lru_cache
 from typing import Final
@@ -39,6 +40,8 @@ _SUBMIT: Final = """\
       </p>
 """
 
+_PLACEHOLDER = re.compile(r"\$\{([^${}]*)\}")
+
 _GAP: Final = "      \n"
 
 _FOOT: Final = """\
@@ -60,7 +63,7 @@ def page_html(task: Task, instance: Instance, *, mojibake: bool = False) -> str:
         template = _garble(template)
         values = ((_garble(name), _garble(value)) for name, value in values)
     button = "" if has_submit(task.template) else _SUBMIT + _GAP
-    return f"{_HEAD}{substitute(template.strip(), values)}\n\n{_GAP}{button}{_FOOT}"
+    return f"{_HEAD}{substitute(_stripped(template), values)}\n\n{_GAP}{button}{_FOOT}"
 
 
 def substitute(template: str, values: Iterable[tuple[str, str]]) -> str:
@@ -68,9 +71,41 @@ def substitute(template: str, values: Iterable[tuple[str, str]]) -> str:
 
     Nothing is escaped. A value that holds the placeholder of a later name is itself filled in.
     """
-    for name, value in values:
+    pairs = list(values)
+    found = _pieces(template, tuple([name for name, _ in pairs]))
+    if found is not None and not any("${" in value or value[-1:] == "$" for _, value in pairs):
+        pieces, places = found
+        filled = list(pieces)
+        filled[1::2] = [pairs[place][1] for place in places]
+        return "".join(filled)
+    for name, value in pairs:
         template = template.replace(f"${{{name}}}", value)
     return template
+
+
+@lru_cache(maxsize=4)
+def _stripped(template: str) -> str:
+    """One object for each template, so that looking up its pieces need not hash it again."""
+    return template.strip()
+
+
+@lru_cache(maxsize=4)
+def _pieces(template: str, names: tuple[str, ...]) -> tuple[list[str], list[int]] | None:
+    """The template cut at its placeholders, and for each the place of its name; None: not to cut.
+
+    Filling a cut template is the same as replacing name after name as long as no placeholder can
+    come about on the way. All begin with `${`: so it must be in no piece and no value, and
+    nothing may end in its `$`.
+    """
+    place_of = {name: place for place, name in enumerate(names)}
+    if len(place_of) < len(names) or any(mark in name for name in names for mark in "${}"):
+        return None
+    pieces = _PLACEHOLDER.split(template)
+    if any("${" in piece or piece[-1:] == "$" for piece in pieces[0::2]):
+        return None
+    if not place_of.keys() >= set(pieces[1::2]):
+        return None
+    return pieces, [place_of[name] for name in pieces[1::2]]
 
 
 @lru_cache(maxsize=8)
@@ -78,7 +113,7 @@ def has_submit(template: str) -> bool:
     """Whether a template brings an `<input type=submit>` of its own."""
     return any(
         tag == "input" and attributes.get("type") == "submit"
-        for tag, attributes in start_tags(template, raw=("script", "style"))
+        for tag, attributes in start_tags(template, raw=("script", "style"), only=("input",))
     )
 
 

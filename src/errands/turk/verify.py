@@ -77,14 +77,17 @@ def _kinds(instance: Instance) -> set[tuple[str, str]]:
     return answers
 
 
-def play_oracle(page: OpenPage, instance: Instance) -> list[Action]:
-    """Fill in a page as the labels say, going on as long as fields come into sight or to life."""
+def play_oracle(page: OpenPage, instance: Instance, solved: set[str] | None = None) -> list[Action]:
+    """Fill in a page as the labels say, going on as long as fields come into sight or to life.
+
+    The names in `solved` are left alone, and what is filled in is added to them.
+    """
     done: list[Action] = []
-    solved: set[str] = set()
+    solved = set() if solved is None else solved
     while True:
         fields = page.fields(list(instance.labels))
         fresh = [field for field in fields if field.visible and field.name not in solved]
-        held = {field.name: page.values(field.name) for field in fresh}
+        held = page.values_of([field.name for field in fresh])
         progress = False
         for action in oracle_actions(fresh, instance.labels, held):
             try:
