@@ -1,7 +1,7 @@
 """Reading a store for figures: one array for each column, the reward's parts as a stream.
 
 Any store can be read through its summaries. One that offers `columns()` or `parts()` is asked
-for these instead, which is what makes a million episodes quick.
+for these instead, which is what makes a million episodes quick; `errors()` is asked for, too.
 """
 
 from array import array
@@ -14,7 +14,15 @@ import numpy.typing as npt
 from errands.runs.episode import Summary
 from errands.runs.store import Store
 
-__all__ = ["STATUSES", "Columns", "keys_of", "part_rows", "read_columns", "summaries_of"]
+__all__ = [
+    "STATUSES",
+    "Columns",
+    "failed_summaries",
+    "keys_of",
+    "part_rows",
+    "read_columns",
+    "summaries_of",
+]
 
 STATUSES: Final = ("done", "truncated", "error")
 """By their code."""
@@ -64,6 +72,13 @@ class HasParts(Protocol):
     """A store that can give the rewards' parts without the rest."""
 
     def parts(self) -> Iterable[tuple[int, dict[str, Any]]]: ...
+
+
+@runtime_checkable
+class HasErrors(Protocol):
+    """A store that can give the summaries of failed episodes without looking at the others."""
+
+    def errors(self) -> Iterable[Summary]: ...
 
 
 _FLOATS: Final = frozenset({"reward", "seconds", "cost"})
@@ -125,6 +140,14 @@ def summaries_of(store: Store, numbers: Array) -> Iterator[Summary]:
         yield from (episode.summary for episode in store.episodes(sorted(wanted)))
     else:
         yield from (summary for summary in store.summaries() if summary.number in wanted)
+
+
+def failed_summaries(store: Store, columns: Columns) -> Iterator[Summary]:
+    """The summaries of all episodes that failed, in order of number."""
+    if isinstance(store, HasErrors):
+        yield from store.errors()
+    else:
+        yield from summaries_of(store, columns.number[columns.failed])
 
 
 def keys_of(store: Store, numbers: Array) -> dict[int, str]:

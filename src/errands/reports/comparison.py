@@ -95,10 +95,9 @@ def mcnemar(only_first: int, only_second: int) -> float:
     if not total:
         return 1.0
     fewer = min(only_first, only_second)
-    up_to = np.arange(fewer + 1)
-    logs = np.array(
-        [math.lgamma(total + 1) - math.lgamma(k + 1) - math.lgamma(total - k + 1) for k in up_to]
-    )
+    # Binomial coefficients as logarithms: each is the one before times (n - k + 1) / k.
+    steps = np.arange(1, fewer + 1)
+    logs = np.concatenate([[0.0], np.cumsum(np.log((total - steps + 1) / steps))])
     top = float(logs.max())
     tail = top + math.log(float(np.exp(logs - top).sum())) - total * math.log(2)
     return min(1.0, 2 * math.exp(tail))

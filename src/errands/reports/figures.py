@@ -11,7 +11,7 @@ from typing import Any, Final
 import msgspec
 import numpy as np
 
-from errands.reports.columns import STATUSES, Columns, part_rows, summaries_of
+from errands.reports.columns import STATUSES, Columns, failed_summaries, part_rows
 from errands.reports.estimate import Estimate, Tally, estimate
 from errands.reports.paperwork import Paperwork, paperwork_figures
 from errands.runs.store import Store
@@ -220,7 +220,7 @@ def _usage(columns: Columns) -> Usage:
 def _failures(store: Store, columns: Columns) -> tuple[Failures, ...]:
     counts: Counter[str] = Counter()
     examples: dict[str, dict[str, Example]] = {}
-    for summary in summaries_of(store, columns.number[columns.failed]):
+    for summary in failed_summaries(store, columns):
         owner = summary.owner or "unknown"
         counts[owner] += 1
         kept = examples.setdefault(owner, {})

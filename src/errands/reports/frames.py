@@ -21,7 +21,7 @@ from typing import Final
 import msgspec
 from selectolax.lexbor import LexborHTMLParser
 
-__all__ = ["PAGE_POLICY", "is_page", "pack", "policy", "script", "unpack", "visible_text"]
+__all__ = ["PAGE_POLICY", "Shelf", "is_page", "pack", "policy", "script", "unpack", "visible_text"]
 
 PAGE_POLICY: Final = (
     "default-src 'none'; img-src data:; style-src 'unsafe-inline'; font-src data:;"
@@ -31,7 +31,28 @@ PAGE_POLICY: Final = (
 _PAGE: Final = re.compile(r"<(?:!doctype|html|head|body|form|table|div|p|h[1-6])\b", re.IGNORECASE)
 _BLANKS: Final = re.compile(r"\s*\n\s*")
 
+_STYLE: Final = re.compile(r"<style>([^<]{400,})</style>")
+
 _Change = tuple[int, int, str]
+
+
+class Shelf:
+    """Style sheets that many pages share, kept once for a whole report."""
+
+    def __init__(self) -> None:
+        self._sheets: dict[str, int] = {}
+
+    def put(self, html: str) -> str:
+        """The page with a number in place of each large style sheet."""
+        return _STYLE.sub(self._numbered, html)
+
+    def _numbered(self, found: re.Match[str]) -> str:
+        number = self._sheets.setdefault(found[1], len(self._sheets))
+        return f'<style data-shelf="{number}"></style>'
+
+    def block(self) -> str:
+        """All sheets, packed."""
+        return pack(list(self._sheets))
 
 
 def is_page(text: str) -> bool:

@@ -11,7 +11,7 @@ from errands.reports.wording import DASH, dash, dollars, duration, points, share
 
 __all__ = ["to_markdown"]
 
-_ACTIVE: Final = re.compile(r"([\\`*_{}\[\]<>#|~$!])")
+_ACTIVE: Final = re.compile(r"([\\`*_{}\[\]#|~$!])")
 _UNSEEN: Final = re.compile("[\x00-\x1f\x7f\ud800-\udfff]+")
 
 
@@ -35,7 +35,8 @@ def to_markdown(report: Report) -> str:
 
 def text(given: object) -> str:
     """Anything, as text that Markdown shows and does not act on."""
-    return _ACTIVE.sub(r"\\\1", _UNSEEN.sub(" ", str(given)))
+    clean = _UNSEEN.sub(" ", str(given)).replace("&", "&amp;")
+    return _ACTIVE.sub(r"\\\1", clean.replace("<", "&lt;").replace(">", "&gt;"))
 
 
 def code(given: str) -> str:
@@ -113,8 +114,8 @@ def _ranks(report: Report) -> Iterator[str]:
             yield ""
             continue
         counted = f"{ranks.counted:,}"
-        if ranks.sampled_from > ranks.counted:
-            counted += f", drawn from {ranks.sampled_from:,}"
+        if ranks.drawn:
+            counted += " drawn"
         yield f"Rank of the wanted product when the instruction is the query ({counted} {where}):"
         yield ""
         yield from table(

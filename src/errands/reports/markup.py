@@ -9,7 +9,7 @@ from html import escape
 from typing import Final
 
 from errands.reports.estimate import Estimate
-from errands.reports.wording import DASH, interval
+from errands.reports.wording import DASH, fixed, interval
 
 __all__ = ["badge", "cut", "esc", "figure", "grid", "table", "value"]
 
@@ -30,7 +30,7 @@ def value(estimate: Estimate, digits: int = 1) -> str:
     """A figure with its interval in small print."""
     if estimate.mean is None:
         return DASH
-    return f"{estimate.mean:.{digits}f} <small>{interval(estimate, digits)}</small>"
+    return f"{fixed(estimate.mean, digits)} <small>{interval(estimate, digits)}</small>"
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]], caption: str = "") -> str:
@@ -40,10 +40,11 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]], caption: str = "")
         f'<tr><th scope="row">{row[0]}</th>{"".join(f"<td>{cell}</td>" for cell in row[1:])}</tr>'
         for row in rows
     )
-    said = f"<caption>{caption}</caption>" if caption else ""
+    said = f'<p class="caption">{caption}</p>' if caption else ""
     return (
-        f'<div class="wide" tabindex="0" role="region" aria-label="{_plain(caption or head[0])}">'
-        f"<table>{said}<thead><tr>{top}</tr></thead><tbody>{body}</tbody></table></div>"
+        f'<div class="wide">{said}<div class="scroll" tabindex="0" role="region"'
+        f' aria-label="{_plain(caption or head[0])}"><table><thead><tr>{top}</tr></thead>'
+        f"<tbody>{body}</tbody></table></div></div>"
     )
 
 
@@ -57,10 +58,10 @@ def figure(picture: str, caption: str, note: str = "") -> str:
     return f'<figure class="card"><figcaption>{caption}</figcaption>{picture}{below}</figure>'
 
 
-def grid(cards: Iterable[str]) -> str:
-    """Cards beside each other, as many as there is room for."""
+def grid(cards: Iterable[str], kind: str = "grid") -> str:
+    """Cards beside each other, as many as there is room for: in rows, or in `columns`."""
     held = "".join(cards)
-    return f'<div class="grid">{held}</div>' if held else ""
+    return f'<div class="{kind}">{held}</div>' if held else ""
 
 
 def badge(text: str, kind: str = "") -> str:

@@ -3,14 +3,13 @@
 All of it can be read without scripts. The one script that is there shows pages in frames.
 """
 
-import math
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Final, TextIO
 
 from errands.reports import sections
-from errands.reports.frames import policy, script
+from errands.reports.frames import Shelf, policy, script
 from errands.reports.markup import badge, cut, esc
 from errands.reports.plots import COLOURS
 from errands.reports.replay import (
@@ -110,12 +109,13 @@ def _body(
     yield _section("cost", "Cost and time", [sections.usage(runs)])
     if failed:
         yield _section("errors", "Errors", sections.errors(runs))
+    shelf = Shelf()
     yield '<section id="episodes"><h2>Episodes</h2>'
     yield (
         '<p class="note">Open an episode and walk through it: click “next”, or choose a number and'
         " use the arrow keys.</p>"
     )
-    yield from _episodes(runs, stores, watch, each, most)
+    yield from _episodes(runs, stores, watch, min(each * _listed(report), most), shelf)
     yield "</section>"
     yield _section("runs", "Runs", sections.repeating(runs))
     yield "</main>"
@@ -125,6 +125,11 @@ def _body(
         f" {esc(report.errands)}. This page is one file and loads nothing.</p>"
         "</footer>"
     )
+    yield _shelved(shelf)
+
+
+def _listed(report: Report) -> int:
+    return sum(len(run.listed.numbers) for run in report.runs)
 
 
 def _top(report: Report, links: Sequence[tuple[str, str]]) -> str:
@@ -164,11 +169,10 @@ def _episodes(
     runs: Sequence[tuple[int, Run]],
     stores: Sequence[Store],
     watch: Watch | None,
-    each: int,
-    most: int,
+    left: float,
+    shelf: Shelf,
 ) -> Iterator[str]:
     waiting = sum(len(run.listed.numbers) for _, run in runs)
-    left = min(each * waiting, most)
     for (at, run), store in zip(runs, stores, strict=True):
         label = named_filters(at)
         yield (
@@ -178,7 +182,7 @@ def _episodes(
         )
         for episode in store.episodes(run.listed.numbers):
             # What one episode does not use is left to those after it.
-            made, used = _episode(at, run, episode, watch, left / max(waiting, 1))
+            made, used = _episode(at, run, episode, watch, left / max(waiting, 1), shelf)
             left -= used
             waiting -= 1
             yield made
@@ -201,13 +205,15 @@ def named_filters(at: int) -> str:
 
 
 def _episode(
-    at: int, run: Run, episode: Episode, watch: Watch | None, allowance: float
+    at: int, run: Run, episode: Episode, watch: Watch | None, allowance: float, shelf: Shelf
 ) -> tuple[str, int]:
     summary = episode.summary
     shown = views(run.info, episode, watch)
     name = f"e{at}-{summary.number}"
     command = f"errands report {run.info.id} --episode {summary.number}"
-    steps, used = replay(episode, shown, name=name, allowance=allowance, command=command)
+    steps, used = replay(
+        episode, shown, name=name, shelf=shelf, allowance=allowance, command=command
+    )
     kind = outcome(summary)
     told = "failed" if summary.reward is None else f"{summary.reward:.2f}"
     why = run.listed.kinds.get(summary.number, "")
@@ -226,7 +232,8 @@ def single_page(info: RunInfo, command: str, episode: Episode, watch: Watch | No
     """One episode alone, with all its pages."""
     summary = episode.summary
     shown = views(info, episode, watch)
-    steps, _ = replay(episode, shown, name="e", allowance=math.inf)
+    shelf = Shelf()
+    steps, _ = replay(episode, shown, name="e", shelf=shelf)
     title = f"Episode {summary.number} of {info.agent}"
     what = said_instruction(shown[0])
     told = f"<p>{esc(what)}</p>" if what else ""
@@ -237,7 +244,11 @@ def single_page(info: RunInfo, command: str, episode: Episode, watch: Watch | No
         f'<div class="card"><div class="episode alone">{steps}</div></div></section>'
         f"{_section('runs', 'The run', [_card(sections.run_facts(info, command))])}</main>"
     )
-    return "".join(_document(title, [body]))
+    return "".join(_document(title, [body, _shelved(shelf)]))
+
+
+def _shelved(shelf: Shelf) -> str:
+    return f'<script type="text/plain" id="shelf">{shelf.block()}</script>'
 
 
 def _card(held: str) -> str:

@@ -37,6 +37,7 @@ class LengthBand(msgspec.Struct, frozen=True):
     """The score on pages of about one length."""
 
     shortest: int
+    median: int
     longest: int
     score: Estimate
 
@@ -129,6 +130,7 @@ def _lengths(pairs: Sequence[tuple[int, float]], seed: int) -> Lengths:
     bands = tuple(
         LengthBand(
             int(chars[part[0]]),
+            int(chars[part[len(part) // 2]]),
             int(chars[part[-1]]),
             estimate(score[part], f"page length band {place}", seed=seed).times(100),
         )

@@ -1,6 +1,6 @@
 """Plots as inline SVG, drawn by hand so that nothing need be installed or loaded.
 
-Every plot is 460 wide, so that its letters stay legible on a phone, and takes its colours from
+Every plot is 400 wide, so that its letters stay legible on a phone, and takes its colours from
 the page's style sheet, which knows light and dark. What is pointed at says its figures; those
 who listen get the same from the plot's title and description.
 """
@@ -15,7 +15,7 @@ from errands.reports.markup import cut, esc
 __all__ = ["Mark", "Row", "Series", "bars", "differences", "dots", "histogram", "lines", "scatter",
            "split_bar"]  # fmt: skip
 
-WIDTH: Final = 460
+WIDTH: Final = 400
 COLOURS: Final = 8
 
 
@@ -124,7 +124,7 @@ def bars(
     for place, (name, colour, value) in enumerate(marks):
         y = place * pitch + 4
         said = _say(name, value, unit, digits)
-        body.append(_text(left, y + 13, cut(name, 60), "label"))
+        body.append(_text(left, y + 13, cut(name, 50), "label"))
         if value.mean is None:
             body.append(_text(left, y + 33, "no figure", "tick"))
             continue
@@ -178,8 +178,11 @@ def histogram(
 def dots(title: str, rows: Sequence[Row], *, top: float = 100.0, unit: str = " %") -> str:
     """A line for each task, its name above, and a dot for each run on it."""
     left, right = 8.0, WIDTH - 8.0
-    pitch = 34.0
-    bottom = len(rows) * pitch + 6
+    # Each run has a lane of its own, so that none hides another.
+    lanes = max((len(row.marks) for row in rows), default=1)
+    lane = 7.0
+    pitch = 27.0 + lane * lanes
+    bottom = len(rows) * pitch + 2
 
     def x(value: float) -> float:
         return left + (right - left) * min(max(value / top, 0.0), 1.0)
@@ -199,17 +202,18 @@ def dots(title: str, rows: Sequence[Row], *, top: float = 100.0, unit: str = " %
         )
     ]
     for place, row in enumerate(rows):
-        y = place * pitch + 25
-        body.append(_text(left, y - 11, cut(row.label, 62), "small name"))
-        body.append(_line(left, y, right, y, "track-line"))
-        for mark in row.marks:
+        top_y = place * pitch + 14
+        body.append(_text(left, top_y, cut(row.label, 54), "small name"))
+        body.append(_rect(left, top_y + 6, right - left, lane * lanes + 2, "lanes"))
+        for number, mark in enumerate(row.marks):
+            y = top_y + 7 + lane * (number + 0.5)
             if mark.value.mean is None:
                 continue
             said = _say(f"{row.label}, {mark.name}", mark.value, unit)
             if mark.value.low is not None and mark.value.high is not None:
                 ends = x(mark.value.low), x(mark.value.high)
                 body.append(_line(ends[0], y, ends[1], y, f"reach s{mark.colour % COLOURS}"))
-            body.append(_dot(x(mark.value.mean), y, 5.5, f"dot {_colour(mark.colour)}", said))
+            body.append(_dot(x(mark.value.mean), y, 4.2, f"dot {_colour(mark.colour)}", said))
     said = "; ".join(
         f"{row.label}: " + ", ".join(_say(m.name, m.value, unit) for m in row.marks) for row in rows
     )
@@ -245,7 +249,7 @@ class _Frame:
         body.append(_line(self.left, self.base, self.right, self.base, "axis"))
         body.append(_text(middle, self.base + 38, x_title, "tick", "middle"))
         # Beside the scale there is no room on a phone, so its name stands on top.
-        body.append(_text(self.left, self.top - 2, y_title, "tick"))
+        body.append(_text(0, 11, y_title, "tick"))
         return body
 
 
@@ -262,7 +266,7 @@ def scatter(
     if not spots:
         return _svg(40, title, "nothing to show", [_text(8, 24, "nothing to show", "tick")])
     frame = _Frame(math.log10(min(spots)) - 0.05, math.log10(max(spots)) + 0.05, 100.0)
-    frame.top = 24.0
+    frame.top = 30.0
     body = frame.sides(x_title, y_title)
     for tick in _log_ticks(min(spots), max(spots)):
         x = frame.x(math.log10(tick))
@@ -273,7 +277,7 @@ def scatter(
         for spot, score in points:
             if spot > 0:
                 said = f"{name}: {spot:,.0f}, {score:.1f}"
-                body.append(_dot(frame.x(math.log10(spot)), frame.y(score), 3, faint, said))
+                body.append(_dot(frame.x(math.log10(spot)), frame.y(score), 2.5, faint, said))
     body += _strokes(frame, trends, logarithmic=True)
     said = "; ".join(_say(s.name, v, "") for s in trends for _, v in s.points)
     return _svg(frame.base + 46, title, said, body)
@@ -294,7 +298,7 @@ def lines(title: str, series: Sequence[Series], *, x_title: str, y_title: str) -
         return _svg(40, title, "nothing to show", [_text(8, 24, "nothing to show", "tick")])
     margin = max((places[-1] - places[0]) * 0.04, 0.2)
     frame = _Frame(places[0] - margin, places[-1] + margin, 100.0)
-    frame.top = 24.0
+    frame.top = 30.0
     body = frame.sides(x_title, y_title)
     for place in places:
         body.append(_text(frame.x(place), frame.base + 17, _number(place), "small", "middle"))
@@ -332,7 +336,7 @@ def differences(
     colours: tuple[int, int],
 ) -> str:
     """How much better the second run was, episode by episode, around a line at no difference."""
-    left, right, top, base = 10.0, WIDTH - 10.0, 44.0, 190.0
+    left, right, top, base = 10.0, WIDTH - 10.0, 52.0, 190.0
     most = max(counts, default=0) or 1
     pitch = (right - left) / max(len(counts), 1)
     middle = len(counts) // 2
@@ -350,7 +354,8 @@ def differences(
         if count and (place == middle or count == most):
             spot = left + (place + 0.5) * pitch
             body.append(_text(spot, base - height - 5, f"{count:,}", "tick", "middle"))
-    body.append(_line(centre, top - 8, centre, base, "zero"))
+    tall = max(scale * math.sqrt(counts[middle]), 0.0) + 18 if counts else 0.0
+    body.append(_line(centre, top - 16, centre, base - tall, "zero"))
     if mean.mean is not None and mean.low is not None and mean.high is not None:
         spots = [centre + (right - left) / 2.1 * v / 100 for v in (mean.low, mean.mean, mean.high)]
         body.append(_line(spots[0], base + 8, spots[2], base + 8, "whisker thick"))
@@ -361,9 +366,9 @@ def differences(
         spot = centre + (right - left) / 2.1 * value
         body.append(_text(spot, base + 30, f"{value:+g}", "tick", "middle"))
     body.append(_text(centre, base + 30, "same reward", "tick", "middle"))
-    body.append(_text(left, 16, f"← {cut(first, 26)} better", f"label t{colours[0] % COLOURS}"))
+    body.append(_text(left, 16, f"← {cut(first, 20)} better", f"label t{colours[0] % COLOURS}"))
     body.append(
-        _text(right, 16, f"{cut(second, 26)} better →", f"label t{colours[1] % COLOURS}", "end")
+        _text(right, 16, f"{cut(second, 20)} better →", f"label t{colours[1] % COLOURS}", "end")
     )
     said = _say(f"{second} minus {first}", mean, " points")
     return _svg(base + 40, title, said, body)

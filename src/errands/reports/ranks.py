@@ -11,7 +11,7 @@ from typing import Final
 import msgspec
 import numpy as np
 
-from errands.errors import ErrandsError
+from errands.errors import CatalogError, GoalError
 from errands.reports.columns import Columns, keys_of
 from errands.reports.estimate import dice
 from errands.reports.figures import Bin
@@ -35,8 +35,8 @@ class Ranks(msgspec.Struct, frozen=True, kw_only=True):
     goals: str
     """Which goals of that catalogue."""
     counted: int = 0
-    sampled_from: int = 0
-    """How many goals there were to draw from; equal to `counted` where all were taken."""
+    drawn: bool = False
+    """Whether these are some of the run's goals, drawn by chance, and not all of them."""
     bins: tuple[Bin, ...] = ()
     first: float | None = None
     """Share of goals whose product is the first result."""
@@ -74,23 +74,29 @@ def run_ranks(store: Store, columns: Columns, *, seed: int = 0) -> Ranks:
     data, goals = _source(info)
     if data == DEMO and not demo_folder().exists():
         return Ranks(data=data, goals=goals, remark=_absent(data))
-    numbers = columns.number
-    total = len(numbers)
-    rng = dice(seed, "rank goals")
-    if total > 20 * MOST_GOALS:
-        numbers = np.sort(rng.choice(numbers, 20 * MOST_GOALS, replace=False))
-    wanted = goal_numbers(list(keys_of(store, numbers).values()))
-    there = len(wanted)
-    if there > MOST_GOALS:
-        wanted = tuple(sorted(rng.choice(wanted, MOST_GOALS, replace=False).tolist()))
     try:
-        ranks = rank_goals(Catalog.open(data), goals, wanted)
-    except ErrandsError:
+        catalog = Catalog.open(data)
+        wanted, drawn = _wanted(store, columns, seed)
+        ranks = rank_goals(catalog, goals, wanted)
+    except CatalogError:
         return Ranks(data=data, goals=goals, remark=_absent(data))
-    except IndexError:
-        remark = f"The goals of {data} on this machine are others than the run's."
+    except (GoalError, IndexError):
+        remark = f"The catalogue {data!r} on this machine has not the run's goals: no ranks."
         return Ranks(data=data, goals=goals, remark=remark)
-    return _binned(data, goals, ranks, there)
+    return _binned(data, goals, ranks, drawn)
+
+
+def _wanted(store: Store, columns: Columns, seed: int) -> tuple[tuple[int, ...], bool]:
+    """The goals to look up, and whether they are a draw."""
+    numbers, rng = columns.number, dice(seed, "rank goals")
+    # Episodes may share goals, so a few more than needed are looked at.
+    some = len(numbers) > 3 * MOST_GOALS
+    if some:
+        numbers = np.sort(rng.choice(numbers, 3 * MOST_GOALS, replace=False))
+    wanted = goal_numbers(list(keys_of(store, numbers).values()))
+    if len(wanted) > MOST_GOALS:
+        return tuple(sorted(rng.choice(wanted, MOST_GOALS, replace=False).tolist())), True
+    return wanted, some
 
 
 def _source(info: RunInfo) -> tuple[str, str]:
@@ -101,7 +107,7 @@ def _absent(data: str) -> str:
     return f"The catalogue {data!r} is not on this machine, so ranks were not computed."
 
 
-def _binned(data: str, goals: str, ranks: Sequence[int | None], there: int) -> Ranks:
+def _binned(data: str, goals: str, ranks: Sequence[int | None], drawn: bool) -> Ranks:
     count = len(ranks)
     if not count:
         return Ranks(data=data, goals=goals, remark="The run has no episodes with a goal.")
@@ -116,7 +122,7 @@ def _binned(data: str, goals: str, ranks: Sequence[int | None], there: int) -> R
         data=data,
         goals=goals,
         counted=count,
-        sampled_from=there,
+        drawn=drawn,
         bins=tuple(bins),
         first=sum(rank == 1 for rank in found) / count,
         not_found=missing / count,

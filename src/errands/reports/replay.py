@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple, Protocol
 
-from errands.reports.frames import is_page, pack, visible_text
+from errands.reports.frames import Shelf, is_page, pack, visible_text
 from errands.reports.markup import badge, cut, esc
 from errands.reports.wording import count, dollars, duration
 from errands.runs.episode import Episode, RunInfo, Step, Summary
@@ -88,6 +88,7 @@ def replay(
     shown: Sequence[View],
     *,
     name: str,
+    shelf: Shelf,
     allowance: float = math.inf,
     command: str = "",
 ) -> tuple[str, int]:
@@ -95,7 +96,7 @@ def replay(
     steps = episode.steps
     places, gap = _places(len(steps))
     pages, which = _distinct([shown[place] for place in places])
-    texts, docs, block = _written(pages, which, allowance)
+    texts, docs, block = _written(pages, which, allowance, shelf)
     parts = [f'<div class="replay" role="group" aria-label="Steps of {esc(name)}">']
     for at, place in enumerate(places):
         last = place == len(steps)
@@ -139,37 +140,33 @@ def _distinct(shown: Sequence[View]) -> tuple[list[View], list[int]]:
 
 
 def _written(
-    pages: Sequence[View], which: Sequence[int], allowance: float
+    pages: Sequence[View], which: Sequence[int], allowance: float, shelf: Shelf
 ) -> tuple[list[str], dict[int, int], str]:
     """What fits: the texts, the packed pages by their place in the block, and the block.
 
-    The page of the last decision comes first, then where the episode began and ended.
+    Texts come first, since they are there without a script, too, but may take no more than half.
+    The page of the last decision goes before where the episode began and ended.
     """
     decisive = which[-2] if len(which) > 1 else which[-1]
     order = list(dict.fromkeys([decisive, which[0], which[-1], *which]))
-    having = [place for place in sorted(order) if pages[place].html]
-    docs: dict[int, int] = {}
-    block = ""
-    for some in (
-        having,
-        [p for p in having if p in order[:3]],
-        [p for p in having if p == decisive],
-    ):
-        block = pack([pages[place].html for place in some]) if some else ""
-        # Half is for the texts, which are there without a script, too.
-        if len(block) <= allowance / 2:
-            docs = {place: at for at, place in enumerate(some)}
-            break
-    else:
-        block = ""
     texts = [""] * len(pages)
-    left = allowance - len(block)
+    left = allowance / 2
     for place in order:
         made = _text(pages[place]) if left > 200 else ""
         if len(made) <= left:
             texts[place] = made
             left -= len(made)
-    return texts, docs, block
+    left += allowance / 2
+    having = [place for place in sorted(order) if pages[place].html]
+    for some in (
+        having,
+        [p for p in having if p in order[:3]],
+        [p for p in having if p == decisive],
+    ):
+        block = pack([shelf.put(pages[place].html) for place in some]) if some else ""
+        if block and len(block) <= left:
+            return texts, {place: at for at, place in enumerate(some)}, block
+    return texts, {}, ""
 
 
 def _text(view: View) -> str:

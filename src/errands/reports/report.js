@@ -6,10 +6,16 @@
   const ADDRESSES = new Set(["src", "srcset", "href", "xlink:href", "action", "formaction", "background", "poster", "data", "ping"]);
   const quiet = (css) => css.replace(/@import[^;]*(;|$)/gi, "").replace(/url\(\s*(?!['"]?data:image\/)[^)]*\)/gi, "url()");
 
+  // Handlers go before the page is parsed: they could not run, but the console would be told.
+  const unhandled = (html) =>
+    html.replace(/<[a-z](?:"[^"]*"|'[^']*'|[^<>"'])*>/gi, (tag) =>
+      tag.replace(/("[^"]*"|'[^']*')|[\s/]on[a-z]+\s*=\s*(?:"[^"]*"|'[^']*'|[^\s>]+)/gi, (all, quoted) => quoted ?? " "));
+
   // A parsed document is inert; what would only fail in the frame is taken out here.
-  const cleaned = (html) => {
-    const page = new DOMParser().parseFromString(html, "text/html");
+  const cleaned = (html, sheets) => {
+    const page = new DOMParser().parseFromString(unhandled(html), "text/html");
     for (const node of page.querySelectorAll(GONE)) node.remove();
+    for (const node of page.querySelectorAll("style[data-shelf]")) node.textContent = sheets[Number(node.dataset.shelf)] || "";
     for (const node of page.querySelectorAll("style")) node.textContent = quiet(node.textContent);
     for (const node of page.querySelectorAll("*")) {
       for (const { name, value } of [...node.attributes]) {
@@ -42,6 +48,7 @@
   };
 
   const packed = new Map();
+  let shelf;
   const show = async (replay) => {
     const block = replay.querySelector(":scope > .packed");
     const chosen = replay.querySelector(":scope > input:checked");
@@ -50,12 +57,13 @@
     if (!page || page.dataset.doc === undefined || page.querySelector("iframe")) return;
     if (!packed.has(replay)) packed.set(replay, unpacked(block.textContent));
     const pages = await packed.get(replay);
+    const sheets = await (shelf ||= unpacked(document.querySelector("#shelf").textContent));
     if (page.querySelector("iframe")) return;
     const frame = document.createElement("iframe");
     frame.setAttribute("sandbox", "");
     frame.title = "The page";
     frame.tabIndex = -1;
-    frame.srcdoc = cleaned(pages[Number(page.dataset.doc)]);
+    frame.srcdoc = cleaned(pages[Number(page.dataset.doc)], sheets);
     const text = page.querySelector("details.raw");
     if (text) text.open = false;
     page.prepend(frame);

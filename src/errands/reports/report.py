@@ -148,9 +148,11 @@ def _labels(infos: Sequence[RunInfo]) -> list[str]:
     for tell in (_halves, _settings, _protocols, lambda all_: [info.id for info in all_]):
         if len(set(names)) == len(names):
             break
+        told = list(zip(names, tell(infos), strict=True))
+        # Only what tells the runs of one name apart is worth saying.
         names = [
-            f"{name} ({more})" if more and names.count(name) > 1 else name
-            for name, more in zip(names, tell(infos), strict=True)
+            f"{name} ({more})" if more and len({m for n, m in told if n == name}) > 1 else name
+            for name, more in told
         ]
     seen: dict[str, int] = {}
     for at, name in enumerate(names):
@@ -248,6 +250,11 @@ def _notes(runs: Sequence[Run]) -> tuple[str, ...]:
         "Comparisons pair the episodes that both runs played: the interval is a paired bootstrap,"
         " p is a sign-flip permutation test, successes are compared by McNemar's exact test.",
     ]
+    if len(runs) > ALL_PAIRS_UP_TO:
+        notes.append(
+            f"Of more than {ALL_PAIRS_UP_TO} runs on one half each is compared with the first that"
+            " was given."
+        )
     if any(run.info.half == "turk" for run in runs):
         notes.append(
             "Paperwork scores are means over tasks of their pooled fields, with intervals over"

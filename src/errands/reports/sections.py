@@ -1,14 +1,15 @@
 """The parts of a report's page that show figures: cards, tables and plots."""
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from errands.reports import plots
 from errands.reports.comparison import Comparison, chance
 from errands.reports.estimate import Estimate
 from errands.reports.markup import badge, cut, esc, figure, grid, table, value
-from errands.reports.paperwork import estimate_of
+from errands.reports.paperwork import Paperwork, estimate_of
 from errands.reports.plots import Mark, Row, Series
+from errands.reports.ranks import Ranks
 from errands.reports.report import Report, Run
 from errands.reports.wording import DASH, count, dash, dollars, duration, share, whole
 from errands.runs.episode import RunInfo
@@ -122,13 +123,13 @@ def shop(report: Report, runs: Coloured) -> Iterator[str]:
     cards += [
         figure(
             plots.histogram(
-                f"Rewards of {ranks.data}",
+                "Rank of the wanted product",
                 [(held.title, held.share, held.count) for held in ranks.bins],
                 axis="rank among the 50 results",
                 last_apart=True,
             ),
             "Where the wanted product stands when the instruction is the query",
-            _ranked(ranks.counted, ranks.sampled_from, ranks.goals, ranks.data, ranks.first),
+            _ranked(ranks),
         )
         for ranks in report.ranks
         if not ranks.remark
@@ -166,15 +167,16 @@ def shop(report: Report, runs: Coloured) -> Iterator[str]:
 
 
 def _tidy(title: str) -> str:
-    """A bin by its upper end: there is no room for more."""
-    return title.split("-")[-1].removeprefix("0") if "-" in title else title
+    """A bin of rewards by its upper end: there is no room for more."""
+    upper = title.split("-")[-1]
+    return "<1" if upper == "1.0" else upper.removeprefix("0") or "0"
 
 
-def _ranked(counted: int, of: int, goals: str, data: str, first: float | None) -> str:
-    drawn = f" drawn from {of:,}" if of > counted else ""
+def _ranked(ranks: Ranks) -> str:
+    drawn = " drawn by chance" if ranks.drawn else ""
     return (
-        f"{count(counted, 'goal')}{drawn} ({esc(goals)}, catalogue {esc(data)});"
-        f" {share(first)} have it first"
+        f"{count(ranks.counted, 'goal')}{drawn} ({esc(ranks.goals)}, catalogue"
+        f" {esc(ranks.data)}); {share(ranks.first)} have it first"
     )
 
 
@@ -248,14 +250,12 @@ def paperwork(report: Report, runs: Coloured) -> Iterator[str]:
             y_title="score (%)",
         )
         cards.append(figure(drawn, "Score by number of demonstrations", told))
-    cards += _length_cards(works)
-    yield grid(cards)
+    cards += _length_card(works)
+    yield grid(cards, "columns")
 
 
-def _marks(at: int, run: Run, work: object, title: str, name: str) -> Iterator[Mark]:
-    assert run.figures.paperwork is work
-    assert run.figures.paperwork is not None
-    summary = run.figures.paperwork.rules["paper"]
+def _marks(at: int, run: Run, work: Paperwork, title: str, name: str) -> Iterator[Mark]:
+    summary = work.rules["paper"]
     if title == "task":
         found = [task.all for task in summary.tasks if task.task == name]
     else:
@@ -263,25 +263,27 @@ def _marks(at: int, run: Run, work: object, title: str, name: str) -> Iterator[M
     yield from (Mark(run.label, at, estimate_of(one)) for one in found)
 
 
-def _length_cards(works: Iterable[tuple[int, Run, object]]) -> Iterator[str]:
-    for at, run, _ in works:
-        assert run.figures.paperwork is not None
-        lengths = run.figures.paperwork.lengths
-        if not lengths.dots:
-            continue
-        middle = [((band.shortest * band.longest) ** 0.5, band.score) for band in lengths.bands]
-        drawn = plots.scatter(
-            f"Score against page length, {run.label}",
-            [(run.label, at, [(chars, 100 * score) for chars, score in lengths.dots])],
-            [Series(run.label, at, [(chars, score) for chars, score in middle if chars > 0])],
-            x_title="characters of the page",
-            y_title="score of an instance (%)",
-        )
-        rho = lengths.correlation
-        told = "" if rho is None else f"; rank correlation {rho:+.2f}"
-        shown = "" if len(lengths.dots) == lengths.instances else f", {len(lengths.dots):,} shown"
-        note = f"{count(lengths.instances, 'instance')}{shown}; the line joins quarters{told}"
-        yield figure(drawn, f"Score against page length: {named(run)}", note)
+def _length_card(works: Sequence[tuple[int, Run, Paperwork]]) -> Iterator[str]:
+    told = [(at, run, work.lengths) for at, run, work in works if work.lengths.dots]
+    if not told:
+        return
+    drawn = plots.scatter(
+        "Score against page length",
+        [(r.label, at, [(x, 100 * y) for x, y in held.dots]) for at, r, held in told],
+        [
+            Series(r.label, at, [(float(band.median), band.score) for band in held.bands])
+            for at, r, held in told
+        ],
+        x_title="characters of the page",
+        y_title="score of an instance (%)",
+    )
+    rhos = "; ".join(
+        f"{esc(run.label)} {'' if held.correlation is None else format(held.correlation, '+.2f')}"
+        for _, run, held in told
+        if held.correlation is not None
+    )
+    note = "lines join quarters of the instances" + (f"; rank correlation: {rhos}" if rhos else "")
+    yield figure(drawn, "Score against page length", note)
 
 
 def comparisons(made: Sequence[Comparison], colours: dict[str, int]) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 from errands.reports.estimate import Estimate
 
-__all__ = ["count", "dash", "dollars", "duration", "interval", "points", "share", "whole"]
+__all__ = ["count", "dash", "dollars", "duration", "fixed", "interval", "points", "share", "whole"]
 
 DASH = "–"
 
@@ -10,6 +10,11 @@ DASH = "–"
 def dash(value: float | None, digits: int = 1) -> str:
     """A number, or a dash where there is none."""
     return DASH if value is None else f"{value:,.{digits}f}"
+
+
+def fixed(value: float, digits: int = 1) -> str:
+    """So many digits, and never a minus before nothing."""
+    return f"{round(value, digits) + 0.0:.{digits}f}"
 
 
 def whole(value: float | None) -> str:
@@ -20,14 +25,14 @@ def points(estimate: Estimate, digits: int = 1) -> str:
     """A mean with its interval."""
     if estimate.mean is None:
         return DASH
-    return f"{estimate.mean:.{digits}f} {interval(estimate, digits)}"
+    return f"{fixed(estimate.mean, digits)} {interval(estimate, digits)}"
 
 
 def interval(estimate: Estimate, digits: int = 1) -> str:
     """An interval alone."""
     if estimate.low is None or estimate.high is None:
         return ""
-    return f"[{estimate.low:.{digits}f}, {estimate.high:.{digits}f}]"
+    return f"[{fixed(estimate.low, digits)}, {fixed(estimate.high, digits)}]"
 
 
 def share(value: float | None) -> str:
