@@ -37,7 +37,7 @@ class Demonstration(msgspec.Struct, frozen=True):
     row: int
     sheet: Sheet
     blank: Blank
-    """The field that is filled in; with `whole`, the first one."""
+    """The field that is filled in; with `whole`, one of them."""
     actions: tuple[Action, ...]
 
 
@@ -133,7 +133,7 @@ def _of_page(
     first = oracle_actions(fields, instance.labels, held)
     if whole:
         done = tuple(play_oracle(page, instance)) if first else ()
-        sets = [(action, done) for action in first[:1] if done]
+        sets = [(action, done) for action in first if done]
     else:
         sets = [(action, (action,)) for action in first]
     return [

@@ -23,7 +23,8 @@ def smaller(pixels: NDArray[np.uint8], factor: float) -> NDArray[np.uint8]:
         shape = [1, 1, 1]
         shape[axis] = size
         shrunk = np.add.reduceat(shrunk, starts, axis=axis) / counts.reshape(shape)
-    return np.rint(shrunk).astype(np.uint8)
+    rounded: NDArray[np.uint8] = np.rint(shrunk).astype(np.uint8)
+    return rounded
 
 
 def png(pixels: NDArray[np.uint8]) -> bytes:

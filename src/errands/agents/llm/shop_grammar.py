@@ -40,10 +40,7 @@ class NoAction(Exception):
 
 def read(answer: Answer, *, thinks: bool) -> ShopAction:
     """The action in an answer; `thinks`: whether think is one."""
-    if answer.calls:
-        found = _called(answer)
-    else:
-        found = _written(answer.text, answer.cut)
+    found = _called(answer) if answer.calls else _written(answer.text, answer.cut)
     if found.kind == "think" and not thinks:
         raise NoAction("there is no action think.")
     if not found.words.strip():

@@ -29,8 +29,9 @@ class Blank(NamedTuple):
         return f"{self.name}{kind}{': ' + self.choices() if self.options else ''}"
 
     def choices(self) -> str:
-        more = len(self.options) - _MOST_OPTIONS
-        listed = " | ".join(self.options[:_MOST_OPTIONS])
+        named = [option for option in self.options if option]
+        more = len(named) - _MOST_OPTIONS
+        listed = " | ".join(named[:_MOST_OPTIONS])
         return f"{listed} | and {more} more" if more > 0 else listed
 
 

@@ -1,8 +1,8 @@
 """Prompts: plain Markdown files beside this one, to be copied and changed.
 
 A file's parts begin with a line `## name`; what stands before the first part is for the reader
-and never sent. `{{name}}` in a part is replaced by a value, once. `errands.agents.llm.prompts.names`
-lists the files, `source(name)` gives a file's text, and the setting `prompt=PATH` takes another.
+and never sent. `{{name}}` in a part is replaced by a value, once. `names()` lists the files,
+`source(name)` gives a file's text, and the setting `prompt=PATH` takes another.
 """
 
 import difflib
