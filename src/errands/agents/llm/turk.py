@@ -95,7 +95,7 @@ class TurkAgent:
         self._asked: dict[str, int] = {}
         """How often each field was asked for."""
         self._now: tuple[str, ...] = ()
-        """The fields that the last action was for."""
+        """The field that the last action was for."""
         self._waiting: list[Action] = []
         self._failed: dict[str, str] = {}
 
@@ -105,21 +105,30 @@ class TurkAgent:
             return Move(self._next())
         desk = self._desk
         sheet = see(observation, info, relevant=desk.relevant_only, shrink=desk.settings.shrink)
-        blanks = self._to_ask(sheet)
-        if not blanks:
-            return Move(SUBMIT)
-        for blank in blanks:
-            self._asked[blank.name] = self._asked.get(blank.name, 0) + 1
-        message = " ".join(self._failed.pop(b.name) for b in blanks if b.name in self._failed)
-        actions, said, usage = await self._ask(sheet, blanks, message)
-        if actions is None:
-            self._now = ()
-            return Move(NO_ANSWER, said, usage)
-        if desk.whole:
+        said: list[str] = []
+        used: list[Usage] = []
+        while blanks := self._to_ask(sheet):
+            for blank in blanks:
+                self._asked[blank.name] = self._asked.get(blank.name, 0) + 1
+            message = " ".join(self._failed.pop(b.name) for b in blanks if b.name in self._failed)
+            actions, words, usage = await self._ask(sheet, blanks, message)
+            said.append(words)
+            used.append(usage)
+            if actions is None:
+                return Move(NO_ANSWER, "\n\n".join(said), total(used))
+            if actions:
+                return Move(self._begun(actions), "\n\n".join(said), total(used))
+            # Left as it is: the page is the same, and the next field's turn has come.
+        return Move(SUBMIT, "\n\n".join(said), total(used) if used else None)
+
+    def _begun(self, actions: list[Action]) -> str:
+        """The first of several actions, each a step of its own, so that one that fails spoils no
+        other; for one field, what there is."""
+        if self._desk.whole:
             self._waiting = actions
-            return Move(self._next(), said, usage)
-        self._now = (blanks[0].name,)
-        return Move("\n".join(format_action(action) for action in actions), said, usage)
+            return self._next()
+        self._now = tuple({str(action.arguments.get("name")) for action in actions})
+        return "\n".join(format_action(action) for action in actions)
 
     def _take_note(self, message: str) -> None:
         """A failed action is put to the model again, as often as repairs are allowed."""
@@ -176,7 +185,7 @@ class TurkAgent:
 
 def _wanted(actions: list[Action], name: str | None) -> list[Action]:
     """Those for the field that was asked for: clicking a box a second time would clear it."""
-    if name is None:
+    if name is None or not actions:
         return actions
     wanted = [action for action in actions if action.arguments.get("name", name) == name]
     if not wanted:
