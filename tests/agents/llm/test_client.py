@@ -93,6 +93,28 @@ def test_a_cut_stream_is_tried_again(endpoint: Any) -> None:
     assert len(endpoint.requests) == 2
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"5",
+        b"[]",
+        b'{"choices": 7}',
+        b'{"choices": [null]}',
+        b'{"choices": [{"delta": {"content": 9, "tool_calls": "x"}}]}',
+        b'{"choices": [{"delta": {"tool_calls": [3, {"index": "a"}, {"function": "f"}]}}]}',
+        b'{"choices": [{"delta"',
+        b'{"error": {"message": "overloaded"}}',
+    ],
+)
+def test_nonsense_in_a_stream_is_tried_again(endpoint: Any, line: bytes) -> None:
+    endpoint.script = failing_once(
+        (200, {"Content-Type": "text/event-stream"}, b"data: " + line + b"\n\n")
+    )
+    answer, usage = ask(endpoint, stream=True)
+    assert answer.text == "fine"
+    assert usage.calls == 2
+
+
 def test_a_stream_of_tool_calls_is_put_together(endpoint: Any) -> None:
     call = {"function": {"name": "click", "arguments": '{"name": "Buy Now"}'}}
     endpoint.script = lambda request, number: {"content": "", "tool_calls": [call, call]}

@@ -4,6 +4,7 @@
 client, and with it the rate limit, the spending cap and the cache. See docs/language-models.md.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any
 
@@ -29,7 +30,7 @@ from errands.errors import SettingError
 __all__ = ["LanguageModel", "make"]
 
 
-class LanguageModel:
+class LanguageModel(ABC):
     """Makes the agents of a run, on one model."""
 
     name = "llm"
@@ -54,8 +55,8 @@ class LanguageModel:
     def close(self) -> None:
         self._model.close()
 
-    def _player(self, conversation: Conversation) -> Agent:
-        raise NotImplementedError
+    @abstractmethod
+    def _player(self, conversation: Conversation) -> Agent: ...
 
 
 class _Shoppers(LanguageModel):

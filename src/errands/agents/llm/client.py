@@ -37,8 +37,8 @@ class ChatModel:
         key = _key(settings, self.base_url, environ)
         price = price_of(settings.model, settings.price_in, settings.price_out)
         self.ledger = Ledger(settings.model, price, settings.max_cost)
-        self._cache = Cache(settings.cache) if settings.cache is not None else None
         self._wire = Wire(self.base_url, key, settings.key_env, settings.timeout)
+        self._cache = Cache(settings.cache) if settings.cache is not None else None
         self._rate = RateLimit(settings.rpm, settings.tpm)
         self._jitter = random.Random(0)
         self._thread = LoopThread("errands-llm")
@@ -102,16 +102,17 @@ class ChatModel:
         if attempt == self.settings.tries:
             tries = "1 try" if attempt == 1 else f"{attempt} tries"
             raise ModelError(f"{where} {trouble.reason}; given up after {tries}.") from None
-        if trouble.after is not None:
-            if trouble.after > self.settings.longest_wait:
-                raise ModelError(
-                    f"{where} {trouble.reason}, and asks to wait {trouble.after:.0f} seconds,"
-                    f" longer than longest_wait={self.settings.longest_wait:g}."
-                ) from None
-            self._rate.pause(trouble.after)
-            return
         back_off = min(self.settings.wait * 2 ** (attempt - 1), _LONGEST_BACK_OFF)
-        await self._rate.nap(back_off * (0.5 + self._jitter.random() / 2))
+        delay = back_off * (0.5 + self._jitter.random() / 2)
+        if trouble.after is None:
+            await self._rate.nap(delay)
+            return
+        if trouble.after > self.settings.longest_wait:
+            raise ModelError(
+                f"{where} {trouble.reason}, and asks to wait {trouble.after:.0f} seconds,"
+                f" longer than longest_wait={self.settings.longest_wait:g}."
+            ) from None
+        self._rate.pause(max(trouble.after, delay))
 
     def _body(self, request: Request, seed: int) -> dict[str, Any]:
         settings = self.settings

@@ -68,7 +68,7 @@ def read(answer: Answer) -> list[Action]:
     try:
         actions = [action for action in parse_answer(written) if action.name != "submit"]
     except GrammarError:
-        if leaves and not any(name in written for name in ACTIONS):
+        if leaves and not any(f"{name}(" in written for name in ACTIONS):
             return []
         raise
     if not actions and not leaves:

@@ -81,7 +81,7 @@ class Wire:
             stream_options={"include_usage": True},
         )
         async with chunks:
-            return await _collect((chunk.to_dict() async for chunk in chunks), self._hide)
+            return await _collect((_plain(chunk) async for chunk in chunks), self._hide)
 
     def _hide(self, text: str) -> str:
         return text.replace(self._key, _HIDDEN) if self._key else text
@@ -207,6 +207,12 @@ def _tokens(body: Mapping[str, Any]) -> tuple[int, int]:
     return first, second
 
 
+def _plain(chunk: Any) -> dict[str, Any]:
+    """A piece of a stream as data; what is none is an empty one."""
+    plain = chunk.to_dict(warnings=False) if hasattr(chunk, "to_dict") else chunk
+    return plain if isinstance(plain, dict) else {}
+
+
 async def _collect(chunks: AsyncIterator[Any], hide: Callable[[str], str]) -> Answer:
     """An answer from its pieces; a stream that stops without an end was cut."""
     text: list[str] = []
@@ -224,11 +230,13 @@ async def _collect(chunks: AsyncIterator[Any], hide: Callable[[str], str]) -> An
         if not isinstance(delta, dict):
             continue
         text.append(_text(delta.get("content")))
-        for call in delta.get("tool_calls") or ():
-            parts = calls.setdefault(call.get("index") or 0, ["", ""])
-            function = call.get("function") or {}
-            parts[0] += function.get("name") or ""
-            parts[1] += function.get("arguments") or ""
+        listed = delta.get("tool_calls")
+        for call in listed if isinstance(listed, list) else ():
+            if isinstance(call, dict) and isinstance(index := call.get("index", 0), int):
+                piece = _tool_call(call.get("function"))
+                parts = calls.setdefault(index, ["", ""])
+                parts[0] += piece.name
+                parts[1] += piece.arguments
     if finish is None:
         raise Trouble(
             "cut the stream before its end",
