@@ -281,7 +281,9 @@ def test_demonstrations_are_from_train_before_the_action(whole: bool) -> None:
 def test_demonstrations_go_before_the_question(endpoint: Any, maker: Any, play: Any) -> None:
     env = desk()
     endpoint.script = perfect(env)
-    play(maker("turk", env, demos=4), env, options={"task": "Two Charts", "row": 0})
+    made = maker("turk", env, demos=4)
+    play(made, env, options={"task": "Two Charts", "row": 0})
+    assert len(made.settings["demonstrations"]) == 4
     roles = [message["role"] for message in endpoint.requests[0]["messages"]]
     assert roles == ["system", *["user", "assistant"] * 4, "user"]
 

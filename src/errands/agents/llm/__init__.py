@@ -80,7 +80,8 @@ class _Clerks(LanguageModel):
         self, client: ClientSettings, play: TurkSettings, prompt: Prompt, desk: Desk
     ) -> None:
         model = ChatModel(client)
-        super().__init__(model, _kept(model, play, prompt))
+        kept = _kept(model, play, prompt)
+        super().__init__(model, {**kept, "demonstrations": list(desk.examples)})
         self._desk = desk
 
     def _player(self, conversation: Conversation) -> Agent:

@@ -85,27 +85,15 @@ def _looked_at(
     whole: bool,
     shrink: float | None,
 ) -> Iterator[list[Demonstration]]:
-    """For one task after another, what could be shown of one of its instances.
-
-    Tasks that need a browser come last: most of the time nobody gets there.
-    """
-    later = []
+    """For one task after another, what could be shown of one of its instances."""
     for name in names:
         try:
-            task = train.task(name)
-            if pages.driver == "auto" and pages.choice(task) == "browser":
-                later.append(name)
-                continue
-            if shown := _of_task(task, pages, seed, whole, shrink):
-                yield shown
+            shown = _of_task(train.task(name), pages, seed, whole, shrink)
         except ErrandsError:
+            # A folder or a page that does not work is no example for anybody.
             continue
-    for name in later:
-        try:
-            if shown := _of_task(train.task(name), pages, seed, whole, shrink):
-                yield shown
-        except ErrandsError:
-            continue
+        if shown:
+            yield shown
 
 
 def _of_task(

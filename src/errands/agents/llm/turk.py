@@ -48,6 +48,7 @@ class Desk:
         self.relevant_only = shows == "relevant"
         self.full = settings.view == "full" or (settings.view == "auto" and shows != "relevant")
         self.whole = settings.ask == "whole"
+        self.examples = tuple(f"{one.task}/{one.row}" for one in examples)
         self.opening = [system(prompt.fill("system", actions=action_list()))]
         share = settings.budget * BYTES_PER_TOKEN // 2 // max(len(examples), 1)
         for number, example in enumerate(examples):
