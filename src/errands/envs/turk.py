@@ -120,6 +120,11 @@ class TurkEnv(gymnasium.Env[Any, Any]):
         self._page: OpenPage | None = None
         self.instance: Instance | None = None
 
+    @property
+    def observation(self) -> str:
+        """What the environment shows: one of `OBSERVATIONS`."""
+        return self._mode
+
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:
