@@ -13,12 +13,14 @@ $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "errands needs Python 3.11 or newer; run make PYTHON=python3.12, for example")'
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || (apt-get update -qq && apt-get install -y -qq python3-venv)
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[browser,export,llm,postgres]' --requirement requirements-dev.txt
-	@for name in chromium chromium-browser google-chrome; do command -v $$name >/dev/null && exit 0; done; \
-	if [ -z "$$ERRANDS_CHROMIUM" ] && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
-	  echo "Installing Chromium for the browser driver (apt-get install chromium)"; \
-	  (apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium) >/dev/null 2>&1 \
-	    || echo "Chromium could not be installed; tests of the browser driver are skipped"; fi
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[browser]' --requirement requirements-dev.txt
+	@if [ -z "$$ERRANDS_CHROMIUM" ] && ! command -v chromium-headless-shell >/dev/null && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	  echo "Installing Chromium for the browser driver (apt-get install chromium chromium-headless-shell)"; \
+	  (apt-get update -qq; for name in chromium chromium-headless-shell; do \
+	    DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$name; done) >/dev/null 2>&1; fi
+	@for name in chromium-headless-shell chromium chromium-browser google-chrome "$$ERRANDS_CHROMIUM"; do \
+	  command -v "$$name" >/dev/null && exit 0; done; \
+	echo "Chromium could not be installed; tests of the browser driver are skipped"
 	@if ! ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 && ! command -v initdb >/dev/null && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 	  echo "Installing PostgreSQL for the tests of the store (apt-get install postgresql)"; \
 	  (apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends postgresql) >/dev/null 2>&1 \

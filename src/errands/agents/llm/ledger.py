@@ -8,7 +8,7 @@ from typing import Final
 
 import msgspec
 
-from errands.agents import ModelError
+from errands.agents import EndOfRun
 from errands.errors import SettingError
 
 __all__ = ["Ledger", "Price", "known_prices", "price_of"]
@@ -67,7 +67,7 @@ class Ledger:
     def check(self) -> None:
         """Refuse the next call once the cap is reached."""
         if self.spent >= self.max_cost:
-            raise ModelError(
+            raise EndOfRun(
                 f"The spending cap of ${self.max_cost:g} is reached (${self.spent:.4f} spent):"
                 " raise max_cost and resume the run."
             )
