@@ -23,6 +23,7 @@ __all__ = [
     "Mode",
     "ModelError",
     "Move",
+    "Spender",
     "Usage",
 ]
 
@@ -83,6 +84,15 @@ class Insider(Protocol):
 
     def look(self, env: Any) -> None:
         """Called before `begin` with the environment, its hidden goal or labels included."""
+        ...
+
+
+@runtime_checkable
+class Spender(Protocol):
+    """A maker whose agents spend money, up to a limit for the whole run."""
+
+    def charge(self, cost: float) -> None:
+        """Count what an earlier part of the run has cost, in US dollars."""
         ...
 
 

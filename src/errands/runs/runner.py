@@ -18,7 +18,7 @@ from typing import Any, Final
 import msgspec
 
 import errands
-from errands.agents import EndOfRun, Insider, Maker
+from errands.agents import EndOfRun, Insider, Maker, Spender
 from errands.agents.registry import make_maker
 from errands.errors import SettingError
 from errands.runs.episode import OBSERVATIONS, RunInfo, Summary
@@ -107,6 +107,8 @@ def run(
         )
         if retry_errors:
             store.drop([row.number for row in store.summaries() if row.status == "error"])
+        if resume and isinstance(maker, Spender):
+            maker.charge(float(store.columns()["cost"].sum()))
         done = store.numbers()
         pending = [number for number in range(len(world.keys)) if number not in done]
         if on_start is not None:

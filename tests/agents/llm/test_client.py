@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from errands.agents import ModelError, Usage
+from errands.agents import EndOfRun, ModelError, Usage
 from errands.agents.llm.answer import Answer, Request, ToolCall
 from errands.agents.llm.client import ChatModel, Conversation
 from errands.agents.llm.settings import ClientSettings
@@ -235,7 +235,7 @@ def test_the_spending_cap_stops_before_the_next_call(endpoint: Any) -> None:
         return asked
 
     try:
-        with pytest.raises(ModelError, match=r"spending cap of \$0.0003 is reached"):
+        with pytest.raises(EndOfRun, match=r"spending cap of \$0.0003 is reached"):
             asyncio.run(many())
     finally:
         model.close()
@@ -269,7 +269,7 @@ def test_with_many_at_once_no_more_is_overspent_than_was_in_flight(endpoint: Any
 
     try:
         assert all(not isinstance(one, Exception) for one in asyncio.run(many(10)))
-        assert all(isinstance(one, ModelError) for one in asyncio.run(many(10)))
+        assert all(isinstance(one, EndOfRun) for one in asyncio.run(many(10)))
     finally:
         model.close()
     assert len(endpoint.requests) == 10

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from errands.agents import ModelError
+from errands.agents import EndOfRun
 from errands.agents.llm.shop_page import look
 from errands.envs.shop import ShopEnv
 from errands.errors import SettingError
@@ -240,7 +240,7 @@ def test_the_cap_ends_a_run_of_many(endpoint: Any, maker: Any, play_many: Any) -
     envs = [ShopEnv(split="test") for _ in range(20)]
     made = maker("shop", envs[0], style="act", max_cost=0.006)
     results = play_many(made, envs)
-    failed = [result for result in results if isinstance(result, ModelError)]
+    failed = [result for result in results if isinstance(result, EndOfRun)]
     assert failed
     assert all("spending cap" in str(failure) for failure in failed)
     assert 0.006 <= made.spent <= 0.006 + 20 * 0.00012 + 1e-9
@@ -251,7 +251,7 @@ def test_what_was_spent_before_counts(endpoint: Any, maker: Any, play: Any) -> N
     env = ShopEnv(split="test")
     made = maker("shop", env, max_cost=1.0)
     made.charge(1.0)
-    with pytest.raises(ModelError, match="spending cap"):
+    with pytest.raises(EndOfRun, match="spending cap"):
         play(made, env)
     assert not endpoint.requests
 
