@@ -14,8 +14,8 @@ from played import MemoryStore, play_shop, play_turk
 
 
 @pytest.fixture(scope="session")
-def rule() -> MemoryStore:
-    return play_shop("rule", 12)
+def careful() -> MemoryStore:
+    return play_shop("careful", 12)
 
 
 @pytest.fixture(scope="session")

@@ -7,9 +7,9 @@ from errands.reports.report import gather
 
 
 def test_the_tables_hold_the_figures(
-    rule: MemoryStore, chance: MemoryStore, idle: MemoryStore, oracle: MemoryStore
+    careful: MemoryStore, chance: MemoryStore, idle: MemoryStore, oracle: MemoryStore
 ) -> None:
-    report = gather([rule, chance, idle, oracle])
+    report = gather([careful, chance, idle, oracle])
     said = to_markdown(report)
     score = report.runs[0].figures.score
     assert f"{score.mean:.1f} [{score.low:.1f}, {score.high:.1f}]" in said
@@ -20,9 +20,9 @@ def test_the_tables_hold_the_figures(
     assert all(line.endswith("|") for line in rows)
 
 
-def test_every_row_of_a_table_has_its_columns(rule: MemoryStore, oracle: MemoryStore) -> None:
+def test_every_row_of_a_table_has_its_columns(careful: MemoryStore, oracle: MemoryStore) -> None:
     width = 0
-    for line in to_markdown(gather([rule, oracle])).splitlines():
+    for line in to_markdown(gather([careful, oracle])).splitlines():
         cells = line.replace("\\|", "").count("|") if line.startswith("|") else 0
         assert not cells or not width or cells == width
         width = cells

@@ -71,19 +71,19 @@ def test_hostile_text_stays_inert(browser: Any, tmp_path: Path) -> None:
 
 
 def test_one_episode_shows_its_page_at_once(
-    browser: Any, rule: MemoryStore, tmp_path: Path
+    browser: Any, careful: MemoryStore, tmp_path: Path
 ) -> None:
-    page, said, asked = opened(browser, episode_page(rule, 3, tmp_path, watch=watch_shop))
-    assert page.frame_locator("iframe").first.locator("#search_input").count() == 1
+    page, said, asked = opened(browser, episode_page(careful, 3, tmp_path, watch=watch_shop))
+    page.frame_locator("iframe").first.locator("#search_input").wait_for(timeout=10_000)
     assert (said, asked) == ([], [])
     page.context.close()
 
 
 @pytest.mark.parametrize("width", [390, 1280])
 def test_no_width_scrolls_sideways(
-    browser: Any, rule: MemoryStore, oracle: MemoryStore, tmp_path: Path, width: int
+    browser: Any, careful: MemoryStore, oracle: MemoryStore, tmp_path: Path, width: int
 ) -> None:
-    (path,) = report([rule, oracle], tmp_path, formats=["html"], watch=_watch)
+    (path,) = report([careful, oracle], tmp_path, formats=["html"], watch=_watch)
     page, said, asked = opened(browser, path, viewport={"width": width, "height": 800})
     page.evaluate(
         "for (const d of [...document.querySelectorAll('details')].slice(0, 60)) d.open = 1"
@@ -98,13 +98,13 @@ def _watch(info, episode):
 
 
 def test_without_scripts_all_can_be_walked_through_and_read(
-    browser: Any, rule: MemoryStore, tmp_path: Path
+    browser: Any, careful: MemoryStore, tmp_path: Path
 ) -> None:
-    (path,) = report([rule], tmp_path, formats=["html"])
+    (path,) = report([careful], tmp_path, formats=["html"])
     page, _, asked = opened(browser, path, java_script_enabled=False)
     episode = page.locator("#e0-3")
     episode.locator("summary").first.click()
-    steps = rule.episode(3).steps
+    steps = careful.episode(3).steps
     assert steps[0].action in episode.inner_text()
     episode.locator("label.go:visible").last.click()
     shown = episode.inner_text()

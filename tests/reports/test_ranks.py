@@ -32,8 +32,8 @@ def test_a_rank_is_the_place_in_the_search_results(little: Catalog) -> None:
         assert rank == (asins.index(wanted) + 1 if wanted in asins else None)
 
 
-def test_the_bins_of_a_run_hold_all_its_goals(rule: MemoryStore) -> None:
-    found = ranks_of(rule)
+def test_the_bins_of_a_run_hold_all_its_goals(careful: MemoryStore) -> None:
+    found = ranks_of(careful)
     assert found.remark == ""
     assert [held.title for held in found.bins] == [
         "1-10", "11-20", "21-30", "31-40", "41-50", "50+",
@@ -43,11 +43,13 @@ def test_the_bins_of_a_run_hold_all_its_goals(rule: MemoryStore) -> None:
     assert not found.drawn
 
 
-def test_of_many_goals_some_are_drawn(rule: MemoryStore, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_of_many_goals_some_are_drawn(
+    careful: MemoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(module, "MOST_GOALS", 3)
-    found = ranks_of(rule)
+    found = ranks_of(careful)
     assert (found.counted, found.drawn) == (3, True)
-    assert ranks_of(rule) == found
+    assert ranks_of(careful) == found
 
 
 @pytest.mark.parametrize(

@@ -13,9 +13,9 @@ def block_of(markup: str) -> list[str]:
     return unpack(found[1]) if found else []
 
 
-def test_kept_pages_are_shown_as_they_are(rule: MemoryStore) -> None:
-    episode = rule.episode(0)
-    shown = views(rule.info, episode, None)
+def test_kept_pages_are_shown_as_they_are(careful: MemoryStore) -> None:
+    episode = careful.episode(0)
+    shown = views(careful.info, episode, None)
     assert [view.text for view in shown] == [s.observation for s in episode.steps] + [episode.last]
     markup, used = replay(episode, shown, name="e", shelf=Shelf())
     for step in episode.steps:
@@ -27,7 +27,7 @@ def test_kept_pages_are_shown_as_they_are(rule: MemoryStore) -> None:
 
 
 def test_a_run_of_fingerprints_is_played_again() -> None:
-    store = play_shop("rule", 2, keep=False)
+    store = play_shop("careful", 2, keep=False)
     episode = store.episode(1)
     assert all(view.text == "" for view in views(store.info, episode, None))
     shown = views(store.info, episode, watch_shop)

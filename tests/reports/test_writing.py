@@ -38,9 +38,9 @@ class Outline(HTMLParser):
 
 
 def test_three_files_that_say_the_same(
-    rule: MemoryStore, chance: MemoryStore, oracle: MemoryStore, tmp_path: Path
+    careful: MemoryStore, chance: MemoryStore, oracle: MemoryStore, tmp_path: Path
 ) -> None:
-    paths = report([rule, chance, oracle], tmp_path / "new" / "place")
+    paths = report([careful, chance, oracle], tmp_path / "new" / "place")
     assert [path.suffix[1:] for path in paths] == list(FORMATS)
     page, text, told = (path.read_text() for path in paths)
     score = json.loads(told)["runs"][0]["figures"]["score"]
@@ -53,7 +53,7 @@ def test_three_files_that_say_the_same(
     assert len(outline.ids) == len(set(outline.ids))
     inner = [a for a in outline.addresses if not a.startswith("data:")]
     assert all(a.startswith("#") and a[1:] in outline.ids for a in inner)
-    assert page.count('class="episode ') == sum(len(s.numbers()) for s in (rule, chance, oracle))
+    assert page.count('class="episode ') == sum(len(s.numbers()) for s in (careful, chance, oracle))
     assert list((tmp_path / "new" / "place").glob(".*")) == []
 
 
@@ -79,46 +79,46 @@ def test_a_long_run_is_sampled_and_says_so(tmp_path: Path) -> None:
     assert "200 of 500 episodes" in page
 
 
-def test_one_episode_alone(rule: MemoryStore, tmp_path: Path) -> None:
-    path = episode_page(rule, 3, tmp_path, watch=watch_shop)
+def test_one_episode_alone(careful: MemoryStore, tmp_path: Path) -> None:
+    path = episode_page(careful, 3, tmp_path, watch=watch_shop)
     page = path.read_text()
     assert path.name == "episode-3.html"
     assert Outline(page).wrong == []
-    assert rule.episode(3).steps[0].action in page
+    assert careful.episode(3).steps[0].action in page
     with pytest.raises(SettingError, match="no episode 99; it has 0 to 11"):
-        episode_page(rule, 99, tmp_path)
+        episode_page(careful, 99, tmp_path)
 
 
-def test_bad_wishes_are_one_sentence(rule: MemoryStore, tmp_path: Path) -> None:
+def test_bad_wishes_are_one_sentence(careful: MemoryStore, tmp_path: Path) -> None:
     with pytest.raises(SettingError, match="'pdf'; expected html, md, json"):
-        report([rule], tmp_path, formats=["pdf"])
+        report([careful], tmp_path, formats=["pdf"])
     (tmp_path / "file").write_text("x")
     with pytest.raises(ReportError, match="cannot be written"):
-        report([rule], tmp_path / "file" / "below", formats=["md"])
+        report([careful], tmp_path / "file" / "below", formats=["md"])
 
 
-def test_a_failure_on_the_way_leaves_the_old_report(rule: MemoryStore, tmp_path: Path) -> None:
-    (path,) = report([rule], tmp_path, formats=["html"])
+def test_a_failure_on_the_way_leaves_the_old_report(careful: MemoryStore, tmp_path: Path) -> None:
+    (path,) = report([careful], tmp_path, formats=["html"])
     before = path.read_bytes()
 
     def broken(info, episode):
         raise RuntimeError("no")
 
     with pytest.raises(RuntimeError):
-        report([rule], tmp_path, formats=["html"], watch=broken)
+        report([careful], tmp_path, formats=["html"], watch=broken)
     assert path.read_bytes() == before
     assert list(tmp_path.glob(".*")) == []
 
 
-def test_a_report_of_200_episodes_is_small(rule: MemoryStore, tmp_path: Path) -> None:
-    played = [rule.episode(n % 12) for n in range(200)]
+def test_a_report_of_200_episodes_is_small(careful: MemoryStore, tmp_path: Path) -> None:
+    played = [careful.episode(n % 12) for n in range(200)]
     import msgspec
 
     episodes = [
         msgspec.structs.replace(one, summary=msgspec.structs.replace(one.summary, number=n))
         for n, one in enumerate(played)
     ]
-    store = MemoryStore(run_info("shop", "rule", 200), episodes)
+    store = MemoryStore(run_info("shop", "careful", 200), episodes)
     (path,) = report([store], tmp_path, formats=["html"], watch=watch_shop)
     assert path.stat().st_size < 8_000_000
     assert path.read_text().count('class="packed"') == 200

@@ -127,16 +127,22 @@ def run_figures(store: Store, columns: Columns, *, seed: int = 0) -> Figures:
     shop = store.info.half == "shop"
     bought, parts = _shop_parts(part_rows(store), rewards.size, seed) if shop else (None, ())
     success = Tally([0.0, 1.0], _wins(rewards))
+    score = estimate(rewards, "score", seed=seed).times(100)
+    won = _share(success, "success", seed)
+    least, least_won = score, won
+    if errors:
+        least = estimate(rewards.plus(0.0, errors), "score at least", seed=seed).times(100)
+        least_won = _share(success.plus(0.0, errors), "success at least", seed)
     return Figures(
         episodes=len(columns.number),
         planned=store.info.episodes,
         done=int(counted[0]),
         truncated=int(counted[1]),
         errors=errors,
-        score=estimate(rewards, "score", seed=seed).times(100),
-        success=_share(success, "success", seed),
-        score_at_least=estimate(rewards.plus(0.0, errors), "score at least", seed=seed).times(100),
-        success_at_least=_share(success.plus(0.0, errors), "success at least", seed),
+        score=score,
+        success=won,
+        score_at_least=least,
+        success_at_least=least_won,
         rewards=_bins(rewards),
         bought=bought,
         parts=parts,

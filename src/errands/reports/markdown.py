@@ -131,7 +131,7 @@ def _paperwork(runs: Sequence[Run]) -> Iterator[str]:
          "score (paper's rules)", "score (released rules)", "over fields"),
         (
             (
-                _named(run) if run.label != row.model else text(row.model),
+                _named(run),
                 text(row.modalities or DASH),
                 text(row.encoding or DASH),
                 DASH if row.demonstrations is None else str(row.demonstrations),

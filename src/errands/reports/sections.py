@@ -81,18 +81,12 @@ def _card(at: int, run: Run) -> str:
     big = DASH if score.mean is None else f"{score.mean:.1f}"
     told = "" if score.low is None or score.high is None else f"{score.low:.1f} to {score.high:.1f}"
     facts = [
-        (
-            "Success Rate",
-            value(figures.success) + (" %" if figures.success.mean is not None else ""),
-        ),
+        ("Success Rate (%)", value(figures.success)),
         ("Episodes", f"{figures.episodes:,}"),
-        (
-            "Errors",
-            badge(f"{figures.errors:,}", "failed") if figures.errors else "none",
-        ),
+        ("Errors", badge(f"{figures.errors:,}", "failed") if figures.errors else "none"),
     ]
-    if figures.errors and score.mean is not None:
-        facts.append(("Task Score, errors as 0", value(figures.score_at_least)))
+    if figures.errors:
+        facts.append(("Task Score with errors as 0", value(figures.score_at_least)))
     if figures.usage.cost:
         facts.append(("Cost", esc(dollars(figures.usage.cost))))
     listed = "".join(f"<dt>{name}</dt><dd>{held}</dd>" for name, held in facts)
@@ -307,7 +301,7 @@ def _comparison(one: Comparison, colours: dict[str, int]) -> str:
         ("McNemar’s exact test", DASH if one.success_p is None else chance(one.success_p)),
     ]
     if one.left_out:
-        tests.append(("Left out", f"{count(one.left_out, 'episode')} that not both finished"))
+        tests.append(("Left out", f"{count(one.left_out, 'episode')} without a pair"))
     listed = "".join(f"<dt>{name}</dt><dd>{held}</dd>" for name, held in tests)
     drawn = plots.differences(
         f"{one.second} against {one.first}",
@@ -335,8 +329,8 @@ def _comparison(one: Comparison, colours: dict[str, int]) -> str:
 def _chances(one: Comparison) -> str:
     if one.p is None:
         return DASH
-    raised = "" if one.p_holm is None or one.p_holm == one.p else f", {chance(one.p_holm)} (Holm)"
-    return esc(chance(one.p) + raised)
+    alone, raised = chance(one.p), chance(one.p if one.p_holm is None else one.p_holm)
+    return esc(alone if raised == alone else f"{alone}; {raised} (Holm)")
 
 
 def usage(runs: Coloured) -> str:
