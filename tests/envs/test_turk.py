@@ -12,7 +12,7 @@ from errands.errors import ErrandsError, SettingError
 from errands.turk import chromium
 from errands.turk.action import Action
 from errands.turk.driver import DriverError
-from errands.turk.verify import play_oracle
+from errands.turk.oracle_play import play_oracle
 
 TASK = {"task": "Teapot Reviews", "row": 0}
 

@@ -13,10 +13,10 @@ from errands.turk.dom import DomDriver
 from errands.turk.driver import Driver
 from errands.turk.instance_score import instance_figure, score_page
 from errands.turk.loader import TaskSet, load_tasks
+from errands.turk.oracle_play import play_oracle
 from errands.turk.reach import answered
 from errands.turk.task import Instance, Label
 from errands.turk.template import page_html
-from errands.turk.verify import play_oracle
 
 SHARED = Path(__file__).resolve().parents[3] / "shared" / "data" / "turkingbench"
 DEMO = load_tasks("demo", "test_challenge")

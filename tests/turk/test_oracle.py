@@ -8,8 +8,8 @@ from errands.turk.field import Field
 from errands.turk.instance_score import instance_figure, score_page
 from errands.turk.loader import load_tasks
 from errands.turk.oracle import oracle_action, oracle_actions, range_ceiling
+from errands.turk.oracle_play import play_oracle
 from errands.turk.template import page_html
-from errands.turk.verify import play_oracle
 
 
 def field(kind: str, *options: str) -> Field:

@@ -9,8 +9,8 @@ from errands.turk.dom import DomDriver
 from errands.turk.driver import Driver
 from errands.turk.instance_score import instance_figure, score_page
 from errands.turk.loader import TaskSet, load_tasks
+from errands.turk.oracle_play import play_oracle
 from errands.turk.template import page_html
-from errands.turk.verify import play_oracle
 
 pytestmark = pytest.mark.shared
 

@@ -11,9 +11,10 @@ from errands.turk.driver import Driver, DriverError
 from errands.turk.drivers import start_browser
 from errands.turk.instance_score import score_page
 from errands.turk.loader import load_tasks
+from errands.turk.oracle_play import play_oracle
 from errands.turk.task import Instance, Task
 from errands.turk.template import page_html
-from errands.turk.verify import play_oracle, spread
+from errands.turk.verify import spread
 
 __all__ = ["bench_turk", "bench_turk_memory", "few_at_once"]
 

@@ -13,7 +13,7 @@ from errands.turk.grammar import format_action
 from errands.turk.instance_score import instance_figure, score_page
 from errands.turk.loader import load_tasks
 from errands.turk.metrics import RULES
-from errands.turk.verify import play_oracle
+from errands.turk.oracle_play import play_oracle
 
 __all__ = ["register"]
 

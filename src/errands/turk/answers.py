@@ -19,8 +19,8 @@ from errands.turk.drivers import Pages
 from errands.turk.grammar import GrammarError, format_action, parse_answer
 from errands.turk.instance_score import ScoredField, score_page, score_values
 from errands.turk.loader import TaskSet
+from errands.turk.oracle_play import play_oracle
 from errands.turk.task import Instance
-from errands.turk.verify import play_oracle
 
 __all__ = ["Scored", "oracle_lines", "read_predictions", "score_prediction"]
 

@@ -18,9 +18,9 @@ from errands.turk.driver import ActionError, OpenPage
 from errands.turk.drivers import Pages
 from errands.turk.field import TEXTS, Field
 from errands.turk.instance_score import ScoredField, instance_figure, score_page
+from errands.turk.oracle_play import play_oracle
 from errands.turk.summary import FieldScore
 from errands.turk.task import Instance, Task
-from errands.turk.verify import play_oracle
 
 __all__ = ["BASELINES", "Played", "field_scores", "play", "random_action"]
 

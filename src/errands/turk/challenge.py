@@ -26,13 +26,12 @@ from errands.turk.elements import buttons, name_of, named, openers, selector_of,
 from errands.turk.field import Field
 from errands.turk.instance_score import score_values
 from errands.turk.metrics import label_text
+from errands.turk.oracle import NOTHING
+from errands.turk.oracle_play import play_oracle
 from errands.turk.task import Instance, Label
-from errands.turk.verify import play_oracle
 
-__all__ = ["NOTHING", "answers_of", "play_pointer"]
+__all__ = ["answers_of", "play_pointer"]
 
-NOTHING: Final = frozenset({"", "nan", "{}", "'{}'"})
-"""Texts that stand for no answer."""
 _CLICKS: Final = 40
 """So many things are clicked at most to bring one more field."""
 _ROUNDS: Final = 60

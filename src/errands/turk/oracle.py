@@ -13,9 +13,10 @@ from errands.turk.field import TEXTS, Field
 from errands.turk.metrics import label_text, majority, score
 from errands.turk.task import Label
 
-__all__ = ["oracle_action", "oracle_actions", "range_ceiling"]
+__all__ = ["NOTHING", "oracle_action", "oracle_actions", "range_ceiling"]
 
-_NOTHING: Final = frozenset({"", "nan", "{}", "'{}'"})
+NOTHING: Final = frozenset({"", "nan", "{}", "'{}'"})
+"""Labels that say that a worker answered nothing."""
 
 
 def oracle_actions(
@@ -63,13 +64,13 @@ def oracle_action(field: Field, labels: Sequence[Label], held: Sequence[str]) ->
 def _answer(field: Field, labels: Sequence[Label], held: Sequence[str]) -> str | None:
     if field.type in ("radio", "select"):
         wanted = label_text(majority(labels))
-        return _among(field.options, wanted) if wanted not in _NOTHING else None
+        return _among(field.options, wanted) if wanted not in NOTHING else None
     if field.type == "checkbox":
         return _boxes(field, labels, held)
     if field.type == "range":
         return _nearest(labels)
     if field.type in TEXTS:
-        return next((text for text in map(label_text, labels) if text not in _NOTHING), None)
+        return next((text for text in map(label_text, labels) if text not in NOTHING), None)
     return None
 
 
@@ -85,7 +86,7 @@ def _boxes(field: Field, labels: Sequence[Label], held: Sequence[str]) -> str | 
     for label in labels:
         pieces = label_text(label).split("|")
         wanted = {
-            _among(field.options, label_text(piece)) for piece in pieces if piece not in _NOTHING
+            _among(field.options, label_text(piece)) for piece in pieces if piece not in NOTHING
         }
         if None in wanted:
             continue

@@ -12,12 +12,13 @@ import msgspec
 
 from errands.errors import ErrandsError
 from errands.turk.baselines import BASELINES
-from errands.turk.challenge import NOTHING, answers_of
+from errands.turk.challenge import answers_of
 from errands.turk.driver import OpenPage
 from errands.turk.drivers import Pages
 from errands.turk.field import Field
 from errands.turk.instance_score import ScoredField, instance_figure, score_page, score_values
 from errands.turk.metrics import RULES, label_text, majority
+from errands.turk.oracle import NOTHING
 from errands.turk.task import Instance, Label, Task
 
 __all__ = ["Answered", "Reached", "answered", "reach"]

@@ -11,18 +11,17 @@ from collections.abc import Sequence
 import msgspec
 
 from errands.errors import ErrandsError
-from errands.turk.action import Action
 from errands.turk.comparison import compare
-from errands.turk.driver import ActionError, Driver, OpenPage
+from errands.turk.driver import Driver
 from errands.turk.drivers import Pages
 from errands.turk.instance_score import ScoredField, instance_figure, score_page
 from errands.turk.metrics import RULES, label_text, majority
-from errands.turk.oracle import oracle_actions
+from errands.turk.oracle_play import play_oracle
 from errands.turk.proof import EDITION, Proof, keep_proof
 from errands.turk.task import Instance, Task
 from errands.turk.template import page_html
 
-__all__ = ["Verification", "play_oracle", "spread", "telling_rows", "verify_task"]
+__all__ = ["Verification", "spread", "telling_rows", "verify_task"]
 
 
 class Verification(msgspec.Struct, frozen=True):
@@ -75,32 +74,6 @@ def _kinds(instance: Instance) -> set[tuple[str, str]]:
         text = label_text(majority(labels)) or next(filter(None, map(label_text, labels)), "")
         answers.add((name, text if len(text) <= 12 else "..."))
     return answers
-
-
-def play_oracle(page: OpenPage, instance: Instance, solved: set[str] | None = None) -> list[Action]:
-    """Fill in a page as the labels say, going on as long as fields come into sight or to life.
-
-    The names in `solved` are left alone, and what is filled in is added to them.
-    """
-    done: list[Action] = []
-    solved = set() if solved is None else solved
-    while True:
-        fields = page.fields(list(instance.labels))
-        fresh = [field for field in fields if field.visible and field.name not in solved]
-        held = page.values_of([field.name for field in fresh])
-        progress = False
-        for action in oracle_actions(fresh, instance.labels, held):
-            try:
-                page.perform(action)
-            except ActionError:
-                # Perhaps another answer enables it: tried again in the next round.
-                fresh = [field for field in fresh if field.name != action.arguments["name"]]
-            else:
-                done.append(action)
-                progress = True
-        solved |= {field.name for field in fresh}
-        if not progress:
-            return done
 
 
 def verify_task(
