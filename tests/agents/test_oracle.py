@@ -1,4 +1,4 @@
-"""The oracle as an agent scores what the oracle scores, step by step or all at once."""
+"""The oracle as an agent scores what the oracle scores, step by step."""
 
 from typing import Any
 
@@ -12,13 +12,12 @@ from errands.turk.dom import DomDriver
 from errands.turk.driver import ActionError
 from errands.turk.drivers import Pages
 from errands.turk.instance_score import instance_figure, score_page
+from errands.turk.oracle_play import play_oracle
 from errands.turk.task import Instance
-from errands.turk.verify import play_oracle
 
 
-@pytest.mark.parametrize("at_once", [False, True])
-def test_equal_on_all_demo_tasks(desk: TurkEnv, play: Any, at_once: bool) -> None:
-    maker = make_maker("oracle", "turk", desk, {"at_once": at_once})
+def test_equal_on_all_demo_tasks(desk: TurkEnv, play: Any) -> None:
+    maker = make_maker("oracle", "turk", desk, {})
     pages = Pages("dom")
     assert len(desk.tasks) == 30
     steps = 0
@@ -31,10 +30,10 @@ def test_equal_on_all_demo_tasks(desk: TurkEnv, play: Any, at_once: bool) -> Non
             assert played.reward == (instance_figure(scored, "paper") or 0.0)
             assert played.terminated
             assert played.actions[-1] == "submit()"
-            assert at_once or len(played.actions) >= len(done) + 1
+            assert len(played.actions) >= len(done) + 1
             steps += len(played.actions)
             page.close()
-    assert steps > 200 if not at_once else steps < 150
+    assert steps > 200
     pages.close()
 
 
@@ -64,14 +63,13 @@ class Desk:
         return getattr(self._page, name)
 
 
-@pytest.mark.parametrize("at_once", [False, True])
-def test_fields_that_come_to_life(desk: TurkEnv, at_once: bool) -> None:
+def test_fields_that_come_to_life(desk: TurkEnv) -> None:
     desk.reset(options={"task": desk.tasks.names[0], "row": 0})
     page: Any = Desk()
     labels = {"never": ("x",), "second": ("b",), "first": ("a",), "box": ("a",)}
     desk._page = page
     desk.instance = Instance("task", 0, {}, labels)
-    agent: Any = make("turk", desk, {"at_once": at_once}).agent(0)
+    agent: Any = make("turk", desk, {}).agent(0)
     agent.look(desk)
     agent.begin("", {"message": ""})
     info: Any = {"message": ""}

@@ -79,9 +79,6 @@ def test_the_table_is_complete() -> None:
         ("rule", "turk", {}, ["'rule' plays shop only", "do-nothing"]),
         ("oracle", "shop", {}, ["'oracle' plays turk only", "careful"]),
         ("rule", "kitchen", {}, ["not 'kitchen'", "none"]),
-        ("oracle", "turk", {"at_onc": "1"}, ["'at_onc'", "did you mean 'at_once'"]),
-        ("oracle", "turk", {"at_once": "perhaps"}, ["at_once=perhaps", "true or false"]),
-        ("oracle", "turk", {"at_once": 3}, ["at_once=3", "true or false"]),
         ("rule", "shop", {"speed": 1}, ["'speed'", "it has none"]),
         ("choice-oracle", "shop", {"query": "human"}, ["query=human", "human-first"]),
         ("choice-oracle", "shop", {"query": "human-last"}, ["queries=PATH"]),
@@ -108,11 +105,6 @@ def test_mistakes(
         make_maker(name, half, desk if half == "turk" else shop, settings)
     for word in words:
         assert word in str(caught.value)
-
-
-@pytest.mark.parametrize("value", ["yes", "True", "1", True])
-def test_settings_come_as_texts_or_values(value: Any, desk: TurkEnv) -> None:
-    assert make_maker("oracle", "turk", desk, {"at_once": value}).settings == {"at_once": True}
 
 
 def test_careful_says_what_it_reads(little: Catalog) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import gymnasium
 import msgspec
+import numpy as np
 
 import errands.envs
 from errands.agents.careful_shopper import CarefulShopper
@@ -13,6 +14,7 @@ from errands.agents.random_shopper import RandomShopper
 from errands.envs.shop import ShopEnv
 from errands.envs.turk import TurkEnv
 from errands.errors import SettingError
+from errands.reports.columns import STATUSES
 from errands.reports.replay import View
 from errands.runs.episode import Episode, RunInfo, Step, Summary, digest
 from errands.turk.action import Action
@@ -30,6 +32,7 @@ class MemoryStore:
 
     def __init__(self, info: RunInfo, episodes: Iterable[Episode] = ()) -> None:
         self.info = info
+        self.place = "memory"
         self._held = {episode.summary.number: episode for episode in episodes}
 
     def add(self, episode: Episode) -> bool:
@@ -47,6 +50,24 @@ class MemoryStore:
     def episodes(self, numbers: Iterable[int] | None = None) -> Iterator[Episode]:
         wanted = set(self._held if numbers is None else numbers)
         return (self._held[number] for number in sorted(wanted & set(self._held)))
+
+    def columns(self) -> dict[str, np.ndarray[Any, Any]]:
+        held = list(self.summaries())
+        kept = {
+            name: np.array([getattr(one, name) for one in held], float)
+            for name in ("seconds", "cost")
+        } | {
+            name: np.array([getattr(one, name) for one in held], int)
+            for name in ("number", "steps", "states", "items", "searches", "tokens_in",
+                         "tokens_out")
+        }  # fmt: skip
+        kept["status"] = np.array([STATUSES.index(one.status) for one in held], np.int8)
+        rewards = [one.reward if one.status != "error" else None for one in held]
+        kept["reward"] = np.array([np.nan if r is None else r for r in rewards], float)
+        return kept
+
+    def parts(self) -> Iterator[tuple[int, dict[str, Any]]]:
+        return ((one.number, one.parts) for one in self.summaries())
 
     def drop(self, numbers: Iterable[int]) -> int:
         return sum(self._held.pop(number, None) is not None for number in list(numbers))

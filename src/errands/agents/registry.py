@@ -52,7 +52,6 @@ class AgentKind(msgspec.Struct, frozen=True, kw_only=True):
     """What `pip install 'errands[...]'` must have brought."""
 
 
-_AT_ONCE: Final = Setting(bool, False, "give all calls in one answer instead of one a step")
 _CHECKSUM: Final = Setting(str, "", "the sha256 that the file must have; empty: any")
 
 _KINDS: Final = (
@@ -86,7 +85,6 @@ _KINDS: Final = (
         halves=("turk",),
         maker="errands.agents.oracle:make",
         insider=True,
-        settings={"at_once": _AT_ONCE},
     ),
     AgentKind(
         name="choice-oracle",
@@ -206,11 +204,7 @@ def _checked(kind: AgentKind, settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 _WORDS: Final[Mapping[type, str]] = {
-    str: "a text", int: "a whole number", float: "a number", bool: "true or false",
-}  # fmt: skip
-_TRUTH: Final = {
-    "true": True, "yes": True, "on": True, "1": True,
-    "false": False, "no": False, "off": False, "0": False,
+    str: "a text", int: "a whole number", float: "a number",
 }  # fmt: skip
 
 
@@ -223,8 +217,8 @@ def _converted(name: str, value: Any, wanted: type) -> Any:
         return float(value)
     if isinstance(value, str):
         try:
-            return _TRUTH[value.strip().lower()] if wanted is bool else wanted(value)
-        except (ValueError, KeyError):
+            return wanted(value)
+        except ValueError:
             pass
     raise SettingError(f"{name}={value}: expected {_WORDS.get(wanted, wanted.__name__)}.")
 

@@ -18,9 +18,9 @@ from errands.turk.driver import OpenPage
 from errands.turk.drivers import Pages
 from errands.turk.loader import TaskSet, load_tasks
 from errands.turk.oracle import oracle_actions
+from errands.turk.oracle_play import play_oracle
 from errands.turk.picture import pixels
 from errands.turk.task import Instance, Task
-from errands.turk.verify import play_oracle
 
 __all__ = ["Demonstration", "demonstrations"]
 
