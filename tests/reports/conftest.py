@@ -33,7 +33,8 @@ def oracle() -> MemoryStore:
     return play_turk("oracle", 2)
 
 
-@pytest.fixture(scope="session")
+# Of one file: as long as Playwright lives, its loop keeps tests of others from their own.
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
     """A Chromium that can be asked anything, as a reader's would be."""
     api = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
