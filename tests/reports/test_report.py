@@ -5,7 +5,7 @@ import pytest
 from played import MemoryStore, made, run_info
 
 from errands.errors import SettingError
-from errands.reports.report import SCHEMA, gather, to_json
+from errands.reports.report import SCHEMA, command_of, gather, to_json
 
 
 def test_the_json_has_the_names_of_its_schema(careful: MemoryStore, oracle: MemoryStore) -> None:
@@ -81,8 +81,24 @@ def test_runs_of_different_halves_are_not_compared_and_many_only_with_the_first(
     assert all(one.p_holm >= one.p for one in five)
 
 
-def test_the_command_repeats_the_run(careful: MemoryStore) -> None:
-    (run,) = gather([careful]).runs
-    assert run.command == "errands run demo-shop --agent careful --episodes 12 --seed 0"
+def test_the_command_can_be_anothers(careful: MemoryStore) -> None:
     (own,) = gather([careful], command=lambda info: f"do {info.id}").runs
     assert own.command == "do demo-shop-careful"
+
+
+def test_the_command_repeats_the_run_and_says_what_departs() -> None:
+    plain = run_info("shop", "rule", 3)
+    protocol = {**plain.protocol, "id": "shop-demo", "episodes": 200, "max_steps": 100, "seed": 0}
+    same = msgspec.structs.replace(plain, protocol=protocol)
+    assert command_of(same) == "errands run shop-demo --agent rule"
+    other = msgspec.structs.replace(
+        plain,
+        agent="choice-oracle",
+        agent_settings={"query": "human-last", "missing": "instruction"},
+        protocol={**protocol, "data": "my shop", "episodes": 3},
+        seed=7,
+    )
+    assert command_of(other) == (
+        "errands run shop-demo --agent choice-oracle --data 'my shop' --episodes 3 --seed 7"
+        " --set query=human-last"
+    )

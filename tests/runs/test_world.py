@@ -54,7 +54,7 @@ def test_the_legacy_order_is_every_workers_own_shuffle_of_the_load_order(little:
 
 
 def test_another_catalogue_is_named_with_what_to_do() -> None:
-    with pytest.raises(ProtocolError, match="needs the catalogue 'webshop-full'"):
+    with pytest.raises(ProtocolError, match="needs the catalogue 'webshop'"):
         open_world(find_protocol("webshop-paper"))
 
 

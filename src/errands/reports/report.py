@@ -12,6 +12,7 @@ from typing import Any, Final
 import msgspec
 
 from errands import __version__
+from errands.agents.registry import kinds
 from errands.errors import SettingError
 from errands.reports.columns import Columns, read_columns
 from errands.reports.comparison import Comparison, compare, holm
@@ -20,6 +21,7 @@ from errands.reports.paperwork import Demonstrations, Row4, demonstrations, tabl
 from errands.reports.ranks import Ranks, run_ranks
 from errands.reports.sample import MOST, Sample, pick
 from errands.runs.episode import RunInfo
+from errands.runs.protocol import named_protocols
 from errands.runs.store import Store
 
 __all__ = ["SCHEMA", "Report", "Run", "command_of", "gather", "to_json"]
@@ -60,12 +62,31 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def command_of(info: RunInfo) -> str:
-    """The plain command that repeats a run; settings beyond it are in the report beside."""
-    words = ["errands", "run", str(info.protocol.get("id", "PROTOCOL")), "--agent", info.agent]
+    """The command that repeats a run: the protocol, and all that departs from it."""
+    name = str(info.protocol.get("id", "PROTOCOL"))
+    words = ["errands", "run", name, "--agent", info.agent]
     model = info.agent_settings.get("model")
     if isinstance(model, str) and model:
         words += ["--model", model]
-    return shlex.join([*words, "--episodes", str(info.episodes), "--seed", str(info.seed)])
+    usual = named_protocols().get(name)
+    for setting in ("data", "episodes", "max_steps"):
+        held = info.protocol.get(setting)
+        if held is not None and held != getattr(usual, setting, None):
+            words += [f"--{setting.replace('_', '-')}", str(held)]
+    if info.seed != info.protocol.get("seed", 0):
+        words += ["--seed", str(info.seed)]
+    return shlex.join([*words, *_set_words(info)])
+
+
+def _set_words(info: RunInfo) -> list[str]:
+    """Settings of the agent that are not the usual ones, as `--set` takes them."""
+    kind = next((kind for kind in kinds() if kind.name == info.agent), None)
+    usual = {} if kind is None else {name: held.default for name, held in kind.settings.items()}
+    words = []
+    for name, value in info.agent_settings.items():
+        if name in usual and value != usual[name]:
+            words += ["--set", f"{name}={value}"]
+    return words
 
 
 def gather(
