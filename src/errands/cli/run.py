@@ -28,7 +28,7 @@ from errands.reports.paperwork import estimate_of
 from errands.runs.episode import RunInfo, Summary
 from errands.runs.protocol import find_protocol, named_protocols, read_protocols
 from errands.runs.run_place import open_run
-from errands.runs.runner import DEFAULT_SECONDS, run
+from errands.runs.runner import DEFAULT_SECONDS, Interrupted, run
 
 __all__ = ["register"]
 
@@ -85,25 +85,33 @@ def run_command(
     if resume and out is None:
         raise SettingError("--resume needs --out, the directory of the run to go on with.")
     show = _Show()
-    with show.progress:
-        finished = run(
-            protocol,
-            agent,
-            out=out,
-            data=data,
-            episodes=episodes,
-            max_steps=max_steps,
-            settings=settings,
-            workers=workers,
-            resume=resume,
-            retry_errors=retry_errors,
-            observations=observations,
-            seconds=seconds or None,
-            seed=seed,
-            fsync=fsync,
-            on_start=show.start,
-            on_episode=show.episode,
+    try:
+        with show.progress:
+            finished = run(
+                protocol,
+                agent,
+                out=out,
+                data=data,
+                episodes=episodes,
+                max_steps=max_steps,
+                settings=settings,
+                workers=workers,
+                resume=resume,
+                retry_errors=retry_errors,
+                observations=observations,
+                seconds=seconds or None,
+                seed=seed,
+                fsync=fsync,
+                on_start=show.start,
+                on_episode=show.episode,
+            )
+    except Interrupted as stopped:
+        remarks.print(
+            "Interrupted: what was played is kept. The same command with --out"
+            f" {shlex.quote(stopped.place)} --resume goes on.",
+            soft_wrap=True,
         )
+        raise typer.Exit(130) from None
     with contextlib.closing(open_run(out or finished.place)) as store:
         figures = run_figures(store, read_columns(store))
     if as_json:

@@ -27,6 +27,8 @@ from errands.turk.driver import DriverError
 __all__ = ["Rules", "episode_seed", "failed", "play", "play_waiting"]
 
 _LONGEST_REASON: Final = 500
+_AT_ONCE: Final = frozenset({str, tuple, Move, type(None)})
+"""What agents and environments answer that do not wait: nothing to be awaited in it."""
 
 
 Conversation = Generator[tuple[str, Callable[..., Any], tuple[Any, ...]], Any, Episode]
@@ -68,7 +70,7 @@ def _answered(talk: Conversation) -> Episode:
         try:
             try:
                 answer = call(*arguments)
-                if inspect.isawaitable(answer):
+                if type(answer) not in _AT_ONCE and inspect.isawaitable(answer):
                     if inspect.iscoroutine(answer):
                         answer.close()
                     raise TypeError("the agent is asynchronous; its maker's mode must be 'model'")

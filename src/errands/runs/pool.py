@@ -34,9 +34,11 @@ _MOST_AHEAD: Final = 256
 
 
 # Before anything else is imported, which takes a while, Linux is asked to end the worker when its
-# parent ends, however that comes about; elsewhere the end of its input tells.
+# parent ends, however that comes about; elsewhere the end of its input tells. Ctrl-C reaches all
+# processes of a terminal: it is the runner's to answer.
 _START: Final = """
-import os, sys
+import os, signal, sys
+signal.signal(signal.SIGINT, signal.SIG_IGN)
 try:
     import ctypes
     ctypes.CDLL(None).prctl(1, 9)

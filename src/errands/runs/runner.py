@@ -29,12 +29,20 @@ from errands.runs.run_place import create_run, open_run, run_lock
 from errands.runs.store import Store, StoreError
 from errands.runs.world import World, open_world
 
-__all__ = ["DEFAULT_SECONDS", "Finished", "run"]
+__all__ = ["DEFAULT_SECONDS", "Finished", "Interrupted", "run"]
 
 DEFAULT_SECONDS: Final = 900.0
 """How long an episode may take if nobody says otherwise."""
 
 OnEpisode = Callable[[Summary], None]
+
+
+class Interrupted(KeyboardInterrupt):
+    """Somebody pressed Ctrl-C: what was played is kept in `place`, and the run can be resumed."""
+
+    def __init__(self, place: str) -> None:
+        super().__init__(place)
+        self.place = place
 
 
 class Finished(msgspec.Struct, frozen=True, kw_only=True):
@@ -137,6 +145,8 @@ def run(
                 _play_here(world, maker, rules, store, pending, played)
         except EndOfRun as reason:
             ended = str(reason) or "the agent ended the run"
+        except KeyboardInterrupt:
+            raise Interrupted(place) from None
         return Finished(
             place=store.place if "://" in place else place,
             info=store.info,
