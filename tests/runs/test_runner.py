@@ -206,6 +206,24 @@ def test_an_agent_of_ones_own_by_name(
     assert "exit status 7" in rows[5].error
 
 
+def test_the_last_episode_may_end_its_worker(
+    little: Catalog, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "ends.py").write_text(
+        "from errands.agents.careful_shopper import CarefulShopper\n"
+        "import os\n"
+        "class Ends(CarefulShopper):\n"
+        "    def act(self, observation, info):\n"
+        "        os._exit(3) if info['goal'] == 1 else None\n"
+        "        return super().act(observation, info)\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    done = run(_protocol(little), "ends:Ends", out=tmp_path / "r", workers=2, episodes=2)
+    assert done.kept == 2
+    with closing(open_run(done.place)) as store:
+        assert [row.status for row in store.summaries()] == ["done", "error"]
+
+
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [

@@ -164,7 +164,7 @@ def play_in_processes(
             worker = _Worker(line, locks)
             crew.add(worker)
             selector.register(worker.pipe, selectors.EVENT_READ, worker)
-            worker.give([waiting.popleft()] if waiting else [])
+            worker.give([waiting.popleft()])
 
         for _ in range(min(workers, len(pending))):
             hire()
@@ -185,7 +185,8 @@ def play_in_processes(
                 worker.end()
                 if worker.given:
                     _mourn(worker, world, store, waiting, strikes, on_episode)
-                    hire()
+                    if waiting:
+                        hire()
 
 
 def _take(message: Message, worker: _Worker, on_episode: Callable[[Summary], None]) -> None:
