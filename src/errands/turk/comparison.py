@@ -48,23 +48,19 @@ def compare(
 
     `names` are the fields to look at (None: every named control). Fields are compared as sets:
     their order is a matter of layout. An action that both refuse, in whatever words, is no
-    difference. What fields hold is compared at load and at the end, the rest after each action.
+    difference.
     """
     page = first.open(html, files=files)
     try:
         other = second.open(html, files=files)
         try:
-            differences = _states("load", page, other, names, values=True)
-            acted = False
+            differences = _states("load", page, other, names)
             for action in actions:
                 when = _call(action)
                 refused = _refused(page, action), _refused(other, action)
                 if refused[0] != refused[1]:
                     differences.append(Difference(when, None, "refused", *refused))
-                differences += _states(when, page, other, names, values=False)
-                acted = True
-            ends = _states("end", page, other, names, values=True) if acted else []
-            differences += [found for found in ends if found.what in ("values", "attributes")]
+                differences += _states(when, page, other, names)
         finally:
             other.close()
     finally:
@@ -86,15 +82,14 @@ def _refused(page: OpenPage, action: Action) -> bool:
 
 
 def _states(
-    when: str, page: OpenPage, other: OpenPage, names: Sequence[str] | None, *, values: bool
+    when: str, page: OpenPage, other: OpenPage, names: Sequence[str] | None
 ) -> list[Difference]:
     ours: dict[str, Field] = {field.name: field for field in page.fields(names)}
     theirs: dict[str, Field] = {field.name: field for field in other.fields(names)}
-    asked = {"values": False, "attributes": True} if values else {}
     both = ours.keys() & theirs.keys()
     held = {
         what: (page.values_of(both, attributes=markup), other.values_of(both, attributes=markup))
-        for what, markup in asked.items()
+        for what, markup in {"values": False, "attributes": True}.items()
     }
     found: list[Difference] = []
     for name in dict.fromkeys([*ours, *theirs]):

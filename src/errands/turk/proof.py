@@ -15,8 +15,9 @@ from errands.home import home
 
 __all__ = ["EDITION", "Proof", "find_proof", "keep_proof", "proofs_folder"]
 
-EDITION = 1
-"""Raised whenever a driver changes what it sees: older proofs then count no more."""
+EDITION = 2
+"""Raised whenever a driver changes what it sees, or a proof asks for more: older ones then count
+no more."""
 
 
 class Proof(msgspec.Struct, frozen=True):
