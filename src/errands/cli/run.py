@@ -73,7 +73,7 @@ def run_command(
 
       errands run webshop-1k --data shop-1k --agent random --workers 2 --out runs/random
 
-      errands run turk-test --agent llm --model gpt-5-mini --set demonstrations=3 --workers 16
+      errands run turk-test --agent llm --model gpt-5-mini --set demos=3 --workers 16
 
       errands run webshop-1k --data shop-1k --agent random --out runs/random --resume
     """
