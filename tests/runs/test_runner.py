@@ -2,6 +2,7 @@
 
 import os
 import resource
+import signal
 import sqlite3
 import sys
 import time
@@ -204,6 +205,31 @@ def test_an_agent_of_ones_own_by_name(
     assert [row.number for row in rows if row.status == "error"] == [5]
     assert (rows[5].owner, rows[5].reward) == ("worker", None)
     assert "exit status 7" in rows[5].error
+
+
+def test_a_run_ends_though_its_last_episodes_end_their_workers(
+    little: Catalog, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "lethal.py").write_text(
+        "import os, sys\n"
+        "class Lethal:\n"
+        "    def begin(self, observation, info): self.goal = info['goal']\n"
+        "    def act(self, observation, info):\n"
+        "        sys.exit(3) if self.goal else os._exit(7)\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    before = signal.signal(signal.SIGALRM, lambda *_: pytest.fail("it does not end"))
+    signal.alarm(60)
+    try:
+        done = run(_protocol(little), "lethal:Lethal", out=tmp_path / "r", workers=2, episodes=2)
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
+    with closing(open_run(done.place)) as store:
+        reasons = [row.error for row in store.summaries()]
+    assert [reason.rpartition(" by ")[2] for reason in reasons] == [
+        "exit status 7", "exit status 3",
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(
