@@ -2,10 +2,8 @@
 
 import json
 import os
-import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -133,48 +131,6 @@ def test_mistakes_are_one_sentence(place: Path, arguments: list[str], sentence: 
     said = errands(*arguments, cwd=place, status=2)
     assert sentence in said
     assert len(said.strip().splitlines()) == 1
-
-
-@pytest.mark.parametrize("workers", [1, 2])
-def test_an_interrupted_run_says_how_to_go_on(place: Path, workers: int) -> None:
-    (place / "slow.py").write_text(
-        "import time\n"
-        "from errands.agents.careful_shopper import CarefulShopper\n"
-        "class Slow(CarefulShopper):\n"
-        "    def act(self, observation, info):\n"
-        "        time.sleep(0.02)\n"
-        "        return super().act(observation, info)\n"
-    )
-    out = f"slow-{workers}"
-    command = [sys.executable, "-m", "errands", "run", "mine.toml", "--agent", "slow:Slow",
-               "--workers", str(workers), "--out", out]  # fmt: skip
-    started = subprocess.Popen(command, cwd=place, stderr=subprocess.PIPE, text=True)
-    begun = time.monotonic()
-    while not (place / out / "run.sqlite").exists():
-        assert time.monotonic() - begun < 120
-        time.sleep(0.05)
-    time.sleep(0.5 * workers)
-    started.send_signal(signal.SIGINT)
-    _, said = started.communicate(timeout=60)
-    assert "Traceback" not in said
-    assert f"--out {out} --resume" in said
-    assert started.returncode == 130
-    told = json.loads(
-        errands(
-            "run",
-            "mine.toml",
-            "--agent",
-            "slow:Slow",
-            "--out",
-            out,
-            "--resume",
-            "--json",
-            "--workers",
-            workers,
-            cwd=place,
-        )
-    )
-    assert told["episodes"] == 40
 
 
 def test_the_tour_ends_with_a_report(tmp_path: Path) -> None:

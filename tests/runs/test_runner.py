@@ -2,6 +2,7 @@
 
 import os
 import resource
+import signal
 import sqlite3
 import sys
 import time
@@ -206,22 +207,29 @@ def test_an_agent_of_ones_own_by_name(
     assert "exit status 7" in rows[5].error
 
 
-def test_the_last_episode_may_end_its_worker(
+def test_a_run_ends_though_its_last_episodes_end_their_workers(
     little: Catalog, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "ends.py").write_text(
-        "from errands.agents.careful_shopper import CarefulShopper\n"
-        "import os\n"
-        "class Ends(CarefulShopper):\n"
+    (tmp_path / "lethal.py").write_text(
+        "import os, sys\n"
+        "class Lethal:\n"
+        "    def begin(self, observation, info): self.goal = info['goal']\n"
         "    def act(self, observation, info):\n"
-        "        os._exit(3) if info['goal'] == 1 else None\n"
-        "        return super().act(observation, info)\n"
+        "        sys.exit(3) if self.goal else os._exit(7)\n"
     )
     monkeypatch.syspath_prepend(str(tmp_path))
-    done = run(_protocol(little), "ends:Ends", out=tmp_path / "r", workers=2, episodes=2)
-    assert done.kept == 2
+    before = signal.signal(signal.SIGALRM, lambda *_: pytest.fail("it does not end"))
+    signal.alarm(60)
+    try:
+        done = run(_protocol(little), "lethal:Lethal", out=tmp_path / "r", workers=2, episodes=2)
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
     with closing(open_run(done.place)) as store:
-        assert [row.status for row in store.summaries()] == ["done", "error"]
+        reasons = [row.error for row in store.summaries()]
+    assert [reason.rpartition(" by ")[2] for reason in reasons] == [
+        "exit status 7", "exit status 3",
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -231,6 +239,9 @@ def test_the_last_episode_may_end_its_worker(
         ({"seconds": -1}, "seconds=-1"),
         ({"observations": "some"}, "observations='some'"),
         ({"episodes": 0}, "episodes=0"),
+        ({"seconds": 1e30}, "seconds=1e"),
+        ({"seed": 1 << 70}, "seed="),
+        ({"max_steps": 1 << 70}, "max_steps="),
         ({"agent": "rulle"}, "'rule'"),
         ({"agent": "oracle"}, "oracle"),
         ({"settings": {"nonsense": 1}}, "nonsense"),
@@ -244,6 +255,11 @@ def test_bad_settings(
     with pytest.raises(ErrandsError, match=sentence):
         run(_protocol(little), agent, out=tmp_path / "r", **given)
     assert not (tmp_path / "r").exists()
+
+
+def test_a_name_that_is_too_long(little: Catalog) -> None:
+    with pytest.raises(StoreError, match=r"xxx\.\.\. is no place for a run \(File name too long"):
+        run(_protocol(little), "rule", out="x" * 300)
 
 
 def test_a_place_that_cannot_be_written(little: Catalog, tmp_path: Path) -> None:
@@ -301,6 +317,51 @@ def test_departures_are_in_the_key(little: Catalog, tmp_path: Path) -> None:
     assert fewer.protocol_key == f"{plain.protocol_key} episodes=3 max_steps=5"
     more = run(_protocol(little), "rule", out=tmp_path / "c", episodes=999).info
     assert (more.protocol_key, more.episodes) == (plain.protocol_key, 60)
+
+
+def test_protocols_of_ones_own_are_told_apart_by_more_than_their_names(
+    little: Catalog, tmp_path: Path
+) -> None:
+    def key(name: str, **settings: Any) -> str:
+        return run(
+            _protocol(little, **settings), "rule", out=tmp_path / name, episodes=3
+        ).info.protocol_key
+
+    assert key("a") == key("b", title="the same by another title")
+    assert len({key("c"), key("d", max_steps=3), key("e", observation="html")}) == 3
+    # Not taken for the one that ships, nor gone on with once its file has changed.
+    assert " own:" in key("f", id="shop-demo")
+    with pytest.raises(StoreError, match="holds another run: its protocol"):
+        run(_protocol(little, max_steps=3), "rule", out=tmp_path / "a", episodes=3, resume=True)
+    assert " own:" not in run("shop-demo", "rule", out=tmp_path / "g", episodes=1).info.protocol_key
+
+
+def test_settings_that_mean_nothing_to_the_environment(little: Catalog, tmp_path: Path) -> None:
+    with pytest.raises(
+        ErrandsError, match=r"'t' has settings that the shop half cannot use.*'foo'"
+    ):
+        run(_protocol(little, settings={"foo": 1}), "rule", out=tmp_path / "r")
+    assert not (tmp_path / "r").exists()
+
+
+def test_an_agent_that_cannot_be_made_is_that_episodes_failure(
+    little: Catalog, tmp_path: Path
+) -> None:
+    made = iter(range(100))
+
+    def careful(seed: int) -> CarefulShopper:
+        if next(made) == 2:
+            raise ValueError("no agent today")
+        return CarefulShopper()
+
+    maker = SimpleMaker("moody", careful)
+    done = run(_protocol(little), maker, out=tmp_path / "r", episodes=4)
+    with closing(open_run(done.place)) as store:
+        rows = list(store.summaries())
+    assert [row.status == "error" for row in rows].count(True) == 1
+    assert [(row.owner, row.error) for row in rows if row.error] == [
+        ("agent", "ValueError: no agent today")
+    ]
 
 
 def test_resources_are_given_back(little: Catalog, tmp_path: Path) -> None:

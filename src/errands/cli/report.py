@@ -9,7 +9,7 @@ from typing import Any, Final
 import typer
 from rich.table import Table
 
-from errands.cli.output import Json, print_json, program, progress_bar, remarks, results
+from errands.cli.output import Json, print_json, progress_bar, remarks, results
 from errands.errors import ErrandsError, SettingError
 from errands.reports.estimate import Estimate
 from errands.reports.report import Report, gather
@@ -221,9 +221,11 @@ def _conclude(store: Store, episodes: int, pages: int, different: int) -> None:
     if different:
         results.print(f"{different} of {episodes} episodes are not as they were recorded.")
     elif not pages:
+        none = store.info.observations == "none"
+        why = "(--observations none)" if none else "(they failed before their first action)"
         results.print(
             f"{episodes} episodes replayed with the same rewards; no fingerprints of pages were"
-            " kept (--observations none), so pages could not be compared."
+            f" kept {why}, so pages could not be compared."
         )
     else:
         results.print(
@@ -259,7 +261,6 @@ def export_command(
     results.print(f"{count:,} episodes written to {path}")
     if count < store.info.episodes:
         results.print(
-            f"The run is to have {store.info.episodes:,}; go on with it: {program()} run"
-            f" {store.info.protocol['id']} --agent {store.info.agent} --out {shlex.quote(run)}"
-            " --resume"
+            f"The run is to have {store.info.episodes:,}; the command that began it goes on with"
+            f" --out {shlex.quote(run)} --resume"
         )

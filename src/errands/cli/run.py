@@ -3,7 +3,8 @@
 import contextlib
 import json
 import shlex
-from collections.abc import Sequence
+import signal
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,7 @@ from errands.reports.paperwork import estimate_of
 from errands.runs.episode import RunInfo, Summary
 from errands.runs.protocol import find_protocol, named_protocols, read_protocols
 from errands.runs.run_place import open_run
-from errands.runs.runner import DEFAULT_SECONDS, Interrupted, run
+from errands.runs.runner import DEFAULT_SECONDS, default_place, run
 
 __all__ = ["register"]
 
@@ -73,7 +74,7 @@ def run_command(
 
       errands run webshop-1k --data shop-1k --agent random --workers 2 --out runs/random
 
-      errands run turk-test --agent llm --model gpt-5-mini --set demonstrations=3 --workers 16
+      errands run turk-test --agent llm --model gpt-5-mini --set demos=3 --workers 16
 
       errands run webshop-1k --data shop-1k --agent random --out runs/random --resume
     """
@@ -86,7 +87,7 @@ def run_command(
         raise SettingError("--resume needs --out, the directory of the run to go on with.")
     show = _Show()
     try:
-        with show.progress:
+        with show.progress, _interruptible():
             finished = run(
                 protocol,
                 agent,
@@ -105,12 +106,8 @@ def run_command(
                 on_start=show.start,
                 on_episode=show.episode,
             )
-    except Interrupted as stopped:
-        remarks.print(
-            "Interrupted: what was played is kept. The same command with --out"
-            f" {shlex.quote(stopped.place)} --resume goes on.",
-            soft_wrap=True,
-        )
+    except KeyboardInterrupt:
+        _tell_how_to_go_on(show.info, out)
         raise typer.Exit(130) from None
     with contextlib.closing(open_run(out or finished.place)) as store:
         figures = run_figures(store, read_columns(store))
@@ -133,11 +130,40 @@ def run_command(
     place = shlex.quote(finished.place)
     if finished.ended:
         remarks.print(
-            f"The run ended early: {finished.ended}. {finished.kept} of"
+            f"The run ended early: {finished.ended.rstrip('.')}. {finished.kept} of"
             f" {finished.info.episodes} episodes are kept; the same command with --out {place}"
             " --resume goes on."
         )
     results.print(f"Kept in {finished.place}. Look at it: {program()} report {place}")
+
+
+@contextlib.contextmanager
+def _interruptible() -> Iterator[None]:
+    """SIGTERM ends a run as Ctrl-C does; a second one ends it in any case."""
+
+    def stop(number: int, frame: object) -> None:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _tell_how_to_go_on(info: RunInfo | None, out: str | None) -> None:
+    if info is None:
+        remarks.print("Stopped before the first episode.")
+        return
+    place = out or str(default_place(info))
+    with contextlib.closing(open_run(place)) as store:
+        kept = len(store.numbers())
+    remarks.print(
+        f"Stopped: {kept} of {info.episodes} episodes are kept; the same command with --out"
+        f" {shlex.quote(place)} --resume goes on.",
+        soft_wrap=True,
+    )
 
 
 def _pair(text: str) -> tuple[str, str]:
@@ -161,6 +187,7 @@ class _Show:
             console=remarks,
             disable=not remarks.is_terminal,
         )
+        self.info: RunInfo | None = None
         self._task: Any = None
         self._sum = 0.0
         self._scored = 0
@@ -168,6 +195,7 @@ class _Show:
         self._errors = 0
 
     def start(self, info: RunInfo, pending: Sequence[int]) -> None:
+        self.info = info
         for remark in info.remarks:
             remarks.print(f"Note: {remark}.")
         self._task = self.progress.add_task(
@@ -212,7 +240,7 @@ def _print_figures(info: RunInfo, figures: Figures) -> None:
     results.print(table)
     for failures in figures.failures:
         for example in failures.examples[:1]:
-            remarks.print(f"{failures.count} failed by the {failures.owner}: {example.reason}")
+            remarks.print(f"{failures.count} failed ({failures.owner}): {example.reason}")
 
 
 def protocols_command(
@@ -241,7 +269,7 @@ def protocols_command(
             print_json(msgspec.to_builtins(protocol))
         return
     if show is not None:
-        results.print(json.dumps(msgspec.to_builtins(found[0]), indent=2, ensure_ascii=False))
+        typer.echo(json.dumps(msgspec.to_builtins(found[0]), indent=2, ensure_ascii=False))
         return
     table = Table("id", "data", "what is played", "steps")
     for protocol in found:

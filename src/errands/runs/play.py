@@ -18,13 +18,13 @@ from typing import Any, Final
 
 import msgspec
 
-from errands.agents import Agent, EndOfRun, Insider, ModelError, Move
+from errands.agents import Agent, EndOfRun, Insider, Maker, ModelError, Move
 from errands.errors import ErrandsError
 from errands.runs.episode import Episode, Step, Summary, digest
 from errands.runs.world import World
 from errands.turk.driver import DriverError
 
-__all__ = ["Rules", "episode_seed", "failed", "play", "play_waiting"]
+__all__ = ["Rules", "agent_for", "episode_seed", "failed", "play", "play_waiting"]
 
 _LONGEST_REASON: Final = 500
 _AT_ONCE: Final = frozenset({str, tuple, Move, type(None)})
@@ -52,6 +52,29 @@ def episode_seed(seed: int, number: int) -> int:
     """The seed of one episode: the same whoever plays it, and in whatever order."""
     drawn = hashlib.blake2b(f"{seed}/{number}".encode(), digest_size=6).digest()
     return int.from_bytes(drawn)
+
+
+class _Unmade:
+    """In place of an agent that could not be made: the episode fails for its reason."""
+
+    def __init__(self, failure: Exception) -> None:
+        self._failure = failure
+
+    def begin(self, observation: Any, info: Any) -> None:
+        raise self._failure
+
+    def act(self, observation: Any, info: Any) -> str:
+        raise self._failure
+
+
+def agent_for(maker: Maker, seed: int, number: int) -> Agent:
+    """The agent of one episode; one that cannot be made is that episode's failure."""
+    try:
+        return maker.agent(episode_seed(seed, number))
+    except EndOfRun:
+        raise
+    except Exception as failure:
+        return _Unmade(failure)
 
 
 def play(world: World, env: Any, agent: Agent, number: int, rules: Rules) -> Episode:

@@ -31,6 +31,8 @@ _TRIES: Final = 2
 _AHEAD_SECONDS: Final = 0.5
 """A worker is given about this much work ahead, so that it never waits."""
 _MOST_AHEAD: Final = 256
+_PATIENCE: Final = 5.0
+"""Seconds between a worker's last word and its end."""
 
 
 # Before anything else is imported, which takes a while, Linux is asked to end the worker when its
@@ -130,7 +132,10 @@ class _Worker:
             assert self.process.stdin is not None
             self.process.stdin.close()
 
-    def end(self) -> None:
+    def end(self, patience: float = 0.0) -> None:
+        """Make sure that it is gone; one that is going by itself may have a moment for it."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.process.wait(patience)
         if self.process.poll() is None:
             self.process.kill()
         self.process.wait()
@@ -182,7 +187,7 @@ def play_in_processes(
                     continue
                 selector.unregister(worker.pipe)
                 crew.discard(worker)
-                worker.end()
+                worker.end(_PATIENCE)
                 if worker.given:
                     _mourn(worker, world, store, waiting, strikes, on_episode)
                     if waiting:

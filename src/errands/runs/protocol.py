@@ -62,9 +62,13 @@ class Protocol(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
             value = getattr(self, name)
             if value is not None and value < 1:
                 raise ValueError(f"{name} must be 1 or more, not {value}")
+            if value is not None and value >= 1 << 63:
+                raise ValueError(f"{name} must be below 2**63")
         for name in ("shuffle_workers", "seed"):
             if getattr(self, name) < 0:
                 raise ValueError(f"{name} must not be negative")
+            if getattr(self, name) >= 1 << 63:
+                raise ValueError(f"{name} must be below 2**63")
         only = {"shop": ("per_task", "tasks"), "turk": ("shuffle_workers",)}[self.half]
         for name in only:
             if getattr(self, name):

@@ -39,7 +39,12 @@ def read_place(place: Place) -> Path | Database:
     scheme, colon, _ = text.partition("://")
     if not colon:
         path = Path(text)
-        named = path.is_file() or (path.suffix in (".sqlite", ".db") and not path.is_dir())
+        try:
+            named = path.is_file() or (path.suffix in (".sqlite", ".db") and not path.is_dir())
+        except OSError as failure:
+            raise StoreError(
+                f"{text[:80]}... is no place for a run ({failure.strerror})."
+            ) from None
         return path if named else path / FILE
     if scheme not in ("postgresql", "postgres"):
         raise StoreError(

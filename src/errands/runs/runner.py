@@ -9,6 +9,8 @@ import asyncio
 import concurrent.futures
 import contextlib
 import datetime
+import hashlib
+import json
 import platform
 import uuid
 from collections.abc import Callable, Mapping, Sequence
@@ -22,27 +24,21 @@ from errands.agents import EndOfRun, Insider, Maker, Spender
 from errands.agents.registry import make_maker
 from errands.errors import SettingError
 from errands.runs.episode import OBSERVATIONS, RunInfo, Summary
-from errands.runs.play import Rules, episode_seed, play, play_waiting
+from errands.runs.play import Rules, agent_for, play, play_waiting
 from errands.runs.pool import Job, play_in_processes
-from errands.runs.protocol import Protocol, find_protocol
+from errands.runs.protocol import Protocol, find_protocol, named_protocols
 from errands.runs.run_place import create_run, open_run, run_lock
 from errands.runs.store import Store, StoreError
 from errands.runs.world import World, open_world
 
-__all__ = ["DEFAULT_SECONDS", "Finished", "Interrupted", "run"]
+__all__ = ["DEFAULT_SECONDS", "Finished", "default_place", "run"]
 
 DEFAULT_SECONDS: Final = 900.0
 """How long an episode may take if nobody says otherwise."""
 
+_LONGEST_SECONDS: Final = 1e9
+
 OnEpisode = Callable[[Summary], None]
-
-
-class Interrupted(KeyboardInterrupt):
-    """Somebody pressed Ctrl-C: what was played is kept in `place`, and the run can be resumed."""
-
-    def __init__(self, place: str) -> None:
-        super().__init__(place)
-        self.place = place
 
 
 class Finished(msgspec.Struct, frozen=True, kw_only=True):
@@ -87,8 +83,12 @@ def run(
     """
     if workers < 1:
         raise SettingError(f"workers={workers}: expected 1 or more.")
-    if seconds is not None and not seconds > 0:
-        raise SettingError(f"seconds={seconds}: expected more than 0, or None for no limit.")
+    if seconds is not None and not 0 < seconds <= _LONGEST_SECONDS:
+        raise SettingError(
+            f"seconds={seconds:g}: expected more than 0, up to {_LONGEST_SECONDS:g}, or no limit."
+        )
+    if seed is not None and not 0 <= seed < 1 << 63:
+        raise SettingError(f"seed={seed}: expected 0 or more, below 2 to the power of 63.")
     if observations not in ("auto", *OBSERVATIONS):
         raise SettingError(
             f"observations={observations!r}: expected auto, {', '.join(OBSERVATIONS)}."
@@ -106,7 +106,7 @@ def run(
             observations = "hash" if maker.mode == "compute" and not world.waits else "full"
         rules = Rules(used.seed if seed is None else seed, seconds, observations)
         info = _info(base, used, world, maker, rules)
-        place = str(out if out is not None else _default_place(info))
+        place = str(out if out is not None else default_place(info))
         lock = stack.enter_context(run_lock(place))
         store = stack.enter_context(
             contextlib.closing(
@@ -145,8 +145,6 @@ def run(
                 _play_here(world, maker, rules, store, pending, played)
         except EndOfRun as reason:
             ended = str(reason) or "the agent ended the run"
-        except KeyboardInterrupt:
-            raise Interrupted(place) from None
         return Finished(
             place=store.place if "://" in place else place,
             info=store.info,
@@ -192,21 +190,33 @@ class _Count:
 def _changed(base: Protocol, **changes: Any) -> Protocol:
     given = {name: value for name, value in changes.items() if value is not None}
     for name in ("episodes", "max_steps"):
-        if given.get(name, 1) < 1:
-            raise SettingError(f"{name}={given[name]}: expected 1 or more.")
+        if not 1 <= given.get(name, 1) < 1 << 63:
+            raise SettingError(f"{name}={given[name]}: expected 1 or more, below 2**63.")
     if base.episodes is not None and "episodes" in given:
         given["episodes"] = min(given["episodes"], base.episodes)
     return msgspec.structs.replace(base, **given)
 
 
 def _key(base: Protocol, used: Protocol, world: World) -> str:
-    """The world's key, and what departs from the protocol as published."""
+    """The world's key, and what departs from the protocol as published; one of a user's own is
+    told from another of the same id by a fingerprint."""
+    own = [] if named_protocols().get(base.id) == base else [f"own:{_fingerprint(base)}"]
     departures = [
         f"{name}={getattr(used, name)}"
         for name in ("episodes", "max_steps")
         if getattr(used, name) != getattr(base, name)
     ]
-    return " ".join([world.key, *departures])
+    return " ".join([world.key, *own, *departures])
+
+
+def _fingerprint(protocol: Protocol) -> str:
+    """Of all that can move a score; the data has a checksum of its own."""
+    told = {"title", "warning", "source", "data", "checksum"}
+    played = {
+        name: value for name, value in msgspec.to_builtins(protocol).items() if name not in told
+    }
+    listed = json.dumps(played, sort_keys=True, default=str).encode()
+    return hashlib.sha256(listed).hexdigest()[:8]
 
 
 def _info(base: Protocol, used: Protocol, world: World, maker: Maker, rules: Rules) -> RunInfo:
@@ -217,7 +227,7 @@ def _info(base: Protocol, used: Protocol, world: World, maker: Maker, rules: Rul
         half=used.half,
         agent=maker.name,
         agent_settings=dict(maker.settings),
-        insider=isinstance(maker.agent(0), Insider),
+        insider=isinstance(agent_for(maker, rules.seed, 0), Insider),
         episodes=len(world.keys),
         seed=rules.seed,
         observations=rules.observations,
@@ -228,7 +238,8 @@ def _info(base: Protocol, used: Protocol, world: World, maker: Maker, rules: Rul
     )
 
 
-def _default_place(info: RunInfo) -> Path:
+def default_place(info: RunInfo) -> Path:
+    """Where a run is kept if nobody says otherwise."""
     stamp = info.started.replace("-", "").replace(":", "")[:15]
     agent = info.agent.replace(":", ".").replace("/", ".")
     return Path("runs") / f"{info.protocol['id']}-{agent}-{stamp}-{info.id[:4]}"
@@ -244,7 +255,7 @@ def _play_here(
 ) -> None:
     env = world.env()
     for number in pending:
-        agent = maker.agent(episode_seed(rules.seed, number))
+        agent = agent_for(maker, rules.seed, number)
         episode = play(world, env, agent, number, rules)
         store.add(episode)
         on_episode(episode.summary)
@@ -267,7 +278,7 @@ def _play_waiting(
         async def worker() -> None:
             env = world.env()
             for number in waiting:
-                agent = maker.agent(episode_seed(rules.seed, number))
+                agent = agent_for(maker, rules.seed, number)
                 episode = await play_waiting(world, env, agent, number, rules)
                 store.add(episode)
                 on_episode(episode.summary)

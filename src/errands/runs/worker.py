@@ -14,7 +14,7 @@ from errands.agents import EndOfRun
 from errands.agents.registry import make_maker
 from errands.errors import ErrandsError
 from errands.runs.episode import Summary
-from errands.runs.play import episode_seed, play
+from errands.runs.play import agent_for, play
 from errands.runs.pool import Job, Message
 from errands.runs.run_place import open_run
 from errands.runs.world import open_world
@@ -53,7 +53,7 @@ def _play(job: Job, numbers: BinaryIO, voice: BinaryIO, runner: int) -> None:
             for number in map(int, line.split()):
                 if os.getppid() != runner:
                     return
-                agent = maker.agent(episode_seed(job.rules.seed, number))
+                agent = agent_for(maker, job.rules.seed, number)
                 episode = play(world, env, agent, number, job.rules)
                 store.add(episode)
                 done.append(msgspec.structs.replace(episode.summary, parts={}))

@@ -8,7 +8,7 @@ import hashlib
 import json
 import os
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 from typing import Protocol as Contract
 
@@ -88,6 +88,20 @@ def open_world(protocol: Protocol) -> World:
     return world
 
 
+def _made(kind: Callable[..., Env], protocol: Protocol, **given: Any) -> Env:
+    """An environment with the protocol's own settings, which may make no sense to it."""
+    settings = {name: value for name, value in protocol.settings.items() if name != "driver"}
+    try:
+        return kind(**given, **settings)
+    except TypeError as failure:
+        if not settings:
+            raise
+        raise ProtocolError(
+            f"The protocol {protocol.id!r} has settings that the {protocol.half} half cannot"
+            f" use: {failure}."
+        ) from None
+
+
 class ShopWorld:
     """Goals of a catalogue."""
 
@@ -121,13 +135,14 @@ class ShopWorld:
 
     def env(self) -> Env:
         protocol = self.protocol
-        return ShopEnv(
+        return _made(
+            ShopEnv,
+            protocol,
             catalog=self.catalog,
             goals=self.goals,
             observation=protocol.observation,
             rules=protocol.rules,
             max_steps=protocol.max_steps,
-            **protocol.settings,
         )
 
     def options(self, number: int) -> dict[str, Any]:
@@ -255,14 +270,14 @@ class TurkWorld:
 
     def env(self) -> Env:
         protocol = self.protocol
-        settings = {name: value for name, value in protocol.settings.items() if name != "driver"}
-        return TurkEnv(
-            self.tasks,
+        return _made(
+            TurkEnv,
+            protocol,
+            tasks=self.tasks,
             observation=protocol.observation,
             rules=protocol.rules,
             max_steps=protocol.max_steps,
             pages=self.pages,
-            **settings,
         )
 
     def options(self, number: int) -> dict[str, Any]:

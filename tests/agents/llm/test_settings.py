@@ -44,6 +44,17 @@ def test_mistakes_are_one_sentence(settings: dict[str, Any], message: str) -> No
     assert "\n" not in str(failure.value)
 
 
+def test_a_command_line_gives_texts() -> None:
+    texts = {"tries": "2", "temperature": "null", "stream": "true", "extra": '{"a": 1}',
+             "price_in": "1", "price_out": "0.5", "max_cost": "0.02", "window": "0"}  # fmt: skip
+    made = make("shop", ShopEnv(), {"model": "7", "base_url": "http://x/v1", **texts})
+    kept = made.settings
+    assert (kept["model"], kept["temperature"], kept["stream"]) == ("7", None, True)
+    assert (kept["extra"], kept["price_out"], kept["window"]) == ({"a": 1}, 0.5, 0)
+    with pytest.raises(SettingError, match="tries='0': expected a whole number, 1 or more"):
+        make("shop", ShopEnv(), {"model": "m", "tries": "0"})
+
+
 def test_halves_and_environments_belong_together() -> None:
     with pytest.raises(SettingError, match="not 'turk' in ShopEnv"):
         make("turk", ShopEnv(), {"model": "m"})

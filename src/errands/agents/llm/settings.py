@@ -147,12 +147,22 @@ def _record(given: Mapping[str, Any], record: type[_Record]) -> _Record:
         if name not in given:
             continue
         try:
-            checked[name] = msgspec.convert(given[name], hints[name])
-        except msgspec.ValidationError:
+            checked[name] = _converted(given[name], hints[name])
+        except msgspec.MsgspecError:
             raise SettingError(
                 f"{name}={given[name]!r}: expected {_description(hints[name])}."
             ) from None
     return record(**checked)
+
+
+def _converted(value: Any, hint: Any) -> Any:
+    """A value as its setting wants it; a command line gives texts: `2`, `true`, `null`, `{...}`."""
+    try:
+        return msgspec.convert(value, hint)
+    except msgspec.ValidationError:
+        if not isinstance(value, str):
+            raise
+        return msgspec.convert(msgspec.json.decode(value), hint)
 
 
 def recorded(*records: msgspec.Struct) -> dict[str, Any]:
