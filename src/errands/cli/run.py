@@ -29,7 +29,7 @@ from errands.reports.paperwork import estimate_of
 from errands.runs.episode import RunInfo, Summary
 from errands.runs.protocol import find_protocol, named_protocols, read_protocols
 from errands.runs.run_place import open_run
-from errands.runs.runner import DEFAULT_SECONDS, default_place, run
+from errands.runs.runner import DEFAULT_SECONDS, Finished, default_place, run
 
 __all__ = ["register"]
 
@@ -67,6 +67,8 @@ def run_command(
     as_json: bool = Json,
 ) -> None:
     """Play an agent under a protocol; every finished episode is kept at once.
+
+    Exit status 1 where the run ended early or every episode failed, 130 where it was stopped.
 
     Examples:
 
@@ -125,7 +127,14 @@ def run_command(
                 "success": msgspec.to_builtins(figures.success),
             }
         )
-        return
+    else:
+        _conclude(finished, figures)
+    if finished.ended or figures.errors == figures.episodes:
+        # A script must notice that there is no result, or not all of it.
+        raise typer.Exit(1)
+
+
+def _conclude(finished: Finished, figures: Figures) -> None:
     _print_figures(finished.info, figures)
     place = shlex.quote(finished.place)
     if finished.ended:
