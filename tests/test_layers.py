@@ -14,9 +14,13 @@ MAY_USE: dict[str, set[str]] = {
     "turk": {"errors", "home"},
     "data": {"errors", "home"},
     "envs": {"errors", "shop", "turk"},
-    "agents": {"errors", "envs"},
-    "bench": {"errors", "shop", "turk", "envs", "agents"},
-    "cli": {"errors", "home", "shop", "turk", "data", "envs", "agents", "bench"},
+    "agents": {"errors", "home", "shop", "turk", "envs"},
+    "runs": {"errors", "home", "shop", "turk", "envs", "agents"},
+    "reports": {"errors", "shop", "turk", "envs", "agents", "runs"},
+    "bench": {"errors", "shop", "turk", "envs", "agents", "runs", "reports"},
+    "cli": {
+        *("errors", "home", "shop", "turk", "data", "envs", "agents", "runs", "reports", "bench"),
+    },
 }
 
 

@@ -8,7 +8,12 @@ import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-__all__ = ["CarefulShopper"]
+from errands.agents import Maker
+from errands.agents.maker import SimpleMaker, shop_of
+from errands.envs.shopping import Episode
+from errands.errors import SettingError
+
+__all__ = ["CarefulShopper", "make"]
 
 _WORD = re.compile(r"[a-z0-9]+(?:[.'-][a-z0-9]+)*")
 _CAP = re.compile(r",? and price lower than ([\d.]+) dollars?\s*$")
@@ -111,3 +116,12 @@ def _groups(observation: str, clickables: list[str]) -> list[list[str]]:
         fresh = False
         groups[-1].append(node)
     return groups
+
+
+def make(half: str, env: Any, settings: Mapping[str, Any]) -> Maker:
+    setting = shop_of(env).setting
+    if setting.render is not Episode.text or setting.num_prev_obs or setting.num_prev_actions:
+        raise SettingError(
+            "The agent 'careful' reads observation='text' without earlier observations or actions."
+        )
+    return SimpleMaker("careful", lambda seed: CarefulShopper())

@@ -1,5 +1,6 @@
 """`errands bench`: measure this machine."""
 
+import itertools
 from collections.abc import Iterable
 
 import typer
@@ -63,6 +64,27 @@ def turk(
     _report(f"Tasks {tasks}", bench_turk(tasks, instances=instances, drivers=drivers), as_json)
 
 
+@group.command()
+def runs(
+    catalog: str = typer.Option("demo", help="A catalogue's directory or name."),
+    episodes: int = typer.Option(6000, min=100, help="Episodes of one measurement."),
+    workers: int = typer.Option(2, min=2, help="Workers to compare with one."),
+    store: int = typer.Option(
+        0, min=0, help="Also fill a store with so many episodes and report on it (1000000)."
+    ),
+    as_json: bool = Json,
+) -> None:
+    """Measure the runner: its cost beside the bare environment, workers, a large store.
+
+    Example: errands bench runs --catalog shop-1k --store 1000000
+    """
+    from errands.bench.runs import bench_runs, bench_store
+
+    measured = bench_runs(catalog, episodes=episodes, workers=workers)
+    stored = bench_store(store) if store else ()
+    _report(f"Runs on {catalog}", itertools.chain(measured, stored), as_json)
+
+
 def _report(title: str, measured: Iterable[Figure], as_json: bool) -> None:
     """Print figures: as JSON one by one as they come, else as a table at the end."""
     figures = []
@@ -81,7 +103,7 @@ def print_figures(title: str, figures: list[Figure]) -> None:
     for column in (1, 3, 4):
         table.columns[column].justify = "right"
     for figure in figures:
-        bounds = ("" if bound is None else f"{bound:,.0f}" for bound in (figure.floor, figure.aim))
+        bounds = ("" if bound is None else f"{bound:,g}" for bound in (figure.floor, figure.aim))
         value = f"{figure.value:,.0f}" if figure.value >= 100 else f"{figure.value:,.2f}"
         table.add_row(figure.name, value, figure.unit, *bounds, figure.verdict)
     results.print(table)

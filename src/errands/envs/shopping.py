@@ -8,17 +8,20 @@ import operator
 import os
 from collections import deque
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from errands.errors import GoalError, SettingError
 from errands.shop.catalog import Catalog
-from errands.shop.goal import Goal, GoalSet, split_range, weighted_index
+from errands.shop.goal import Goal, GoalSet, weighted_index
 from errands.shop.html import html
 from errands.shop.page import DONE, Page, Shop, State
 from errands.shop.picture import picture_source
 from errands.shop.reward import Purchase, Reward, rules_named
+from errands.shop.split import split_indices
 from errands.shop.text import SEPARATOR, text, text_rich
 from errands.shop.url import page_url
 
@@ -64,7 +67,7 @@ class Shopping:
             raise SettingError("num_prev_obs and num_prev_actions must be 0 or more.")
         self.catalog = Catalog.open(catalog)
         self.goals = self.catalog.goals(goals)
-        self.indices = split_range(split, len(self.goals))
+        self.indices = split_indices(split, self.goals)
         self.split = split
         self.rules = rules_named(rules)
         self.max_steps = max_steps
@@ -120,9 +123,18 @@ class Shopping:
         if self.goal_draw == "released":
             # The same draw as `rng.uniform`, at a fraction of its cost.
             return weighted_index(cumulative, lambda low, high: low + (high - low) * rng.random())
-        first, end = self.indices.start, self.indices.stop
-        drawn = rng.uniform(cumulative[first], cumulative[end])
-        return min(int(np.searchsorted(cumulative, drawn, "right")) - 1, end - 1)
+        sums = self._split_sums
+        drawn = rng.uniform(sums[0], sums[-1])
+        place = int(np.searchsorted(sums, drawn, "right")) - 1
+        return self.indices[min(place, len(self.indices) - 1)]
+
+    @cached_property
+    def _split_sums(self) -> NDArray[np.float64]:
+        """The running sum of the weights of the split's goals."""
+        cumulative = np.asarray(self.goals.cumulative)
+        if isinstance(self.indices, range):
+            return cumulative[self.indices.start : self.indices.stop + 1]
+        return np.concatenate([[0.0], np.cumsum(np.diff(cumulative)[list(self.indices)])])
 
 
 class Episode:

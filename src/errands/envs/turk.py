@@ -120,6 +120,11 @@ class TurkEnv(gymnasium.Env[Any, Any]):
         self._page: OpenPage | None = None
         self.instance: Instance | None = None
 
+    @property
+    def observation(self) -> str:
+        """What the environment shows: one of `OBSERVATIONS`."""
+        return self._mode
+
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:
@@ -153,6 +158,18 @@ class TurkEnv(gymnasium.Env[Any, Any]):
             self._scores = score_page(self._page, self.instance)
             reward = instance_figure(self._scores, self.rules) or 0.0
         return self._observe(), reward, submitted, truncated, self._info()
+
+    @property
+    def page(self) -> OpenPage:
+        """The page being worked on."""
+        if self._page is None:
+            raise ErrandsError("The environment has no episode yet; call reset() first.")
+        return self._page
+
+    @property
+    def scored(self) -> list[ScoredField]:
+        """The fields that counted, once the episode is over."""
+        return self._scores
 
     def render(self) -> str | None:
         """The page's visible text."""

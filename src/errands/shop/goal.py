@@ -75,6 +75,10 @@ class GoalSet(Protocol):
     def __len__(self) -> int: ...
     def __getitem__(self, index: int, /) -> Goal: ...
 
+    def entries(self) -> tuple[Sequence[tuple[str, str]], Any]:
+        """What the goals are made of: pairs of product id and words, and which is each goal's."""
+        ...
+
     @property
     def price(self) -> Callable[[Product], float]:
         """What a product costs when a reward is computed."""
@@ -180,6 +184,13 @@ class ListedGoals:
 
     def __iter__(self) -> Iterator[Goal]:
         return iter(self._goals)
+
+    def entries(self) -> tuple[Sequence[tuple[str, str]], Any]:
+        said = [
+            (goal.asin, goal.instruction_text.removesuffix(price_phrase(goal.price_upper)))
+            for goal in self
+        ]
+        return said, range(len(said))
 
     def __deepcopy__(self, memo: Any) -> Self:
         return self

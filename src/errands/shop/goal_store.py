@@ -180,6 +180,13 @@ class StoredGoals:
             nouns=product.nouns,
         )
 
+    def entries(self) -> tuple[Sequence[tuple[str, str]], Any]:
+        made = [
+            (self._product_at(row).asin, self._decode(self._entries[number]).instruction)
+            for number, row in enumerate(self._rows)
+        ]
+        return made, np.searchsorted(np.asarray(self._first), np.asarray(self._order), "right") - 1
+
     @property
     def cumulative(self) -> Sequence[float]:
         return self._cumulative

@@ -77,6 +77,8 @@ class TaskSet:
         self.missing: tuple[str, ...] = tuple(missing)
         self._folders = {name: folders[name] for name in self.names}
         self._problems: dict[Problem, None] = dict.fromkeys(problems)
+        self.keep = _KEPT
+        """How many tasks that were read last stay in memory."""
         self._kept: dict[str, Task] = {}
 
     @property
@@ -127,7 +129,7 @@ class TaskSet:
                 raise _unusable(name, error) from None
             self._problems.update({Problem(name, remark, False): None for remark in remarks})
         self._kept[name] = kept
-        for oldest in list(self._kept)[:-_KEPT]:
+        for oldest in list(self._kept)[: -self.keep]:
             self._kept.pop(oldest, None)
         return kept
 

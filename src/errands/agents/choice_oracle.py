@@ -1,0 +1,137 @@
+"""`choice-oracle`: how well one could choose, given a query (the paper's appendix C.3).
+
+It is shown the hidden goal. For its query it looks at all results, up to 50, and all options of
+each, finds the purchase that the environment's own rules reward best, and then goes there by
+the pages, as any shopper would: search, next pages, item, options, buy. Of equally good
+purchases it takes the better ranked, with fewer options; it considers only those for which the
+steps suffice. Where nothing can be bought it lets its steps run out.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from errands.agents import Agent, AgentError, Maker, Move
+from errands.agents.best_purchase import BestPurchase, Offer, best_purchase
+from errands.agents.maker import SimpleMaker, give_up, shop_of
+from errands.agents.query_source import QuerySource, query_source
+from errands.agents.rule import search_action
+from errands.envs.shopping import Episode
+from errands.shop.page import ITEM, RESULT_LIMIT, Page, Shop, State, parse_action
+
+__all__ = ["ChoiceOracle", "Plan", "best_plan", "choices", "make"]
+
+
+class Plan(NamedTuple):
+    """The way to the best purchase."""
+
+    actions: tuple[str, ...]
+    best: BestPurchase
+
+
+class _Result(NamedTuple):
+    way: tuple[str, ...]
+    """The actions from the first results page to the item."""
+    number: int
+
+
+class ChoiceOracle:
+    """Chooses with open eyes, among what its query finds."""
+
+    def __init__(self, source: QuerySource) -> None:
+        self._source = source
+        self._actions: Iterator[str] | None = None
+
+    def look(self, env: Any) -> None:
+        episode = shop_of(env).episode
+        self._max_steps = episode.setting.max_steps
+        query = self._source.query(episode.goal.instruction_text)
+        plan = best_plan(episode, query)
+        self._thought = f"{query!r} leads to nothing that can be bought"
+        if plan is not None:
+            place, _, options, reward = plan.best
+            self._thought = (
+                f"result {place + 1} of {query!r} with {dict(options)} is worth {reward.total:.3f}"
+            )
+        self._actions = iter(plan.actions if plan is not None else ())
+
+    def begin(self, observation: Any, info: Mapping[str, Any]) -> None:
+        if self._actions is None:
+            raise AgentError("The choice oracle plays only where it is shown the environment.")
+
+    def act(self, observation: Any, info: Mapping[str, Any]) -> Move:
+        assert self._actions is not None
+        thought, self._thought = self._thought, ""
+        action = next(self._actions, None)
+        return Move(action or give_up("Nothing can be bought", self._max_steps), thought)
+
+
+def best_plan(episode: Episode, query: str) -> Plan | None:
+    """The actions that buy the best of what a query finds; None where nothing can be bought."""
+    search = search_action(query)
+    if search is None:
+        return None
+    setting = episode.setting
+    results = [
+        (result, offer)
+        for result in _results(setting.shop, setting.shop.turn(setting.front, search))
+        if (offer := _offer(episode, result)) is not None
+    ]
+    best = best_purchase((offer for _, offer in results), episode.goal, setting.rules)
+    if best is None:
+        return None
+    options = (f"click[{value}]" for _, value in best.options)
+    return Plan((search, *results[best.place][0].way, *options, "click[buy now]"), best)
+
+
+def _results(shop: Shop, page: Page) -> Iterator[_Result]:
+    """Every product that a search found and that can be opened, best first."""
+    turns: tuple[str, ...] = ()
+    for _ in range(0, RESULT_LIMIT, 10):
+        for name, number in page.clicks.items():
+            if isinstance(number, int) and _can_be_said(name):
+                yield _Result((*turns, f"click[{name}]"), number)
+        turns = (*turns, "click[next >]")
+        page = shop.turn(page, turns[-1])
+
+
+def _offer(episode: Episode, result: _Result) -> Offer | None:
+    setting = episode.setting
+    most = None
+    if setting.max_steps is not None:
+        # The search and the purchase take a step each.
+        most = setting.max_steps - len(result.way) - 2
+        if most < 0:
+            return None
+    product, offered = choices(setting.shop, result.number)
+    return Offer(product, setting.goals.price(product), offered, most)
+
+
+def choices(shop: Shop, number: int) -> tuple[Any, dict[str, Sequence[str]]]:
+    """A product, and the option values that clicking really chooses, by name.
+
+    Not all that are shown: of two equal values under two names only the last can be chosen, a
+    value called like a button is the button, and one with an opening bracket cannot be said.
+    """
+    page = shop.look(State(ITEM, product=number))
+    offered: dict[str, Any] = {}
+    for value, name in page.clicks.items():
+        if isinstance(name, str):
+            chosen = shop.turn(page, f"click[{value}]").state.options
+            if chosen == ((name, value),):
+                offered.setdefault(name, []).append(value)
+    return page.product, offered
+
+
+def _can_be_said(name: str) -> bool:
+    return parse_action(f"click[{name}]") == ("click", name)
+
+
+def make(half: str, env: Any, settings: Mapping[str, Any]) -> Maker:
+    source, checksum = query_source(
+        settings["query"], settings["queries"], settings["missing"], settings["checksum"]
+    )
+
+    def agent(seed: int) -> Agent:
+        return ChoiceOracle(source)
+
+    return SimpleMaker("choice-oracle", agent, {**settings, "checksum": checksum})

@@ -1,0 +1,75 @@
+"""What makers have in common: most are a name, settings, and a function from a seed to an agent."""
+
+import hashlib
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from errands.agents import Agent, AgentError, Mode
+from errands.envs.shop import ShopEnv
+from errands.envs.turk import TurkEnv
+from errands.errors import DataError, SettingError
+
+__all__ = ["SimpleMaker", "checked_file", "give_up", "one_of", "shop_of", "turk_of"]
+
+
+class SimpleMaker(msgspec.Struct, frozen=True):
+    """A maker with nothing to close."""
+
+    name: str
+    make: Callable[[int], Agent]
+    settings: Mapping[str, Any] = {}
+    mode: Mode = "compute"
+
+    def agent(self, seed: int) -> Agent:
+        return self.make(seed)
+
+    def close(self) -> None:
+        """Nothing is held open."""
+
+
+def one_of(name: str, value: str, allowed: tuple[str, ...]) -> str:
+    """A setting that must be one of a few words."""
+    if value not in allowed:
+        raise SettingError(f"{name}={value}: expected {', '.join(allowed)}.")
+    return value
+
+
+def shop_of(env: Any) -> ShopEnv:
+    """The shop under whatever wraps it."""
+    bare = env.unwrapped
+    if not isinstance(bare, ShopEnv):
+        raise SettingError(f"A shop agent needs errands/Shop-v0, not {type(bare).__name__}.")
+    return bare
+
+
+def turk_of(env: Any) -> TurkEnv:
+    """The desk under whatever wraps it."""
+    bare = env.unwrapped
+    if not isinstance(bare, TurkEnv):
+        raise SettingError(f"A paperwork agent needs errands/Turk-v0, not {type(bare).__name__}.")
+    return bare
+
+
+def give_up(reason: str, max_steps: int | None) -> str:
+    """What an agent does that has nothing left to try: it lets the steps run out, for 0.
+
+    Where steps never run out it must stop by itself, and `reason` is the episode's error.
+    """
+    if max_steps is None:
+        raise AgentError(f"{reason}; the agent gives up, as this environment has no step limit.")
+    return "wait"
+
+
+def checked_file(path: str, checksum: str) -> tuple[bytes, str]:
+    """A file that a setting names, and its checksum, which must be the given one if any is."""
+    try:
+        data = Path(path).read_bytes()
+    except OSError as failure:
+        raise DataError(f"{path} cannot be read ({failure.strerror}).") from None
+    found = hashlib.sha256(data).hexdigest()
+    if checksum and checksum != found:
+        raise DataError(f"{path} has the checksum {found}, not {checksum}: it has changed.")
+    return data, found

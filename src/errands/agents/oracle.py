@@ -1,0 +1,47 @@
+"""`oracle`: fills in a form as people did, the ceiling of the paperwork.
+
+It is shown the labels and the page, does what `errands.turk.oracle_play` plans, one call a step,
+and submits when nothing is left to do.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from errands.agents import AgentError, Maker
+from errands.agents.maker import SimpleMaker, turk_of
+from errands.turk.grammar import format_action
+from errands.turk.oracle_play import Plan, oracle_plan
+
+__all__ = ["Oracle", "make"]
+
+
+class Oracle:
+    """Knows every answer."""
+
+    def __init__(self) -> None:
+        self._plan: Plan | None = None
+        self._started = False
+
+    def look(self, env: Any) -> None:
+        desk = turk_of(env)
+        if desk.instance is None:
+            raise AgentError("The oracle was shown an environment without an episode.")
+        self._plan = oracle_plan(desk.page, desk.instance, set())
+        self._started = False
+
+    def begin(self, observation: Any, info: Mapping[str, Any]) -> None:
+        if self._plan is None:
+            raise AgentError("The oracle plays only where it is shown the environment.")
+
+    def act(self, observation: Any, info: Mapping[str, Any]) -> str:
+        assert self._plan is not None
+        try:
+            action = self._plan.send(not info["message"]) if self._started else next(self._plan)
+        except StopIteration:
+            return "submit()"
+        self._started = True
+        return format_action(action)
+
+
+def make(half: str, env: Any, settings: Mapping[str, Any]) -> Maker:
+    return SimpleMaker("oracle", lambda seed: Oracle())

@@ -1,0 +1,66 @@
+"""`random`: the floor of every comparison, in both halves.
+
+In the shop it searches for other people's instructions and clicks on anything. At the desk it
+gives every visible field a valid value, one a step, and submits.
+"""
+
+import random
+from collections.abc import Mapping
+from typing import Any
+
+from errands.agents import AgentError, Maker
+from errands.agents.maker import SimpleMaker, shop_of
+from errands.agents.random_shopper import RandomShopper
+from errands.envs.shop import ShopEnv
+from errands.turk.baselines import random_action
+from errands.turk.field import Field
+from errands.turk.grammar import format_action
+
+__all__ = ["RandomClerk", "make", "visible_fields"]
+
+MOST_QUERIES = 20_000
+
+
+class RandomClerk:
+    """Fills in a form without reading it."""
+
+    def __init__(self, seed: int = 0) -> None:
+        self._random = random.Random(seed)
+
+    def begin(self, observation: Any, info: Mapping[str, Any]) -> None:
+        self._seen: set[str] = set()
+
+    def act(self, observation: Any, info: Mapping[str, Any]) -> str:
+        for field in visible_fields(info):
+            if field.name not in self._seen:
+                self._seen.add(field.name)
+                action = random_action(field, self._random)
+                if action is not None:
+                    return format_action(action)
+        return "submit()"
+
+
+def visible_fields(info: Mapping[str, Any]) -> list[Field]:
+    """The fields that a page shows now, as the environment lists them."""
+    if "fields" not in info:
+        raise AgentError("This agent needs the list of fields: use fields='given'.")
+    return [
+        Field(held["name"], held["type"], True, tuple(held["options"]))
+        for held in info["fields"]
+        if held["visible"]
+    ]
+
+
+def make(half: str, env: Any, settings: Mapping[str, Any]) -> Maker:
+    if half == "turk":
+        return SimpleMaker("random", RandomClerk)
+    queries = _queries(shop_of(env))
+    return SimpleMaker("random", lambda seed: RandomShopper(queries, seed))
+
+
+def _queries(env: ShopEnv) -> list[str]:
+    """What to search for: instructions of the catalogue's synthetic goals, if it has any."""
+    goals, catalog = env.setting.goals, env.setting.catalog
+    if catalog.manifest.goals.get("synthetic"):
+        goals = catalog.goals("synthetic")
+    return [goals[index].instruction_text for index in range(min(len(goals), MOST_QUERIES))]

@@ -1,0 +1,317 @@
+"""Which agents there are, and how one is made from its name and settings.
+
+A name is one of the table below, or `module:attribute` of the user's own code: a function or
+class that takes (half, env, settings) and gives a `Maker`, or an `Agent` class without arguments.
+"""
+
+import difflib
+import importlib
+import inspect
+import os
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final, NamedTuple
+
+import gymnasium
+import msgspec
+
+from errands.agents import Maker, Mode
+from errands.agents.maker import SimpleMaker
+from errands.errors import ErrandsError, SettingError
+
+__all__ = ["AgentKind", "Factory", "Setting", "find_kind", "kinds", "make_maker"]
+
+Factory = Callable[[str, gymnasium.Env[Any, Any], Mapping[str, Any]], Maker]
+"""`(half, env, settings) -> Maker`. The environment is not wrapped and not reset yet."""
+
+
+class Setting(NamedTuple):
+    """What can be set, as `--set name=value`."""
+
+    type: type
+    default: Any
+    help: str
+
+
+class AgentKind(msgspec.Struct, frozen=True, kw_only=True):
+    """One entry of the table of agents."""
+
+    name: str
+    summary: str
+    halves: tuple[str, ...]
+    """Which it plays: `shop`, `turk` or both."""
+    maker: str
+    """`module:function` of its factory; imported when it is needed."""
+    mode: Mode = "compute"
+    insider: bool = False
+    """Whether it is shown the answers."""
+    settings: Mapping[str, Setting] = {}
+    own_settings: bool = False
+    """Whether its maker knows more settings than the table, and checks them itself."""
+    extra: str = ""
+    """What `pip install 'errands[...]'` must have brought."""
+
+
+_CHECKSUM: Final = Setting(str, "", "the sha256 that the file must have; empty: any")
+
+_KINDS: Final = (
+    AgentKind(
+        name="random",
+        summary="the floor: clicks on anything; fills every field with some valid value",
+        halves=("shop", "turk"),
+        maker="errands.agents.random_agent:make",
+    ),
+    AgentKind(
+        name="rule",
+        summary="the paper's baseline: search the instruction, take the first result, buy",
+        halves=("shop",),
+        maker="errands.agents.rule:make",
+    ),
+    AgentKind(
+        name="careful",
+        summary="the first result that the money allows, with the options that are mentioned",
+        halves=("shop",),
+        maker="errands.agents.careful_shopper:make",
+    ),
+    AgentKind(
+        name="do-nothing",
+        summary="submits every page as it is",
+        halves=("turk",),
+        maker="errands.agents.do_nothing:make",
+    ),
+    AgentKind(
+        name="oracle",
+        summary="the ceiling of the paperwork: answers as people did",
+        halves=("turk",),
+        maker="errands.agents.oracle:make",
+        insider=True,
+    ),
+    AgentKind(
+        name="choice-oracle",
+        summary="buys the best of all results and options of its query, by the hidden reward",
+        halves=("shop",),
+        maker="errands.agents.choice_oracle:make",
+        insider=True,
+        settings={
+            "query": Setting(
+                str,
+                "instruction",
+                "what is searched for: instruction, human-first, human-last or predicted",
+            ),
+            "queries": Setting(str, "", "a JSON file of instruction -> list of queries"),
+            "missing": Setting(
+                str, "instruction", "where the file has no query: instruction, or skip (an error)"
+            ),
+            "checksum": _CHECKSUM,
+        },
+    ),
+    AgentKind(
+        name="human",
+        summary="a person at the terminal",
+        halves=("shop", "turk"),
+        maker="errands.agents.human:make",
+        mode="person",
+    ),
+    AgentKind(
+        name="replay",
+        summary="does what a file says",
+        halves=("shop", "turk"),
+        maker="errands.agents.replay:make",
+        settings={
+            "actions": Setting(
+                str, "", "a file: actions by episode as lines of JSON, or one action a line"
+            ),
+            "checksum": _CHECKSUM,
+        },
+    ),
+    AgentKind(
+        name="llm",
+        summary="a chat model behind an OpenAI-compatible endpoint",
+        halves=("shop", "turk"),
+        maker="errands.agents.llm:make",
+        mode="model",
+        own_settings=True,
+        extra="llm",
+    ),
+)
+
+
+def kinds() -> tuple[AgentKind, ...]:
+    """All registered agents."""
+    return _KINDS
+
+
+def find_kind(name: str) -> AgentKind:
+    """The registered agent of that name."""
+    for kind in _KINDS:
+        if kind.name == name:
+            return kind
+    names = [kind.name for kind in _KINDS]
+    raise SettingError(
+        f"There is no agent {name!r};{_nearest(name, names)} expected {', '.join(names)}, or"
+        " module:attribute of your own code."
+    )
+
+
+def make_maker(
+    name: str, half: str, env: gymnasium.Env[Any, Any], settings: Mapping[str, Any]
+) -> Maker:
+    """The maker of an agent for one half; values may be texts from the command line."""
+    if ":" in name:
+        return _own_maker(name, half, env.unwrapped, settings)
+    kind = find_kind(name)
+    if half not in kind.halves:
+        others = [other.name for other in _KINDS if half in other.halves]
+        raise SettingError(
+            f"The agent {name!r} plays {' and '.join(kind.halves)} only, not {half!r}; agents of"
+            f" that half: {', '.join(others) or 'none'}."
+        )
+    given = _checked(kind, settings)
+    return _factory(kind)(half, env.unwrapped, given)
+
+
+def _factory(kind: AgentKind) -> Factory:
+    module, _, attribute = kind.maker.partition(":")
+    try:
+        made: Factory = getattr(importlib.import_module(module), attribute)
+    except ModuleNotFoundError as failure:
+        if not kind.extra:
+            raise
+        raise SettingError(
+            f"The agent {kind.name!r} needs the module {failure.name}, which is not installed:"
+            f" pip install 'errands[{kind.extra}]'"
+        ) from None
+    return made
+
+
+def _checked(kind: AgentKind, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Every setting of an agent by its declared type, those not given by their default."""
+    unknown = [name for name in settings if name not in kind.settings]
+    if unknown and not kind.own_settings:
+        known = list(kind.settings)
+        expected = f"expected {', '.join(known)}" if known else "it has none"
+        raise SettingError(
+            f"The agent {kind.name!r} has no setting {unknown[0]!r};"
+            f"{_nearest(unknown[0], known)} {expected}."
+        )
+    checked = {
+        name: _converted(name, settings[name], setting.type)
+        if name in settings
+        else setting.default
+        for name, setting in kind.settings.items()
+    }
+    return {**checked, **{name: settings[name] for name in unknown}}
+
+
+_WORDS: Final[Mapping[type, str]] = {
+    str: "a text", int: "a whole number", float: "a number",
+}  # fmt: skip
+
+
+def _converted(name: str, value: Any, wanted: type) -> Any:
+    if isinstance(value, os.PathLike):
+        value = os.fspath(value)
+    if type(value) is wanted:
+        return value
+    if wanted is float and type(value) is int:
+        return float(value)
+    if isinstance(value, str):
+        try:
+            return wanted(value)
+        except ValueError:
+            pass
+    raise SettingError(f"{name}={value}: expected {_WORDS.get(wanted, wanted.__name__)}.")
+
+
+def _nearest(name: str, names: Iterable[str]) -> str:
+    close = difflib.get_close_matches(name.lower(), list(names), 2, 0.5)
+    return f" did you mean {' or '.join(map(repr, close))}?" if close else ""
+
+
+def _own_maker(
+    name: str, half: str, env: gymnasium.Env[Any, Any], settings: Mapping[str, Any]
+) -> Maker:
+    """A maker out of the user's own code."""
+    made = _attribute(name)
+    if isinstance(made, type) and callable(getattr(made, "act", None)):
+        if settings:
+            raise SettingError(
+                f"{name} is an agent without settings, but {next(iter(settings))!r} was set; a"
+                " function (half, env, settings) that gives a maker can have settings."
+            )
+        return _wrapped(name, made)
+    if not callable(made):
+        raise SettingError(
+            f"{name} is a {type(made).__name__}; expected an agent class, or a function"
+            " (half, env, settings) that gives a maker."
+        )
+    try:
+        inspect.signature(made).bind(half, env, settings)
+    except TypeError as failure:
+        raise SettingError(
+            f"{name} cannot be called with (half, env, settings): {failure}."
+        ) from None
+    maker: Maker = made(half, env, dict(settings))
+    missing = [part for part in _MAKER_PARTS if not hasattr(maker, part)]
+    if missing:
+        raise SettingError(
+            f"{name} gave a {type(maker).__name__} without {missing[0]!r}; expected a maker with"
+            f" {', '.join(_MAKER_PARTS)}."
+        )
+    return maker
+
+
+_MAKER_PARTS: Final = ("name", "mode", "settings", "agent", "close")
+
+
+def _wrapped(name: str, agent: type) -> Maker:
+    """A maker for an agent class; one that has a parameter `seed` is given the episode's."""
+    try:
+        parameters = inspect.signature(agent).parameters.values()
+    except (TypeError, ValueError):
+        parameters = {}.values()
+    needed = [
+        part.name
+        for part in parameters
+        if part.default is part.empty
+        and part.kind not in (part.VAR_POSITIONAL, part.VAR_KEYWORD)
+        and part.name != "seed"
+    ]
+    if needed:
+        raise SettingError(
+            f"{name} is an agent class that needs {needed[0]!r}; expected one without arguments"
+            " (or `seed` alone), or a function (half, env, settings) that gives a maker."
+        )
+    seeded = any(part.name == "seed" for part in parameters)
+    waits = inspect.iscoroutinefunction(agent.act)  # type: ignore[attr-defined]
+    return SimpleMaker(
+        name,
+        (lambda seed: agent(seed=seed)) if seeded else (lambda seed: agent()),
+        mode="model" if waits else "compute",
+    )
+
+
+def _attribute(name: str) -> Any:
+    module, _, path = name.partition(":")
+    expected = "expected module:attribute, for example mine:MyAgent for the file mine.py"
+    if not module or not path or module.startswith("."):
+        raise SettingError(f"The agent {name!r} cannot be found; {expected}.")
+    # A command does not look into the folder it is called from, but that is where mine.py is.
+    if os.getcwd() not in sys.path and "" not in sys.path:
+        sys.path.append(os.getcwd())
+    try:
+        found = importlib.import_module(module)
+    except ErrandsError:
+        raise
+    except Exception as failure:
+        if isinstance(failure, ModuleNotFoundError) and failure.name == module.split(".")[0]:
+            raise SettingError(f"There is no module {module!r}; {expected}.") from None
+        raise SettingError(
+            f"The module {module!r} cannot be imported ({type(failure).__name__}: {failure})."
+        ) from failure
+    for part in path.split("."):
+        if not hasattr(found, part):
+            public = [held for held in dir(found) if not held.startswith("_")]
+            raise SettingError(f"{module!r} has no {path!r};{_nearest(part, public)} {expected}.")
+        found = getattr(found, part)
+    return found

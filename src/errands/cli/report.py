@@ -1,0 +1,266 @@
+"""`errands report`, `errands replay` and `errands export`: looking at runs that were kept."""
+
+import shlex
+from collections.abc import Sequence
+from contextlib import ExitStack, closing
+from pathlib import Path
+from typing import Any, Final
+
+import typer
+from rich.table import Table
+
+from errands.cli.output import Json, print_json, progress_bar, remarks, results
+from errands.errors import ErrandsError, SettingError
+from errands.reports.estimate import Estimate
+from errands.reports.report import Report, gather
+from errands.reports.writing import FORMATS, episode_page, write
+from errands.runs.episode import Episode, RunInfo
+from errands.runs.export import FORMATS as EXPORTS
+from errands.runs.export import export
+from errands.runs.replay import Seen, reopen_world, replay, watch
+from errands.runs.run_place import open_run
+from errands.runs.store import Store
+from errands.runs.world import World
+
+__all__ = ["Watcher", "register", "show_report"]
+
+
+_TOLD: Final = 3
+"""Comparisons that the command tells; a report has them all."""
+
+
+def register(app: typer.Typer) -> None:
+    app.command("report")(report_command)
+    app.command("replay")(replay_command)
+    app.command("export")(export_command)
+
+
+class Watcher:
+    """Plays episodes again for a report; worlds are opened once, and closed at the end."""
+
+    def __init__(self) -> None:
+        self._worlds: dict[str, World | None] = {}
+
+    def __call__(self, info: RunInfo, episode: Episode) -> Sequence[Seen] | None:
+        if info.id not in self._worlds:
+            try:
+                self._worlds[info.id] = reopen_world(info)
+            except ErrandsError as failure:
+                self._worlds[info.id] = None
+                remarks.print(f"Pages of {info.agent} are not shown again: {failure}")
+        world = self._worlds[info.id]
+        if world is None:
+            return None
+        try:
+            return list(watch(world, episode))
+        except ErrandsError as failure:
+            remarks.print(f"Episode {episode.summary.number} of {info.agent}: {failure}")
+            return None
+
+    def close(self) -> None:
+        for world in self._worlds.values():
+            if world is not None:
+                world.close()
+
+
+def report_command(
+    runs: list[str] = typer.Argument(metavar="RUN...", help="Directories of runs, or addresses."),
+    out: Path | None = typer.Option(
+        None, help="A directory for the report (default: the first run's)."
+    ),
+    formats: str = typer.Option(",".join(FORMATS), "--format", help="Of html, md and json."),
+    title: str = typer.Option("", help="The report's title."),
+    episode: int | None = typer.Option(None, min=0, help="One episode on a page of its own."),
+    compare_anyway: bool = typer.Option(
+        False, "--compare-anyway", help="Compare runs of different protocols, too."
+    ),
+    listed: int = typer.Option(200, min=0, help="How many episodes of a run are listed."),
+    pages: bool = typer.Option(
+        True, help="Play episodes again to show pages of which only fingerprints were kept."
+    ),
+    as_json: bool = Json,
+) -> None:
+    """Write a report: one HTML page that needs nothing else, and the same as Markdown and JSON.
+
+    Examples:
+
+      errands report runs/rule runs/careful --out report
+
+      errands report runs/rule --episode 17
+    """
+    with ExitStack() as stack:
+        stores = [stack.enter_context(closing(open_run(place))) for place in runs]
+        watcher = stack.enter_context(closing(Watcher())) if pages else None
+        folder = out or _beside(runs[0])
+        if episode is not None:
+            if len(stores) > 1:
+                raise SettingError("--episode shows an episode of one run; name one run only.")
+            path = episode_page(stores[0], episode, folder, watch=watcher)
+            if as_json:
+                print_json({"written": [str(path)]})
+            else:
+                results.print(f"Episode {episode} is in {path}")
+            return
+        with remarks.status("reading the runs"):
+            made = gather(stores, title=title, compare_anyway=compare_anyway, most_listed=listed)
+        with remarks.status("writing the report"):
+            asked = [name.strip() for name in formats.split(",") if name.strip()]
+            paths = write(made, stores, folder, formats=asked, watch=watcher)
+        if as_json:
+            print_json({"written": [str(path) for path in paths], "runs": _plain(made)})
+        else:
+            show_report(made, paths)
+
+
+def _beside(place: str) -> Path:
+    if "://" in place:
+        raise SettingError("A run in a database has no directory; say --out DIRECTORY.")
+    path = Path(place)
+    return path.parent if path.is_file() else path
+
+
+def _plain(made: Report) -> list[dict[str, Any]]:
+    return [
+        {
+            "run": run.label,
+            "protocol": run.info.protocol_key,
+            "episodes": run.figures.episodes,
+            "errors": run.figures.errors,
+            "score": run.figures.score.mean,
+            "success": run.figures.success.mean,
+        }
+        for run in made.runs
+    ]
+
+
+def show_report(made: Report, paths: Sequence[Path]) -> None:
+    """The headlines, and where the rest is."""
+    table = Table("run", "episodes", "score", "success %", "errors", title=made.title)
+    for column in range(1, 5):
+        table.columns[column].justify = "right"
+        table.columns[column].no_wrap = True
+    for run in made.runs:
+        figures = run.figures
+        table.add_row(
+            run.label + (" (insider)" if run.info.insider else ""),
+            f"{figures.episodes:,}",
+            _between(figures.score),
+            _between(figures.success),
+            str(figures.errors or ""),
+        )
+    results.print(table)
+    told = made.comparisons[:_TOLD]
+    for comparison in told:
+        results.print(comparison.meaning or comparison.refused)
+    if len(told) < len(made.comparisons):
+        results.print(f"{len(made.comparisons) - len(told)} more comparisons are in the report.")
+    for path in paths:
+        results.print(f"Written: {path}")
+
+
+def _between(held: Estimate) -> str:
+    if held.mean is None or held.low is None or held.high is None:
+        return "-"
+    return f"{held.mean:.1f} ({held.low:.1f}-{held.high:.1f})"
+
+
+def replay_command(
+    run: str = typer.Argument(help="The directory of a run, or its address."),
+    episodes: list[int] = typer.Argument(None, metavar="[EPISODE]...", help="Numbers; none: all."),
+    as_json: bool = Json,
+) -> None:
+    """Do the actions of episodes again and prove that the same pages and rewards come back.
+
+    Exit status 1 where anything differs.
+
+    Examples:
+
+      errands replay runs/rule 17
+
+      errands replay runs/rule
+    """
+    with ExitStack() as stack:
+        store = stack.enter_context(closing(open_run(run)))
+        wanted = episodes or sorted(store.numbers())
+        unknown = set(wanted) - store.numbers()
+        if unknown:
+            raise SettingError(
+                f"{run} has no episode {min(unknown)}; it has {len(store.numbers())} of"
+                f" {store.info.episodes}."
+            )
+        world = stack.enter_context(closing(reopen_world(store.info)))
+        different = pages = 0
+        with progress_bar() as bar:
+            for done, episode in enumerate(store.episodes(wanted), 1):
+                found = replay(world, episode)
+                pages += found.compared
+                different += not found.same
+                if as_json:
+                    print_json(
+                        {
+                            "episode": found.number,
+                            "key": found.key,
+                            "same": found.same,
+                            "pages": found.pages,
+                            "compared": found.compared,
+                            "reward": found.reward,
+                            "differences": list(found.differences),
+                        }
+                    )
+                else:
+                    for difference in found.differences:
+                        results.print(f"episode {found.number} ({found.key}): {difference}")
+                bar("replaying", done, len(wanted))
+        if not as_json:
+            _conclude(store, len(wanted), pages, different)
+    if different:
+        raise typer.Exit(1)
+
+
+def _conclude(store: Store, episodes: int, pages: int, different: int) -> None:
+    if different:
+        results.print(f"{different} of {episodes} episodes are not as they were recorded.")
+    elif not pages:
+        none = store.info.observations == "none"
+        why = "(--observations none)" if none else "(they failed before their first action)"
+        results.print(
+            f"{episodes} episodes replayed with the same rewards; no fingerprints of pages were"
+            f" kept {why}, so pages could not be compared."
+        )
+    else:
+        results.print(
+            f"{episodes} episodes replayed: {pages:,} pages and all rewards are the same."
+        )
+
+
+def export_command(
+    run: str = typer.Argument(help="The directory of a run, or its address."),
+    path: Path = typer.Argument(help="What to write: a file; for atif a directory, or a .jsonl."),
+    form: str = typer.Option("jsonl", "--format", help=f"One of {', '.join(EXPORTS)}."),
+    force: bool = typer.Option(False, "--force", help="Replace a file that exists."),
+    as_json: bool = Json,
+) -> None:
+    """Write all episodes of a run in another format.
+
+    Examples:
+
+      errands export runs/rule rule.jsonl
+
+      errands export runs/rule rule.parquet --format parquet
+
+      errands export runs/rule trajectories --format atif
+    """
+    with closing(open_run(run)) as store, progress_bar() as bar:
+        total = len(store.numbers())
+        count = export(
+            store, path, form, replace=force, progress=lambda done: bar("writing", done, total)
+        )
+    if as_json:
+        print_json({"written": str(path), "episodes": count})
+        return
+    results.print(f"{count:,} episodes written to {path}")
+    if count < store.info.episodes:
+        results.print(
+            f"The run is to have {store.info.episodes:,}; the command that began it goes on with"
+            f" --out {shlex.quote(run)} --resume"
+        )

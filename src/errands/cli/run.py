@@ -1,0 +1,320 @@
+"""`errands run`, `errands protocols` and `errands agents`: playing agents under protocols."""
+
+import contextlib
+import json
+import shlex
+import signal
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import typer
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+from rich.table import Table
+
+from errands.agents.registry import kinds
+from errands.cli.output import Json, print_json, program, remarks, results
+from errands.errors import SettingError
+from errands.reports.columns import read_columns
+from errands.reports.figures import Figures, run_figures
+from errands.reports.paperwork import estimate_of
+from errands.runs.episode import RunInfo, Summary
+from errands.runs.protocol import find_protocol, named_protocols, read_protocols
+from errands.runs.run_place import open_run
+from errands.runs.runner import DEFAULT_SECONDS, Finished, default_place, run
+
+__all__ = ["register"]
+
+
+def register(app: typer.Typer) -> None:
+    app.command("run")(run_command)
+    app.command("protocols")(protocols_command)
+    app.command("agents")(agents_command)
+
+
+def run_command(
+    protocol: str = typer.Argument(help="A protocol's id, or FILE.toml#id of your own."),
+    agent: str = typer.Option(..., help="An agent's name (`errands agents`), or module:attribute."),
+    episodes: int | None = typer.Option(None, min=1, help="Only the first so many."),
+    workers: int = typer.Option(1, min=1, help="Episodes at once."),
+    out: str | None = typer.Option(
+        None, help="A new directory (default: below runs/), or a PostgreSQL address."
+    ),
+    resume: bool = typer.Option(False, "--resume", help="Go on with the run that --out holds."),
+    retry_errors: bool = typer.Option(
+        False, "--retry-errors", help="With --resume: play failed episodes once more."
+    ),
+    model: str | None = typer.Option(None, help="The model of `--agent llm`."),
+    setting: list[str] = typer.Option(
+        [], "--set", metavar="NAME=VALUE", help="A setting of the agent; may be repeated."
+    ),
+    data: str | None = typer.Option(None, help="Another catalogue or folder of tasks."),
+    max_steps: int | None = typer.Option(None, min=1, help="Another limit of steps."),
+    seconds: float = typer.Option(DEFAULT_SECONDS, help="An episode's time; 0: no limit."),
+    observations: str = typer.Option(
+        "auto", help="What is kept of pages: full, hash, none; auto: full for models and forms."
+    ),
+    seed: int | None = typer.Option(None, min=0, help="Of the agent's chance."),
+    fsync: bool = typer.Option(False, "--fsync", help="Survive a power cut, not only a kill."),
+    as_json: bool = Json,
+) -> None:
+    """Play an agent under a protocol; every finished episode is kept at once.
+
+    Exit status 1 where the run ended early or every episode failed, 130 where it was stopped.
+
+    Examples:
+
+      errands run shop-demo --agent rule
+
+      errands run webshop-1k --data shop-1k --agent random --workers 2 --out runs/random
+
+      errands run turk-test --agent llm --model gpt-5-mini --set demos=3 --workers 16
+
+      errands run webshop-1k --data shop-1k --agent random --out runs/random --resume
+    """
+    settings: dict[str, Any] = dict(_pair(text) for text in setting)
+    if model is not None:
+        settings["model"] = model
+    if retry_errors and not resume:
+        raise SettingError("--retry-errors goes with --resume and the --out of a run.")
+    if resume and out is None:
+        raise SettingError("--resume needs --out, the directory of the run to go on with.")
+    show = _Show()
+    try:
+        with show.progress, _interruptible():
+            finished = run(
+                protocol,
+                agent,
+                out=out,
+                data=data,
+                episodes=episodes,
+                max_steps=max_steps,
+                settings=settings,
+                workers=workers,
+                resume=resume,
+                retry_errors=retry_errors,
+                observations=observations,
+                seconds=seconds or None,
+                seed=seed,
+                fsync=fsync,
+                on_start=show.start,
+                on_episode=show.episode,
+            )
+    except KeyboardInterrupt:
+        _tell_how_to_go_on(show.info, out)
+        raise typer.Exit(130) from None
+    with contextlib.closing(open_run(out or finished.place)) as store:
+        figures = run_figures(store, read_columns(store))
+    if as_json:
+        print_json(
+            {
+                "place": finished.place,
+                "protocol": finished.info.protocol_key,
+                "agent": finished.info.agent,
+                "episodes": finished.kept,
+                "played": finished.played,
+                "ended": finished.ended,
+                "errors": figures.errors,
+                "score": msgspec.to_builtins(figures.score),
+                "success": msgspec.to_builtins(figures.success),
+            }
+        )
+    else:
+        _conclude(finished, figures)
+    if finished.ended or figures.errors == figures.episodes:
+        # A script must notice that there is no result, or not all of it.
+        raise typer.Exit(1)
+
+
+def _conclude(finished: Finished, figures: Figures) -> None:
+    _print_figures(finished.info, figures)
+    place = shlex.quote(finished.place)
+    if finished.ended:
+        remarks.print(
+            f"The run ended early: {finished.ended.rstrip('.')}. {finished.kept} of"
+            f" {finished.info.episodes} episodes are kept; the same command with --out {place}"
+            " --resume goes on."
+        )
+    results.print(f"Kept in {finished.place}. Look at it: {program()} report {place}")
+
+
+@contextlib.contextmanager
+def _interruptible() -> Iterator[None]:
+    """SIGTERM ends a run as Ctrl-C does; a second one ends it in any case."""
+
+    def stop(number: int, frame: object) -> None:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _tell_how_to_go_on(info: RunInfo | None, out: str | None) -> None:
+    if info is None:
+        remarks.print("Stopped before the first episode.")
+        return
+    place = out or str(default_place(info))
+    with contextlib.closing(open_run(place)) as store:
+        kept = len(store.numbers())
+    remarks.print(
+        f"Stopped: {kept} of {info.episodes} episodes are kept; the same command with --out"
+        f" {shlex.quote(place)} --resume goes on.",
+        soft_wrap=True,
+    )
+
+
+def _pair(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals or not name:
+        raise SettingError(f"--set {text}: expected NAME=VALUE.")
+    return name.strip(), value
+
+
+class _Show:
+    """The progress bar, with the score so far."""
+
+    def __init__(self) -> None:
+        self.progress = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[score]}"),
+            TimeElapsedColumn(),
+            TimeRemainingColumn(),
+            console=remarks,
+            disable=not remarks.is_terminal,
+        )
+        self.info: RunInfo | None = None
+        self._task: Any = None
+        self._sum = 0.0
+        self._scored = 0
+        self._full = 0
+        self._errors = 0
+
+    def start(self, info: RunInfo, pending: Sequence[int]) -> None:
+        self.info = info
+        for remark in info.remarks:
+            remarks.print(f"Note: {remark}.")
+        self._task = self.progress.add_task(
+            f"{info.agent} on {info.protocol['id']}",
+            total=info.episodes,
+            completed=info.episodes - len(pending),
+            score="",
+        )
+
+    def episode(self, summary: Summary) -> None:
+        if summary.reward is None:
+            self._errors += 1
+        else:
+            self._sum += summary.reward
+            self._scored += 1
+            self._full += bool(summary.success)
+        score = ""
+        if self._scored:
+            score = f"score {100 * self._sum / self._scored:.1f}"
+            score += f", success {100 * self._full / self._scored:.1f} %"
+        if self._errors:
+            score += f", {self._errors} failed"
+        self.progress.update(self._task, advance=1, score=score)
+
+
+def _print_figures(info: RunInfo, figures: Figures) -> None:
+    table = Table("figure", "value", "95 % interval", title=f"{info.agent} on {info.protocol_key}")
+    table.columns[1].justify = "right"
+    rows = [("task score", figures.score), ("success rate, %", figures.success)]
+    if figures.paperwork is not None:
+        rows = [
+            (f"mean over tasks, {held.rules} rules", estimate_of(held.macro))
+            for held in figures.paperwork.rules.values()
+        ]
+    for name, held in rows:
+        if held.mean is None or held.low is None or held.high is None:
+            table.add_row(name, "-", "")
+        else:
+            table.add_row(name, f"{held.mean:.1f}", f"{held.low:.1f} to {held.high:.1f}")
+    table.add_row("episodes", f"{figures.episodes:,}", "")
+    table.add_row("failed", f"{figures.errors:,}", "")
+    results.print(table)
+    for failures in figures.failures:
+        for example in failures.examples[:1]:
+            remarks.print(f"{failures.count} failed ({failures.owner}): {example.reason}")
+
+
+def protocols_command(
+    file: str | None = typer.Argument(None, help="A TOML file with protocols of your own."),
+    show: str | None = typer.Option(None, help="One protocol's every setting."),
+    as_json: bool = Json,
+) -> None:
+    """List the protocols: what is played, by which rules, how often.
+
+    Examples:
+
+      errands protocols
+
+      errands protocols --show webshop-1k
+
+      errands protocols mine.toml
+    """
+    if show is not None:
+        name = show if file is None else f"{file}#{show}"
+        found = [find_protocol(name)]
+    else:
+        known = named_protocols() if file is None else read_protocols(Path(file))
+        found = list(known.values())
+    if as_json:
+        for protocol in found:
+            print_json(msgspec.to_builtins(protocol))
+        return
+    if show is not None:
+        typer.echo(json.dumps(msgspec.to_builtins(found[0]), indent=2, ensure_ascii=False))
+        return
+    table = Table("id", "data", "what is played", "steps")
+    for protocol in found:
+        title = protocol.title + (" (LEAKS)" if "leaks" in protocol.warning else "")
+        steps = "" if protocol.max_steps is None else str(protocol.max_steps)
+        table.add_row(f"{protocol.id}@{protocol.version}", protocol.data, title, steps)
+    results.print(table)
+
+
+def agents_command(as_json: bool = Json) -> None:
+    """List the agents, what they play and what can be set.
+
+    Example: errands agents
+    """
+    if as_json:
+        for kind in kinds():
+            print_json(
+                {
+                    "name": kind.name,
+                    "summary": kind.summary,
+                    "halves": list(kind.halves),
+                    "mode": kind.mode,
+                    "insider": kind.insider,
+                    "settings": {
+                        name: {
+                            "type": held.type.__name__,
+                            "default": held.default,
+                            "help": held.help,
+                        }
+                        for name, held in kind.settings.items()
+                    },
+                }
+            )
+        return
+    table = Table("agent", "plays", "what it does", "settings")
+    for kind in kinds():
+        settings = "\n".join(f"{name}: {held.help}" for name, held in kind.settings.items())
+        table.add_row(kind.name, ", ".join(kind.halves), kind.summary, settings)
+    results.print(table)

@@ -1,0 +1,127 @@
+"""A mean with its 95 % bootstrap interval, quick enough for a million episodes.
+
+Rewards have few distinct values, so a resample need not draw every episode: how often each
+distinct value comes up in it is one multinomial draw, which has exactly the distribution of the
+plain bootstrap and costs a thousandth. The generator is private; its seed and the figure's name
+decide every bound.
+"""
+
+import zlib
+from typing import Any, Final
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["NOTHING", "RESAMPLES", "Estimate", "Tally", "dice", "estimate", "resampled_means"]
+
+RESAMPLES: Final = 2000
+MOST_DISTINCT: Final = 5000
+MOST_DRAWN: Final = 20_000
+_CHUNK: Final = 1 << 20
+
+Floats = npt.NDArray[np.float64]
+
+
+class Estimate(msgspec.Struct, frozen=True):
+    """A mean and its 95 % interval; all None where nothing counted."""
+
+    mean: float | None
+    low: float | None
+    high: float | None
+    count: int
+    """Episodes, or whatever was averaged."""
+
+    def times(self, factor: float) -> "Estimate":
+        """The same on another scale."""
+        if self.mean is None or self.low is None or self.high is None:
+            return self
+        return Estimate(self.mean * factor, self.low * factor, self.high * factor, self.count)
+
+
+NOTHING: Final = Estimate(None, None, None, 0)
+
+
+class Tally:
+    """Distinct values, ascending, and how often each came."""
+
+    __slots__ = ("counts", "size", "values")
+
+    def __init__(self, values: npt.ArrayLike, counts: npt.ArrayLike | None = None) -> None:
+        given = np.asarray(values, dtype=np.float64)
+        if counts is None:
+            self.values, self.counts = np.unique(given, return_counts=True)
+        else:
+            weights = np.asarray(counts, dtype=np.int64)
+            self.values, where = np.unique(given, return_inverse=True)
+            self.counts = np.zeros(len(self.values), dtype=np.int64)
+            np.add.at(self.counts, where, weights)
+        self.size = int(self.counts.sum())
+
+    @property
+    def mean(self) -> float:
+        return float(self.values @ self.counts) / self.size
+
+    def plus(self, value: float, count: int) -> "Tally":
+        """With so many more of one value."""
+        return Tally(np.append(self.values, value), np.append(self.counts, count))
+
+
+def dice(seed: int, name: str) -> np.random.Generator:
+    """A generator of one figure's own."""
+    return np.random.default_rng([seed, zlib.crc32(name.encode("utf-8", "surrogatepass"))])
+
+
+def resampled_means(
+    tally: Tally, rng: np.random.Generator, resamples: int = RESAMPLES
+) -> Floats | None:
+    """The mean of each resample; None where there are too many values to draw."""
+    distinct = len(tally.values)
+    means = np.empty(resamples)
+    if distinct <= MOST_DISTINCT:
+        shares = tally.counts / tally.size
+        step = max(1, _CHUNK // distinct)
+        for start in range(0, resamples, step):
+            end = min(start + step, resamples)
+            drawn = rng.multinomial(tally.size, shares, size=end - start)
+            means[start:end] = drawn @ tally.values / tally.size
+        return means
+    if tally.size > MOST_DRAWN:
+        return None
+    plain = np.repeat(tally.values, tally.counts)
+    step = max(1, _CHUNK // tally.size)
+    for start in range(0, resamples, step):
+        end = min(start + step, resamples)
+        picked = rng.integers(tally.size, size=(end - start, tally.size))
+        means[start:end] = plain[picked].mean(axis=1)
+    return means
+
+
+def estimate(
+    values: "Tally | npt.ArrayLike", name: str, *, seed: int = 0, resamples: int = RESAMPLES
+) -> Estimate:
+    """The mean of values with its interval.
+
+    Of more than 20,000 values that are nearly all different the normal interval is taken: the
+    bootstrap's differs from it by less than what chance adds to its bounds.
+    """
+    tally = values if isinstance(values, Tally) else Tally(values)
+    if not tally.size:
+        return NOTHING
+    mean = tally.mean
+    if len(tally.values) == 1:
+        mean = float(tally.values[0])
+        return Estimate(mean, mean, mean, tally.size)
+    means = resampled_means(tally, dice(seed, name), resamples)
+    if means is None:
+        spread = float(np.sqrt(((tally.values - mean) ** 2) @ tally.counts) / tally.size)
+        low, high = mean - 1.959964 * spread, mean + 1.959964 * spread
+    else:
+        low, high = bounds(means)
+    return Estimate(mean, min(low, mean), max(high, mean), tally.size)
+
+
+def bounds(resampled: Any) -> tuple[float, float]:
+    """Where the middle 95 % of resamples lie."""
+    low, high = np.percentile(resampled, [2.5, 97.5])
+    return float(low), float(high)

@@ -1,0 +1,285 @@
+"""A whole report as data: the figures of one or more runs, what they mean beside each other.
+
+`gather` reads stores; the page, the Markdown and the JSON are three ways of writing down what
+it returns, so they can never disagree.
+"""
+
+import itertools
+import shlex
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+import msgspec
+
+from errands import __version__
+from errands.agents.registry import kinds
+from errands.errors import SettingError
+from errands.reports.columns import Columns, read_columns
+from errands.reports.comparison import Comparison, compare, holm
+from errands.reports.figures import Figures, run_figures
+from errands.reports.paperwork import Demonstrations, Row4, demonstrations, table_row
+from errands.reports.ranks import Ranks, run_ranks
+from errands.reports.sample import MOST, Sample, pick
+from errands.runs.episode import RunInfo
+from errands.runs.protocol import named_protocols
+from errands.runs.store import Store
+
+__all__ = ["SCHEMA", "Report", "Run", "command_of", "gather", "to_json"]
+
+SCHEMA: Final = 1
+"""Raised whenever a name in the JSON report changes its meaning or goes away."""
+ALL_PAIRS_UP_TO: Final = 4
+_NO_SETTING: Final = object()
+
+
+class Run(msgspec.Struct, frozen=True, kw_only=True):
+    """One run of a report."""
+
+    label: str
+    """What it is called in this report; no two are the same."""
+    info: RunInfo
+    figures: Figures
+    listed: Sample
+    remarks: tuple[str, ...]
+    command: str
+    """What repeats it."""
+    row4: Row4 | None = None
+
+
+class Report(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything a report says."""
+
+    schema: int = SCHEMA
+    errands: str
+    """The version that made the report."""
+    title: str
+    runs: tuple[Run, ...]
+    comparisons: tuple[Comparison, ...]
+    ranks: tuple[Ranks, ...]
+    demonstrations: tuple[Demonstrations, ...]
+    notes: tuple[str, ...]
+    """How the figures are made, for the reader."""
+
+
+def command_of(info: RunInfo) -> str:
+    """The command that repeats a run: the protocol, and all that departs from it."""
+    name = str(info.protocol.get("id", "PROTOCOL"))
+    words = ["errands", "run", name, "--agent", info.agent]
+    model = info.agent_settings.get("model")
+    if isinstance(model, str) and model:
+        words += ["--model", model]
+    usual = named_protocols().get(name)
+    for setting in ("data", "episodes", "max_steps"):
+        held = info.protocol.get(setting)
+        if held is not None and held != getattr(usual, setting, None):
+            words += [f"--{setting.replace('_', '-')}", str(held)]
+    if info.seed != info.protocol.get("seed", 0):
+        words += ["--seed", str(info.seed)]
+    return shlex.join([*words, *_set_words(info)])
+
+
+def _set_words(info: RunInfo) -> list[str]:
+    """Settings of the agent that are not the usual ones, as `--set` takes them."""
+    kind = next((kind for kind in kinds() if kind.name == info.agent), None)
+    usual = {} if kind is None else {name: held.default for name, held in kind.settings.items()}
+    words = []
+    for name, value in info.agent_settings.items():
+        if name in usual and value != usual[name]:
+            words += ["--set", f"{name}={value}"]
+    return words
+
+
+def gather(
+    stores: Sequence[Store],
+    *,
+    title: str = "",
+    compare_anyway: bool = False,
+    most_listed: int = MOST,
+    seed: int = 0,
+    command: Callable[[RunInfo], str] = command_of,
+) -> Report:
+    """Read runs and compute all that a report says about them."""
+    if not stores:
+        raise SettingError("A report needs at least one run; give the directory of one.")
+    labels = _labels([store.info for store in stores])
+    runs: list[Run] = []
+    read: list[tuple[str, Store, Columns]] = []
+    ranks: dict[str, Ranks] = {}
+    for label, store in zip(labels, stores, strict=True):
+        info = store.info
+        columns = read_columns(store)
+        figures = run_figures(store, columns, seed=seed)
+        read.append((label, store, columns))
+        # Runs of one protocol share their goals, so one histogram serves them.
+        if info.half == "shop" and len(columns.number) and info.protocol_key not in ranks:
+            ranks[info.protocol_key] = run_ranks(store, columns, seed=seed)
+        runs.append(
+            Run(
+                label=label,
+                info=info,
+                figures=figures,
+                listed=pick(columns, most=most_listed, seed=seed),
+                remarks=_remarks(info, figures),
+                command=command(info),
+                row4=_row4(info, figures, columns),
+            )
+        )
+    forms = [(run.info, run.figures.paperwork) for run in runs]
+    return Report(
+        errands=__version__,
+        title=title or _title(runs),
+        runs=tuple(runs),
+        comparisons=_comparisons(read, anyway=compare_anyway, seed=seed),
+        ranks=tuple(ranks.values()),
+        demonstrations=demonstrations([(info, work) for info, work in forms if work is not None]),
+        notes=_notes(runs),
+    )
+
+
+def to_json(report: Report) -> bytes:
+    """The report as JSON, indented, its keys in a fixed order."""
+    return msgspec.json.format(msgspec.json.encode(_clean(msgspec.to_builtins(report))), indent=1)
+
+
+def _clean(value: Any) -> Any:
+    """Without lone surrogates, which no file of text can hold."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode() if not _writable(value) else value
+    if isinstance(value, dict):
+        return {_clean(key): _clean(held) for key, held in value.items()}
+    if isinstance(value, list | tuple):
+        return [_clean(held) for held in value]
+    return value
+
+
+def _writable(text: str) -> bool:
+    return text.isascii() or not any("\ud800" <= char <= "\udfff" for char in text)
+
+
+def _row4(info: RunInfo, figures: Figures, columns: Columns) -> Row4 | None:
+    if figures.paperwork is None:
+        return None
+    steps = int(columns.steps.sum())
+    return table_row(info, figures.paperwork, figures.usage.tokens_in, steps)
+
+
+def _labels(infos: Sequence[RunInfo]) -> list[str]:
+    """Short names that tell the runs of this report apart."""
+    names = [_name(info) for info in infos]
+    for tell in (_halves, _settings, _protocols, lambda all_: [info.id for info in all_]):
+        if len(set(names)) == len(names):
+            break
+        told = list(zip(names, tell(infos), strict=True))
+        # Only what tells the runs of one name apart is worth saying.
+        names = [
+            f"{name} ({more})" if more and len({m for n, m in told if n == name}) > 1 else name
+            for name, more in told
+        ]
+    seen: dict[str, int] = {}
+    for at, name in enumerate(names):
+        seen[name] = seen.get(name, 0) + 1
+        if seen[name] > 1:
+            names[at] = f"{name} #{seen[name]}"
+    return names
+
+
+def _name(info: RunInfo) -> str:
+    model = info.agent_settings.get("model")
+    return f"{info.agent} {model}" if isinstance(model, str) and model else info.agent
+
+
+def _halves(infos: Sequence[RunInfo]) -> list[str]:
+    several = len({info.half for info in infos}) > 1
+    return [_HALVES.get(info.half, info.half) if several else "" for info in infos]
+
+
+_HALVES: Final = {"shop": "shop", "turk": "paperwork"}
+
+
+def _settings(infos: Sequence[RunInfo]) -> list[str]:
+    """The settings in which runs of the same name differ."""
+    told = []
+    for info in infos:
+        alike = [other for other in infos if _name(other) == _name(info)]
+        names = sorted({name for other in alike for name in other.agent_settings})
+        told.append(
+            ", ".join(
+                f"{name} {info.agent_settings.get(name, '-')}"
+                for name in names
+                if len({repr(other.agent_settings.get(name, _NO_SETTING)) for other in alike}) > 1
+            )[:60]
+        )
+    return told
+
+
+def _protocols(infos: Sequence[RunInfo]) -> list[str]:
+    several = len({info.protocol_key for info in infos}) > 1
+    return [str(info.protocol.get("id", "")) if several else "" for info in infos]
+
+
+def _title(runs: Sequence[Run]) -> str:
+    titles = {str(run.info.protocol.get("title") or run.info.protocol_key): None for run in runs}
+    return (
+        " and ".join(titles) if len(titles) <= 2 else f"{len(runs)} runs, {len(titles)} protocols"
+    )
+
+
+def _remarks(info: RunInfo, figures: Figures) -> tuple[str, ...]:
+    """What a reader must know before the figures."""
+    remarks = list(info.remarks)
+    warning = str(info.protocol.get("warning") or "")
+    if warning and warning not in remarks:
+        remarks.append(warning)
+    if info.insider:
+        remarks.append("This agent was shown the answers: its score is a ceiling, not a result.")
+    missing = figures.planned - figures.episodes
+    if missing > 0:
+        remarks.append(
+            f"The run is not finished: {missing:,} of {figures.planned:,} episodes are missing."
+        )
+    if figures.errors:
+        remarks.append(
+            f"{figures.errors:,} of {figures.episodes:,} episodes failed; they are not in the"
+            " scores. The lower bound takes them as 0."
+        )
+    return tuple(remarks)
+
+
+def _comparisons(
+    read: Sequence[tuple[str, Store, Columns]], *, anyway: bool, seed: int
+) -> tuple[Comparison, ...]:
+    made = []
+    for half in dict.fromkeys(store.info.half for _, store, _ in read):
+        runs = [run for run in read if run[1].info.half == half]
+        pairs = list(itertools.combinations(runs, 2))
+        if len(runs) > ALL_PAIRS_UP_TO:
+            # All pairs of many runs are more than anyone reads: each against the first given.
+            pairs = [(runs[0], run) for run in runs[1:]]
+        made += [compare(first, second, anyway=anyway, seed=seed) for first, second in pairs]
+    asked = [one for one in made if one.p is not None]
+    raised = iter(holm([one.p for one in asked if one.p is not None]))
+    return tuple(
+        one if one.p is None else msgspec.structs.replace(one, p_holm=next(raised)) for one in made
+    )
+
+
+def _notes(runs: Sequence[Run]) -> tuple[str, ...]:
+    notes = [
+        "Intervals are 95 % bootstrap intervals over episodes (percentiles of 2,000 resamples,"
+        " seeded).",
+        "Errors are never a reward: scores leave them out, lower bounds take them as 0.",
+        "Comparisons pair the episodes that both runs played: the interval is a paired bootstrap,"
+        " p is a sign-flip permutation test, successes are compared by McNemar's exact test.",
+    ]
+    if len(runs) > ALL_PAIRS_UP_TO:
+        notes.append(
+            f"Of more than {ALL_PAIRS_UP_TO} runs on one half each is compared with the first that"
+            " was given."
+        )
+    if any(run.info.half == "turk" for run in runs):
+        notes.append(
+            "Paperwork scores are means over tasks of their pooled fields, with intervals over"
+            " instances drawn within each task; Task Score, Success Rate and comparisons count"
+            " every page once."
+        )
+    return tuple(notes)

@@ -1,0 +1,1 @@
+"""Running agents: protocols, the runner, the store of what was played, and its replay."""

@@ -1,0 +1,220 @@
+"""A run as files for other tools: JSONL, Parquet, ATIF.
+
+Episodes go through one by one, so a million of them need no more memory than a few. The result
+appears whole or not at all. Halves of surrogate pairs, which UTF-8 has no bytes for, become the
+replacement character.
+"""
+
+import contextlib
+import difflib
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from errands.runs.atif import trajectory, valid_text
+from errands.runs.episode import Episode, RunInfo, Step, Summary
+from errands.runs.store import Store, StoreError
+
+__all__ = ["FORMATS", "export"]
+
+FORMATS: Final = ("jsonl", "parquet", "atif")
+
+_BATCH: Final = 5_000
+_BATCH_CHARACTERS: Final = 16_000_000
+_STEP_FIELDS: Final = tuple(field.name for field in msgspec.structs.fields(Step))
+_SUMMARY_FIELDS: Final = tuple(field.name for field in msgspec.structs.fields(Summary))
+
+
+def export(
+    store: Store,
+    path: str | os.PathLike[str],
+    format: str,
+    *,
+    replace: bool = False,
+    progress: Callable[[int], None] | None = None,
+) -> int:
+    """Write all episodes of a run; how many there were.
+
+    `jsonl`: an object a line. `parquet`: a row each, steps nested. `atif`: a folder with a file
+    each, or one file of lines where the path ends in `.jsonl`. What is there already is left
+    alone unless it is to be replaced; a folder always is. `progress` is told the count so far.
+    """
+    if format not in FORMATS:
+        near = difflib.get_close_matches(format.lower(), FORMATS, 1)
+        hint = f"did you mean {near[0]!r}" if near else f"expected {', '.join(FORMATS)}"
+        raise StoreError(f"There is no format {format!r}; {hint}.")
+    out = Path(path).absolute()
+    folder = format == "atif" and out.suffix != ".jsonl"
+    if out.exists() and (folder or out.is_dir() or not replace):
+        raise StoreError(f"{out} exists already; name another path, or remove it.")
+    episodes = _counted(store.episodes(), progress)
+    try:
+        if folder:
+            with _aside(out, tempfile.mkdtemp) as work:
+                return _write_folder(episodes, store.info, work)
+        with _aside(out, _empty_file) as work:
+            if format == "parquet":
+                return _write_parquet(episodes, store.info, work)
+            line = _atif_line if format == "atif" else _plain_line
+            return _write_lines(episodes, store.info, work, line)
+    except OSError as failure:
+        raise StoreError(
+            f"{out} cannot be written ({failure.strerror or failure}); nothing is left of it."
+        ) from None
+
+
+def _counted(
+    episodes: Iterator[Episode], progress: Callable[[int], None] | None
+) -> Iterator[tuple[int, Episode]]:
+    for count, episode in enumerate(episodes, 1):
+        yield count, episode
+        if progress is not None:
+            progress(count)
+
+
+def _empty_file(prefix: str, dir: Path) -> str:
+    handle, name = tempfile.mkstemp(prefix=prefix, dir=dir)
+    os.close(handle)
+    return name
+
+
+@contextlib.contextmanager
+def _aside(out: Path, make: Callable[..., str]) -> Iterator[Path]:
+    """A hidden sibling to write to; it gets its name when all went well."""
+    work = Path(make(prefix=f".{out.name}.", dir=out.parent))
+    try:
+        yield work
+        work.chmod(0o755 if work.is_dir() else 0o644)
+        work.rename(out)
+    except BaseException:
+        if work.is_dir():
+            shutil.rmtree(work, ignore_errors=True)
+        else:
+            work.unlink(missing_ok=True)
+        raise
+
+
+def _write_lines(
+    episodes: Iterator[tuple[int, Episode]],
+    info: RunInfo,
+    work: Path,
+    line: Callable[[Episode, RunInfo], bytes],
+) -> int:
+    count = 0
+    with open(work, "wb") as out:
+        for count, episode in episodes:  # noqa: B007
+            out.write(line(episode, info) + b"\n")
+    return count
+
+
+def _write_folder(episodes: Iterator[tuple[int, Episode]], info: RunInfo, work: Path) -> int:
+    count = 0
+    for count, episode in episodes:  # noqa: B007
+        name = f"episode-{episode.summary.number:06}.json"
+        (work / name).write_bytes(_atif_line(episode, info) + b"\n")
+    return count
+
+
+def _atif_line(episode: Episode, info: RunInfo) -> bytes:
+    return msgspec.json.encode(trajectory(episode, info))
+
+
+def _plain_line(episode: Episode, info: RunInfo) -> bytes:
+    summary = {name: getattr(episode.summary, name) for name in _SUMMARY_FIELDS}
+    summary["length"] = summary.pop("steps")
+    whole = {
+        "run": info.id,
+        "protocol": info.protocol_key,
+        "agent": info.agent,
+        **summary,
+        "steps": [{name: getattr(step, name) for name in _STEP_FIELDS} for step in episode.steps],
+        "last_digest": episode.last_digest,
+        "last": episode.last,
+    }
+    try:
+        return msgspec.json.encode(whole)
+    except UnicodeEncodeError:
+        return msgspec.json.encode(valid_text(whole))
+
+
+def _write_parquet(episodes: Iterator[tuple[int, Episode]], info: RunInfo, work: Path) -> int:
+    try:
+        import pyarrow
+        from pyarrow import parquet
+    except ImportError:
+        raise StoreError("Parquet needs pyarrow; run pip install 'errands[export]'.") from None
+    schema, step = _schema(pyarrow)
+    about = msgspec.json.encode(valid_text(msgspec.to_builtins(info)))
+    schema = schema.with_metadata({"errands.run": about})
+    count = characters = 0
+    batch: list[Episode] = []
+    with parquet.ParquetWriter(work, schema, compression="zstd") as out:
+        for count, episode in episodes:  # noqa: B007
+            batch.append(episode)
+            characters += sum(len(one.observation or "") for one in episode.steps)
+            if len(batch) == _BATCH or characters > _BATCH_CHARACTERS:
+                out.write_table(_table(pyarrow, batch, info, schema, step))
+                batch, characters = [], 0
+        if batch:
+            out.write_table(_table(pyarrow, batch, info, schema, step))
+    return count
+
+
+def _schema(arrow: Any) -> tuple[Any, Any]:
+    """The columns of an episode, and those of a step."""
+    text, whole, real, truth = arrow.string(), arrow.int64(), arrow.float64(), arrow.bool_()
+    kinds = {str: text, int: whole, float: real}
+    step = arrow.struct(
+        [
+            arrow.field(field.name, kinds.get(field.type, text))
+            for field in msgspec.structs.fields(Step)
+        ]
+    )
+    special = {"reward": real, "success": truth}
+    columns = [arrow.field(name, text) for name in ("run", "protocol", "agent")]
+    for field in msgspec.structs.fields(Summary):
+        name = "length" if field.name == "steps" else field.name
+        columns.append(arrow.field(name, special.get(name) or kinds.get(field.type, text)))
+    columns.append(arrow.field("steps", arrow.list_(step)))
+    columns += [arrow.field(name, text) for name in ("last_digest", "last")]
+    return arrow.schema(columns), step
+
+
+def _table(arrow: Any, batch: list[Episode], info: RunInfo, schema: Any, step: Any) -> Any:
+    """Episodes as columns. Parts differ from run to run, so they are JSON text."""
+    steps = [one for episode in batch for one in episode.steps]
+    ends = [0]
+    for episode in batch:
+        ends.append(ends[-1] + len(episode.steps))
+    fields = [
+        arrow.array(valid_text([getattr(one, field.name) for one in steps]), field.type)
+        for field in step
+    ]
+    nested = arrow.ListArray.from_arrays(
+        arrow.array(ends, arrow.int32()), arrow.StructArray.from_arrays(fields, fields=list(step))
+    )
+    summaries = [episode.summary for episode in batch]
+    columns: dict[str, list[Any]] = {
+        name: [getattr(one, name) for one in summaries] for name in _SUMMARY_FIELDS
+    }
+    columns["length"] = columns.pop("steps")
+    columns["parts"] = [
+        msgspec.json.encode(valid_text(msgspec.to_builtins(parts))).decode()
+        for parts in columns["parts"]
+    ]
+    for name, value in (("run", info.id), ("protocol", info.protocol_key), ("agent", info.agent)):
+        columns[name] = [value] * len(batch)
+    for name in ("last_digest", "last"):
+        columns[name] = [getattr(episode, name) for episode in batch]
+    arrays = [
+        nested
+        if field.name == "steps"
+        else arrow.array(valid_text(columns[field.name]), field.type)
+        for field in schema
+    ]
+    return arrow.Table.from_arrays(arrays, schema=schema)

@@ -1,0 +1,314 @@
+"""Playing one episode: an agent, an environment, and a record of all that passes between them.
+
+What happens is written once, as a conversation that asks for one thing at a time (reset the
+environment, ask the agent, step). `play` answers by calling, `play_waiting` by awaiting, so an
+agent that computes and one that waits for a model are recorded alike. Whatever fails ends the
+episode as an error that names whose failure it was; it never becomes a reward.
+"""
+
+import asyncio
+import contextlib
+import hashlib
+import inspect
+import signal
+import threading
+import time
+from collections.abc import Callable, Generator, Iterator
+from typing import Any, Final
+
+import msgspec
+
+from errands.agents import Agent, EndOfRun, Insider, Maker, ModelError, Move
+from errands.errors import ErrandsError
+from errands.runs.episode import Episode, Step, Summary, digest
+from errands.runs.world import World
+from errands.turk.driver import DriverError
+
+__all__ = ["Rules", "agent_for", "episode_seed", "failed", "play", "play_waiting"]
+
+_LONGEST_REASON: Final = 500
+_AT_ONCE: Final = frozenset({str, tuple, Move, type(None)})
+"""What agents and environments answer that do not wait: nothing to be awaited in it."""
+
+
+Conversation = Generator[tuple[str, Callable[..., Any], tuple[Any, ...]], Any, Episode]
+"""Asks, again and again, for a call of the agent or of the environment."""
+
+
+class Rules(msgspec.Struct, frozen=True):
+    """How episodes are played and kept, beside what the protocol says."""
+
+    seed: int = 0
+    seconds: float | None = None
+    """How long one episode may take; None: as long as it likes."""
+    observations: str = "full"
+
+
+class OutOfTime(BaseException):
+    """The episode took too long. Not an `Exception`, so that no agent catches it by the way."""
+
+
+def episode_seed(seed: int, number: int) -> int:
+    """The seed of one episode: the same whoever plays it, and in whatever order."""
+    drawn = hashlib.blake2b(f"{seed}/{number}".encode(), digest_size=6).digest()
+    return int.from_bytes(drawn)
+
+
+class _Unmade:
+    """In place of an agent that could not be made: the episode fails for its reason."""
+
+    def __init__(self, failure: Exception) -> None:
+        self._failure = failure
+
+    def begin(self, observation: Any, info: Any) -> None:
+        raise self._failure
+
+    def act(self, observation: Any, info: Any) -> str:
+        raise self._failure
+
+
+def agent_for(maker: Maker, seed: int, number: int) -> Agent:
+    """The agent of one episode; one that cannot be made is that episode's failure."""
+    try:
+        return maker.agent(episode_seed(seed, number))
+    except EndOfRun:
+        raise
+    except Exception as failure:
+        return _Unmade(failure)
+
+
+def play(world: World, env: Any, agent: Agent, number: int, rules: Rules) -> Episode:
+    """Play one episode with an agent that answers at once."""
+    talk = _Talk(world, env, agent, number, rules)
+    try:
+        with _alarm(rules.seconds):
+            return _answered(talk.episode())
+    except OutOfTime:
+        return talk.out_of_time()
+
+
+def _answered(talk: Conversation) -> Episode:
+    _, call, arguments = next(talk)
+    while True:
+        try:
+            try:
+                answer = call(*arguments)
+                if type(answer) not in _AT_ONCE and inspect.isawaitable(answer):
+                    if inspect.iscoroutine(answer):
+                        answer.close()
+                    raise TypeError("the agent is asynchronous; its maker's mode must be 'model'")
+            except Exception as failure:
+                _, call, arguments = talk.throw(failure)
+            else:
+                _, call, arguments = talk.send(answer)
+        except StopIteration as over:
+            episode: Episode = over.value
+            return episode
+
+
+async def play_waiting(world: World, env: Any, agent: Agent, number: int, rules: Rules) -> Episode:
+    """Play one episode with an agent that may wait; other episodes go on meanwhile."""
+    talk = _Talk(world, env, agent, number, rules)
+    try:
+        async with asyncio.timeout(rules.seconds):
+            return await _awaited(talk.episode(), world.waits)
+    except TimeoutError:
+        return talk.out_of_time()
+
+
+async def _awaited(talk: Conversation, waits: bool) -> Episode:
+    whom, call, arguments = next(talk)
+    while True:
+        try:
+            try:
+                if waits and whom == "environment":
+                    # A page in a browser is stepped in a thread; the agents share this one.
+                    answer = await asyncio.to_thread(call, *arguments)
+                else:
+                    answer = call(*arguments)
+                    if inspect.isawaitable(answer):
+                        answer = await answer
+            except Exception as failure:
+                whom, call, arguments = talk.throw(failure)
+            else:
+                whom, call, arguments = talk.send(answer)
+        except StopIteration as over:
+            episode: Episode = over.value
+            return episode
+
+
+class _Talk:
+    """One episode's conversation and what has been recorded of it."""
+
+    def __init__(self, world: World, env: Any, agent: Agent, number: int, rules: Rules) -> None:
+        self._world = world
+        self._env = env
+        self._agent = agent
+        self._number = number
+        self._rules = rules
+        self._begun = time.perf_counter()
+        self._steps: list[Step] = []
+        self._track = world.track()
+        self._keeps = rules.observations
+        self._usage = [0, 0, 0.0]
+
+    def episode(self) -> Conversation:
+        """Everything that happens, one call at a time."""
+        env, agent, track = self._env, self._agent, self._track
+        owner = "environment"
+        try:
+            options = self._world.options(self._number)
+            observation, info = yield owner, _reset, (env, options)
+            track.saw(env, observation, "")
+            owner = "agent"
+            if isinstance(agent, Insider):
+                agent.look(env)
+            yield owner, agent.begin, (observation, info)
+            reward, terminated, truncated = 0.0, False, False
+            while not (terminated or truncated):
+                owner = "agent"
+                seen = observation
+                asked = time.perf_counter()
+                answer = yield owner, agent.act, (observation, info)
+                took = time.perf_counter() - asked
+                action = answer if type(answer) is str else _action(answer)
+                owner = "environment"
+                observation, reward, terminated, truncated, info = yield owner, env.step, (action,)
+                track.saw(env, observation, action)
+                self._note(seen, answer, action, float(reward), info, took)
+            reward = float(reward)
+            return self._made(
+                Summary(
+                    number=self._number,
+                    key=self._world.keys[self._number],
+                    status="done" if terminated else "truncated",
+                    reward=reward,
+                    success=reward >= 1.0,
+                    steps=len(self._steps),
+                    seconds=time.perf_counter() - self._begun,
+                    parts=track.parts(env, info),
+                    **track.figures(),
+                ),
+                observation,
+            )
+        except EndOfRun:
+            raise
+        except Exception as failure:
+            if owner == "agent" and isinstance(failure, ModelError):
+                owner = "model"
+            elif isinstance(failure, DriverError):
+                owner = "page"
+            return self._failed(owner, _reason(failure))
+
+    def out_of_time(self) -> Episode:
+        return self._failed("time", f"It took longer than {self._rules.seconds:g} seconds")
+
+    def _note(
+        self, seen: Any, answer: Any, action: str, reward: float, info: Any, took: float
+    ) -> None:
+        kept = "" if self._keeps == "none" else digest(seen)
+        text = _text(seen) if self._keeps == "full" else None
+        message = info.get("message", "")
+        if type(answer) is str:
+            self._steps.append(Step(action, reward, kept, text, "", message, took))
+            return
+        usage = answer.usage
+        if usage is None:
+            self._steps.append(Step(action, reward, kept, text, answer.thought, message, took))
+            return
+        spent = (usage.tokens_in, usage.tokens_out, usage.cost)
+        self._usage = [total + part for total, part in zip(self._usage, spent, strict=True)]
+        step = Step(action, reward, kept, text, answer.thought, message, took, *spent)
+        self._steps.append(step)
+
+    def _made(self, summary: Summary, last: Any = None) -> Episode:
+        if any(self._usage):
+            summary = msgspec.structs.replace(
+                summary,
+                tokens_in=int(self._usage[0]),
+                tokens_out=int(self._usage[1]),
+                cost=float(self._usage[2]),
+            )
+        kept = last is not None and self._keeps != "none"
+        return Episode(
+            summary=summary,
+            steps=tuple(self._steps),
+            last_digest=digest(last) if kept else "",
+            last=_text(last) if kept and self._keeps == "full" else None,
+        )
+
+    def _failed(self, owner: str, reason: str) -> Episode:
+        return self._made(
+            Summary(
+                number=self._number,
+                key=self._world.keys[self._number],
+                status="error",
+                reward=None,
+                success=None,
+                steps=len(self._steps),
+                seconds=time.perf_counter() - self._begun,
+                owner=owner,
+                error=reason,
+                **self._track.figures(),
+            )
+        )
+
+
+def failed(number: int, key: str, owner: str, reason: str) -> Episode:
+    """An episode of which nothing is left but that it failed."""
+    return Episode(
+        summary=Summary(
+            number=number,
+            key=key,
+            status="error",
+            reward=None,
+            success=None,
+            steps=0,
+            seconds=0.0,
+            owner=owner,
+            error=reason,
+        ),
+        steps=(),
+    )
+
+
+def _reset(env: Any, options: dict[str, Any]) -> Any:
+    return env.reset(options=options)
+
+
+def _action(answer: Any) -> str:
+    if isinstance(answer, Move):
+        return answer.action
+    raise TypeError(f"an agent answers with a text or a Move, not with {type(answer).__name__}")
+
+
+def _text(observation: Any) -> str | None:
+    if isinstance(observation, dict):
+        observation = observation.get("html")
+    return observation if isinstance(observation, str) else None
+
+
+def _reason(failure: Exception) -> str:
+    said = " ".join(str(failure).split())
+    if not isinstance(failure, ErrandsError):
+        said = f"{type(failure).__name__}: {said}" if said else type(failure).__name__
+    return said[:_LONGEST_REASON]
+
+
+@contextlib.contextmanager
+def _alarm(seconds: float | None) -> Iterator[None]:
+    """Interrupt what runs in the main thread once the time is up, and again until it gives in."""
+    if seconds is None or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def ring(number: int, frame: object) -> None:
+        raise OutOfTime
+
+    before = signal.signal(signal.SIGALRM, ring)
+    signal.setitimer(signal.ITIMER_REAL, seconds, 0.5)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)

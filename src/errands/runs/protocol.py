@@ -1,0 +1,151 @@
+"""A protocol: everything two results must share to be compared, as data with an id and a version.
+
+The named ones ship in `protocols.toml`. A user's own are written in the same form: a table for
+each, whose name is its id, in any TOML file; `mine.toml#name` picks one of several.
+"""
+
+import difflib
+import functools
+import tomllib
+from collections.abc import Mapping
+from importlib import resources
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from errands.errors import ErrandsError
+
+__all__ = ["Protocol", "ProtocolError", "find_protocol", "named_protocols", "read_protocols"]
+
+
+class ProtocolError(ErrandsError):
+    """There is no such protocol, or its file makes no sense."""
+
+
+class Protocol(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What is played, by which rules, how often."""
+
+    id: str
+    version: int
+    title: str
+    half: Literal["shop", "turk"]
+    data: str
+    """The catalogue or the folder of tasks, by name or path."""
+    checksum: str = ""
+    """What the data must add up to; empty: any, and the sum is kept with the result."""
+    goals: str = "synthetic"
+    """Shop: which goals."""
+    split: str = ""
+    """A named split; empty for everything."""
+    tasks: tuple[str, ...] = ()
+    """Paperwork: these tasks alone; empty for all of the split."""
+    episodes: int | None = None
+    """How many, from the split's beginning; None for all."""
+    per_task: int | None = None
+    """Paperwork: at most so many instances of each task, drawn by the seed."""
+    shuffle_workers: int = 0
+    """Shop: the legacy order, in which each of so many workers shuffled the goals by itself."""
+    seed: int = 0
+    observation: str = "text"
+    rules: str = "released"
+    max_steps: int | None = 100
+    settings: dict[str, Any] = {}
+    """More arguments of the environment."""
+    warning: str = ""
+    """What is wrong with it, for protocols kept to reproduce old numbers."""
+    source: str = ""
+    """Whose it is."""
+
+    def __post_init__(self) -> None:
+        for name in ("version", "episodes", "per_task", "max_steps"):
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                raise ValueError(f"{name} must be 1 or more, not {value}")
+            if value is not None and value >= 1 << 63:
+                raise ValueError(f"{name} must be below 2**63")
+        for name in ("shuffle_workers", "seed"):
+            if getattr(self, name) < 0:
+                raise ValueError(f"{name} must not be negative")
+            if getattr(self, name) >= 1 << 63:
+                raise ValueError(f"{name} must be below 2**63")
+        only = {"shop": ("per_task", "tasks"), "turk": ("shuffle_workers",)}[self.half]
+        for name in only:
+            if getattr(self, name):
+                raise ValueError(f"{name} means nothing for the {self.half} half")
+
+
+@functools.cache
+def named_protocols() -> Mapping[str, Protocol]:
+    """The protocols that ship with Errands, by id."""
+    source = resources.files("errands.runs").joinpath("protocols.toml")
+    return _parse(source.read_text("utf-8"), "protocols.toml")
+
+
+def read_protocols(path: Path) -> Mapping[str, Protocol]:
+    """The protocols of a user's file, by id."""
+    try:
+        return _parse(path.read_text("utf-8"), str(path))
+    except OSError as failure:
+        raise ProtocolError(f"{path} cannot be read: {failure.strerror}.") from None
+    except UnicodeDecodeError:
+        raise ProtocolError(f"{path} is not UTF-8 text; expected a TOML file.") from None
+
+
+def find_protocol(name: str) -> Protocol:
+    """A protocol by id, or one of a file: `FILE.toml`, or `FILE.toml#id` where it has several."""
+    if ".toml" in name:
+        file, _, wanted = name.partition("#")
+        found = read_protocols(Path(file).expanduser())
+        if not wanted and len(found) == 1:
+            return next(iter(found.values()))
+        if wanted in found:
+            return found[wanted]
+        what = f"has no protocol {wanted!r}" if wanted else "has several protocols"
+        raise ProtocolError(
+            f"{file} {what}; name one of them: "
+            + ", ".join(f"{file}#{known}" for known in found)
+            + "."
+        )
+    known = named_protocols()
+    if name in known:
+        return known[name]
+    near = difflib.get_close_matches(name, known, 3, 0.4)
+    hint = f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
+    raise ProtocolError(
+        f"There is no protocol {name!r}.{hint} `errands protocols` lists them; your own come from"
+        " a file: errands run mine.toml#name."
+    )
+
+
+def _parse(text: str, place: str) -> dict[str, Protocol]:
+    try:
+        tables = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as failure:
+        raise ProtocolError(f"{place} is not TOML: {failure}.") from None
+    if not tables:
+        raise ProtocolError(
+            f"{place} has no protocol; expected a table for each, as [my-protocol]."
+        )
+    found = {}
+    for name, table in tables.items():
+        if not isinstance(table, dict):
+            raise ProtocolError(
+                f"{place}: {name} stands outside of a table; expected [{name}] with its settings"
+                " below."
+            )
+        try:
+            found[name] = msgspec.convert({"title": name, **table, "id": name}, Protocol)
+        except msgspec.ValidationError as failure:
+            raise ProtocolError(f"{place}, protocol {name!r}: {_plain(str(failure))}.") from None
+    return found
+
+
+def _plain(reason: str) -> str:
+    """A validation message, with the nearest name where one is unknown."""
+    reason = reason.replace(" - at `$.", ": `").rstrip(".")
+    if "unknown field" in reason:
+        wrong = reason.split("`")[1]
+        near = difflib.get_close_matches(wrong, Protocol.__struct_fields__, 1)
+        reason = f"there is no setting {wrong!r}" + (f"; did you mean {near[0]!r}" if near else "")
+    return reason

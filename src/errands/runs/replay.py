@@ -1,0 +1,123 @@
+"""Replaying an episode: the same actions once more, and proof that the same pages come back."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from errands.envs.shop import ShopEnv
+from errands.errors import ErrandsError
+from errands.runs.episode import Episode, RunInfo, digest
+from errands.runs.protocol import Protocol
+from errands.runs.store import StoreError
+from errands.runs.world import World, open_world
+
+__all__ = ["Replayed", "Seen", "reopen_world", "replay", "watch"]
+
+
+class Seen(msgspec.Struct, frozen=True):
+    """One page of an episode, as it is shown again."""
+
+    text: str
+    """The observation, where it is a text."""
+    html: str
+    """The page as a person sees it."""
+    same: bool | None
+    """Whether it is what the agent saw; None where no fingerprint was kept."""
+    action: str = ""
+    """What the agent did next; empty on the last page."""
+    reward: float = 0.0
+    """What that brought."""
+
+
+class Replayed(msgspec.Struct, frozen=True):
+    """What a replay found."""
+
+    number: int
+    key: str
+    pages: int
+    compared: int
+    """Pages of which a fingerprint was kept."""
+    differences: tuple[str, ...]
+    reward: float | None
+
+    @property
+    def same(self) -> bool:
+        return not self.differences
+
+
+def reopen_world(info: RunInfo) -> World:
+    """The world a run was played in; data that has changed since is an error."""
+    world = open_world(msgspec.convert(info.protocol, Protocol))
+    if world.checksum != info.checksum:
+        world.close()
+        raise StoreError(
+            f"The run {info.id} was played on data with the checksum {info.checksum[:12]}, and"
+            f" {info.protocol['data']!r} has {world.checksum[:12]} now: its pages cannot be shown"
+            " again."
+        )
+    return world
+
+
+def watch(world: World, episode: Episode) -> Iterator[Seen]:
+    """Every page of an episode, by doing its actions again."""
+    for seen, _ in _pages(world, episode, html=True):
+        yield seen
+
+
+def replay(world: World, episode: Episode) -> Replayed:
+    """Do an episode's actions again and compare every page, every reward and the end."""
+    differences: list[str] = []
+    pages = compared = 0
+    reward: float | None = None
+    for place, (seen, came) in enumerate(_pages(world, episode, html=False)):
+        pages += 1
+        compared += seen.same is not None
+        if seen.same is False:
+            differences.append(f"page {place} is another")
+        if place < len(episode.steps):
+            kept = episode.steps[place].reward
+            reward = came
+            if came != kept:
+                differences.append(f"step {place + 1} gave {came:g}, not {kept:g}")
+    summary = episode.summary
+    if summary.status != "error" and reward != summary.reward:
+        differences.append(f"the reward is {reward}, not {summary.reward}")
+    return Replayed(summary.number, summary.key, pages, compared, tuple(differences), reward)
+
+
+def _pages(world: World, episode: Episode, *, html: bool) -> Iterator[tuple[Seen, float]]:
+    env: Any = world.env()
+    try:
+        observation, _ = env.reset(options=world.options(episode.summary.number))
+        for step in episode.steps:
+            shown = observation
+            page = _html(env) if html else ""
+            observation, reward, _, _, _ = env.step(step.action)
+            yield _seen(shown, page, step.digest, step.action, float(reward)), float(reward)
+        yield _seen(observation, _html(env) if html else "", episode.last_digest), 0.0
+    except ErrandsError as failure:
+        raise StoreError(
+            f"Episode {episode.summary.number} cannot be replayed: {failure}"
+        ) from None
+    finally:
+        if world.waits:
+            env.close()
+
+
+def _seen(observation: Any, html: str, kept: str, action: str = "", reward: float = 0.0) -> Seen:
+    text = observation.get("html", "") if isinstance(observation, dict) else observation
+    return Seen(
+        text if isinstance(text, str) else "",
+        html,
+        digest(observation) == kept if kept else None,
+        action,
+        reward,
+    )
+
+
+def _html(env: Any) -> str:
+    if isinstance(env, ShopEnv):
+        return env.episode.html()
+    page: str = env.page.html()
+    return page

@@ -1,0 +1,300 @@
+"""The runner: plays an agent under a protocol and keeps every episode the moment it ends.
+
+A run can be stopped at any moment, by any means, and resumed: episodes that are kept are not
+played again, and the others are, each with the seed that its number gives it. So a run that was
+stopped a hundred times is the run that was never stopped.
+"""
+
+import asyncio
+import concurrent.futures
+import contextlib
+import datetime
+import hashlib
+import json
+import platform
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+import errands
+from errands.agents import EndOfRun, Insider, Maker, Spender
+from errands.agents.registry import make_maker
+from errands.errors import SettingError
+from errands.runs.episode import OBSERVATIONS, RunInfo, Summary
+from errands.runs.play import Rules, agent_for, play, play_waiting
+from errands.runs.pool import Job, play_in_processes
+from errands.runs.protocol import Protocol, find_protocol, named_protocols
+from errands.runs.run_place import create_run, open_run, run_lock
+from errands.runs.store import Store, StoreError
+from errands.runs.world import World, open_world
+
+__all__ = ["DEFAULT_SECONDS", "Finished", "default_place", "run"]
+
+DEFAULT_SECONDS: Final = 900.0
+"""How long an episode may take if nobody says otherwise."""
+
+_LONGEST_SECONDS: Final = 1e9
+
+OnEpisode = Callable[[Summary], None]
+
+
+class Finished(msgspec.Struct, frozen=True, kw_only=True):
+    """How a run ended."""
+
+    place: str
+    info: RunInfo
+    kept: int
+    """Episodes that the store has now."""
+    played: int
+    """Episodes that were played this time."""
+    ended: str = ""
+    """Why it ended before its time; empty where it is complete."""
+
+
+def run(
+    protocol: str | Protocol,
+    agent: str | Maker,
+    *,
+    out: str | Path | None = None,
+    data: str | None = None,
+    episodes: int | None = None,
+    max_steps: int | None = None,
+    settings: Mapping[str, Any] | None = None,
+    workers: int = 1,
+    resume: bool = False,
+    retry_errors: bool = False,
+    observations: str = "auto",
+    seconds: float | None = DEFAULT_SECONDS,
+    seed: int | None = None,
+    fsync: bool = False,
+    on_start: Callable[[RunInfo, Sequence[int]], None] | None = None,
+    on_episode: OnEpisode | None = None,
+) -> Finished:
+    """Play an agent under a protocol.
+
+    `out` is a new directory (default: one below `runs`), or a PostgreSQL address; with `resume`
+    one that holds a run. `data` names other data than the protocol's; `episodes` and `max_steps`
+    change the protocol, and its key says so. `workers` play at once: as processes, or in one
+    process where the agent waits for a model. `observations` is `full`, `hash`, `none` or `auto`:
+    full where a model or a person plays, else hashes, from which a replay shows every page again.
+    """
+    if workers < 1:
+        raise SettingError(f"workers={workers}: expected 1 or more.")
+    if seconds is not None and not 0 < seconds <= _LONGEST_SECONDS:
+        raise SettingError(
+            f"seconds={seconds:g}: expected more than 0, up to {_LONGEST_SECONDS:g}, or no limit."
+        )
+    if seed is not None and not 0 <= seed < 1 << 63:
+        raise SettingError(f"seed={seed}: expected 0 or more, below 2 to the power of 63.")
+    if observations not in ("auto", *OBSERVATIONS):
+        raise SettingError(
+            f"observations={observations!r}: expected auto, {', '.join(OBSERVATIONS)}."
+        )
+    base = find_protocol(protocol) if isinstance(protocol, str) else protocol
+    used = _changed(base, data=data, episodes=episodes, max_steps=max_steps)
+    with contextlib.ExitStack() as stack:
+        world = stack.enter_context(contextlib.closing(open_world(used)))
+        given = dict(settings or {})
+        maker = (
+            make_maker(agent, used.half, world.env(), given) if isinstance(agent, str) else agent
+        )
+        stack.enter_context(contextlib.closing(maker))
+        if observations == "auto":
+            observations = "hash" if maker.mode == "compute" and not world.waits else "full"
+        rules = Rules(used.seed if seed is None else seed, seconds, observations)
+        info = _info(base, used, world, maker, rules)
+        place = str(out if out is not None else default_place(info))
+        lock = stack.enter_context(run_lock(place))
+        store = stack.enter_context(
+            contextlib.closing(
+                _reopened(place, info, fsync) if resume else create_run(place, info, fsync=fsync)
+            )
+        )
+        if retry_errors:
+            store.drop([row.number for row in store.summaries() if row.status == "error"])
+        if resume and isinstance(maker, Spender):
+            maker.charge(float(store.columns()["cost"].sum()))
+        done = store.numbers()
+        pending = [number for number in range(len(world.keys)) if number not in done]
+        if on_start is not None:
+            on_start(store.info, pending)
+        played = _Count(on_episode)
+        ended = ""
+        try:
+            if maker.mode == "model":
+                _play_waiting(world, maker, rules, store, pending, workers, played)
+            elif maker.mode == "compute" and min(workers, len(pending)) > 1:
+                if not isinstance(agent, str):
+                    raise SettingError(
+                        "An agent object plays in one process; for several workers name it:"
+                        " agent='package.module:attribute'."
+                    )
+                job = Job(
+                    protocol=used,
+                    agent=agent,
+                    settings=given,
+                    rules=rules,
+                    place=place,
+                    fsync=fsync,
+                )
+                play_in_processes(job, world, store, pending, workers, played, lock.descriptors)
+            else:
+                _play_here(world, maker, rules, store, pending, played)
+        except EndOfRun as reason:
+            ended = str(reason) or "the agent ended the run"
+        return Finished(
+            place=store.place if "://" in place else place,
+            info=store.info,
+            kept=len(done) + played.count,
+            played=played.count,
+            ended=ended,
+        )
+
+
+def _reopened(place: str, info: RunInfo, fsync: bool) -> Store:
+    """The store of a run that is to go on; it must be this run."""
+    store = open_run(place, fsync=fsync)
+    held, held_at = store.info, store.place
+    for what, mine, its in (
+        ("protocol", info.protocol_key, held.protocol_key),
+        ("agent", info.agent, held.agent),
+        ("agent's settings", info.agent_settings, held.agent_settings),
+        ("seed", info.seed, held.seed),
+        ("choice of observations", info.observations, held.observations),
+    ):
+        if mine != its:
+            store.close()
+            raise StoreError(
+                f"{held_at} holds another run: its {what} is {its}, and {mine} was asked for."
+                " Resume it with the same, or choose another --out."
+            )
+    return store
+
+
+class _Count:
+    """Counts episodes as they are kept, and passes them on."""
+
+    def __init__(self, on_episode: OnEpisode | None) -> None:
+        self.count = 0
+        self._on_episode = on_episode
+
+    def __call__(self, summary: Summary) -> None:
+        self.count += 1
+        if self._on_episode is not None:
+            self._on_episode(summary)
+
+
+def _changed(base: Protocol, **changes: Any) -> Protocol:
+    given = {name: value for name, value in changes.items() if value is not None}
+    for name in ("episodes", "max_steps"):
+        if not 1 <= given.get(name, 1) < 1 << 63:
+            raise SettingError(f"{name}={given[name]}: expected 1 or more, below 2**63.")
+    if base.episodes is not None and "episodes" in given:
+        given["episodes"] = min(given["episodes"], base.episodes)
+    return msgspec.structs.replace(base, **given)
+
+
+def _key(base: Protocol, used: Protocol, world: World) -> str:
+    """The world's key, and what departs from the protocol as published; one of a user's own is
+    told from another of the same id by a fingerprint."""
+    own = [] if named_protocols().get(base.id) == base else [f"own:{_fingerprint(base)}"]
+    departures = [
+        f"{name}={getattr(used, name)}"
+        for name in ("episodes", "max_steps")
+        if getattr(used, name) != getattr(base, name)
+    ]
+    return " ".join([world.key, *own, *departures])
+
+
+def _fingerprint(protocol: Protocol) -> str:
+    """Of all that can move a score; the data has a checksum of its own."""
+    told = {"title", "warning", "source", "data", "checksum"}
+    played = {
+        name: value for name, value in msgspec.to_builtins(protocol).items() if name not in told
+    }
+    listed = json.dumps(played, sort_keys=True, default=str).encode()
+    return hashlib.sha256(listed).hexdigest()[:8]
+
+
+def _info(base: Protocol, used: Protocol, world: World, maker: Maker, rules: Rules) -> RunInfo:
+    return RunInfo(
+        id=uuid.uuid4().hex[:12],
+        protocol=msgspec.to_builtins(used),
+        protocol_key=_key(base, used, world),
+        half=used.half,
+        agent=maker.name,
+        agent_settings=dict(maker.settings),
+        insider=isinstance(agent_for(maker, rules.seed, 0), Insider),
+        episodes=len(world.keys),
+        seed=rules.seed,
+        observations=rules.observations,
+        checksum=world.checksum,
+        remarks=world.remarks,
+        versions={"errands": errands.__version__, "python": platform.python_version()},
+        started=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+    )
+
+
+def default_place(info: RunInfo) -> Path:
+    """Where a run is kept if nobody says otherwise."""
+    stamp = info.started.replace("-", "").replace(":", "")[:15]
+    agent = info.agent.replace(":", ".").replace("/", ".")
+    return Path("runs") / f"{info.protocol['id']}-{agent}-{stamp}-{info.id[:4]}"
+
+
+def _play_here(
+    world: World,
+    maker: Maker,
+    rules: Rules,
+    store: Store,
+    pending: Sequence[int],
+    on_episode: OnEpisode,
+) -> None:
+    env = world.env()
+    for number in pending:
+        agent = agent_for(maker, rules.seed, number)
+        episode = play(world, env, agent, number, rules)
+        store.add(episode)
+        on_episode(episode.summary)
+
+
+def _play_waiting(
+    world: World,
+    maker: Maker,
+    rules: Rules,
+    store: Store,
+    pending: Sequence[int],
+    workers: int,
+    on_episode: OnEpisode,
+) -> None:
+    """Many episodes at once on one event loop; in a thread where a loop runs already."""
+
+    async def everything() -> None:
+        waiting = iter(pending)
+
+        async def worker() -> None:
+            env = world.env()
+            for number in waiting:
+                agent = agent_for(maker, rules.seed, number)
+                episode = await play_waiting(world, env, agent, number, rules)
+                store.add(episode)
+                on_episode(episode.summary)
+
+        try:
+            async with asyncio.TaskGroup() as group:
+                for _ in range(min(workers, max(len(pending), 1))):
+                    group.create_task(worker())
+        except BaseExceptionGroup as several:
+            # Whoever failed first has stopped the others.
+            raise several.exceptions[0] from None
+
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        asyncio.run(everything())
+    else:
+        with concurrent.futures.ThreadPoolExecutor(1) as thread:
+            thread.submit(asyncio.run, everything()).result()

@@ -1,0 +1,199 @@
+"""Every agent is made by its name, its settings are checked, and mistakes get one sentence."""
+
+import importlib.util
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from errands.agents import Insider
+from errands.agents.registry import find_kind, kinds, make_maker
+from errands.envs.shop import ShopEnv
+from errands.envs.turk import TurkEnv
+from errands.errors import SettingError
+from errands.shop.catalog import Catalog
+
+PLAYABLE = [
+    (kind.name, half)
+    for kind in kinds()
+    for half in kind.halves
+    if kind.name not in ("llm", "human")
+]
+
+
+@pytest.fixture
+def shop(little: Catalog) -> ShopEnv:
+    return ShopEnv(little, max_steps=40)
+
+
+@pytest.mark.parametrize(("name", "half"), PLAYABLE)
+def test_every_agent_plays_and_repeats_itself(
+    name: str, half: str, shop: ShopEnv, desk: TurkEnv, play: Any, tmp_path: Path
+) -> None:
+    env: Any = shop if half == "shop" else desk
+    settings = {}
+    if name == "replay":
+        script = tmp_path / "script.txt"
+        lines = ["search[a]", "click[next >]"] * 20 if half == "shop" else ["submit()"]
+        script.write_text("\n".join(lines))
+        settings = {"actions": script}
+    maker = make_maker(name, half, env, settings)
+    kind = find_kind(name)
+    assert (maker.name, maker.mode) == (name, kind.mode)
+    assert set(maker.settings) == set(kind.settings)
+    assert isinstance(maker.agent(0), Insider) == kind.insider
+    wheres = [{"goal": 3}] if half == "shop" else [{"task": desk.tasks.names[4], "row": 1}]
+    for where in wheres:
+        first = play(env, maker, where, 7)
+        assert first == play(env, maker, where, 7)
+        # What is kept of a run's settings makes the same agents again.
+        again = make_maker(name, half, env, maker.settings)
+        assert dict(again.settings) == dict(maker.settings)
+        assert first == play(env, again, where, 7)
+        if name == "random":
+            others = [play(env, maker, where, seed).actions for seed in range(8, 14)]
+            assert any(other != first.actions for other in others)
+    maker.close()
+
+
+def test_the_table_is_complete() -> None:
+    names = [kind.name for kind in kinds()]
+    assert len(set(names)) == len(names)
+    for kind in kinds():
+        assert set(kind.halves) <= {"shop", "turk"}
+        assert kind.halves
+        assert "\n" not in kind.summary
+        module = kind.maker.partition(":")[0]
+        assert kind.name == "llm" or importlib.util.find_spec(module)
+        for setting in kind.settings.values():
+            assert type(setting.default) is setting.type
+            assert setting.help
+
+
+@pytest.mark.parametrize(
+    ("name", "half", "settings", "words"),
+    [
+        ("randm", "shop", {}, ["'randm'", "did you mean 'random'", "choice-oracle"]),
+        ("zzz", "shop", {}, ["'zzz'", "expected random"]),
+        ("rule", "turk", {}, ["'rule' plays shop only", "do-nothing"]),
+        ("oracle", "shop", {}, ["'oracle' plays turk only", "careful"]),
+        ("rule", "kitchen", {}, ["not 'kitchen'", "none"]),
+        ("rule", "shop", {"speed": 1}, ["'speed'", "it has none"]),
+        ("choice-oracle", "shop", {"query": "human"}, ["query=human", "human-first"]),
+        ("choice-oracle", "shop", {"query": "human-last"}, ["queries=PATH"]),
+        ("choice-oracle", "shop", {"queries": "x.json"}, ["x.json", "not used"]),
+        ("choice-oracle", "shop", {"missing": "no"}, ["missing=no", "skip"]),
+        ("replay", "shop", {}, ["actions=PATH"]),
+        ("nowhere:Agent", "shop", {}, ["no module 'nowhere'", "module:attribute"]),
+        ("json:Agent", "shop", {}, ["'json' has no 'Agent'"]),
+        ("json:loadz", "shop", {}, ["did you mean 'load' or 'loads'"]),
+        ("json:__name__", "shop", {}, ["is a str"]),
+        (":x", "shop", {}, ["':x'", "module:attribute"]),
+        ("json:dumps", "shop", {}, ["json:dumps cannot be called with (half, env, settings)"]),
+    ],
+)  # fmt: skip
+def test_mistakes(
+    name: str,
+    half: str,
+    settings: dict[str, Any],
+    words: list[str],
+    shop: ShopEnv,
+    desk: TurkEnv,
+) -> None:
+    with pytest.raises(SettingError) as caught:
+        make_maker(name, half, desk if half == "turk" else shop, settings)
+    for word in words:
+        assert word in str(caught.value)
+
+
+def test_careful_says_what_it_reads(little: Catalog) -> None:
+    with pytest.raises(SettingError, match="observation='text'"):
+        make_maker("careful", "shop", ShopEnv(little, observation="html"), {})
+    with pytest.raises(SettingError, match="earlier"):
+        make_maker("careful", "shop", ShopEnv(little, num_prev_obs=1), {})
+
+
+OWN = '''
+"""A user's own agents."""
+
+class Buyer:
+    def begin(self, observation, info): ...
+    def act(self, observation, info):
+        return "search[shoes]" if info["available_actions"]["has_search_bar"] else "click[next >]"
+
+class Seeded(Buyer):
+    def __init__(self, seed): self.seed = seed
+
+class Needy(Buyer):
+    def __init__(self, model): ...
+
+class Waiting(Buyer):
+    async def act(self, observation, info): return "search[shoes]"
+
+class House:
+    name, mode = "house", "compute"
+    def __init__(self, half, env, settings):
+        self.half, self.env, self.settings = half, env, settings
+    def agent(self, seed): return Buyer()
+    def close(self): ...
+
+def nothing(half, env, settings): return None
+
+class Group:
+    Inner = Buyer
+'''
+
+
+@pytest.fixture
+def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A module in the folder that the user is in, which Python does not look into by itself."""
+    name = f"own_agents_{tmp_path.name.replace('-', '_')}"
+    (tmp_path / f"{name}.py").write_text(OWN)
+    (tmp_path / f"{name}_broken.py").write_text("import nothing_of_the_kind\n")
+    (tmp_path / f"{name}_wrong.py").write_text("1 / 0\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [place for place in sys.path if place])
+    return name
+
+
+def test_own_agent_class(own: str, shop: ShopEnv, play: Any) -> None:
+    maker = make_maker(f"{own}:Buyer", "shop", shop, {})
+    assert (maker.name, maker.mode, dict(maker.settings)) == (f"{own}:Buyer", "compute", {})
+    assert play(shop, maker, {"goal": 0}).actions[:2] == ["search[shoes]", "click[next >]"]
+    assert make_maker(f"{own}:Seeded", "shop", shop, {}).agent(5).seed == 5  # type: ignore[attr-defined]
+    assert make_maker(f"{own}:Waiting", "shop", shop, {}).mode == "model"
+    assert make_maker(f"{own}:Group.Inner", "shop", shop, {}).agent(0)
+
+
+def test_own_maker(own: str, shop: ShopEnv) -> None:
+    maker: Any = make_maker(f"{own}:House", "shop", shop, {"a": "1"})
+    assert (maker.half, maker.env, maker.settings) == ("shop", shop, {"a": "1"})
+
+
+@pytest.mark.parametrize(
+    ("what", "settings", "words"),
+    [
+        (":Buyer", {"a": 1}, ["without settings", "'a'"]),
+        (":Needy", {}, ["needs 'model'"]),
+        (":nothing", {}, ["NoneType without 'name'"]),
+        (":Byer", {}, ["did you mean 'Buyer'"]),
+        ("_broken:X", {}, ["cannot be imported", "nothing_of_the_kind"]),
+        ("_wrong:X", {}, ["cannot be imported", "ZeroDivisionError"]),
+    ],
+)
+def test_own_mistakes(
+    what: str, settings: dict[str, Any], words: list[str], own: str, shop: ShopEnv
+) -> None:
+    with pytest.raises(SettingError) as caught:
+        make_maker(own + what, "shop", shop, settings)
+    for word in words:
+        assert word in str(caught.value)
+
+
+def test_a_missing_extra_says_what_to_install(
+    shop: ShopEnv, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "errands.agents.llm", None)
+    with pytest.raises(SettingError, match=r"pip install 'errands\[llm\]'"):
+        make_maker("llm", "shop", shop, {"anything": "goes"})

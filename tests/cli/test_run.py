@@ -1,0 +1,139 @@
+"""`errands run`, `report`, `replay`, `export` and their like, as a user calls them."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from errands.shop.catalog import Catalog
+
+
+def errands(*arguments: object, cwd: Path, status: int = 0) -> str:
+    """What the command prints; its errors where it fails."""
+    done = subprocess.run(
+        [sys.executable, "-m", "errands", *map(str, arguments)],
+        cwd=cwd, text=True, capture_output=True, check=False, timeout=300,
+        env={**os.environ, "COLUMNS": "120"},
+    )  # fmt: skip
+    assert done.returncode == status, done.stdout + done.stderr
+    assert "Traceback" not in done.stderr
+    return done.stdout if status in (0, 1) else done.stderr
+
+
+@pytest.fixture(scope="module")
+def place(little: Catalog, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a protocol of one's own, and two runs of it."""
+    folder = tmp_path_factory.mktemp("runs")
+    (folder / "mine.toml").write_text(
+        f'[mine]\nversion = 1\nhalf = "shop"\ndata = "{little.path}"\nsplit = "test"\n'
+        "episodes = 40\nmax_steps = 20\n"
+    )
+    for agent in ("rule", "careful"):
+        errands("run", "mine.toml", "--agent", agent, "--out", agent, cwd=folder)
+    return folder
+
+
+def test_a_run_says_what_it_reached_and_where_it_is(place: Path) -> None:
+    told = json.loads(
+        errands(
+            "run",
+            "mine.toml#mine",
+            "--agent",
+            "random",
+            "--episodes",
+            5,
+            "--out",
+            "five",
+            "--json",
+            cwd=place,
+        )
+    )
+    assert (told["place"], told["episodes"], told["errors"]) == ("five", 5, 0)
+    assert told["protocol"].endswith("episodes=5")
+    assert 0 <= told["score"]["low"] <= told["score"]["mean"] <= told["score"]["high"] <= 100
+
+
+def test_a_report_is_written_in_three_forms(place: Path) -> None:
+    said = errands("report", "rule", "careful", "--out", "both", cwd=place)
+    assert "careful is better than rule" in said
+    page = (place / "both" / "report.html").read_text()
+    assert "http://" not in page.replace("http://www.w3.org", "").replace("http://127.0.0.1", "")
+    assert (place / "both" / "report.md").read_text().startswith("# ")
+    told: dict[str, Any] = json.loads((place / "both" / "report.json").read_text())
+    assert [run["info"]["agent"] for run in told["runs"]] == ["rule", "careful"]
+    one = errands("report", "rule", "--episode", 7, cwd=place)
+    assert (place / "rule" / "episode-7.html").exists()
+    assert "episode-7.html" in one
+    assert "no episode 99" in errands("report", "rule", "--episode", 99, cwd=place, status=2)
+
+
+def test_replay_proves_sameness_and_notices_a_difference(place: Path) -> None:
+    assert "40 episodes replayed" in errands("replay", "rule", cwd=place)
+    line = json.loads(errands("replay", "rule", 3, "--json", cwd=place))
+    assert line["same"]
+    assert line["compared"] == line["pages"] == 4
+    import shutil
+    import sqlite3
+
+    shutil.copytree(place / "rule", place / "forged")
+    with sqlite3.connect(place / "forged" / "run.sqlite") as base:
+        base.execute("UPDATE episodes SET reward = 0.123 WHERE number = 3")
+    base.close()
+    assert "not as they were recorded" in errands("replay", "forged", 3, cwd=place, status=1)
+
+
+@pytest.mark.parametrize("form", ["jsonl", "atif", "parquet"])
+def test_export(place: Path, form: str) -> None:
+    if form == "parquet":
+        pytest.importorskip("pyarrow", reason="parquet needs pip install 'errands[export]'")
+    out = place / f"out-{form}"
+    told = json.loads(errands("export", "careful", out, "--format", form, "--json", cwd=place))
+    assert told["episodes"] == 40
+    assert out.exists()
+    assert "exists already" in errands(
+        "export", "careful", out, "--format", form, cwd=place, status=2
+    )
+
+
+def test_lists(place: Path) -> None:
+    named = [json.loads(line) for line in errands("protocols", "--json", cwd=place).splitlines()]
+    assert {"webshop-paper", "turk-test"} <= {held["id"] for held in named}
+    assert "mine" in errands("protocols", "mine.toml", cwd=place)
+    agents = [json.loads(line) for line in errands("agents", "--json", cwd=place).splitlines()]
+    assert {"rule", "oracle", "llm", "human"} <= {held["name"] for held in agents}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["run", "shop-dmo", "--agent", "rule"], "Did you mean 'shop-demo'"),
+        (["run", "mine.toml", "--agent", "ruel"], "'rule'"),
+        (["run", "mine.toml", "--agent", "rule", "--out", "rule"], "--resume"),
+        (["run", "mine.toml", "--agent", "rule", "--resume"], "--out"),
+        (["run", "mine.toml", "--agent", "rule", "--retry-errors"], "--resume"),
+        (["run", "mine.toml", "--agent", "careful", "--out", "rule", "--resume"], "another run"),
+        (["run", "mine.toml", "--agent", "rule", "--set", "speed"], "NAME=VALUE"),
+        (["run", "mine.toml", "--agent", "rule", "--set", "speed=1"], "'speed'"),
+        (["run", "mine.toml", "--agent", "rule", "--data", "nowhere"], "nowhere"),
+        (["run", "mine.toml", "--agent", "rule", "--out", "mine.toml"], "mine.toml"),
+        (["run", "mine.toml", "--agent", "rule", "--out", "/proc/none"], "/proc/none"),
+        (["report", "nowhere"], "no run"),
+        (["report", "rule", "--format", "pdf"], "'pdf'"),
+        (["replay", "rule", "77"], "no episode 77"),
+        (["export", "rule", "x", "--format", "csv"], "'csv'"),
+    ],
+)
+def test_mistakes_are_one_sentence(place: Path, arguments: list[str], sentence: str) -> None:
+    said = errands(*arguments, cwd=place, status=2)
+    assert sentence in said
+    assert len(said.strip().splitlines()) == 1
+
+
+def test_the_tour_ends_with_a_report(tmp_path: Path) -> None:
+    told = json.loads(errands("tour", "--out", tmp_path / "tour", "--json", cwd=tmp_path))
+    assert Path(told["report"]).stat().st_size > 100_000
+    assert len(told["runs"]) == 7

@@ -1,0 +1,46 @@
+import re
+
+from played import MemoryStore, made, run_info
+
+from errands.reports.markdown import code, text, to_markdown
+from errands.reports.report import gather
+
+
+def test_the_tables_hold_the_figures(
+    careful: MemoryStore, chance: MemoryStore, idle: MemoryStore, oracle: MemoryStore
+) -> None:
+    report = gather([careful, chance, idle, oracle])
+    said = to_markdown(report)
+    score = report.runs[0].figures.score
+    assert f"{score.mean:.1f} [{score.low:.1f}, {score.high:.1f}]" in said
+    for words in ("## Shop", "## Paperwork", "## Comparisons", "rank", "(shown the answers)",
+                  "errands run demo-turk --agent oracle", "wins / ties / losses"):  # fmt: skip
+        assert words in said
+    rows = [line for line in said.splitlines() if line.startswith("|")]
+    assert all(line.endswith("|") for line in rows)
+
+
+def test_every_row_of_a_table_has_its_columns(careful: MemoryStore, oracle: MemoryStore) -> None:
+    width = 0
+    for line in to_markdown(gather([careful, oracle])).splitlines():
+        cells = line.replace("\\|", "").count("|") if line.startswith("|") else 0
+        assert not cells or not width or cells == width
+        width = cells
+
+
+def test_foreign_text_cannot_break_out() -> None:
+    assert text("a|b<script>*x*\n# y") == "a\\|b&lt;script&gt;\\*x\\* \\# y"
+    assert code("a `` b") == "``` a `` b ```"
+    store = MemoryStore(run_info("shop", "<img src=x>|", 1), [made(0, None, error="<b>|\n## no")])
+    # In a run of backticks all is shown as it is.
+    said = re.sub("`[^`]*`", "", to_markdown(gather([store])))
+    assert "<img" not in said
+    assert "<b>" not in said
+    assert "\n## no" not in said
+
+
+def test_empty_and_failed_runs_have_dashes() -> None:
+    said = to_markdown(gather([MemoryStore(run_info("shop", "x", 3))]))
+    assert "| x | demo-shop/1 | 0 | 0 | – | – | – |" in said
+    said = to_markdown(gather([MemoryStore(run_info("turk", "y", 1), [made(0, None)])]))
+    assert "It gave up." in said
