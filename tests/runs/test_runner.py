@@ -232,6 +232,31 @@ def test_a_run_ends_though_its_last_episodes_end_their_workers(
     ]  # fmt: skip
 
 
+def test_an_agent_that_will_not_be_interrupted_costs_its_worker(
+    little: Catalog, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "stubborn.py").write_text(
+        "import time\n"
+        "from errands.agents.careful_shopper import CarefulShopper\n"
+        "class Stubborn(CarefulShopper):\n"
+        "    def act(self, observation, info):\n"
+        "        while info['goal'] == 1:\n"
+        "            try: time.sleep(60)\n"
+        "            except BaseException: pass\n"
+        "        return super().act(observation, info)\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setattr("errands.runs.pool._GRACE", 6.0)
+    done = run(
+        _protocol(little), "stubborn:Stubborn", out=tmp_path / "r", workers=2, episodes=4, seconds=1
+    )
+    assert done.kept == 4
+    with closing(open_run(done.place)) as store:
+        rows = list(store.summaries())
+    assert [row.owner for row in rows] == ["", "worker", "", ""]
+    assert "signal 9" in rows[1].error
+
+
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [

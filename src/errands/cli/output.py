@@ -22,7 +22,9 @@ remarks = Console(stderr=True, highlight=False, markup=False)
 
 def program() -> str:
     """How the user can call this command again: by name where that is on the path."""
-    return "errands" if shutil.which("errands") else sys.argv[0]
+    if shutil.which("errands"):
+        return "errands"
+    return "python -m errands" if sys.argv[0].endswith("__main__.py") else sys.argv[0]
 
 
 def print_json(value: Any) -> None:

@@ -316,5 +316,7 @@ def agents_command(as_json: bool = Json) -> None:
     table = Table("agent", "plays", "what it does", "settings")
     for kind in kinds():
         settings = "\n".join(f"{name}: {held.help}" for name, held in kind.settings.items())
+        if kind.own_settings:
+            settings = "model, base_url, ...: see docs/language-models.md"
         table.add_row(kind.name, ", ".join(kind.halves), kind.summary, settings)
     results.print(table)

@@ -31,6 +31,8 @@ _TRIES: Final = 2
 _AHEAD_SECONDS: Final = 0.5
 """A worker is given about this much work ahead, so that it never waits."""
 _MOST_AHEAD: Final = 256
+_GRACE = 30.0
+"""Seconds beyond an episode's time after which a worker that says nothing is ended."""
 _PATIENCE: Final = 5.0
 """Seconds between a worker's last word and its end."""
 
@@ -97,6 +99,8 @@ class _Worker:
 
     def give(self, numbers: Sequence[int]) -> None:
         if numbers:
+            if not self.given:
+                self._heard = time.monotonic()
             self.given.extend(numbers)
             self._write(" ".join(map(str, numbers)).encode() + b"\n")
 
@@ -125,6 +129,15 @@ class _Worker:
             self.rate = done / max(now - self._heard, 1e-3)
             self._heard = now
         return messages, alive
+
+    def end_if_stuck(self, seconds: float | None) -> None:
+        """End it where its agent will not be interrupted; that is noticed on the pipe."""
+        if seconds is not None and self.given and self.silent > seconds + _GRACE:
+            self.process.kill()
+
+    @property
+    def silent(self) -> float:
+        return time.monotonic() - self._heard
 
     def stop(self) -> None:
         """No more numbers: it ends when it has played those it has."""
@@ -174,7 +187,7 @@ def play_in_processes(
         for _ in range(min(workers, len(pending))):
             hire()
         while crew:
-            for key, _ in selector.select():
+            for key, _ in selector.select(1.0):
                 worker: _Worker = key.data
                 messages, alive = worker.heard()
                 for message in messages:
@@ -192,6 +205,8 @@ def play_in_processes(
                     _mourn(worker, world, store, waiting, strikes, on_episode)
                     if waiting:
                         hire()
+            for worker in crew:
+                worker.end_if_stuck(job.rules.seconds)
 
 
 def _take(message: Message, worker: _Worker, on_episode: Callable[[Summary], None]) -> None:
