@@ -62,7 +62,7 @@ docs: setup
 # The oracle on every instance of a folder of tasks (hours where pages need the browser).
 TASKS ?= ../shared/data/turkingbench
 oracle: setup
-	$(BIN)/errands turk verify $(TASKS) --instances 2
+	$(BIN)/errands turk verify $(TASKS)
 	$(BIN)/errands turk play $(TASKS) --agent oracle --workers 2
 
 bench: setup

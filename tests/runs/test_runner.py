@@ -1,11 +1,9 @@
 """The runner: whoever plays and however often it is stopped, the run is the same."""
 
 import os
-import resource
 import signal
 import sqlite3
 import sys
-import time
 from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
@@ -391,8 +389,6 @@ def test_an_agent_that_cannot_be_made_is_that_episodes_failure(
 
 def test_resources_are_given_back(little: Catalog, tmp_path: Path) -> None:
     before = len(os.listdir("/proc/self/fd"))
-    begun = time.monotonic()
     for number in range(3):
         run(_protocol(little), "random", out=tmp_path / str(number), episodes=4, workers=2)
-    assert len(os.listdir("/proc/self/fd")) <= before + 1, time.monotonic() - begun
-    assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime >= 0
+    assert len(os.listdir("/proc/self/fd")) <= before + 1
