@@ -114,6 +114,7 @@ def test_the_steps_run_out(shop: ShopWorld) -> None:
         (ModelError("The model is out of reach"), "model", "out of reach"),
         (DriverError("The page crashed, twice"), "page", "crashed"),
         (RuntimeError(), "agent", "RuntimeError"),
+        (SystemExit(3), "agent", "SystemExit: 3"),
         (3, "agent", "not with int"),
     ],
 )

@@ -314,12 +314,13 @@ KILLED = (
     + """
 # The store is opened before the fork on purpose: a child must make a connection of its own.
 dice = random.Random(first)
-for attempt in range(int(doing)):
+for attempt in range(20):
     back, out = os.pipe()
     child = os.fork()
     if child == 0:
+        keep = store.add if sys.argv[3] == "add" else store.keeper().keep
         for number in range(attempt * 100_000, (attempt + 1) * 100_000):
-            store.add(tests.episode(number))
+            keep(tests.episode(number))
             os.write(out, b"%d\\n" % number)
     os.close(out)
     time.sleep(dice.uniform(0.001, 0.08))
@@ -350,8 +351,9 @@ def test_two_processes_add_at_once(store: Store, place: str) -> None:
     assert list(store.episodes()) == [episode(number) for number in range(1000)]
 
 
-def test_a_killed_writer_loses_nothing(store: Store, place: str) -> None:
-    process = start(KILLED, place, "20", 7)
+@pytest.mark.parametrize("how", ["add", "keep"])
+def test_a_killed_writer_loses_nothing(store: Store, place: str, how: str) -> None:
+    process = start(KILLED, place, how, 7)
     told, _ = process.communicate(timeout=120)
     assert process.returncode == 0
     numbers = [int(line) for line in re.findall(r"(\d+)\n", told)]
@@ -364,6 +366,16 @@ def test_a_killed_writer_loses_nothing(store: Store, place: str) -> None:
         assert len(kept) - len(numbers) <= 20
         for one in again.episodes():
             assert one == episode(one.summary.number)
+
+
+def test_a_keeper_keeps_what_is_new(store: Store, place: str) -> None:
+    store.add(episode(3))
+    with store.keeper() as keeper:
+        for number in range(5):
+            keeper.keep(episode(number, error="" if number != 3 else "another"))
+    assert list(store.episodes()) == [episode(number) for number in range(5)]
+    store.gather()
+    assert store.numbers() == set(range(5))
 
 
 def test_a_run_is_made_once(store: Store, place: str) -> None:

@@ -32,7 +32,7 @@ __all__ = ["bench_runs", "bench_store"]
 _ROUNDS = 3
 
 
-def bench_runs(catalog: str, *, episodes: int = 6000, workers: int = 2) -> Iterator[Figure]:
+def bench_runs(catalog: str, *, episodes: int = 12_000, workers: int = 2) -> Iterator[Figure]:
     """The runner's own cost, and what more workers bring."""
     protocol = Protocol(
         id="bench",

@@ -67,7 +67,7 @@ def turk(
 @group.command()
 def runs(
     catalog: str = typer.Option("demo", help="A catalogue's directory or name."),
-    episodes: int = typer.Option(6000, min=100, help="Episodes of one measurement."),
+    episodes: int = typer.Option(12_000, min=100, help="Episodes of one measurement."),
     workers: int = typer.Option(2, min=2, help="Workers to compare with one."),
     store: int = typer.Option(
         0, min=0, help="Also fill a store with so many episodes and report on it (1000000)."

@@ -57,7 +57,7 @@ def episode_seed(seed: int, number: int) -> int:
 class _Unmade:
     """In place of an agent that could not be made: the episode fails for its reason."""
 
-    def __init__(self, failure: Exception) -> None:
+    def __init__(self, failure: BaseException) -> None:
         self._failure = failure
 
     def begin(self, observation: Any, info: Any) -> None:
@@ -73,7 +73,7 @@ def agent_for(maker: Maker, seed: int, number: int) -> Agent:
         return maker.agent(episode_seed(seed, number))
     except EndOfRun:
         raise
-    except Exception as failure:
+    except (Exception, SystemExit) as failure:
         return _Unmade(failure)
 
 
@@ -97,7 +97,7 @@ def _answered(talk: Conversation) -> Episode:
                     if inspect.iscoroutine(answer):
                         answer.close()
                     raise TypeError("the agent is asynchronous; its maker's mode must be 'model'")
-            except Exception as failure:
+            except (Exception, SystemExit) as failure:
                 _, call, arguments = talk.throw(failure)
             else:
                 _, call, arguments = talk.send(answer)
@@ -128,7 +128,7 @@ async def _awaited(talk: Conversation, waits: bool) -> Episode:
                     answer = call(*arguments)
                     if inspect.isawaitable(answer):
                         answer = await answer
-            except Exception as failure:
+            except (Exception, SystemExit) as failure:
                 whom, call, arguments = talk.throw(failure)
             else:
                 whom, call, arguments = talk.send(answer)
@@ -193,7 +193,7 @@ class _Talk:
             )
         except EndOfRun:
             raise
-        except Exception as failure:
+        except (Exception, SystemExit) as failure:
             if owner == "agent" and isinstance(failure, ModelError):
                 owner = "model"
             elif isinstance(failure, DriverError):
@@ -288,7 +288,7 @@ def _text(observation: Any) -> str | None:
     return observation if isinstance(observation, str) else None
 
 
-def _reason(failure: Exception) -> str:
+def _reason(failure: BaseException) -> str:
     said = " ".join(str(failure).split())
     if not isinstance(failure, ErrandsError):
         said = f"{type(failure).__name__}: {said}" if said else type(failure).__name__

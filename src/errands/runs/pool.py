@@ -176,7 +176,7 @@ def play_in_processes(
     waiting = deque(pending)
     strikes: Counter[int] = Counter()
     crew: set[_Worker] = set()
-    with _selector() as selector, _ended_in_any_case(crew):
+    with _selector() as selector, _ended_in_any_case(crew, store):
 
         def hire() -> None:
             worker = _Worker(line, locks)
@@ -193,8 +193,9 @@ def play_in_processes(
                 for message in messages:
                     _take(message, worker, on_episode)
                 if alive:
-                    more = [waiting.popleft() for _ in range(min(worker.wants(), len(waiting)))]
-                    worker.give(more)
+                    # Ever less towards the end, so that all have something to do until then.
+                    fair = -(-len(waiting) // (2 * workers))
+                    worker.give([waiting.popleft() for _ in range(min(worker.wants(), fair))])
                     if not waiting and not worker.given:
                         worker.stop()
                     continue
@@ -228,6 +229,7 @@ def _mourn(
     on_episode: Callable[[Summary], None],
 ) -> None:
     """A worker died: what it had kept counts, what it was at is tried once more."""
+    store.gather()
     kept = store.numbers()
     for number in [number for number in worker.given if number in kept]:
         worker.given.remove(number)
@@ -254,9 +256,10 @@ def _selector() -> Iterator[selectors.BaseSelector]:
 
 
 @contextlib.contextmanager
-def _ended_in_any_case(crew: set[_Worker]) -> Iterator[None]:
+def _ended_in_any_case(crew: set[_Worker], store: Store) -> Iterator[None]:
     try:
         yield
     finally:
         for worker in crew:
             worker.end()
+        store.gather()

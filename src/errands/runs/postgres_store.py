@@ -159,6 +159,12 @@ class PostgresStore:
 
         return self._do(insert)
 
+    def keeper(self) -> "_Keeper":
+        return _Keeper(self)
+
+    def gather(self) -> None:
+        """Nothing: what was kept is in the database at once."""
+
     def drop(self, numbers: Iterable[int]) -> int:
         wanted = sorted(set(numbers))
         return self._do(lambda c: c.execute(_DROP, (self._run, wanted)).rowcount)
@@ -237,6 +243,25 @@ class PostgresStore:
                 cursor.itersize = 5_000
                 cursor.execute(cast(Any, query), (self._run,))
                 yield from cursor
+
+
+class _Keeper:
+    """Every episode at once: the way to the server is longer than the commit."""
+
+    def __init__(self, store: PostgresStore) -> None:
+        self._store = store
+
+    def keep(self, episode: Episode) -> None:
+        self._store.add(episode)
+
+    def close(self) -> None:
+        """Nothing is held back."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
 
 class PostgresLock:

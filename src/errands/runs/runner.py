@@ -28,7 +28,7 @@ from errands.runs.play import Rules, agent_for, play, play_waiting
 from errands.runs.pool import Job, play_in_processes
 from errands.runs.protocol import Protocol, find_protocol, named_protocols
 from errands.runs.run_place import create_run, open_run, run_lock
-from errands.runs.store import Store, StoreError
+from errands.runs.store import Keeper, Store, StoreError
 from errands.runs.world import World, open_world
 
 __all__ = ["DEFAULT_SECONDS", "Finished", "default_place", "run"]
@@ -254,11 +254,12 @@ def _play_here(
     on_episode: OnEpisode,
 ) -> None:
     env = world.env()
-    for number in pending:
-        agent = agent_for(maker, rules.seed, number)
-        episode = play(world, env, agent, number, rules)
-        store.add(episode)
-        on_episode(episode.summary)
+    with store.keeper() as keeper:
+        for number in pending:
+            agent = agent_for(maker, rules.seed, number)
+            episode = play(world, env, agent, number, rules)
+            keeper.keep(episode)
+            on_episode(episode.summary)
 
 
 def _play_waiting(
@@ -272,7 +273,7 @@ def _play_waiting(
 ) -> None:
     """Many episodes at once on one event loop; in a thread where a loop runs already."""
 
-    async def everything() -> None:
+    async def everything(keeper: Keeper) -> None:
         waiting = iter(pending)
 
         async def worker() -> None:
@@ -280,7 +281,7 @@ def _play_waiting(
             for number in waiting:
                 agent = agent_for(maker, rules.seed, number)
                 episode = await play_waiting(world, env, agent, number, rules)
-                store.add(episode)
+                keeper.keep(episode)
                 on_episode(episode.summary)
 
         try:
@@ -291,10 +292,11 @@ def _play_waiting(
             # Whoever failed first has stopped the others.
             raise several.exceptions[0] from None
 
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        asyncio.run(everything())
-    else:
-        with concurrent.futures.ThreadPoolExecutor(1) as thread:
-            thread.submit(asyncio.run, everything()).result()
+    with store.keeper() as keeper:
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            asyncio.run(everything(keeper))
+        else:
+            with concurrent.futures.ThreadPoolExecutor(1) as thread:
+                thread.submit(asyncio.run, everything(keeper)).result()

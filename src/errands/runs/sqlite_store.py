@@ -1,19 +1,22 @@
 """A run in one SQLite file, written by many processes at once.
 
 A commit hands its bytes to the kernel, so it survives SIGKILL of every process; `fsync` has it
-on disk too before `add` returns, for power loss. Writers queue on a lock of a small file beside
+on disk too before `add` returns, for power loss. Who plays keeps episodes in a journal first
+(`errands.runs.journal`) and commits many at once. Writers queue on a lock of a small file beside
 the database, which the kernel frees when its holder dies: SQLite's own way of waiting is to
 sleep and try again. The file must lie on a local disk.
 """
 
 import contextlib
+import errno
 import fcntl
 import os
 import sqlite3
 import tempfile
 import threading
+import time
 import weakref
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final, Self
 from urllib.parse import quote
@@ -21,6 +24,7 @@ from urllib.parse import quote
 import numpy as np
 
 from errands.runs.episode import FORMAT, Episode, RunInfo, Summary
+from errands.runs.journal import Entry, Journal, leftovers, to_disk
 from errands.runs.rows import (
     STATUSES,
     SUMMARY,
@@ -39,6 +43,10 @@ __all__ = ["SqliteStore"]
 _APPLICATION: Final = 0x45525253
 """`ERRS`, in the header of every file that is a store."""
 _WAIT: Final = 30.0
+_COMMIT_SECONDS: Final = 0.1
+"""A keeper commits what it has with the first episode after so long; slow ones one by one."""
+_COMMIT_BYTES: Final = 8 << 20
+"""Or when it has so much."""
 
 _TABLES: Final = f"""
 PRAGMA application_id = {_APPLICATION};
@@ -69,7 +77,9 @@ _ADD: Final = (
     f"INSERT INTO episodes ({_COLUMNS}) VALUES ({', '.join('?' * len(SUMMARY))})"
     " ON CONFLICT (number) DO NOTHING"
 )
-_ADD_BODY: Final = "INSERT INTO trajectories (number, body) VALUES (?, ?)"
+_ADD_BODY: Final = (
+    "INSERT INTO trajectories (number, body) VALUES (?, ?) ON CONFLICT (number) DO NOTHING"
+)
 _SUMMARIES: Final = f"SELECT {_COLUMNS} FROM episodes"
 _WHOLE: Final = (
     f"SELECT {', '.join('e.' + name for name in SUMMARY)}, t.body"
@@ -96,6 +106,7 @@ class SqliteStore:
         _OPEN.add(self)
         try:
             self._info = self._checked_info()
+            self.gather()
         except BaseException:
             self.close()
             raise
@@ -114,10 +125,10 @@ class SqliteStore:
                     made.executescript(_TABLES)
                     made.execute("INSERT INTO run (info) VALUES (?)", (pack(info),))
                 if fsync:
-                    _to_disk(name)
+                    to_disk(name)
                 _move_new(name, path)
                 if fsync:
-                    _to_disk(path.parent)
+                    to_disk(path.parent)
             finally:
                 for ending in ("", "-wal", "-shm", "-journal"):
                     with contextlib.suppress(FileNotFoundError):
@@ -150,6 +161,22 @@ class SqliteStore:
                 return False
             run(_ADD_BODY, (row[0], body))
             return True
+
+    def keeper(self) -> "_Keeper":
+        with _explained(self.path):
+            return _Keeper(self, Journal(self.path, fsync=self._fsync))
+
+    def gather(self) -> None:
+        with _explained(self.path):
+            leftovers(self.path, self._add_all)
+
+    def _add_all(self, entries: Sequence[Entry]) -> None:
+        """All of them, or none; those that are there already change nothing."""
+        if entries:
+            with self._writing():
+                many = self._connection.executemany
+                many(_ADD, (row for row, _ in entries))
+                many(_ADD_BODY, ((row[0], body) for row, body in entries))
 
     def drop(self, numbers: Iterable[int]) -> int:
         dropped = 0
@@ -305,6 +332,47 @@ class SqliteStore:
             yield connection.execute
 
 
+class _Keeper:
+    """Into the journal at once, into the database from time to time."""
+
+    def __init__(self, store: SqliteStore, journal: Journal) -> None:
+        self._store = store
+        self._journal = journal
+        self._entries: list[Entry] = []
+        self._bytes = 0
+        self._committed = float("-inf")
+
+    def keep(self, episode: Episode) -> None:
+        entry = summary_row(episode.summary), pack_body(episode)
+        with _explained(self._journal.path):
+            self._journal.append(entry)
+        self._entries.append(entry)
+        self._bytes += len(entry[1])
+        now = time.monotonic()
+        if now - self._committed > _COMMIT_SECONDS or self._bytes > _COMMIT_BYTES:
+            self._commit()
+            self._committed = now
+
+    def close(self) -> None:
+        try:
+            self._commit()
+        finally:
+            self._journal.close()
+
+    def _commit(self) -> None:
+        if self._entries:
+            self._store._add_all(self._entries)
+            self._journal.clear()
+            self._entries.clear()
+            self._bytes = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
 _OPEN: Final[weakref.WeakSet[SqliteStore]] = weakref.WeakSet()
 
 
@@ -347,14 +415,6 @@ def _move_new(name: str, path: Path) -> None:
         os.rename(name, path)
 
 
-def _to_disk(path: str | Path) -> None:
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
-
-
 _SENTENCES: Final = {
     sqlite3.SQLITE_FULL: "{path} cannot grow: the disk is full; what was kept before is safe,"
     " free some space and continue with --resume.",
@@ -381,6 +441,9 @@ def _explained(path: Path) -> Iterator[None]:
         sentence = _SENTENCES.get(code & 0xFF, "{path} cannot be used ({why}).")
         raise StoreError(sentence.format(path=path, why=failure)) from failure
     except OSError as failure:
+        if failure.errno == errno.ENOSPC:
+            sentence = _SENTENCES[sqlite3.SQLITE_FULL]
+            raise StoreError(sentence.format(path=path)) from failure
         raise StoreError(f"{path} cannot be opened or written ({failure.strerror}).") from failure
     except ValueError as failure:
         raise StoreError(

@@ -8,11 +8,28 @@ import numpy as np
 from errands.errors import ErrandsError
 from errands.runs.episode import Episode, RunInfo, Summary
 
-__all__ = ["Lock", "Store", "StoreError"]
+__all__ = ["Keeper", "Lock", "Store", "StoreError"]
 
 
 class StoreError(ErrandsError):
     """A store cannot be opened, read or written; the sentence says why and what to do."""
+
+
+class Keeper(Protocol):
+    """Keeps the episodes of one process that plays, one after the other."""
+
+    def keep(self, episode: Episode) -> None:
+        """The episode survives the end of the process when this returns. Readers may see it a
+        moment later; one whose number is in the store already changes nothing."""
+        ...
+
+    def close(self) -> None:
+        """Now readers see all of them."""
+        ...
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(self, *_: object) -> None: ...
 
 
 class Store(Protocol):
@@ -28,6 +45,14 @@ class Store(Protocol):
 
     def add(self, episode: Episode) -> bool:
         """Keep an episode; False where its number is there already, and nothing changes."""
+        ...
+
+    def keeper(self) -> Keeper:
+        """The fast way to keep many episodes."""
+        ...
+
+    def gather(self) -> None:
+        """Take in what keepers left whose processes are gone; opening a store does it too."""
         ...
 
     def numbers(self) -> set[int]:

@@ -46,6 +46,7 @@ def _play(job: Job, numbers: BinaryIO, voice: BinaryIO, runner: int) -> None:
     env = world.env()
     maker = make_maker(job.agent, job.protocol.half, world.env(), job.settings)
     store = open_run(job.place, fsync=job.fsync)
+    keeper = store.keeper()
     done: list[Summary] = []
     said = time.monotonic()
     try:
@@ -55,7 +56,7 @@ def _play(job: Job, numbers: BinaryIO, voice: BinaryIO, runner: int) -> None:
                     return
                 agent = agent_for(maker, job.rules.seed, number)
                 episode = play(world, env, agent, number, job.rules)
-                store.add(episode)
+                keeper.keep(episode)
                 done.append(msgspec.structs.replace(episode.summary, parts={}))
                 now = time.monotonic()
                 if now - said > _SAY_SECONDS:
@@ -64,6 +65,7 @@ def _play(job: Job, numbers: BinaryIO, voice: BinaryIO, runner: int) -> None:
             _say(voice, Message(done=tuple(done)))
             done, said = [], time.monotonic()
     finally:
+        keeper.close()
         store.close()
         maker.close()
         world.close()
