@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from errands.shop.analyzer import analyze
 from errands.shop.catalog import Catalog
-from errands.shop.index import Index, IndexWriter, decoded_lengths
+from errands.shop.index import Index, IndexWriter, collect_terms, decoded_lengths
 
 
 def quantised(length: int) -> int:
@@ -54,8 +54,10 @@ def built(folder: Path, documents: list[str], numbers: list[int] | None = None) 
     scratch = folder / "scratch"
     scratch.mkdir()
     writer = IndexWriter(scratch)
-    for text in documents:
-        writer.add(text)
+    # In two chunks, so that terms are numbered across them.
+    middle = len(documents) // 2
+    for chunk in (documents[:middle], documents[middle:]):
+        writer.add(collect_terms(chunk))
     writer.finish(folder / "index", np.array(numbers or range(len(documents)), np.uint32))
     writer.close()
     return Index(folder / "index")

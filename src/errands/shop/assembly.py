@@ -19,7 +19,7 @@ from errands import __version__
 from errands.errors import DataError
 from errands.shop.catalog import FORMAT, Card, Manifest, Source, file_checksum
 from errands.shop.goal_store import Entry, GoalWriter
-from errands.shop.index import IndexWriter
+from errands.shop.index import IndexWriter, collect_terms
 from errands.shop.nouns import NounTagger
 from errands.shop.product import Product, Unusable, parse_product
 from errands.shop.records import RecordsWriter, write_array
@@ -117,7 +117,7 @@ class Assembly:
         product = msgspec.structs.replace(product, price=price, nouns=self._nouns(product))
         self._products.append(self._encode(product))
         self._cards.append(self._encode(Card(product.asin, product.title, product.price_tag)))
-        self._index.add(indexed_text(product))
+        self._index.add(collect_terms([indexed_text(product)]))
         if raw.mined is None:
             self._dropped["synthetic instruction: product not in the attributes file"] += 1
         self.with_mined += raw.mined is not None

@@ -14,9 +14,9 @@ import threading
 import zlib
 from array import array
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 import numba
@@ -34,7 +34,7 @@ from errands.shop.records import (
     write_array,
 )
 
-__all__ = ["Index", "IndexWriter", "decoded_lengths"]
+__all__ = ["Index", "IndexWriter", "TermChunk", "collect_terms", "decoded_lengths"]
 
 K1: Final = np.float32(0.9)
 B: Final = np.float32(0.4)
@@ -67,6 +67,41 @@ class Statistics(msgspec.Struct, frozen=True):
     """Indexed terms in all documents, repeats counted."""
 
 
+class TermChunk(NamedTuple):
+    """The terms of some documents, one after the other, under numbers of the chunk's own."""
+
+    terms: list[str]
+    """The distinct terms, in the order in which they first occur."""
+    ids: NDArray[np.uint32]
+    """For each document its distinct terms, as places in `terms`."""
+    tfs: NDArray[np.uint16]
+    """How often the document has each of them."""
+    counts: NDArray[np.uint32]
+    """How many distinct terms each document has."""
+    lengths: NDArray[np.uint32]
+    """How many terms each document has, repeats counted."""
+
+
+def collect_terms(documents: Iterable[str]) -> TermChunk:
+    """Analyse some documents; any process can do it."""
+    terms: dict[str, int] = {}
+    ids, tfs, counts, lengths = array("I"), array("H"), array("I"), array("I")
+    for contents in documents:
+        tokens = analyze(contents)
+        counted = Counter(tokens)
+        ids.extend([terms.setdefault(term, len(terms)) for term in counted])
+        tfs.extend([min(count, 0xFFFF) for count in counted.values()])
+        counts.append(len(counted))
+        lengths.append(len(tokens))
+    return TermChunk(
+        list(terms),
+        np.array(ids, np.uint32),
+        np.array(tfs, np.uint16),
+        np.array(counts, np.uint32),
+        np.array(lengths, np.uint32),
+    )
+
+
 class IndexWriter:
     """Collects analysed documents in scratch files and turns them into postings at the end."""
 
@@ -77,15 +112,14 @@ class IndexWriter:
         self._ids = ArrayWriter(scratch / "term_ids", np.uint32)
         self._tfs = ArrayWriter(scratch / "term_counts", np.uint16)
 
-    def add(self, contents: str) -> None:
-        """Add the next document."""
-        tokens = analyze(contents)
-        counts = Counter(tokens)
+    def add(self, chunk: TermChunk) -> None:
+        """Add the next documents."""
         terms = self._terms
-        self._ids.extend(array("I", [terms.setdefault(term, len(terms)) for term in counts]))
-        self._tfs.extend(array("H", [min(count, 0xFFFF) for count in counts.values()]))
-        self._counts.append(len(counts))
-        self._lengths.append(len(tokens))
+        numbers = np.array([terms.setdefault(term, len(terms)) for term in chunk.terms], np.uint32)
+        self._ids.extend(numbers[chunk.ids])
+        self._tfs.extend(chunk.tfs)
+        self._counts.frombytes(chunk.counts.tobytes())
+        self._lengths.frombytes(chunk.lengths.tobytes())
 
     def close(self) -> None:
         """Let go of the scratch files."""

@@ -58,9 +58,11 @@ class ArrayWriter:
         self._dtype = np.dtype(dtype)
         self.count = 0
 
-    def extend(self, values: "array[int]") -> None:
-        """Append the items of a buffer whose items have the writer's type."""
-        self.count += self._file.write(values) // self._dtype.itemsize
+    def extend(self, values: NDArray[Any]) -> None:
+        """Append numbers of the writer's type."""
+        self.count += self._file.write(np.ascontiguousarray(values, self._dtype).data) // (
+            self._dtype.itemsize
+        )
 
     def array(self) -> NDArray[Any]:
         """All numbers so far, mapped."""
