@@ -11,7 +11,7 @@ import os
 import queue
 import sys
 import time
-from collections import Counter, deque
+from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import Future
 from typing import Any, Final
@@ -48,8 +48,8 @@ _SLOW: Final = 30.0
 _STARTS: Final = 3
 """A node where so many workers end before they begin plays no more."""
 _LOST_NODE: Final = 0.5
-"""What an episode is charged whose node was lost, where a worker that ended costs it 1: it is
-most likely not its fault, but one that pulls down every node must come to an end, too."""
+"""How a lost node counts against an episode, where a worker that ended counts 1: it is most
+likely not its fault, but one that pulls down every node must come to an end, too."""
 
 Remark = Callable[[str], None]
 
@@ -165,8 +165,7 @@ class _Crew:
         self.left = set(pending)
         self._waiting = deque(pending)
         self._suspects: deque[int] = deque()
-        self._strikes: Counter[int] = Counter()
-        self._charged: dict[int, float] = {}
+        self._strikes: defaultdict[int, float] = defaultdict(float)
         self._workers: set[_Worker] = set()
         self._hungry: set[_Worker] = set()
         self._excluded: dict[str, str] = {}
@@ -333,8 +332,8 @@ class _Crew:
                 yield from self._lost(worker, None)
 
     def _lost(self, worker: _Worker, failure: BaseException | None) -> Iterator[Episode]:
-        """A worker is gone. What it was at is tried once more, alone, for it may be the reason;
-        what waited behind it is dealt as if nothing had happened."""
+        """A worker is gone. The batch it was at is tried once more, each number of it alone, for
+        one may be the reason; what waited behind it is dealt as if nothing had happened."""
         self._dismiss(worker)
         own_fault = failure is None or self._own_fault(worker, failure)
         if not worker.ready:
@@ -347,23 +346,24 @@ class _Crew:
         for call in reversed(worker.calls):
             if call not in blamed:
                 self._waiting.extendleft(reversed(call.numbers))
-        if own_fault:
+        suspects = [number for call in blamed for number in call.numbers if number in self.left]
+        if not own_fault:
+            self._waiting.extendleft(reversed(suspects))
+        else:
+            self._suspects.extend(suspects)
             self._looked = -_LOOK  # Its place can be taken at once.
-        weight = 1.0 if own_fault else _LOST_NODE
-        for number in (number for call in blamed for number in call.numbers):
-            if number not in self.left:
-                continue
-            self._strikes[number] += 1
-            self._charged[number] = self._charged.get(number, 0.0) + weight
-            if self._charged[number] >= pool.TRIES:
-                times = {2: "twice"}.get(self._strikes[number], f"{self._strikes[number]} times")
-                reason = f"The worker that played it ended {times}, the last time on node"
-                reason = f"{reason} {worker.node.name}"
-                yield self._counted(failed(number, self._world.keys[number], "worker", reason))
-            elif weight < 1:
-                self._waiting.appendleft(number)
-            else:
-                self._suspects.append(number)
+        if len(suspects) == 1:
+            yield from self._struck(suspects[0], worker, 1.0 if own_fault else _LOST_NODE)
+
+    def _struck(self, number: int, worker: _Worker, weight: float) -> Iterator[Episode]:
+        """A worker was lost that played nothing but this; in the end that is an error."""
+        self._strikes[number] += weight
+        if self._strikes[number] >= pool.TRIES:
+            node = worker.node.name
+            reason = (
+                f"The worker that played it ended again and again, the last time on node {node}"
+            )
+            yield self._counted(failed(number, self._world.keys[number], "worker", reason))
 
     def _own_fault(self, worker: _Worker, failure: BaseException) -> bool:
         """Whether the process ended, and not the machine or the way to it."""
@@ -380,9 +380,11 @@ class _Crew:
         if idle and not self._waiting and not self._suspects:
             self._take_back(len(idle))
         for worker in list(self._hungry):
-            if self._suspects and not worker.calls:
-                worker.alone = True
-                self._give(worker, [self._suspects.popleft()])
+            while self._suspects and not worker.calls:
+                number = self._suspects.popleft()
+                if number in self.left:
+                    worker.alone = True
+                    self._give(worker, [number])
             while self._waiting and not (self._suspects or worker.alone):
                 if len(worker.calls) >= self._room:
                     break
