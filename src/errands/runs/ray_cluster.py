@@ -18,7 +18,7 @@ import msgspec
 
 from errands.errors import ErrandsError, SettingError
 
-__all__ = ["ClusterError", "Node", "joined", "living_nodes"]
+__all__ = ["ClusterError", "Node", "import_ray", "joined", "living_nodes"]
 
 _OBJECTS: Final = 128 << 20
 """Bytes of shared memory of a Ray of our own: results pass through it only where they are long."""
@@ -47,7 +47,7 @@ def joined(address: str, workers: int | None = None) -> Iterator[Any]:
     to, `local` for a Ray of our own with at least as many CPUs as `workers`, or empty: what
     RAY_ADDRESS says, else `local`. Who is connected already stays where he is.
     """
-    ray = _ray()
+    ray = import_ray()
     if ray.is_initialized():
         yield ray
         return
@@ -92,7 +92,8 @@ def living_nodes(ray: Any) -> list[Node]:
     return found
 
 
-def _ray() -> Any:
+def import_ray() -> Any:
+    """The module `ray`, or a sentence that says how to get it."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

@@ -36,7 +36,7 @@ AT_ONCE: Final = 16
 _AHEAD: Final = 2
 """Batches that a worker has: the one it plays, and one more, so that it never waits."""
 _SLICE: Final = 0.1
-_SLICE_EACH: Final = 0.001
+_SLICE_EACH: Final = 0.002
 _MOST: Final = 4096
 _OVERDUE: Final = 3.0
 """A batch that takes so many slices is held up by an episode of it: others may play the rest."""
@@ -56,7 +56,7 @@ Remark = Callable[[str], None]
 
 def time_slice(workers: int) -> float:
     """Seconds after which a worker answers: the more workers, the rarer, so that the runner can
-    follow (about a thousand answers a second)."""
+    follow (about 500 answers a second)."""
     return max(_SLICE, _SLICE_EACH * workers)
 
 
