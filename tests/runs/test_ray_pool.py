@@ -3,6 +3,7 @@
 import contextlib
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -195,13 +196,16 @@ def test_an_agent_that_will_not_be_interrupted_costs_its_worker(
         "while info['goal'] == 2:\n"
         "    time.sleep(60)",
     )
-    monkeypatch.setattr("errands.runs.pool.GRACE", 2.0)
+    monkeypatch.setattr("errands.runs.pool.GRACE", 1.0)
     protocol = _protocol(little, shuffle_workers=0, split="test", episodes=4)
     with _at_most(120):
-        done = run(protocol, name, out=tmp_path / "r", ray=cluster.address, seconds=3)
+        done = run(protocol, name, out=tmp_path / "r", ray=cluster.address, seconds=2)
     with closing(open_run(done.place)) as store:
         rows = list(store.summaries())
-    assert [row.owner for row in rows] == ["", "worker", "time", ""]
+    assert [row.owner for row in rows[1:3]] == ["worker", "time"]
+    assert "ended again and again" in rows[1].error
+    # On a machine that is busy the others may run out of time, too.
+    assert {rows[0].owner, rows[3].owner} <= {"", "time"}
 
 
 def test_the_end_of_a_run_ends_it(
@@ -324,11 +328,13 @@ def test_a_driver_that_is_killed_leaves_nothing_running_and_goes_on(
     )  # fmt: skip
     try:
         with _at_most(120):
-            while sum(path.stat().st_size for path in place.glob("run.sqlite.kept-*")) < 5_000:
+            while _kept(place / "run.sqlite") < 20:
                 assert driver.poll() is None, "it was over before it could be killed"
                 time.sleep(0.02)
-        started = _below(driver.pid)
-        assert started
+        # Two helpers of Ray's take a minute to notice; all that plays or decides goes at once.
+        started = [pid for pid in _below(driver.pid) if "Agent" not in _name(pid)]
+        assert any("raylet" in _name(pid) for pid in started)
+        assert sum("ray::Computing" in _name(pid) for pid in started) == 2
     finally:
         driver.kill()
         driver.wait()
@@ -344,12 +350,28 @@ def test_a_driver_that_is_killed_leaves_nothing_running_and_goes_on(
     assert _played(done.place) == _played(whole.place)
 
 
+def _kept(database: Path) -> int:
+    """How many episodes a run that is on its way has brought into its database."""
+    try:
+        with closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True)) as base:
+            return int(base.execute("SELECT count(*) FROM episodes").fetchone()[0])
+    except sqlite3.OperationalError:
+        return 0
+
+
 def _below(pid: int) -> list[int]:
     """Every process that this one has started, and those that they have."""
     found = []
     for line in Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
         found += [int(line), *_below(int(line))]
     return found
+
+
+def _name(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_text()
+    except OSError:
+        return ""
 
 
 def _runs(pid: int) -> bool:
