@@ -139,11 +139,11 @@ def _keeping(run_place: Path, folder: Path, played: Sequence[Episode]) -> float:
     with (
         tempfile.TemporaryDirectory(dir=folder) as place,
         contextlib.closing(create_run(place, info)) as store,
-        store.keeper() as keeper,
     ):
         begun = time.process_time()
-        for episode in unpack(said, Played).done:
-            keeper.keep(episode)
+        with store.keeper() as keeper:
+            for episode in unpack(said, Played).done:
+                keeper.keep(episode)
         return (time.process_time() - begun) / len(played)
 
 

@@ -6,10 +6,12 @@ was found; one that was started for a run ends with it.
 
 import contextlib
 import os
+import shutil
 import signal
 import socket
 import tempfile
 import threading
+import time
 import warnings
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
@@ -60,16 +62,12 @@ def joined(address: str, workers: int | None = None) -> Iterator[Any]:
     with contextlib.ExitStack() as stack:
         given: dict[str, Any] = {"address": place}
         if place == "local":
-            # Ray's sockets lie in there, and their paths may have 107 characters at most.
-            folder = tempfile.TemporaryDirectory(
-                prefix="errands-ray-", dir="/tmp", ignore_cleanup_errors=True
-            )
             given |= {
                 "num_cpus": max(workers or 1, os.cpu_count() or 1),
                 "num_gpus": 0,
                 "include_dashboard": False,
                 "object_store_memory": _OBJECTS,
-                "_temp_dir": stack.enter_context(folder),
+                "_temp_dir": stack.enter_context(_folder()),
             }
             stack.enter_context(_environment({"RAY_USAGE_STATS_ENABLED": "0"}))
         elif place != "auto":
@@ -150,6 +148,21 @@ def _silence(ray: Any) -> Iterator[None]:
         yield
     finally:
         worker._worker_logs_enabled = before
+
+
+@contextlib.contextmanager
+def _folder() -> Iterator[str]:
+    """Where a Ray of our own keeps its sockets, whose paths may have 107 characters at most, and
+    its logs, which some of its processes still write when it has said that it is gone."""
+    place = tempfile.mkdtemp(prefix="errands-ray-", dir="/tmp")
+    try:
+        yield place
+    finally:
+        for _ in range(50):
+            shutil.rmtree(place, ignore_errors=True)
+            if not os.path.exists(place):
+                break
+            time.sleep(0.1)
 
 
 @contextlib.contextmanager
