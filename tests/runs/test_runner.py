@@ -246,7 +246,7 @@ def test_an_agent_that_will_not_be_interrupted_costs_its_worker(
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.setattr("errands.runs.pool.GRACE", 6.0)
     done = run(
-        _protocol(little), "stubborn:Stubborn", out=tmp_path / "r", workers=2, episodes=4, seconds=1
+        _protocol(little), "stubborn:Stubborn", out=tmp_path / "r", workers=2, episodes=4, seconds=3
     )
     assert done.kept == 4
     with closing(open_run(done.place)) as store:
