@@ -245,3 +245,35 @@ def test_without_pictures_forms_can_be_filled_in_but_not_seen() -> None:
         assert (page.values("a"), page.values("b")) == (["hello"], ["x"])
         with pytest.raises(ActionError, match="paints its pages"):
             page.screenshot()
+
+
+def test_foldings_end_at_once(browser_driver: BrowserDriver) -> None:
+    """What an agent sees after an action does not depend on how quick it looks."""
+    html = """<!DOCTYPE html><style>.slow { transition: opacity 60s }
+        .collapsing { height: 0; overflow: hidden } .collapse:not(.show) { display: none }</style>
+        <input type="checkbox" name="fade" value="1" onclick="f.style.opacity = 0">
+        <div id="f" class="slow" style="opacity: 1"><input name="faded"></div>
+        <input type="checkbox" name="open" value="1" onclick="
+          p.className = 'collapsing'; setTimeout(done, 60000)">
+        <div id="p" class="collapse"><input name="folded"></div>
+        <script>const done = () => { p.className = 'collapse show' };
+          p.addEventListener('transitionend', done)</script>"""
+    with browser_driver.open(html) as page:
+        before = page.html()
+        assert "<style>" in before
+        assert before.count("<style") == 1
+        for name in ("fade", "open"):
+            page.perform(Action("modify_checkbox", {"name": name, "value": "1"}))
+        shown = {field.name: field.visible for field in page.fields()}
+    assert shown == {"fade": True, "open": True, "faded": False, "folded": True}
+
+
+def test_jquery_shows_and_hides_at_once(browser_driver: BrowserDriver) -> None:
+    html = """<!DOCTYPE html><script>
+          // As much of jQuery as says whether it may take its time.
+          window.jQuery = { fx: { off: false } };
+          window.addEventListener('DOMContentLoaded', () => {
+            document.querySelector('[name=a]').value = String(jQuery.fx.off) });
+        </script><input name="a">"""
+    with browser_driver.open(html) as page:
+        assert page.values("a") == ["true"]

@@ -6,10 +6,13 @@ import pytest
 
 from errands.errors import SettingError
 from errands.turk import proof as proofs
+from errands.turk.action import Action
+from errands.turk.dom import DomDriver
 from errands.turk.driver import Driver, DriverError
 from errands.turk.drivers import Pages
 from errands.turk.loader import load_tasks
-from errands.turk.proof import EDITION, Proof, find_proof, keep_proof
+from errands.turk.proof import EDITION, Proof, find_proof, keep_proof, proofs_folder
+from errands.turk.reaction import CHECKED, UNCHECKED, Effect, Reaction, Target, Trigger
 
 
 @pytest.fixture(autouse=True)
@@ -34,6 +37,35 @@ def test_kept_and_found() -> None:
 def test_proofs_of_another_edition_count_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
     keep_proof(Proof("abc", True, EDITION, 2, 5))
     monkeypatch.setattr(proofs, "EDITION", EDITION + 1)
+    assert find_proof("abc") is None
+
+
+def test_reactions_are_kept_with_the_proof_and_used() -> None:
+    task = load_tasks("demo").task("Teapot Reviews")
+    field = next(f for f in DomDriver().open(task.template).fields() if f.type == "radio")
+    name, (first, second, *_) = field.name, field.options
+    takes_back = Reaction(
+        Trigger(name, 0, CHECKED),
+        (Effect(Target(name, 0), "checked", False), Effect(Target(name, 0), "@title", None)),
+        Trigger(name, 1, UNCHECKED),
+    )
+    proof = Proof(task.template_hash, True, EDITION, 2, 5, reactions=(takes_back,))
+    keep_proof(proof)
+    assert find_proof(task.template_hash) == proof
+    for driver in ("auto", "dom"):
+        page = Pages(driver, browser=no_browser).open(task, task.instances[0])
+        for answer, held in ((first, []), (second, [second])):
+            page.perform(Action("modify_radio", {"name": name, "value": answer}))
+            assert page.values(name) == held
+
+
+def test_a_proof_without_reactions_is_read() -> None:
+    keep_proof(Proof("abc", True, EDITION, 2, 5))
+    path = proofs_folder() / "abc.json"
+    path.write_text(path.read_text().replace(',"reactions":[]', ""))
+    assert "reactions" not in path.read_text()
+    assert find_proof("abc") == Proof("abc", True, EDITION, 2, 5)
+    keep_proof(Proof("abc", True, EDITION - 1, 2, 5))
     assert find_proof("abc") is None
 
 

@@ -24,6 +24,7 @@ from errands.turk.driver import DriverError, Result, Unsupported
 from errands.turk.engine import Engine
 from errands.turk.field import EXCLUDED, Field
 from errands.turk.libraries import without_integrity
+from errands.turk.reaction import Changes
 from errands.turk.tab import Failure, Settings, Tab
 
 __all__ = ["BrowserDriver", "BrowserPage"]
@@ -144,6 +145,10 @@ class BrowserPage:
         picture = self.perform(Action("capture_screen", arguments))
         assert isinstance(picture, bytes)
         return picture
+
+    def changes(self, mark: str) -> Changes:
+        """What changed since the last time on elements that have this attribute, a number."""
+        return msgspec.convert(self._ask("changes", mark=mark), Changes)
 
     def close(self) -> None:
         if not self._closed:

@@ -79,6 +79,7 @@ class Cascade:
         self._sheets = tuple(sheets)
         self._declared: dict[int, dict[str, tuple[_Key, str | float]]] | None = None
         self._boxes: dict[int, Box] = {}
+        self._shown: dict[int, bool] = {}
         self._stateful = any(rule.stateful for sheet in self._sheets for rule in sheet.rules)
         self.ignored = sum(sheet.ignored for sheet in self._sheets)
 
@@ -87,6 +88,15 @@ class Cascade:
         if self._stateful and self._declared is not None:
             self._declared = None
             self._boxes.clear()
+
+    def show(self, node: LexborNode, *, shown: bool) -> None:
+        """Display an element, or not, whatever the style sheets say; `restyled` makes it so."""
+        self._shown[node.mem_id] = shown
+
+    def restyled(self) -> None:
+        """Attributes of elements changed, or what is shown: all is worked out anew."""
+        self._declared = None
+        self._boxes.clear()
 
     def displayed(self, node: LexborNode) -> bool:
         box = self.box(node)
@@ -133,7 +143,9 @@ class Cascade:
         display = _default_display(tag, attributes)
         rendered = above.rendered and not (parent is not None and _withheld(tag, parent))
         clipped = above.clipped or above.clips
+        shown = self._shown.get(node.mem_id)
         if own is None:
+            display = _set_shown(display, shown)
             return Box(
                 display, rendered and display != "none", above.visibility, above.transparent,
                 False, clipped, above.away, True,
@@ -141,6 +153,7 @@ class Cascade:
         value = own.get("display")
         if value is not None and not _forced(tag, attributes):
             display = _resolved(value[1], display, above.display, "inline")
+        display = _set_shown(display, shown)
         if display == "contents" and tag in ("input", "select", "textarea"):
             display = "none"
         visibility = above.visibility
@@ -258,6 +271,12 @@ def _default_display(tag: str, attributes: dict[str, str | None]) -> str:
     if (tag == "dialog" and "open" not in attributes) or "popover" in attributes:
         return "none"
     return "inline" if tag in _INLINE else "block"
+
+
+def _set_shown(display: str, shown: bool | None) -> str:
+    if shown is None or shown == (display != "none"):
+        return display
+    return "block" if shown else "none"
 
 
 def _withheld(tag: str, parent: LexborNode) -> bool:

@@ -14,6 +14,8 @@ __all__ = ["SEEN", "do"]
 
 SEEN: Final = frozenset({"get_html", "capture_screen", "wait_for_element", "submit"})
 """Actions that leave the page as it is."""
+_FREE: Final = frozenset({"click", "type", "press_key", "drag", "select_text"})
+"""Actions that may set off anything; those on fields see to it themselves."""
 _TYPED: Final = 64
 """Longer texts are put in at once, but for their last character."""
 _NOTHING: Final = ("nan", "None", None)
@@ -41,7 +43,10 @@ async def do(tab: Tab, action: Action) -> Result:
     unknown = [name for name in action.arguments if name not in arguments]
     if unknown:
         raise ActionError(f"{action.name} takes no {unknown[0]}")
-    return await doing(tab, **arguments)
+    result = await doing(tab, **arguments)
+    if action.name in _FREE:
+        await tab.ask("settle")
+    return result
 
 
 def _words(value: Value) -> str:

@@ -1,10 +1,11 @@
 """The `dom` driver: pages without a browser, in milliseconds.
 
-HTML is parsed as browsers parse it (lexbor); scripts are never run and nothing is fetched.
+HTML is parsed as browsers parse it (lexbor); scripts are never run and nothing is fetched. What
+the scripts of a page do in reply to actions can be given as learned reactions.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Final
 from urllib.parse import unquote, urlsplit
@@ -17,8 +18,10 @@ from errands.turk.dom_page import ACTIONS, DomPage
 from errands.turk.driver import DriverError
 from errands.turk.forms import Forms
 from errands.turk.media import media_matches
+from errands.turk.reaction import Reaction
+from errands.turk.reflexes import Reflexes, by_trigger
 
-__all__ = ["DomDriver"]
+__all__ = ["DomDriver", "parsed"]
 
 _DEEPEST: Final = 4000
 _LARGEST: Final = 64 * 2**20
@@ -43,11 +46,17 @@ class DomDriver:
     """Opens pages without a browser.
 
     `libraries` gives the text of a style sheet that a page links by its address, None where it
-    is not known: without it, sheets from elsewhere have no effect.
+    is not known: without it, sheets from elsewhere have no effect. `reactions` are what the
+    pages that it opens do in reply to actions.
     """
 
-    def __init__(self, libraries: Callable[[str], str | None] | None = None) -> None:
+    def __init__(
+        self,
+        libraries: Callable[[str], str | None] | None = None,
+        reactions: Iterable[Reaction] = (),
+    ) -> None:
         self._libraries = libraries
+        self._reactions = by_trigger(reactions)
 
     @property
     def name(self) -> str:
@@ -58,14 +67,10 @@ class DomDriver:
         return frozenset(ACTIONS)
 
     def open(self, html: str, *, files: Path | None = None) -> DomPage:
-        source = _prepared(html)
-        try:
-            tree = LexborHTMLParser(source)
-        except Exception as error:
-            raise DriverError(f"The page could not be parsed: {error}") from error
+        tree, source = parsed(html)
         forms = Forms(tree)
         cascade = Cascade(tree, source, self._sheets(tree, files), forms.checked)
-        return DomPage(tree, forms, cascade)
+        return DomPage(tree, forms, cascade, Reflexes(tree, forms, cascade, self._reactions))
 
     def close(self) -> None:
         pass
@@ -123,6 +128,15 @@ class DomDriver:
                 return file.read(_SHEET).decode("utf-8", "replace")
         except (OSError, ValueError):
             return None
+
+
+def parsed(html: str) -> tuple[LexborHTMLParser, str]:
+    """The tree of a page, and the text that it was made of."""
+    source = _prepared(html)
+    try:
+        return LexborHTMLParser(source), source
+    except Exception as error:
+        raise DriverError(f"The page could not be parsed: {error}") from error
 
 
 def _prepared(html: str) -> str:

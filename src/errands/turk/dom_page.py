@@ -21,6 +21,9 @@ from errands.turk.field import EXCLUDED, TEXTS, Field
 from errands.turk.forms import Control, Forms
 from errands.turk.input_value import cut, is_number, number_text, sanitize, valid
 from errands.turk.page_text import page_text
+from errands.turk.reaction import AGAIN, CHECKED, INPUT, UNCHECKED
+from errands.turk.reaction import chosen as chosen_state
+from errands.turk.reflexes import Reflexes
 
 __all__ = ["ACTIONS", "DomPage"]
 
@@ -67,10 +70,13 @@ def _whole(text: str) -> str | None:
 class DomPage:
     """One page, its tree and the state of its controls."""
 
-    def __init__(self, tree: LexborHTMLParser, forms: Forms, cascade: Cascade) -> None:
+    def __init__(
+        self, tree: LexborHTMLParser, forms: Forms, cascade: Cascade, reflexes: Reflexes
+    ) -> None:
         self._tree = tree
         self._forms = forms
         self._cascade = cascade
+        self._reflexes = reflexes
         self.submitted = False
 
     @property
@@ -190,6 +196,7 @@ class DomPage:
             control.text = sanitize(kind, kept, attributes)
             control.node.attrs["value"] = _scalar(typed)
         self._cascade.changed()
+        self._reflexes.after(str(name), control, INPUT)
 
     def _modify_checkbox(self, action: Action) -> None:
         controls, name = self._group(action, "checkbox", "modify_checkbox")
@@ -211,9 +218,12 @@ class DomPage:
         for box in boxes:
             self._must_be_free(name, box)
         for box in boxes:
+            if self._forms.disabled(box):
+                continue  # By what the page did when one before it was ticked.
             box.checked = not box.checked
             box.node.attrs["checked"] = ""
-        self._cascade.changed()
+            self._cascade.changed()
+            self._reflexes.after(name, box, CHECKED if box.checked else UNCHECKED)
 
     def _modify_radio(self, action: Action) -> None:
         controls, name = self._group(action, "radio", "modify_radio")
@@ -235,9 +245,11 @@ class DomPage:
                 f"they have {_listed([each.value for each in controls])}."
             )
         self._must_be_free(name, chosen)
+        again = chosen.checked
         self._forms.check(chosen, name)
         chosen.node.attrs["checked"] = ""
         self._cascade.changed()
+        self._reflexes.after(name, chosen, AGAIN if again else CHECKED)
 
     def _modify_select(self, action: Action) -> None:
         control = self._field(action)
@@ -258,9 +270,12 @@ class DomPage:
         self._must_be_free(name, control)
         if chosen.disabled:
             raise ActionError(f"The option {_clip(value)} of {_clip(name)} is disabled.")
+        again = chosen.selected
         control.choose(chosen)
         chosen.node.attrs["selected"] = ""
         self._cascade.changed()
+        state = AGAIN if again else chosen_state(options.index(chosen))
+        self._reflexes.after(name, control, state)
 
     def _modify_range(self, action: Action) -> None:
         self._field(action)
@@ -278,6 +293,7 @@ class DomPage:
         control.text = sanitize("range", number, control.node.attributes)
         control.node.attrs["value"] = number
         self._cascade.changed()
+        self._reflexes.after(name, control, INPUT)
 
     def _get_html(self, action: Action) -> str:
         name = action.arguments.get("name")

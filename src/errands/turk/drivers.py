@@ -7,7 +7,7 @@ from typing import Final
 from errands.errors import SettingError
 from errands.turk.dom import DomDriver
 from errands.turk.driver import Driver, DriverError, OpenPage
-from errands.turk.proof import find_proof
+from errands.turk.proof import Proof, find_proof
 from errands.turk.task import Instance, Task
 from errands.turk.template import page_html
 
@@ -29,7 +29,7 @@ class Pages:
             raise SettingError(f"driver={driver!r}: expected {', '.join(DRIVERS)}.")
         self.driver = driver
         self._make_browser = browser or start_browser
-        self._dom: Driver | None = None
+        self._dom: dict[str, tuple[Proof | None, Driver]] = {}
         self._browser: Driver | None = None
 
     def open(self, task: Task, instance: Instance, *, files: Path | None = None) -> OpenPage:
@@ -39,8 +39,7 @@ class Pages:
     def driver_for(self, task: Task) -> Driver:
         """The driver that a task runs on."""
         if self.choice(task) == "dom":
-            self._dom = self._dom or DomDriver()
-            return self._dom
+            return self._dom_for(task)
         if self._browser is None:
             try:
                 self._browser = self._make_browser()
@@ -54,6 +53,15 @@ class Pages:
                 ) from None
         return self._browser
 
+    def _dom_for(self, task: Task) -> Driver:
+        """`dom` with the reactions that the task's proof was made with."""
+        proof = find_proof(task.template_hash)
+        known = self._dom.get(task.template_hash)
+        if known is None or known[0] is not proof:
+            reactions = proof.reactions if proof is not None else ()
+            known = self._dom[task.template_hash] = proof, DomDriver(reactions=reactions)
+        return known[1]
+
     def choice(self, task: Task) -> str:
         """`dom` or `browser`."""
         if self.driver != "auto":
@@ -62,10 +70,9 @@ class Pages:
         return "dom" if proof is not None and proof.allows_dom else "browser"
 
     def close(self) -> None:
-        for driver in (self._dom, self._browser):
-            if driver is not None:
-                driver.close()
-        self._dom = self._browser = None
+        if self._browser is not None:
+            self._browser.close()
+        self._dom, self._browser = {}, None
 
 
 def start_browser(*, pictures: bool = True) -> Driver:

@@ -137,7 +137,8 @@ class Forms:
         return group
 
     def choices(self, name: str) -> tuple[str, ...]:
-        """Values to choose from, of the kind of the first control; no action changes them."""
+        """Values to choose from, of the kind of the first control; no action by itself changes
+        them."""
         known = self._choices.get(name)
         if known is None:
             known = self._choices[name] = self._offered(name)
@@ -162,6 +163,12 @@ class Forms:
             if each.kind == "radio" and self._owner(each) == owner:
                 each.checked = False
         control.checked = True
+
+    def changed(self) -> None:
+        """Controls were enabled or disabled: what depends on it is worked out anew."""
+        self._choices.clear()
+        self._places.clear()
+        self._fenced = None
 
     def checked(self) -> list[LexborNode]:
         """What `:checked` stands for now: boxes, radio buttons, options."""

@@ -63,6 +63,13 @@
   Reflect.apply(listen, window, ["submit", never, { capture: true }]);
   HTMLFormElement.prototype.submit = function submit() {};
 
+  // What jQuery shows or hides by and by is shown or hidden at once.
+  const hurry = () => {
+    if (window.jQuery?.fx) window.jQuery.fx.off = true;
+  };
+  Reflect.apply(listen, window, ["DOMContentLoaded", hurry, { capture: true }]);
+  Reflect.apply(listen, window, ["load", hurry, { capture: true }]);
+
   // Back and forth only among the states that the page itself added.
   const { go, pushState } = History.prototype;
   let behind = 0;

@@ -230,6 +230,7 @@
     element.setAttribute("value", value);
     if (element.value !== kept) element.value = kept;
     tell(element, "input", "change");
+    settle();
     return { set: true };
   };
 
@@ -249,6 +250,24 @@
     if (element.tagName === "TEXTAREA") element.innerHTML = value;
     else element.setAttribute("value", value);
     if (element.value !== live) element.value = live;
+    settle();
+  };
+
+  // Foldings and fadings end at once, so that what is seen after a deed does not depend on who
+  // is quick. Bootstrap folds until it hears of an end, or its own time is up.
+  const settle = () => {
+    for (const each of document.getAnimations()) {
+      try {
+        each.finish();
+      } catch {
+        // One without an end.
+      }
+    }
+    for (const each of document.querySelectorAll(".collapsing")) {
+      for (const kind of ["transitionend", "webkitTransitionEnd"]) {
+        each.dispatchEvent(new TransitionEvent(kind, { bubbles: true }));
+      }
+    }
   };
 
   const isNumber = (text) => text.trim() !== "" && Number.isFinite(Number(text));
@@ -313,6 +332,7 @@
       if (type === "radio" || each === element) each.toggleAttribute("checked", live);
       if (each.checked !== live) each.checked = live;
     }
+    settle();
   };
 
   const select = ({ name, value }) => {
@@ -340,6 +360,7 @@
       if (each.selected !== live) each.selected = live;
     }
     if (changed) tell(element, "input", "change");
+    settle();
   };
 
   const range = ({ name, value }) => {
@@ -354,6 +375,7 @@
     element.setAttribute("value", number);
     element.value = number;
     tell(element, "input", "change");
+    settle();
   };
 
   const scrollTo = ({ name }) => show(first(name));
@@ -465,8 +487,51 @@
              width: Math.max(1, box.width), height: Math.max(1, box.height) };
   };
 
+  // ---- Changes --------------------------------------------------------------------------
+
+  const NOTED = new Set(["checked", "selected"]); // What deeds themselves write into the markup.
+  let before = null;
+
+  // What is different since the last time on elements with a mark: attributes, what controls
+  // hold, and whether what is around controls has a box.
+  const changes = ({ mark }) => {
+    const around = new Set();
+    for (const control of document.querySelectorAll("input[name], select[name], textarea[name]")) {
+      for (let each = control; each && !around.has(each); each = parentOf(each)) around.add(each);
+    }
+    const now = new Map();
+    for (const element of document.querySelectorAll(`[${mark}]`)) {
+      const number = element.getAttribute(mark);
+      if (now.has(number)) continue;
+      const facts = new Map();
+      for (const { name, value } of element.attributes) {
+        if (name !== mark && !NOTED.has(name)) facts.set(`@${name}`, value);
+      }
+      if (around.has(element)) facts.set("shown", getComputedStyle(element).display !== "none");
+      if (CONTROLS.has(element.tagName) && element.hasAttribute("name")) {
+        if (isBox("radio")(element) || isBox("checkbox")(element)) {
+          facts.set("checked", element.checked);
+        } else if (element.tagName === "SELECT") {
+          const picked = [...element.options].flatMap((each, n) => (each.selected ? [n] : []));
+          facts.set("chosen", picked.join(","));
+        } else facts.set("value", element.value);
+      }
+      now.set(number, facts);
+    }
+    const changed = [];
+    for (const [number, facts] of now) {
+      const old = before?.get(number) ?? facts;
+      for (const what of new Set([...old.keys(), ...facts.keys()])) {
+        const [was, is] = [old.get(what) ?? null, facts.get(what) ?? null];
+        if (was !== is) changed.push([Number(number), what, was, is]);
+      }
+    }
+    before = now;
+    return { named: document.querySelectorAll("[name], option").length, changed };
+  };
+
   const functions = {
-    fields, values, html, text, present, startText, endText, startBoxes, startRadio,
+    changes, settle, fields, values, html, text, present, startText, endText, startBoxes, startRadio,
     hasBox, aim, endBox, select, range, scrollTo, scrollBy, goTo, point, points, near, selectText, size,
     area,
   };

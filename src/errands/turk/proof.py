@@ -12,10 +12,11 @@ from pathlib import Path
 import msgspec
 
 from errands.home import home
+from errands.turk.reaction import Reaction
 
 __all__ = ["EDITION", "Proof", "find_proof", "keep_proof", "proofs_folder"]
 
-EDITION = 2
+EDITION = 3
 """Raised whenever a driver changes what it sees, or a proof asks for more: older ones then count
 no more."""
 
@@ -33,6 +34,9 @@ class Proof(msgspec.Struct, frozen=True):
     """The first difference, where there is one."""
     pointer: bool = False
     """Whether the task's answers need a pointer, which only a browser has."""
+
+    reactions: tuple[Reaction, ...] = ()
+    """What the page does in reply to actions; the comparison was made with them."""
 
     @property
     def allows_dom(self) -> bool:
@@ -55,14 +59,20 @@ def keep_proof(proof: Proof) -> None:
 
 def find_proof(template_hash: str) -> Proof | None:
     """The proof for a template, if one of this edition is kept or ships."""
+    path = proofs_folder() / f"{template_hash}.json"
     kept: Proof | None
     try:
-        kept = msgspec.json.decode(
-            (proofs_folder() / f"{template_hash}.json").read_bytes(), type=Proof
-        )
+        found = path.stat()
+        kept = _read(path, found.st_mtime_ns, found.st_ino)
     except (OSError, msgspec.DecodeError):
         kept = _shipped().get(template_hash)
     return kept if kept is not None and kept.edition == EDITION else None
+
+
+@functools.lru_cache(maxsize=512)
+def _read(path: Path, changed: int, number: int) -> Proof:
+    """Read once for each time that the file was written: every page that is opened asks."""
+    return msgspec.json.decode(path.read_bytes(), type=Proof)
 
 
 @functools.cache

@@ -1,8 +1,7 @@
 """The proof and the doctor of a task: does it look the same to both drivers, can it be solved.
 
-For a few instances of a task, both drivers open the page and do what the oracle would do; field
-lists, types, visibility, options and values must agree before and after. The task is then
-played by the oracle and by nobody on the driver that `auto` would take.
+A few instances of a task are compared under both drivers (`errands.turk.proving`). The task is
+then played by the oracle and by nobody on the driver that `auto` would take.
 """
 
 import time
@@ -11,16 +10,14 @@ from collections.abc import Sequence
 import msgspec
 
 from errands.errors import ErrandsError
-from errands.turk.challenge import answers_of
-from errands.turk.comparison import compare
 from errands.turk.driver import Driver
 from errands.turk.drivers import Pages
 from errands.turk.instance_score import ScoredField, instance_figure, score_page
 from errands.turk.metrics import RULES, label_text, majority
 from errands.turk.oracle_play import play_oracle
-from errands.turk.proof import EDITION, Proof, keep_proof
+from errands.turk.proof import keep_proof
+from errands.turk.proving import prove
 from errands.turk.task import Instance, Task
-from errands.turk.template import page_html
 
 __all__ = ["Verification", "spread", "telling_rows", "verify_task"]
 
@@ -125,35 +122,6 @@ def verify_task(
         time.monotonic() - begun,
         error,
     )
-
-
-def prove(task: Task, rows: Sequence[Instance], dom: Driver, browser: Driver) -> Proof:
-    """Compare both drivers on some instances, before and after the oracle's actions.
-
-    A pointer is needed where somebody answered a field that field actions do not bring to light.
-    """
-    names: set[str] = set()
-    pointer = False
-    for instance in rows:
-        html = page_html(task, instance)
-        page = browser.open(html)
-        try:
-            names |= {field.name for field in page.fields(list(instance.labels))}
-            actions = play_oracle(page, instance)
-            shown = {field.name for field in page.fields(list(instance.labels)) if field.visible}
-            pointer = pointer or not _answered(instance) <= shown
-        finally:
-            page.close()
-        differences = compare(dom, browser, html, list(instance.labels), actions)
-        if differences:
-            reason = f"row {instance.row}: {differences[0]}"
-            return Proof(task.template_hash, False, EDITION, len(rows), len(names), reason, pointer)
-    return Proof(task.template_hash, True, EDITION, len(rows), len(names), pointer=pointer)
-
-
-def _answered(instance: Instance) -> set[str]:
-    """The fields that somebody answered."""
-    return {name for name, labels in instance.labels.items() if answers_of(labels)}
 
 
 def _pooled(scored: Sequence[ScoredField]) -> dict[str, float | None]:
