@@ -64,8 +64,9 @@ def measure(command: Sequence[str]) -> Cost:
     seconds = time.perf_counter() - begun
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     if process.returncode:
-        last = complaint.strip().splitlines()[-1:] or [f"exit status {process.returncode}"]
-        raise ErrandsError(f"A program that was measured failed: {last[0]}")
+        said = [line.strip("│ ") for line in complaint.splitlines() if any(map(str.isalpha, line))]
+        reason = said[-1] if said else f"exit status {process.returncode}"
+        raise ErrandsError(f"A program that was measured failed: {reason}")
     cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     return Cost(seconds, cpu, private, resident, output)
 
