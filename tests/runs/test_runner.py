@@ -209,11 +209,11 @@ def test_a_run_ends_though_its_last_episodes_end_their_workers(
     little: Catalog, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "lethal.py").write_text(
-        "import os, sys\n"
+        "import os\n"
         "class Lethal:\n"
         "    def begin(self, observation, info): self.goal = info['goal']\n"
         "    def act(self, observation, info):\n"
-        "        sys.exit(3) if self.goal else os._exit(7)\n"
+        "        os._exit(3 if self.goal else 7)\n"
     )
     monkeypatch.syspath_prepend(str(tmp_path))
     before = signal.signal(signal.SIGALRM, lambda *_: pytest.fail("it does not end"))
@@ -244,7 +244,7 @@ def test_an_agent_that_will_not_be_interrupted_costs_its_worker(
         "        return super().act(observation, info)\n"
     )
     monkeypatch.syspath_prepend(str(tmp_path))
-    monkeypatch.setattr("errands.runs.pool._GRACE", 6.0)
+    monkeypatch.setattr("errands.runs.pool.GRACE", 6.0)
     done = run(
         _protocol(little), "stubborn:Stubborn", out=tmp_path / "r", workers=2, episodes=4, seconds=1
     )

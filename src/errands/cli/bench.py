@@ -147,6 +147,20 @@ def scale(
         results.print(f"Written: {out}/scale.md, scale.svg, scale.json.")
 
 
+def ray(
+    catalog: str = typer.Option("demo", help="A catalogue's directory or name."),
+    episodes: int = typer.Option(12_000, min=1000, help="Episodes of the run."),
+    as_json: bool = Json,
+) -> None:
+    """Measure runs on a cluster: two Ray nodes on this machine (docs/cluster.md).
+
+    Example: errands bench ray --catalog shop-1k --json
+    """
+    from errands.bench.ray import bench_ray
+
+    _report(f"Ray on {catalog}", bench_ray(catalog, episodes=episodes), as_json)
+
+
 def _report(title: str, measured: Iterable[Figure], as_json: bool) -> None:
     """Print figures: as JSON one by one as they come, else as a table at the end."""
     figures = []

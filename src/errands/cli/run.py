@@ -2,11 +2,12 @@
 
 import contextlib
 import json
+import re
 import shlex
 import signal
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 import typer
@@ -19,6 +20,7 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 from rich.table import Table
+from typer.core import TyperCommand
 
 from errands.agents.registry import kinds
 from errands.cli.output import Json, print_json, program, remarks, results
@@ -35,16 +37,37 @@ __all__ = ["register"]
 
 
 def register(app: typer.Typer) -> None:
-    app.command("run")(run_command)
+    app.command("run", cls=_RunCommand)(run_command)
     app.command("protocols")(protocols_command)
     app.command("agents")(agents_command)
+
+
+class _RunCommand(TyperCommand):
+    """`--ray` may stand alone: what follows is its address only if it looks like one."""
+
+    _ADDRESS: Final = re.compile(r"auto|local|ray://.*|[^\s/#]+:\d+")
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        told = []
+        for place, word in enumerate(args):
+            following = args[place + 1] if place + 1 < len(args) else ""
+            alone = word == "--ray" and not self._ADDRESS.fullmatch(following)
+            told.append("--ray=" if alone else word)
+        return super().parse_args(ctx, told)
 
 
 def run_command(
     protocol: str = typer.Argument(help="A protocol's id, or FILE.toml#id of your own."),
     agent: str = typer.Option(..., help="An agent's name (`errands agents`), or module:attribute."),
     episodes: int | None = typer.Option(None, min=1, help="Only the first so many."),
-    workers: int = typer.Option(1, min=1, help="Episodes at once."),
+    workers: int | None = typer.Option(
+        None, min=1, help="Episodes at once (default: 1; with --ray: every CPU)."
+    ),
+    ray: str | None = typer.Option(
+        None,
+        metavar="[ADDRESS]",
+        help="Play on a Ray cluster: HOST:PORT, auto, or local (the default without RAY_ADDRESS).",
+    ),
     out: str | None = typer.Option(
         None, help="A new directory (default: below runs/), or a PostgreSQL address."
     ),
@@ -79,6 +102,8 @@ def run_command(
       errands run turk-test --agent llm --model gpt-5-mini --set demos=3 --workers 16
 
       errands run webshop-1k --data shop-1k --agent random --out runs/random --resume
+
+      errands run webshop-1k --data shop-1k --agent random --ray head:6379
     """
     settings: dict[str, Any] = dict(_pair(text) for text in setting)
     if model is not None:
@@ -99,6 +124,7 @@ def run_command(
                 max_steps=max_steps,
                 settings=settings,
                 workers=workers,
+                ray=ray,
                 resume=resume,
                 retry_errors=retry_errors,
                 observations=observations,
@@ -107,6 +133,7 @@ def run_command(
                 fsync=fsync,
                 on_start=show.start,
                 on_episode=show.episode,
+                on_remark=lambda text: remarks.print(f"Note: {text}.", soft_wrap=True),
             )
     except KeyboardInterrupt:
         _tell_how_to_go_on(show.info, out)

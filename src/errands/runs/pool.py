@@ -25,13 +25,14 @@ from errands.runs.protocol import Protocol
 from errands.runs.store import Store, StoreError
 from errands.runs.world import World
 
-__all__ = ["Job", "Message", "play_in_processes"]
+__all__ = ["GRACE", "TRIES", "Job", "Message", "fair_share", "play_in_processes"]
 
-_TRIES: Final = 2
+TRIES: Final = 2
+"""An episode that ends so many workers becomes an error."""
 _AHEAD_SECONDS: Final = 0.5
 """A worker is given about this much work ahead, so that it never waits."""
 _MOST_AHEAD: Final = 256
-_GRACE = 30.0
+GRACE = 30.0
 """Seconds beyond an episode's time after which a worker that says nothing is ended."""
 _PATIENCE: Final = 5.0
 """Seconds between a worker's last word and its end."""
@@ -132,7 +133,7 @@ class _Worker:
 
     def end_if_stuck(self, seconds: float | None) -> None:
         """End it where its agent will not be interrupted; that is noticed on the pipe."""
-        if seconds is not None and self.given and self.silent > seconds + _GRACE:
+        if seconds is not None and self.given and self.silent > seconds + GRACE:
             self.process.kill()
 
     @property
@@ -160,6 +161,12 @@ class _Worker:
         with contextlib.suppress(BrokenPipeError):  # Its end is noticed on the other pipe.
             self.process.stdin.write(line)
             self.process.stdin.flush()
+
+
+def fair_share(waiting: int, workers: int) -> int:
+    """How many numbers one worker may be given at once: ever less towards the end, so that all
+    have something to do until then."""
+    return -(-waiting // (2 * workers))
 
 
 def play_in_processes(
@@ -193,8 +200,7 @@ def play_in_processes(
                 for message in messages:
                     _take(message, worker, on_episode)
                 if alive:
-                    # Ever less towards the end, so that all have something to do until then.
-                    fair = -(-len(waiting) // (2 * workers))
+                    fair = fair_share(len(waiting), workers)
                     worker.give([waiting.popleft() for _ in range(min(worker.wants(), fair))])
                     if not waiting and not worker.given:
                         worker.stop()
@@ -238,7 +244,7 @@ def _mourn(
         return
     suspect = worker.given[0]
     strikes[suspect] += 1
-    if strikes[suspect] >= _TRIES:
+    if strikes[suspect] >= TRIES:
         worker.given.popleft()
         code = worker.process.returncode
         how = f"signal {-code}" if code < 0 else f"exit status {code}"

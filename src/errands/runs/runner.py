@@ -13,6 +13,7 @@ import hashlib
 import json
 import platform
 import uuid
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -27,6 +28,8 @@ from errands.runs.episode import OBSERVATIONS, RunInfo, Summary
 from errands.runs.play import Rules, agent_for, play, play_waiting
 from errands.runs.pool import Job, play_in_processes
 from errands.runs.protocol import Protocol, find_protocol, named_protocols
+from errands.runs.ray_cluster import joined
+from errands.runs.ray_pool import play_on_ray
 from errands.runs.run_place import create_run, open_run, run_lock
 from errands.runs.store import Keeper, Store, StoreError
 from errands.runs.world import World, open_world
@@ -63,7 +66,8 @@ def run(
     episodes: int | None = None,
     max_steps: int | None = None,
     settings: Mapping[str, Any] | None = None,
-    workers: int = 1,
+    workers: int | None = None,
+    ray: str | None = None,
     resume: bool = False,
     retry_errors: bool = False,
     observations: str = "auto",
@@ -72,16 +76,20 @@ def run(
     fsync: bool = False,
     on_start: Callable[[RunInfo, Sequence[int]], None] | None = None,
     on_episode: OnEpisode | None = None,
+    on_remark: Callable[[str], None] | None = None,
 ) -> Finished:
     """Play an agent under a protocol.
 
     `out` is a new directory (default: one below `runs`), or a PostgreSQL address; with `resume`
     one that holds a run. `data` names other data than the protocol's; `episodes` and `max_steps`
     change the protocol, and its key says so. `workers` play at once: as processes, or in one
-    process where the agent waits for a model. `observations` is `full`, `hash`, `none` or `auto`:
-    full where a model or a person plays, else hashes, from which a replay shows every page again.
+    process where the agent waits for a model. `ray` is the address of a Ray cluster (see
+    `errands.runs.ray_cluster.joined`) that plays instead, by default with every CPU it has; what
+    it tells on the way, as that a node cannot play, goes to `on_remark`. `observations` is `full`,
+    `hash`, `none` or `auto`: full where a model or a person plays, else hashes, from which a replay
+    shows every page again.
     """
-    if workers < 1:
+    if workers is not None and workers < 1:
         raise SettingError(f"workers={workers}: expected 1 or more.")
     if seconds is not None and not 0 < seconds <= _LONGEST_SECONDS:
         raise SettingError(
@@ -102,6 +110,8 @@ def run(
             make_maker(agent, used.half, world.env(), given) if isinstance(agent, str) else agent
         )
         stack.enter_context(contextlib.closing(maker))
+        if ray is not None:
+            _check_for_cluster(agent, maker)
         if observations == "auto":
             observations = "hash" if maker.mode == "compute" and not world.waits else "full"
         rules = Rules(used.seed if seed is None else seed, seconds, observations)
@@ -123,24 +133,40 @@ def run(
             on_start(store.info, pending)
         played = _Count(on_episode)
         ended = ""
+        crew = workers or 1
+        job = Job(
+            protocol=used,
+            agent=agent if isinstance(agent, str) else "",
+            settings=given,
+            rules=rules,
+            place=place,
+            fsync=fsync,
+        )
         try:
-            if maker.mode == "model":
-                _play_waiting(world, maker, rules, store, pending, workers, played)
-            elif maker.mode == "compute" and min(workers, len(pending)) > 1:
-                if not isinstance(agent, str):
+            if ray is not None and pending:
+                spent = float(store.columns()["cost"].sum())
+                with joined(ray, workers) as cluster:
+                    play_on_ray(
+                        cluster,
+                        job,
+                        world,
+                        store,
+                        pending,
+                        workers,
+                        played,
+                        on_remark=on_remark or _warn,
+                        waits=maker.mode == "model",
+                        spent=spent,
+                    )
+            elif maker.mode == "model":
+                _play_waiting(world, maker, rules, store, pending, crew, played)
+            elif maker.mode == "compute" and min(crew, len(pending)) > 1:
+                if not job.agent:
                     raise SettingError(
                         "An agent object plays in one process; for several workers name it:"
                         " agent='package.module:attribute'."
                     )
-                job = Job(
-                    protocol=used,
-                    agent=agent,
-                    settings=given,
-                    rules=rules,
-                    place=place,
-                    fsync=fsync,
-                )
-                play_in_processes(job, world, store, pending, workers, played, lock.descriptors)
+                play_in_processes(job, world, store, pending, crew, played, lock.descriptors)
             else:
                 _play_here(world, maker, rules, store, pending, played)
         except EndOfRun as reason:
@@ -152,6 +178,20 @@ def run(
             played=played.count,
             ended=ended,
         )
+
+
+def _check_for_cluster(agent: str | Maker, maker: Maker) -> None:
+    if not isinstance(agent, str):
+        raise SettingError(
+            "An agent object plays in one process; for a cluster name it:"
+            " agent='package.module:attribute'."
+        )
+    if maker.mode == "person":
+        raise SettingError(f"The agent {maker.name!r} sits at one terminal, not on a cluster.")
+
+
+def _warn(text: str) -> None:
+    warnings.warn(text, stacklevel=2)
 
 
 def _reopened(place: str, info: RunInfo, fsync: bool) -> Store:
