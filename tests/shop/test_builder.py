@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from errands.errors import CatalogError, DataError, ErrandsError
-from errands.shop.assembly import indexed_text
+from errands.shop.digest import indexed_text
 from errands.shop.builder import build_catalog, generate_catalog
 from errands.shop.catalog import Catalog, Manifest
 
