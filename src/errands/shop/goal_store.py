@@ -7,7 +7,6 @@ goals cost as little to open as eight.
 """
 
 import bisect
-import math
 import random
 from array import array
 from collections.abc import Callable, Iterable, Sequence
@@ -134,13 +133,14 @@ class GoalWriter:
         uses = np.zeros(len(self._names), np.uint64)
         np.add.at(uses, ids, np.repeat(choices, counts))
         # An attribute of no goal at all has an entry without goals: its weight is never used.
-        shares = (1 / np.maximum(uses, 1).astype(np.float64))[ids].tolist()
-        weights = array("d")
-        at = 0
-        for count in counts.tolist():
-            weights.append(math.fsum(shares[at : at + count]) / count)
-            at += count
-        return np.array(weights, np.float64)
+        shares = (1 / np.maximum(uses, 1).astype(np.float64))[ids]
+        starts = np.cumsum(counts, dtype=np.int64) - counts
+        totals = np.zeros(len(counts), np.float64)
+        # One by one, in order: other ways to add give other last bits.
+        for place in range(int(counts.max(initial=0))):
+            having = counts > place
+            totals[having] += shares[starts[having] + place]
+        return totals / np.maximum(counts, 1)
 
 
 class StoredGoals:
