@@ -173,7 +173,7 @@ def _names(kept: bytes, begun: int, found: Members) -> tuple[NDArray[Any], NDArr
     )
     for number, (start, end, plain) in enumerate(spans):
         name = kept[start:end] if plain else _unescaped(kept[start:end])
-        if len(name) > _WIDEST or b"\0" in name:
+        if not 0 < len(name) <= _WIDEST or b"\0" in name:
             usable[number] = False
         else:
             names.append(name)
