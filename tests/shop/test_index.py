@@ -162,7 +162,7 @@ def test_average_length_of_the_real_products(catalog_1k: Catalog) -> None:
 
 @pytest.mark.shared
 def test_real_products_rank_as_the_plain_scorer(catalog_1k: Catalog) -> None:
-    from errands.shop.assembly import indexed_text
+    from errands.shop.digest import indexed_text
 
     texts = [indexed_text(catalog_1k.product(number)) for number in range(len(catalog_1k))]
     goals = catalog_1k.goals("synthetic")

@@ -18,8 +18,8 @@ from typing import Final
 from errands.bench.figure import Figure, percentile
 from errands.bench.process import errands_command, measure
 from errands.errors import SettingError
-from errands.shop.assembly import indexed_text
 from errands.shop.catalog import Catalog
+from errands.shop.digest import indexed_text
 
 __all__ = ["bench_cold", "bench_queries", "bench_search", "product_queries"]
 

@@ -28,6 +28,9 @@ _TAGGER = typer.Option(
     "lexicon",
     help="Noun tagger: lexicon, lexicon-lower or spacy:MODEL (install the extra `spacy`).",
 )
+_WORKERS = typer.Option(
+    None, min=1, help="Worker processes; all cores unless told. The catalogue is the same."
+)
 
 
 def register(app: typer.Typer) -> None:
@@ -47,6 +50,7 @@ def build(
     ),
     tagger: str = _TAGGER,
     seed: int = typer.Option(SHUFFLE_SEED, help="Of range prices and price caps."),
+    workers: int | None = _WORKERS,
     force: bool = _FORCE,
     as_json: bool = Json,
 ) -> None:
@@ -69,6 +73,7 @@ def build(
             nouns=nouns,
             tagger_name=tagger,
             seed=seed,
+            workers=workers,
             replace=force,
             progress=bar,
         )
@@ -81,6 +86,7 @@ def generate(
     products: int = typer.Option(5000, help="How many products."),
     seed: int = typer.Option(1, help="The same seed gives the same catalogue on every machine."),
     tagger: str = _TAGGER,
+    workers: int | None = _WORKERS,
     force: bool = _FORCE,
     as_json: bool = Json,
 ) -> None:
@@ -96,6 +102,7 @@ def generate(
             products=products,
             seed=seed,
             tagger_name=tagger,
+            workers=workers,
             replace=force,
             progress=bar,
         )

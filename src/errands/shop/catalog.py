@@ -20,12 +20,14 @@ from errands.errors import CatalogError, GoalError
 from errands.shop.goal import GoalSet, read_goals
 from errands.shop.goal_store import StoredGoals
 from errands.shop.index import Index
+from errands.shop.prices import Prices
 from errands.shop.product import Product
 from errands.shop.records import Records, map_array, view
+from errands.shop.squeeze import SqueezedRecords
 
 __all__ = ["FORMAT", "Card", "Catalog", "Hit", "Manifest", "Source", "damage"]
 
-FORMAT = 1
+FORMAT = 2
 """Version of the directory's layout; a catalogue of another version is built anew."""
 
 
@@ -53,12 +55,19 @@ class Manifest(msgspec.Struct, frozen=True):
     goals: dict[str, int]
     dropped: dict[str, int]
     """Records left out, by reason."""
+    contents: dict[str, str]
+    """Checksums of what squeezed records hold, by the name that their files share."""
     files: dict[str, Source]
 
     @property
     def checksum(self) -> str:
-        """One checksum for all files."""
-        lines = [f"{name} {held.sha256}" for name, held in sorted(self.files.items())]
+        """One checksum for all that is in it, however records are squeezed."""
+        held = {
+            name: file.sha256
+            for name, file in self.files.items()
+            if name.partition(".")[0] not in self.contents
+        }
+        lines = [f"{name} {sha256}" for name, sha256 in sorted({**held, **self.contents}.items())]
         return hashlib.sha256("\n".join(lines).encode()).hexdigest()
 
 
@@ -90,10 +99,11 @@ class Catalog:
         try:
             self._check_sizes()
             self.index = Index(folder / "index")
-            self._products = Records(folder / "products")
+            self._products = SqueezedRecords(folder / "products")
             self._cards = Records(folder / "cards")
             self._asins = map_array(folder / "asins.npy")
             self._rows = view(map_array(folder / "rows.npy"))
+            self._prices = Prices.open(folder, self._row)
         except (OSError, ValueError, EOFError, msgspec.DecodeError) as failure:
             raise CatalogError(
                 f"{folder} is damaged ({failure}); `errands catalog verify {folder}` says which"
@@ -127,7 +137,7 @@ class Catalog:
     def is_current(self) -> bool:
         """Whether the directory still holds what was opened."""
         try:
-            return read_manifest(self.path).checksum == self.manifest.checksum
+            return read_manifest(self.path) == self.manifest
         except CatalogError:
             return False
 
@@ -166,11 +176,19 @@ class Catalog:
         return number if found else -1
 
     def product(self, number: int) -> Product:
-        return self._decode(self._products[self._rows[number]])
+        return self.product_at(self._rows[number])
 
     def product_at(self, row: int) -> Product:
         """The product that was the row-th to be loaded."""
-        return self._decode(self._products[row])
+        product = self._decode(self._products[row])
+        if len(product.prices) == 2:
+            # Made a moment ago and nobody else's yet.
+            msgspec.structs.force_setattr(product, "price", self._prices.at(row))
+        return product
+
+    def _row(self, asin: str) -> int:
+        row: int = self._rows[self.number(asin)]
+        return row
 
     def card(self, number: int) -> Card:
         return self._decode_card(self._cards[self._rows[number]])
@@ -216,7 +234,7 @@ class Catalog:
         if (kind, seed) not in self._goals:
             redraw = None
             if seed != self.manifest.seed:
-                redraw = (product for product in self if len(product.prices) == 2), seed
+                redraw = self._prices, seed
             stem = self.path / "goals" / kind
             recipe = _open_goals, (str(self.path), kind, seed)
             self._goals[kind, seed] = StoredGoals(stem, self.product_at, redraw, recipe)

@@ -15,6 +15,7 @@ import zlib
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -22,12 +23,13 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from errands.shop.analyzer import analyze
+from errands.shop.analyzer import analyze, chunks, terms_of_chunk
 from errands.shop.ranking import (
     K1,
     B,
     Postings,
     Scratch,
+    count_terms,
     invert,
     rank,
     rank_all,
@@ -95,22 +97,31 @@ class TermChunk(NamedTuple):
 
 def collect_terms(documents: Iterable[str]) -> TermChunk:
     """Analyse some documents; any process can do it."""
-    terms: dict[str, int] = {}
-    ids, tfs, counts, lengths = array("I"), array("H"), array("I"), array("I")
+    numbers = _Numbers()
+    found, lengths = array("I"), array("I")
     for contents in documents:
-        tokens = analyze(contents)
-        counted = Counter(tokens)
-        ids.extend([terms.setdefault(term, len(terms)) for term in counted])
-        tfs.extend([min(count, 0xFFFF) for count in counted.values()])
-        counts.append(len(counted))
+        # Not by way of the terms themselves: most words come back, and numbers are cheap to count.
+        tokens = list(chain.from_iterable(map(numbers.__getitem__, chunks(contents))))
+        found.fromlist(tokens)
         lengths.append(len(tokens))
-    return TermChunk(
-        list(terms),
-        np.array(ids, np.uint32),
-        np.array(tfs, np.uint16),
-        np.array(counts, np.uint32),
-        np.array(lengths, np.uint32),
-    )
+    ids, tfs = np.empty(len(found), np.uint32), np.empty(len(found), np.uint16)
+    ends = np.array(lengths, np.uint32)
+    counts = np.zeros(len(ends), np.uint32)
+    kept = count_terms(np.array(found, np.uint32), ends, len(numbers.terms), ids, tfs, counts)
+    return TermChunk(list(numbers.terms), ids[:kept].copy(), tfs[:kept].copy(), counts, ends)
+
+
+class _Numbers(dict[str, tuple[int, ...]]):
+    """The terms of chunks of text, numbered in the order in which they first occur."""
+
+    def __init__(self) -> None:
+        self.terms: dict[str, int] = {}
+
+    def __missing__(self, chunk: str) -> tuple[int, ...]:
+        terms = self.terms
+        numbers = tuple([terms.setdefault(term, len(terms)) for term in terms_of_chunk(chunk)])
+        self[chunk] = numbers
+        return numbers
 
 
 class IndexWriter:

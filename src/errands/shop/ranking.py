@@ -15,11 +15,22 @@ scores every document.
 
 from typing import Any, Final, NamedTuple
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["K1", "B", "Postings", "Scratch", "invert", "rank", "rank_all", "rank_many"]
+from errands.shop.compiled import compiled
+
+__all__ = [
+    "K1",
+    "B",
+    "Postings",
+    "Scratch",
+    "count_terms",
+    "invert",
+    "rank",
+    "rank_all",
+    "rank_many",
+]
 
 K1: Final = np.float32(0.9)
 B: Final = np.float32(0.4)
@@ -69,15 +80,33 @@ class Scratch(NamedTuple):
         )
 
 
-def _jit(function: Any) -> Any:
-    try:
-        return numba.njit(cache=True, nogil=True)(function)
-    except RuntimeError:
-        # Nowhere to keep compiled code (a read-only machine): compile in every process.
-        return numba.njit(nogil=True)(function)
+@compiled
+def count_terms(
+    found: Any, lengths: Any, terms: int, ids_out: Any, tfs_out: Any, counts_out: Any
+) -> int:
+    """Count each document's terms, in the order in which it first has them."""
+    last = np.full(terms, -1, np.int64)
+    place = np.empty(terms, np.int64)
+    kept = 0
+    at = 0
+    for i in range(len(lengths)):
+        before = kept
+        for p in range(at, at + lengths[i]):
+            term = found[p]
+            if last[term] != i:
+                last[term] = i
+                place[term] = kept
+                ids_out[kept] = term
+                tfs_out[kept] = 1
+                kept += 1
+            elif tfs_out[place[term]] < 0xFFFF:
+                tfs_out[place[term]] += 1
+        at += lengths[i]
+        counts_out[i] = kept - before
+    return kept
 
 
-@_jit
+@compiled
 def invert(
     ids: Any,
     tfs: Any,
@@ -132,13 +161,13 @@ def invert(
     return windows, tops
 
 
-@_jit
+@compiled
 def _spans(postings: Any) -> Any:
     """How many windows there are."""
     return (len(postings.norms) + (1 << postings.bits) - 1) >> postings.bits
 
 
-@_jit
+@compiled
 def _add_exact(postings: Any, inverse: Any, term: int, weight: Any, window: int, sums: Any) -> None:
     """Add a term's share to the sum of each document of a window that has it."""
     windows, lows, tfs, norms = postings.windows, postings.lows, postings.tfs, postings.norms
@@ -151,7 +180,7 @@ def _add_exact(postings: Any, inverse: Any, term: int, weight: Any, window: int,
         sums[low] += np.float64(share)
 
 
-@_jit
+@compiled
 def _put(numbers: Any, scores: Any, size: int, number: int, score: Any) -> int:
     """Keep a document among the best in order, smaller numbers first; the new size."""
     k = len(scores)
@@ -171,7 +200,7 @@ def _put(numbers: Any, scores: Any, size: int, number: int, score: Any) -> int:
     return min(size + 1, k)
 
 
-@_jit
+@compiled
 def rank_all(postings: Any, inverse: Any, terms: Any, weights: Any, k: int, sums: Any) -> Any:
     """The best k documents, every document scored; leaves `sums` all zero."""
     scores = np.empty(k, np.float32)
@@ -210,7 +239,7 @@ def rank_many(
     return every[order], score[order]
 
 
-@_jit
+@compiled
 def _find(lows: Any, first: int, end: int, low: int) -> int:
     """The place of a document in a slice of postings, or -1."""
     stop = end
@@ -223,7 +252,7 @@ def _find(lows: Any, first: int, end: int, low: int) -> int:
     return first if first < stop and lows[first] == low else -1
 
 
-@_jit
+@compiled
 def _exact(postings: Any, inverse: Any, terms: Any, weights: Any, window: int, low: int) -> Any:
     """The score of one document."""
     windows, lows, tfs = postings.windows, postings.lows, postings.tfs
@@ -240,7 +269,7 @@ def _exact(postings: Any, inverse: Any, terms: Any, weights: Any, window: int, l
     return np.float32(total)
 
 
-@_jit
+@compiled
 def _add_rough(postings: Any, adds: Any, w: int, rough: Any) -> Any:
     """Add what a term can add at most in one of its windows; how many documents that were."""
     windows, lows, codes = postings.windows, postings.lows, postings.codes
@@ -250,7 +279,7 @@ def _add_rough(postings: Any, adds: Any, w: int, rough: Any) -> Any:
     return end - first
 
 
-@_jit
+@compiled
 def _kth_largest(rough: Any, k: int) -> int:
     """The k-th largest sum; 0 where fewer are above 0."""
     counts = np.zeros(MOST + 1, np.int64)
@@ -264,7 +293,7 @@ def _kth_largest(rough: Any, k: int) -> int:
     return 0
 
 
-@_jit
+@compiled
 def _most_adds(postings: Any, terms: Any, weights: Any) -> Any:
     """What each term adds at most for each code, as whole numbers whose sums stay in 16 bits; the
     terms from the least to the most that they add; and how many of these numbers make a score."""
@@ -284,7 +313,7 @@ def _most_adds(postings: Any, terms: Any, weights: Any) -> Any:
     return adds, np.argsort(mosts), scale
 
 
-@_jit
+@compiled
 def _above(
     postings: Any, rough: Any, slices: Any, least: int, found: Any, totals: Any, work: int
 ) -> int:
@@ -310,7 +339,7 @@ def _above(
     return kept
 
 
-@_jit
+@compiled
 def _narrow(
     postings: Any, adds: Any, w: int, least: int, rough: Any, found: Any, totals: Any, kept: int
 ) -> int:
@@ -336,7 +365,7 @@ def _narrow(
     return left
 
 
-@_jit
+@compiled
 def rank(postings: Any, inverse: Any, terms: Any, weights: Any, k: int, scratch: Any) -> Any:
     """The best k documents, as `rank_all` finds them; leaves `scratch` as it was."""
     found, totals = scratch.found, scratch.totals
