@@ -131,7 +131,9 @@ def test_every_loading_rule_is_undone(tmp_path: Path) -> None:
     for name, value in sources.items():
         (tmp_path / name).write_text(json.dumps(value))
     build_catalog(
-        tmp_path / "made", **{name: tmp_path / name for name in sources}, seed=4  # type: ignore[arg-type]
+        tmp_path / "made",
+        **{name: tmp_path / name for name in sources},
+        seed=4,  # type: ignore[arg-type]
     )
     made = Catalog.open(tmp_path / "made")
     assert len(made) == len(ODD)

@@ -1,5 +1,6 @@
 """`errands catalog`: build, generate, inspect, check and export catalogues; freeze their goals."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -149,12 +150,15 @@ def export(
         results.print(f"{file.path}: {file.members:,} products, {file.bytes:,} bytes.")
     if human is None and manifest.goals.get("human"):
         results.print(f"Left out: {manifest.goals['human']:,} human goals; --human writes them.")
-    files_given = " ".join(f"--{name} {file.path}" for name, file in written.items())
-    tagger = f" --tagger {manifest.tagger}" if manifest.tagger != "file" else ""
+    if nouns is None and "products in the nouns file" in manifest.made:
+        results.print("Left out: nouns that came from a file; --nouns writes them.")
+    given = " ".join(f"--{name} {file.path}" for name, file in written.items())
+    # A manifest's tagger bears its version.
+    tagger = re.sub(r"-[\d.]+$", "", manifest.tagger)
+    if tagger != "file":
+        given += f" --tagger {tagger}"
     results.print(
-        f"The same catalogue again: errands catalog build OUT {files_given}{tagger}"
-        f" --seed {manifest.seed}",
-        soft_wrap=True,
+        f"The same again: errands catalog build OUT {given} --seed {manifest.seed}", soft_wrap=True
     )
 
 

@@ -66,30 +66,26 @@ def atomic_files(outs: Sequence[Path], *, replace: bool = False) -> Iterator[lis
         if places.count(place) > 1:
             raise CatalogError(f"{out} was named for two files; name one for each.")
     made: list[Path] = []
-    failed = outs[0]
     try:
-        try:
-            for failed, place in zip(outs, places, strict=True):
-                place.parent.mkdir(parents=True, exist_ok=True)
-                name = f".{place.name}."
-                made.append(
-                    Path(tempfile.mkdtemp(prefix=name, suffix=".writing", dir=place.parent))
-                )
-            works = [work / place.name for work, place in zip(made, places, strict=True)]
-            with _watched(*made):
-                yield works
-                for failed, work, place in zip(outs, works, places, strict=True):
-                    _settle(work.parent)
-                    _check_file(failed, replace)
-                    work.rename(place)
-        finally:
-            for work in made:
-                shutil.rmtree(work, ignore_errors=True)
+        for place in places:
+            place.parent.mkdir(parents=True, exist_ok=True)
+            name = f".{place.name}."
+            made.append(Path(tempfile.mkdtemp(prefix=name, suffix=".writing", dir=place.parent)))
+        works = [work / place.name for work, place in zip(made, places, strict=True)]
+        with _watched(*made):
+            yield works
+            for work, out, place in zip(works, outs, places, strict=True):
+                _settle(work.parent)
+                _check_file(out, replace)
+                work.rename(place)
     except OSError as failure:
         if failure.errno is None:
             raise
-        named = failed if len(made) < len(outs) else " or ".join(map(str, outs))
-        raise CatalogError(f"{named} cannot be written ({failure.strerror}).") from failure
+        unmade = outs[len(made)] if len(made) < len(outs) else " or ".join(map(str, outs))
+        raise CatalogError(f"{unmade} cannot be written ({failure.strerror}).") from failure
+    finally:
+        for work in made:
+            shutil.rmtree(work, ignore_errors=True)
 
 
 def _check_file(out: Path, replace: bool) -> None:

@@ -206,7 +206,7 @@ class _JsonFile:
         self.members = 0
         self.bytes = 0
         self._path = path
-        self._open, self._close = brackets
+        self._open, self._close = brackets[0], brackets[1]
         self._encode = msgspec.json.Encoder().encode
         self._lines: list[bytes] = []
 

@@ -20,7 +20,7 @@ RARE: Final = 10
 """Words that occur no more often are not counted as vocabulary."""
 
 _CHUNK = 512
-_PUNCTUATION = ".,?!:;()-\""
+_PUNCTUATION = '.,?!:;()-"'
 
 
 class Statistics(msgspec.Struct, frozen=True):
@@ -123,9 +123,7 @@ class Census:
             attributes=len(self._attributes),
             attributes_per_product=each("attributes"),
             subcategories=len(self._queries),
-            categories={
-                name: count / products for name, count in sorted(self._categories.items())
-            },
+            categories={name: count / products for name, count in sorted(self._categories.items())},
             human_goals=human_goals,
             words_per_human_goal=self._numbers["said"] / human_goals if human_goals else 0.0,
             human_vocabulary=len(self._said),

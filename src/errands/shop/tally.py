@@ -60,9 +60,7 @@ class Tally:
         """Count all that another tally has counted."""
         held = np.flatnonzero(other._counts)
         self._make_room(len(held))
-        self._used += _add_hashes(
-            other._keys[held], other._counts[held], self._keys, self._counts
-        )
+        self._used += _add_hashes(other._keys[held], other._counts[held], self._keys, self._counts)
 
     def _make_room(self, more: int) -> None:
         size = len(self._keys)
