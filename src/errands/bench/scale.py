@@ -93,7 +93,7 @@ def _figures(folder: Path, items: Path, made: Cost, written: Cost, built: Cost) 
     yield bounded("catalogue / items file", size / items.stat().st_size, "x", 1, 0.5)
     yield from bench_cold(folder)
     yield from bench_queries(catalog, queries=1000)
-    yield from bench_steps(catalog)
+    yield from bench_steps(Catalog(folder, remember=0))
 
 
 def markdown(points: Sequence[Point]) -> str:

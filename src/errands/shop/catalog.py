@@ -7,6 +7,7 @@ opened twice in one process is one object, so any number of environments share i
     catalog.search("red shoes")[0].asin
 """
 
+import functools
 import hashlib
 import os
 from collections.abc import Iterator
@@ -26,6 +27,9 @@ from errands.shop.records import Records, map_array, view
 from errands.shop.squeeze import SqueezedRecords
 
 __all__ = ["FORMAT", "Card", "Catalog", "Hit", "Manifest", "Source", "damage"]
+
+REMEMBERED = 1024
+"""Searches whose results a process keeps, 2 MB at most."""
 
 FORMAT = 2
 """Version of the directory's layout; a catalogue of another version is built anew."""
@@ -92,7 +96,7 @@ _opened: dict[Path, "Catalog"] = {}
 class Catalog:
     """An open catalogue. Products are numbered in asin order; rows are in load order."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, remember: int = REMEMBERED) -> None:
         """Map the directory; use `Catalog.open`, which shares what is open already."""
         self.path = folder
         self.manifest = read_manifest(folder)
@@ -109,6 +113,7 @@ class Catalog:
                 f"{folder} is damaged ({failure}); `errands catalog verify {folder}` says which"
                 " files are, building it again mends them."
             ) from None
+        self._find = functools.lru_cache(remember)(self._rank)
         self._decode = msgspec.msgpack.Decoder(Product).decode
         self._decode_card = msgspec.msgpack.Decoder(Card).decode
         self._goals: dict[tuple[str, int], GoalSet] = {}
@@ -194,7 +199,11 @@ class Catalog:
         return self._decode_card(self._cards[self._rows[number]])
 
     def find(self, query: str, k: int = 50) -> tuple[int, ...]:
-        """The numbers of the best k products for a query, best first."""
+        """The numbers of the best k products for a query, best first; the last queries are
+        remembered, for a group of episodes often begins with the same."""
+        return self._find(query, k)
+
+    def _rank(self, query: str, k: int) -> tuple[int, ...]:
         return tuple(self.index.rank(query, k)[0].tolist())
 
     def search(self, query: str, k: int = 50) -> list[Hit]:

@@ -9,7 +9,7 @@ goals cost as little to open as eight.
 import bisect
 import random
 from array import array
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
@@ -222,6 +222,11 @@ class StoredGoals:
             for number, row in enumerate(self._rows)
         ]
         return made, np.searchsorted(np.asarray(self._first), np.asarray(self._order), "right") - 1
+
+    def told(self) -> Iterator[tuple[int, Entry]]:
+        """Each entry, with the row of its product, in load order."""
+        for number, row in enumerate(self._rows):
+            yield row, self._decode(self._entries[number])
 
     @property
     def cumulative(self) -> Sequence[float]:
