@@ -86,6 +86,39 @@ def test_build_from_files(tmp_path: Path) -> None:
     assert len(Catalog.open(tmp_path / "c")) == 1
 
 
+def test_export_and_build_again(little: Catalog, tmp_path: Path) -> None:
+    files = [f"--{name}={tmp_path / name}.json" for name in ("items", "attributes", "human")]
+    done = errands("catalog", "export", str(little.path), *files)
+    assert done.returncode == 0, done.stderr
+    command = done.stdout.splitlines()[-1].partition(": errands ")[2]
+    again = errands(*command.replace("OUT", str(tmp_path / "again")).split())
+    assert again.returncode == 0, again.stderr
+    assert Catalog.open(tmp_path / "again").manifest.checksum == little.manifest.checksum
+    assert "exists already" in errands("catalog", "export", str(little.path), *files).stderr
+    told = json.loads(
+        errands("catalog", "export", str(little.path), *files[:2], "--force", "--json").stdout
+    )
+    assert told["files"]["items"] == {
+        "path": str(tmp_path / "items.json"),
+        "products": 300,
+        "bytes": (tmp_path / "items.json").stat().st_size,
+    }
+    partly = errands("catalog", "export", str(little.path), *files[:2], "--force")
+    assert "Left out: 150 human goals" in partly.stdout
+
+
+def test_info_beside_the_paper(little: Catalog) -> None:
+    told = json.loads(errands("catalog", "info", str(little.path), "--json").stdout)
+    assert told["statistics"]["products"] == {"here": 300, "paper": 1_181_436}
+    assert told["statistics"]["human goals"] == {"here": 150, "paper": 12_087}
+    assert told["statistics"]["categories"]["paper"] is None
+    table = errands("catalog", "info", str(little.path)).stdout
+    assert "words per product" in table
+    assert "262.9" in table
+    quick = errands("catalog", "info", str(little.path), "--quick", "--json").stdout
+    assert "statistics" not in json.loads(quick)
+
+
 def test_pictures(little: Catalog, tmp_path: Path) -> None:
     product = next(p for p in little if any(p.option_images.values()))
     value = next(value for value, image in product.option_images.items() if image)

@@ -10,11 +10,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from errands.errors import CatalogError, DataError, ErrandsError
-from errands.shop.assembly import indexed_text
+from errands.shop import builder, items_file
 from errands.shop.builder import build_catalog, generate_catalog
-from errands.shop.catalog import Catalog, Manifest
+from errands.shop.catalog import Catalog, Manifest, Source
+from errands.shop.digest import indexed_text
+from errands.shop.generator import generate
 
 RECORD: dict[str, Any] = {
     "name": "Red Lamp",
@@ -248,3 +251,108 @@ def test_products_without_mined_attributes_are_counted(tmp_path: Path) -> None:
     manifest = built(tmp_path, [record("B2"), record("B8")], MINED)
     assert manifest.products == 2
     assert manifest.dropped == {"synthetic instruction: product not in the attributes file": 1}
+
+
+def files_of(folder: Path) -> dict[str, bytes]:
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
+
+
+def generated(folder: Path, count: int) -> dict[str, Path]:
+    """The original files of a generated catalogue, with a record that comes again."""
+    made = list(generate(count, 3))
+    records = [one.record for one in made]
+    return {
+        "items": write(folder / "items.json", [*records, records[5], record("B1")]),
+        "attributes": write(
+            folder / "ins.json", {one.record["asin"]: one.attributes for one in made}
+        ),
+        "human": write(
+            folder / "human.json", {one.record["asin"]: one.human for one in made if one.human}
+        ),
+    }
+
+
+@pytest.fixture
+def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(builder, "SMALL_FILE", 0)
+    monkeypatch.setattr(builder, "SMALL_NUMBER", 0)
+    monkeypatch.setattr(builder, "PIECE", 100)
+    monkeypatch.setattr(items_file.ItemsFile.pieces, "__defaults__", (100,))
+
+
+@pytest.mark.usefixtures("small_pieces")
+def test_the_number_of_workers_changes_no_byte(tmp_path: Path) -> None:
+    files = generated(tmp_path, 700)
+    for workers in (1, 2, 3):
+        build_catalog(tmp_path / f"{workers}", **files, workers=workers)
+    one = files_of(tmp_path / "1")
+    assert one == files_of(tmp_path / "2") == files_of(tmp_path / "3")
+    assert Catalog.open(tmp_path / "1").manifest.dropped == {
+        "product: asin seen before": 1,
+        "synthetic instruction: product not in the attributes file": 1,
+    }
+
+
+@pytest.mark.usefixtures("small_pieces")
+def test_generated_is_as_built_from_its_files(tmp_path: Path) -> None:
+    made = list(generate(250, 3))
+    build_catalog(
+        tmp_path / "built",
+        items=write(tmp_path / "i.json", [one.record for one in made]),
+        attributes=write(tmp_path / "a.json", {m.record["asin"]: m.attributes for m in made}),
+        human=write(tmp_path / "h.json", {m.record["asin"]: m.human for m in made if m.human}),
+        workers=1,
+    )
+    generate_catalog(tmp_path / "made", products=250, seed=3, workers=2)
+    built, generated_ = files_of(tmp_path / "built"), files_of(tmp_path / "made")
+    assert built.pop("manifest.json") != generated_.pop("manifest.json")
+    assert built == generated_
+    catalogs = [Catalog.open(tmp_path / name) for name in ("built", "made")]
+    assert catalogs[0].manifest.checksum == catalogs[1].manifest.checksum
+
+
+@pytest.mark.usefixtures("small_pieces")
+def test_a_repeated_product_leaves_no_trace(tmp_path: Path) -> None:
+    """Neither words, nor goals, nor a draw of its price."""
+    once = [record("B2"), record("B1", name="Chair"), record("B3", name="Last")]
+    twice = [once[0], record("B2", name="Zebra"), once[1], record("B1", name="Yak"), once[2]]
+    human = {"B2": [said("a", ["x"])], "B1": [said("b", ["y"]), said("c", [])]}
+    held = {}
+    for name, records in (("once", once), ("twice", twice)):
+        (tmp_path / name).mkdir()
+        manifest = built(tmp_path / name, records, MINED, human)
+        held[name] = files_of(tmp_path / name / "out")
+        del held[name]["manifest.json"]
+    assert manifest.dropped["product: asin seen before"] == 2
+    assert held["once"] == held["twice"]
+
+
+@pytest.mark.usefixtures("small_pieces")
+def test_bad_items_are_found_by_workers_too(tmp_path: Path) -> None:
+    files = generated(tmp_path, 300)
+    text = files["items"].read_text()
+    at = text.rindex('"average_rating"')
+    files["items"].write_text(text[:at] + "oops" + text[at:])
+    with pytest.raises(DataError, match=rf"items\.json is not .* at character {at:,}\."):
+        build_catalog(tmp_path / "out", **files, workers=2)
+    assert not (tmp_path / "out").exists()
+
+
+def test_no_workers_is_one_sentence(tmp_path: Path) -> None:
+    with pytest.raises(CatalogError, match="0 workers were asked for; expected 1 or more"):
+        generate_catalog(tmp_path / "out", products=5, workers=0)
+
+
+def test_the_checksum_is_of_the_content(little: Catalog) -> None:
+    manifest = little.manifest
+    squeezed = dict(manifest.files)
+    squeezed["products.bin"] = Source("products.bin", 1, "other bytes, the same records")
+    assert structs.replace(manifest, files=squeezed).checksum == manifest.checksum
+    other = structs.replace(manifest, contents={"products": "other records"})
+    assert other.checksum != manifest.checksum
+    squeezed["cards.bin"] = Source("cards.bin", 1, "other cards")
+    assert structs.replace(manifest, files=squeezed).checksum != manifest.checksum

@@ -94,8 +94,8 @@ def test_verify_finds_every_kind_of_damage(little: Catalog, tmp_path: Path) -> N
         (None, "is not a catalogue"),
         ("{", "is damaged"),
         ("[]", "is damaged"),
-        ('{"format": 1}', "is damaged"),
-        ('{"format": 99}', "has catalogue format 99, this version reads 1"),
+        ('{"format": 2}', "is damaged"),
+        ('{"format": 99}', "has catalogue format 99, this version reads 2"),
     ],
 )
 def test_what_is_no_catalogue_is_one_sentence(

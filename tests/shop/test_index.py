@@ -50,7 +50,9 @@ def plain_scores(documents: list[str], query: str) -> list[tuple[float, int]]:
     return sorted(found, key=lambda hit: (-hit[0], hit[1]))
 
 
-def built(folder: Path, documents: list[str], numbers: list[int] | None = None) -> Index:
+def built(
+    folder: Path, documents: list[str], numbers: list[int] | None = None, bits: int = 16
+) -> Index:
     scratch = folder / "scratch"
     scratch.mkdir()
     writer = IndexWriter(scratch)
@@ -58,7 +60,7 @@ def built(folder: Path, documents: list[str], numbers: list[int] | None = None) 
     middle = len(documents) // 2
     for chunk in (documents[:middle], documents[middle:]):
         writer.add(collect_terms(chunk))
-    writer.finish(folder / "index", np.array(numbers or range(len(documents)), np.uint32))
+    writer.finish(folder / "index", np.array(numbers or range(len(documents)), np.uint32), bits)
     writer.close()
     return Index(folder / "index")
 
@@ -94,6 +96,7 @@ _texts = st.lists(_words, max_size=60).map(" ".join)
     query=_texts,
     k=st.integers(1, 30),
     seed=st.integers(0, 1000),
+    bits=st.sampled_from((0, 1, 3, 16)),
 )
 @settings(max_examples=150, deadline=None)
 def test_ranks_as_the_plain_scorer(
@@ -102,10 +105,11 @@ def test_ranks_as_the_plain_scorer(
     query: str,
     k: int,
     seed: int,
+    bits: int,
 ) -> None:
     numbers = list(range(len(documents)))
     random.Random(seed).shuffle(numbers)
-    index = built(tmp_path_factory.mktemp("index"), documents, numbers)
+    index = built(tmp_path_factory.mktemp("index"), documents, numbers, bits)
     ordered = [""] * len(documents)
     for number, text in zip(numbers, documents, strict=True):
         ordered[number] = text
@@ -158,7 +162,7 @@ def test_average_length_of_the_real_products(catalog_1k: Catalog) -> None:
 
 @pytest.mark.shared
 def test_real_products_rank_as_the_plain_scorer(catalog_1k: Catalog) -> None:
-    from errands.shop.assembly import indexed_text
+    from errands.shop.digest import indexed_text
 
     texts = [indexed_text(catalog_1k.product(number)) for number in range(len(catalog_1k))]
     goals = catalog_1k.goals("synthetic")

@@ -41,7 +41,10 @@ def test_processes_that_ask_at_once_make_it_once(own_home: Path) -> None:
         for _ in range(3)
     ]
     assert [process.communicate()[0] for process in asking] == ["200\n"] * 3
-    assert sorted(path.suffix for path in catalogs_dir().iterdir()) == [".1", ".lock"]
+    assert sorted(path.suffix for path in catalogs_dir().iterdir()) == [
+        f".{library.DEMO_EDITION}",
+        ".lock",
+    ]
 
 
 def test_names_in_the_home(own_home: Path) -> None:

@@ -2,7 +2,9 @@
 
 import itertools
 from collections.abc import Iterable
+from pathlib import Path
 
+import msgspec
 import typer
 from rich.table import Table
 
@@ -86,6 +88,65 @@ def runs(
 
 
 @group.command()
+def search(
+    catalog: str = typer.Option("demo", help="A catalogue's directory or name."),
+    queries: int = typer.Option(2000, min=100, help="How many queries, of 8 to 16 words."),
+    seed: int = typer.Option(1, help="Of the queries."),
+    against: str = typer.Option(
+        None,
+        help="A program to measure beside: given a file of queries and a number of hits, its last"
+        ' line is {"queries_per_second": ..., "hits": [[id, ...], ...]}.',
+    ),
+    as_json: bool = Json,
+) -> None:
+    """Measure opening and searching, and prove that pruning changes no answer.
+
+    Example: errands bench search --catalog full --queries 2000
+    """
+    from errands.bench.search import bench_search
+
+    measured = bench_search(catalog, queries=queries, seed=seed, against=against)
+    _report(f"Search in {catalog}", measured, as_json)
+
+
+@group.command()
+def scale(
+    sizes: str = typer.Option("1000,10000,100000,1181436", help="Numbers of products."),
+    out: Path = typer.Option(Path("scale"), help="Where table, picture and figures are written."),
+    workers: int = typer.Option(None, min=1, help="Processes that build; default: all cores."),
+    keep: bool = typer.Option(False, "--keep", help="Keep the catalogues and files."),
+    as_json: bool = Json,
+) -> None:
+    """Measure how cost grows with the number of products: built, opened, searched, shopped in.
+
+    Writes scale.json, scale.md and scale.svg. The full size takes 10 to 20 minutes and 8 GB.
+
+    Example: errands bench scale --sizes 1000,10000 --out scale
+    """
+    from errands.bench.scale import bench_scale, markdown, plot
+
+    try:
+        counts = [int(size) for size in sizes.split(",")]
+    except ValueError:
+        counts = []
+    if not counts or min(counts) < 1:
+        raise SettingError(f"--sizes {sizes!r}: expected numbers of products, such as 1000,10000.")
+    points = []
+    with remarks.status("measuring") as status:
+        for point in bench_scale(out, counts, workers=workers, keep=keep, say=status.update):
+            points.append(point)
+            # After each size, so that a long measurement is never lost.
+            (out / "scale.json").write_bytes(msgspec.json.encode(points))
+            (out / "scale.md").write_text(markdown(points), encoding="utf-8")
+            (out / "scale.svg").write_text(plot(points), encoding="utf-8")
+            if as_json:
+                print_json(msgspec.to_builtins(point))
+    if not as_json:
+        for point in points:
+            print_figures(f"{point.products:,} products", list(point.figures))
+        results.print(f"Written: {out}/scale.md, scale.svg, scale.json.")
+
+
 def ray(
     catalog: str = typer.Option("demo", help="A catalogue's directory or name."),
     episodes: int = typer.Option(12_000, min=1000, help="Episodes of the run."),

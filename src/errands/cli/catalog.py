@@ -1,5 +1,6 @@
-"""`errands catalog`: build, generate, inspect and check catalogues; freeze their goals."""
+"""`errands catalog`: build, generate, inspect, check and export catalogues; freeze their goals."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ __all__ = ["register"]
 
 group = typer.Typer(
     name="catalog",
-    help="Build, generate, inspect and check catalogues.",
+    help="Build, generate, inspect, check and export catalogues.",
     no_args_is_help=True,
 )
 
@@ -27,6 +28,9 @@ _FORCE = typer.Option(False, "--force", help="Replace a catalogue that is there 
 _TAGGER = typer.Option(
     "lexicon",
     help="Noun tagger: lexicon, lexicon-lower or spacy:MODEL (install the extra `spacy`).",
+)
+_WORKERS = typer.Option(
+    None, min=1, help="Worker processes; all cores unless told. The catalogue is the same."
 )
 
 
@@ -47,6 +51,7 @@ def build(
     ),
     tagger: str = _TAGGER,
     seed: int = typer.Option(SHUFFLE_SEED, help="Of range prices and price caps."),
+    workers: int | None = _WORKERS,
     force: bool = _FORCE,
     as_json: bool = Json,
 ) -> None:
@@ -69,6 +74,7 @@ def build(
             nouns=nouns,
             tagger_name=tagger,
             seed=seed,
+            workers=workers,
             replace=force,
             progress=bar,
         )
@@ -81,6 +87,7 @@ def generate(
     products: int = typer.Option(5000, help="How many products."),
     seed: int = typer.Option(1, help="The same seed gives the same catalogue on every machine."),
     tagger: str = _TAGGER,
+    workers: int | None = _WORKERS,
     force: bool = _FORCE,
     as_json: bool = Json,
 ) -> None:
@@ -96,6 +103,7 @@ def generate(
             products=products,
             seed=seed,
             tagger_name=tagger,
+            workers=workers,
             replace=force,
             progress=bar,
         )
@@ -103,8 +111,71 @@ def generate(
 
 
 @group.command()
-def info(catalog: str = _CATALOG, as_json: bool = Json) -> None:
-    """Say what a catalogue holds and what it was made from.
+def export(
+    catalog: str = typer.Argument(help="A catalogue's directory or name."),
+    items: Path = typer.Option(..., help="Products, as in items_shuffle.json."),
+    attributes: Path = typer.Option(
+        ..., help="Mined attributes and synthetic instructions, as in items_ins_v2.json."
+    ),
+    human: Path | None = typer.Option(None, help="Human instructions, as in items_human_ins.json."),
+    nouns: Path | None = typer.Option(None, help="Nouns of titles by asin."),
+    force: bool = typer.Option(False, "--force", help="Replace files that are there already."),
+    as_json: bool = Json,
+) -> None:
+    """Write a catalogue in the formats of the original WebShop files.
+
+    A catalogue that is built from them is the same catalogue.
+
+    Example:
+
+    \b
+      errands catalog export demo --items items.json --attributes attributes.json \\
+        --human human.json
+    """
+    from errands.shop.export import export_catalog
+
+    opened = Catalog.open(catalog)
+    with progress_bar() as bar:
+        written = export_catalog(
+            opened,
+            items=items,
+            attributes=attributes,
+            human=human,
+            nouns=nouns,
+            replace=force,
+            progress=bar,
+        )
+    manifest = opened.manifest
+    if as_json:
+        files = {
+            name: {"path": str(file.path), "products": file.members, "bytes": file.bytes}
+            for name, file in written.items()
+        }
+        print_json({"seed": manifest.seed, "tagger": manifest.tagger, "files": files})
+        return
+    for file in written.values():
+        results.print(f"{file.path}: {file.members:,} products, {file.bytes:,} bytes.")
+    if human is None and manifest.goals.get("human"):
+        results.print(f"Left out: {manifest.goals['human']:,} human goals; --human writes them.")
+    if nouns is None and "products in the nouns file" in manifest.made:
+        results.print("Left out: nouns that came from a file; --nouns writes them.")
+    given = " ".join(f"--{name} {file.path}" for name, file in written.items())
+    # A manifest's tagger bears its version.
+    tagger = re.sub(r"-[\d.]+$", "", manifest.tagger)
+    if tagger != "file":
+        given += f" --tagger {tagger}"
+    results.print(
+        f"The same again: errands catalog build OUT {given} --seed {manifest.seed}", soft_wrap=True
+    )
+
+
+@group.command()
+def info(
+    catalog: str = _CATALOG,
+    quick: bool = typer.Option(False, "--quick", help="Count nothing: only what is written down."),
+    as_json: bool = Json,
+) -> None:
+    """Say what a catalogue holds, beside the paper's, and what it was made from.
 
     Example: errands catalog info shop-1k
     """
@@ -127,13 +198,39 @@ def info(catalog: str = _CATALOG, as_json: bool = Json) -> None:
         "errands": manifest.errands,
         "checksum": manifest.checksum,
     }
+    counted = None if quick else _counted(opened)
     if as_json:
-        print_json(facts)
+        print_json(facts if counted is None else {**facts, "statistics": counted})
         return
     table = Table("fact", "value", title=f"Catalogue {catalog}", show_header=False)
     for name, value in facts.items():
         table.add_row(name, _plain(value))
     results.print(table)
+    if counted is not None:
+        beside = Table("statistic", "here", "in the paper", title="Beside the paper's")
+        for name, both in counted.items():
+            beside.add_row(name, _figure(both["here"]), _figure(both["paper"]))
+        results.print(beside)
+
+
+def _counted(opened: Catalog) -> dict[str, dict[str, Any]]:
+    """Each statistic of a catalogue, with the paper's."""
+    from errands.shop.statistics import PAPER, catalog_statistics
+
+    with progress_bar() as bar:
+        here = msgspec.to_builtins(catalog_statistics(opened, bar))
+    paper = msgspec.to_builtins(PAPER)
+    return {
+        name.replace("_", " "): {"here": here[name], "paper": paper[name] or None} for name in here
+    }
+
+
+def _figure(value: Any) -> str:
+    if value is None:
+        return "not given"
+    if isinstance(value, dict):
+        return "\n".join(f"{name} {share:.1%}" for name, share in value.items())
+    return f"{value:,}" if isinstance(value, int) else f"{value:,.2f}"
 
 
 @group.command("list")

@@ -13,7 +13,7 @@ from itertools import chain
 from errands.shop.stemmer import stem
 from errands.shop.word_break import WINDOW, tokens
 
-__all__ = ["STOP_WORDS", "analyze", "raw_tokens", "term_of"]
+__all__ = ["STOP_WORDS", "analyze", "chunks", "raw_tokens", "term_of", "terms_of_chunk"]
 
 _STOP_WORDS = """
 a an and are as at be but by for if in into is it no not of on or such that the their then there
@@ -83,7 +83,14 @@ class _Chunks(dict[str, tuple[str, ...]]):
         return terms
 
 
-_terms_of_chunk = _Chunks().__getitem__
+terms_of_chunk = _Chunks().__getitem__
+
+
+def chunks(text: str) -> list[str]:
+    """A text in pieces that can be analysed one by one."""
+    if text.isascii():
+        return text.split()
+    return text.split(" ") if _is_whole(text) else [text]
 
 
 def analyze(text: str) -> list[str]:
@@ -92,13 +99,7 @@ def analyze(text: str) -> list[str]:
     >>> analyze("The women's X-Large leggings, $9.99")
     ['women', 'x', 'larg', 'leg', '9.99']
     """
-    if text.isascii():
-        chunks = text.split()
-    elif _is_whole(text):
-        chunks = text.split(" ")
-    else:
-        chunks = [text]
-    return list(chain.from_iterable(map(_terms_of_chunk, chunks)))
+    return list(chain.from_iterable(map(terms_of_chunk, chunks(text))))
 
 
 def _is_whole(text: str) -> bool:

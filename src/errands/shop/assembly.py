@@ -1,78 +1,57 @@
-"""Putting a catalogue together, product by product, in the directory it will be.
+"""Putting a catalogue together, digest by digest, in the directory it will be.
 
-Everything that would cost time while an agent acts is done here: reading prices and options,
-tagging nouns, analysing texts, drawing prices, ordering goals.
+Everything that would cost time while an agent acts is done when a catalogue is built. `digest`
+did what needs one product alone; here is what needs the others: ids seen before, prices drawn in
+load order, numbering, the index, the order of goals.
 """
 
 import contextlib
+import hashlib
 import random
 import shutil
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 from errands import __version__
 from errands.errors import DataError
-from errands.shop.catalog import FORMAT, Card, Manifest, Source, file_checksum
-from errands.shop.goal_store import Entry, GoalWriter
-from errands.shop.index import IndexWriter, collect_terms
-from errands.shop.nouns import NounTagger
-from errands.shop.product import Product, Unusable, parse_product
+from errands.shop.catalog import FORMAT, Manifest, Source, file_checksum
+from errands.shop.digest import KINDS, REASONS, Digest
+from errands.shop.goal_store import GoalWriter
+from errands.shop.index import IndexWriter, TermChunk
+from errands.shop.ledger import Ledger
+from errands.shop.prices import PricesWriter
 from errands.shop.records import RecordsWriter, write_array
+from errands.shop.squeeze import write_dictionary
 
-__all__ = ["Assembly", "Progress", "Raw", "indexed_text", "source_of"]
+__all__ = ["Assembly", "Progress"]
 
 Progress = Callable[[str, int, int | None], None]
 """Told the stage, how much of it is done, and how much there is (None: unknown)."""
 
 
-class Raw(NamedTuple):
-    """One product's records in the three original formats."""
-
-    record: Any
-    mined: Any
-    """Its entry in the attributes file, or None."""
-    human: Any
-    """Its entries in the file of human instructions, or None."""
-
-
-def indexed_text(product: Product) -> str:
-    """What the search engine sees of a product: of the bullets only the first."""
-    options = ", and ".join(
-        f"{name}: {', '.join(values)}" for name, values in product.options.items()
-    )
-    bullet = product.bullets[0] if product.bullets else ""
-    return " ".join([product.title, product.description, bullet, options]).lower()
-
-
 class Assembly:
     """A catalogue on its way; use as a context manager."""
 
-    def __init__(
-        self,
-        work: Path,
-        *,
-        tagger: NounTagger,
-        known_nouns: Mapping[str, Sequence[str]],
-        seed: int,
-    ) -> None:
+    def __init__(self, work: Path, *, tagger: str, seed: int) -> None:
+        """`tagger` is what the manifest calls the tagger of the digests."""
         self._work = work
         self._tagger = tagger
-        self._known_nouns = known_nouns
         self._seed = seed
         self._rng = random.Random(seed)
         self._dropped: Counter[str] = Counter()
-        self._asins: list[bytes] = []
-        self._seen: set[bytes] = set()
-        self._tagged = 0
+        self._ledger = Ledger()
+        self._prices = PricesWriter(self._rng)
+        self._contents = hashlib.sha256()
+        self.with_nouns = 0
         self.with_mined = 0
         self.with_human = 0
-        """Products of which the side files say something."""
-        self._encode = msgspec.msgpack.Encoder().encode
+        """Products of which the nouns file or another side file says something."""
 
     def __enter__(self) -> "Assembly":
         with contextlib.ExitStack() as stack:
@@ -83,7 +62,7 @@ class Assembly:
                 kind: stack.enter_context(
                     contextlib.closing(GoalWriter(self._work / "goals" / kind))
                 )
-                for kind in ("synthetic", "human")
+                for kind in KINDS
             }
             self._index = stack.enter_context(contextlib.closing(IndexWriter(self._scratch)))
             self._products = stack.enter_context(
@@ -98,73 +77,68 @@ class Assembly:
     def __exit__(self, *failure: object) -> None:
         self._open.close()
 
-    def add(self, raw: Raw) -> None:
-        """Take in one product, or count why it cannot be one."""
-        try:
-            product = parse_product(raw.record, _mined_attributes(raw.mined))
-            key = _asin_key(product.asin)
-            if key in self._seen:
-                raise Unusable("asin seen before")
-        except Unusable as reason:
-            self._dropped[f"product: {reason}"] += 1
-            return
-        row = len(self._asins)
-        self._seen.add(key)
-        self._asins.append(key)
-        price = product.price
-        if len(product.prices) == 2:
-            price = self._rng.uniform(*product.prices)
-        product = msgspec.structs.replace(product, price=price, nouns=self._nouns(product))
-        self._products.append(self._encode(product))
-        self._cards.append(self._encode(Card(product.asin, product.title, product.price_tag)))
-        self._index.add(collect_terms([indexed_text(product)]))
-        if raw.mined is None:
-            self._dropped["synthetic instruction: product not in the attributes file"] += 1
-        self.with_mined += raw.mined is not None
-        self.with_human += raw.human is not None
-        for kind, entry in _entries(raw, self._dropped):
-            self._goals[kind].add(row, product, entry)
+    def take(self, digest: Digest) -> None:
+        """Take in the next products; ids that were seen before are left out and counted."""
+        self._dropped.update(digest.dropped)
+        row = len(self._ledger)
+        new = self._ledger.admit(digest.asins)
+        if not new.all():
+            self._dropped["product: asin seen before"] += int((~new).sum())
+            digest = _only(digest, new)
+        self._products.extend(digest.products)
+        self._contents.update(digest.contents.tobytes())
+        self._cards.extend(digest.cards)
+        self._index.add(digest.terms)
+        self._prices.take(digest.prices, digest.ranges, digest.range_ends)
+        for goals, entries in zip(self._goals.values(), digest.entries, strict=True):
+            goals.take(row, entries)
+        for reason, count in enumerate(np.bincount(digest.reasons).tolist()):
+            if count:
+                self._dropped[REASONS[reason]] += count
+        self.with_mined += int(digest.mined.sum())
+        self.with_human += int(digest.human.sum())
+        self.with_nouns += len(digest.tagged) - int(digest.tagged.sum())
 
     def finish(
-        self, made: dict[str, Any], sources: tuple[Source, ...], report: Progress
+        self,
+        made: dict[str, Any],
+        sources: tuple[Source, ...],
+        dictionary: bytes,
+        report: Progress,
     ) -> Manifest:
         """Write what needs all products: index, goals, manifest."""
-        if not self._asins:
-            reasons = ", ".join(f"{why} ({count:,})" for why, count in self._dropped.items())
+        count = len(self._ledger)
+        if not count:
+            reasons = ", ".join(f"{why} ({held:,})" for why, held in self._dropped.items())
             raise DataError(f"The items file has no usable product: {reasons or 'it is empty'}.")
         self._products.finish()
+        write_dictionary(self._work / "products", dictionary)
         self._cards.finish()
         report("writing the index", 0, None)
-        asins = np.array(self._asins)
-        order = np.argsort(asins).astype(np.uint32)
-        numbers = np.empty(len(asins), np.uint32)
-        numbers[order] = np.arange(len(asins), dtype=np.uint32)
-        self._index.finish(self._work / "index", numbers)
-        write_array(self._work / "rows.npy", order)
-        write_array(self._work / "asins.npy", asins[order])
+        self._number()
         report("ordering goals", 0, None)
+        prices = self._prices.finish(self._work)
         state = self._rng.getstate()
-        for goals in self._goals.values():
+        for kind, goals in self._goals.items():
             # Each goal set draws its caps as if it were the only one, as in the original.
             self._rng.setstate(state)
-            goals.finish(self._rng)
+            goals.finish(prices, self._rng, weigh=kind == "synthetic")
         self._open.close()
         shutil.rmtree(self._scratch)
         report("checksums", 0, None)
-        if self._known_nouns:
-            made = {**made, "products in the nouns file": len(asins) - self._tagged}
         manifest = Manifest(
             format=FORMAT,
             errands=__version__,
             made=made,
             sources=sources,
             seed=self._seed,
-            tagger=self._tagger.name if self._tagged else "file",
-            products=len(asins),
+            tagger="file" if self.with_nouns == count else self._tagger,
+            products=count,
             goals={kind: len(goals) for kind, goals in self._goals.items()},
             dropped=dict(sorted(self._dropped.items())),
+            contents={"products": self._contents.hexdigest()},
             files={
-                str(path.relative_to(self._work)): source_of(path)
+                str(path.relative_to(self._work)): _source_of(path)
                 for path in sorted(self._work.rglob("*"))
                 if path.is_file()
             },
@@ -173,54 +147,57 @@ class Assembly:
         (self._work / "manifest.json").write_bytes(text + b"\n")
         return manifest
 
-    def _nouns(self, product: Product) -> tuple[str, ...]:
-        known = self._known_nouns.get(product.asin)
-        if known is not None:
-            return tuple(known)
-        self._tagged += 1
-        return tuple(self._tagger.nouns(product.title))
+    def _number(self) -> None:
+        """Number the products in id order, and write the index under these numbers."""
+        asins = self._ledger.names()
+        order = np.argsort(asins).astype(np.uint32)
+        numbers = np.empty(len(asins), np.uint32)
+        numbers[order] = np.arange(len(asins), dtype=np.uint32)
+        write_array(self._work / "rows.npy", order)
+        write_array(self._work / "asins.npy", asins[order])
+        del asins, order
+        self._index.finish(self._work / "index", numbers)
 
 
-def source_of(path: Path) -> Source:
+def _source_of(path: Path) -> Source:
     """A file's name, size and checksum."""
     return Source(path.name, path.stat().st_size, file_checksum(path))
 
 
-def _entries(raw: Raw, dropped: Counter[str]) -> Iterator[tuple[str, Entry]]:
-    """The goal entries of a product; what is unusable is counted."""
-    mined = raw.mined if isinstance(raw.mined, Mapping) else {}
-    instruction = mined.get("instruction")
-    if instruction is not None:
-        attributes = _texts(mined.get("instruction_attributes"))
-        if isinstance(instruction, str) and attributes:
-            yield "synthetic", Entry(instruction, attributes, None)
-        else:
-            dropped["synthetic instruction: no attributes"] += 1
-    for held in raw.human if isinstance(raw.human, list) else ():
-        entry = held if isinstance(held, Mapping) else {}
-        attributes = _texts(entry.get("instruction_attributes"))
-        options = _texts(entry.get("instruction_options"))
-        instruction = entry.get("instruction")
-        if not isinstance(instruction, str) or attributes is None or options is None:
-            dropped["human instruction: not of the expected form"] += 1
-        elif not attributes:
-            dropped["human instruction: no attributes"] += 1
-        else:
-            yield "human", Entry(instruction.strip("."), attributes, options)
+def _only(digest: Digest, kept: NDArray[np.bool_]) -> Digest:
+    """A digest of some of its products."""
+    places = np.cumsum(kept) - 1
+    ranged = kept[digest.ranges]
+    noted = kept[digest.notes]
+    return digest._replace(
+        asins=digest.asins[kept],
+        products=digest.products.only(kept),
+        contents=digest.contents[kept],
+        cards=digest.cards.only(kept),
+        terms=_only_terms(digest.terms, kept),
+        prices=digest.prices[kept],
+        ranges=places[digest.ranges[ranged]].astype(np.uint32),
+        range_ends=digest.range_ends[ranged],
+        entries=tuple(entries.only(kept) for entries in digest.entries),
+        notes=places[digest.notes[noted]].astype(np.uint32),
+        reasons=digest.reasons[noted],
+        mined=digest.mined[kept],
+        human=digest.human[kept],
+        tagged=digest.tagged[kept],
+    )
 
 
-def _texts(value: Any) -> tuple[str, ...] | None:
-    if isinstance(value, list) and all(isinstance(item, str) for item in value):
-        return tuple(value)
-    return None
-
-
-def _mined_attributes(mined: Any) -> tuple[str, ...] | None:
-    return _texts(mined.get("attributes")) if isinstance(mined, Mapping) else None
-
-
-def _asin_key(asin: str) -> bytes:
-    key = asin.encode("utf-8", "surrogatepass")
-    if b"\0" in key:
-        raise Unusable("asin is not an id of at most 10 characters")
-    return key
+def _only_terms(chunk: TermChunk, kept: NDArray[np.bool_]) -> TermChunk:
+    """The terms of some of the documents, in the order in which these first have them."""
+    mine = np.repeat(kept, chunk.counts)
+    held, first, ids = np.unique(chunk.ids[mine], return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    renumbered = np.empty(len(held), np.uint32)
+    renumbered[order] = np.arange(len(held), dtype=np.uint32)
+    return TermChunk(
+        [chunk.terms[number] for number in held[order].tolist()],
+        renumbered[ids],
+        chunk.tfs[mine],
+        chunk.counts[kept],
+        chunk.lengths[kept],
+    )

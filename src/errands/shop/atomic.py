@@ -1,4 +1,4 @@
-"""A directory that appears whole or not at all.
+"""A directory, or a set of files, that appears whole or not at all.
 
 The work happens in a hidden sibling; only a finished one is renamed into place. A failure
 removes it, and so does a small watcher process if the builder is killed outright: it waits for
@@ -11,18 +11,19 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from errands.errors import CatalogError
 
-__all__ = ["atomic_directory"]
+__all__ = ["atomic_directory", "atomic_files"]
 
 _WATCHER = """
 import shutil, signal, sys
 signal.signal(signal.SIGINT, signal.SIG_IGN)
 sys.stdin.buffer.read()
-shutil.rmtree(sys.argv[1], ignore_errors=True)
+for work in sys.argv[1:]:
+    shutil.rmtree(work, ignore_errors=True)
 """
 
 
@@ -56,6 +57,44 @@ def atomic_directory(out: Path, *, replace: bool = False) -> Iterator[Path]:
             shutil.rmtree(work, ignore_errors=True)
 
 
+@contextlib.contextmanager
+def atomic_files(outs: Sequence[Path], *, replace: bool = False) -> Iterator[list[Path]]:
+    """Give a path to write for each file; on success they become `outs`, one after the other."""
+    places = [out.resolve() for out in outs]
+    for out, place in zip(outs, places, strict=True):
+        _check_file(out, replace)
+        if places.count(place) > 1:
+            raise CatalogError(f"{out} was named for two files; name one for each.")
+    made: list[Path] = []
+    try:
+        for place in places:
+            place.parent.mkdir(parents=True, exist_ok=True)
+            name = f".{place.name}."
+            made.append(Path(tempfile.mkdtemp(prefix=name, suffix=".writing", dir=place.parent)))
+        works = [work / place.name for work, place in zip(made, places, strict=True)]
+        with _watched(*made):
+            yield works
+            for work, out, place in zip(works, outs, places, strict=True):
+                _settle(work.parent)
+                _check_file(out, replace)
+                work.rename(place)
+    except OSError as failure:
+        if failure.errno is None:
+            raise
+        unmade = outs[len(made)] if len(made) < len(outs) else " or ".join(map(str, outs))
+        raise CatalogError(f"{unmade} cannot be written ({failure.strerror}).") from failure
+    finally:
+        for work in made:
+            shutil.rmtree(work, ignore_errors=True)
+
+
+def _check_file(out: Path, replace: bool) -> None:
+    if out.exists() and not out.is_file():
+        raise CatalogError(f"{out} is not a file, so it is not replaced; name another.")
+    if out.exists() and not replace:
+        raise CatalogError(f"{out} exists already; name another file, or pass --force.")
+
+
 def _check_place(out: Path, replace: bool) -> None:
     if out.exists() and not replace:
         raise CatalogError(f"{out} exists already; name another directory, or pass --force.")
@@ -64,9 +103,9 @@ def _check_place(out: Path, replace: bool) -> None:
 
 
 @contextlib.contextmanager
-def _watched(work: Path) -> Iterator[None]:
+def _watched(*works: Path) -> Iterator[None]:
     watcher = subprocess.Popen(
-        [sys.executable, "-I", "-S", "-c", _WATCHER, str(work)],
+        [sys.executable, "-I", "-S", "-c", _WATCHER, *map(str, works)],
         stdin=subprocess.PIPE,
         start_new_session=True,
     )

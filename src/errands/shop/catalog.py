@@ -7,6 +7,7 @@ opened twice in one process is one object, so any number of environments share i
     catalog.search("red shoes")[0].asin
 """
 
+import functools
 import hashlib
 import os
 from collections.abc import Iterator
@@ -20,12 +21,17 @@ from errands.errors import CatalogError, GoalError
 from errands.shop.goal import GoalSet, read_goals
 from errands.shop.goal_store import StoredGoals
 from errands.shop.index import Index
+from errands.shop.prices import Prices
 from errands.shop.product import Product
 from errands.shop.records import Records, map_array, view
+from errands.shop.squeeze import SqueezedRecords
 
 __all__ = ["FORMAT", "Card", "Catalog", "Hit", "Manifest", "Source", "damage"]
 
-FORMAT = 1
+REMEMBERED = 1024
+"""Searches whose results a process keeps, 2 MB at most."""
+
+FORMAT = 2
 """Version of the directory's layout; a catalogue of another version is built anew."""
 
 
@@ -53,12 +59,19 @@ class Manifest(msgspec.Struct, frozen=True):
     goals: dict[str, int]
     dropped: dict[str, int]
     """Records left out, by reason."""
+    contents: dict[str, str]
+    """Checksums of what squeezed records hold, by the name that their files share."""
     files: dict[str, Source]
 
     @property
     def checksum(self) -> str:
-        """One checksum for all files."""
-        lines = [f"{name} {held.sha256}" for name, held in sorted(self.files.items())]
+        """One checksum for all that is in it, however records are squeezed."""
+        held = {
+            name: file.sha256
+            for name, file in self.files.items()
+            if name.partition(".")[0] not in self.contents
+        }
+        lines = [f"{name} {sha256}" for name, sha256 in sorted({**held, **self.contents}.items())]
         return hashlib.sha256("\n".join(lines).encode()).hexdigest()
 
 
@@ -83,22 +96,24 @@ _opened: dict[Path, "Catalog"] = {}
 class Catalog:
     """An open catalogue. Products are numbered in asin order; rows are in load order."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, remember: int = REMEMBERED) -> None:
         """Map the directory; use `Catalog.open`, which shares what is open already."""
         self.path = folder
         self.manifest = read_manifest(folder)
         try:
             self._check_sizes()
             self.index = Index(folder / "index")
-            self._products = Records(folder / "products")
+            self._products = SqueezedRecords(folder / "products")
             self._cards = Records(folder / "cards")
             self._asins = map_array(folder / "asins.npy")
             self._rows = view(map_array(folder / "rows.npy"))
+            self._prices = Prices.open(folder, self._row)
         except (OSError, ValueError, EOFError, msgspec.DecodeError) as failure:
             raise CatalogError(
                 f"{folder} is damaged ({failure}); `errands catalog verify {folder}` says which"
                 " files are, building it again mends them."
             ) from None
+        self._find = functools.lru_cache(remember)(self._rank)
         self._decode = msgspec.msgpack.Decoder(Product).decode
         self._decode_card = msgspec.msgpack.Decoder(Card).decode
         self._goals: dict[tuple[str, int], GoalSet] = {}
@@ -127,7 +142,7 @@ class Catalog:
     def is_current(self) -> bool:
         """Whether the directory still holds what was opened."""
         try:
-            return read_manifest(self.path).checksum == self.manifest.checksum
+            return read_manifest(self.path) == self.manifest
         except CatalogError:
             return False
 
@@ -166,17 +181,29 @@ class Catalog:
         return number if found else -1
 
     def product(self, number: int) -> Product:
-        return self._decode(self._products[self._rows[number]])
+        return self.product_at(self._rows[number])
 
     def product_at(self, row: int) -> Product:
         """The product that was the row-th to be loaded."""
-        return self._decode(self._products[row])
+        product = self._decode(self._products[row])
+        if len(product.prices) == 2:
+            # Made a moment ago and nobody else's yet.
+            msgspec.structs.force_setattr(product, "price", self._prices.at(row))
+        return product
+
+    def _row(self, asin: str) -> int:
+        row: int = self._rows[self.number(asin)]
+        return row
 
     def card(self, number: int) -> Card:
         return self._decode_card(self._cards[self._rows[number]])
 
     def find(self, query: str, k: int = 50) -> tuple[int, ...]:
-        """The numbers of the best k products for a query, best first."""
+        """The numbers of the best k products for a query, best first; the last queries are
+        remembered, for a group of episodes often begins with the same."""
+        return self._find(query, k)
+
+    def _rank(self, query: str, k: int) -> tuple[int, ...]:
         return tuple(self.index.rank(query, k)[0].tolist())
 
     def search(self, query: str, k: int = 50) -> list[Hit]:
@@ -216,7 +243,7 @@ class Catalog:
         if (kind, seed) not in self._goals:
             redraw = None
             if seed != self.manifest.seed:
-                redraw = (product for product in self if len(product.prices) == 2), seed
+                redraw = self._prices, seed
             stem = self.path / "goals" / kind
             recipe = _open_goals, (str(self.path), kind, seed)
             self._goals[kind, seed] = StoredGoals(stem, self.product_at, redraw, recipe)

@@ -7,22 +7,24 @@ two keys are independent, and no version of Python or of a library changes the n
 import struct
 from collections.abc import Iterator, Sequence
 from hashlib import shake_128
+from itertools import chain, count
 from typing import TypeVar
 
 __all__ = ["Dice", "exp", "scatter"]
 
 T = TypeVar("T")
 
-_NUMBERS = 128
+_NUMBERS = 64
 _unpack = struct.Struct(f"<{_NUMBERS}I").unpack
 
 
 def _stream(key: str) -> Iterator[int]:
     """32-bit numbers without end."""
-    block = 0
-    while True:
-        yield from _unpack(shake_128(f"{key}/{block}".encode()).digest(4 * _NUMBERS))
-        block += 1
+
+    def numbers(block: int) -> tuple[int, ...]:
+        return _unpack(shake_128(f"{key}/{block}".encode()).digest(4 * _NUMBERS))
+
+    return chain.from_iterable(map(numbers, count()))
 
 
 class Dice:

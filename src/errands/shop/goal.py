@@ -92,7 +92,8 @@ class GoalSet(Protocol):
 
 def price_cap(price: float, rng: random.Random) -> float:
     """Draw the highest price that a goal allows for a product of this price."""
-    above = [step for step in LADDER if step > price][:4]
+    first = bisect.bisect_right(LADDER, price)
+    above = LADDER[first : first + 4]
     return max(rng.sample(above, 2)) if len(above) >= 2 else NO_CAP
 
 

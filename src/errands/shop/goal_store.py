@@ -9,10 +9,9 @@ goals cost as little to open as eight.
 import bisect
 import random
 from array import array
-from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import msgspec
 import numpy as np
@@ -21,16 +20,16 @@ from numpy.typing import NDArray
 from errands.shop.goal import (
     Goal,
     option_choice,
-    option_choices,
     option_phrase,
     price_cap,
     price_phrase,
     shuffled,
 )
+from errands.shop.prices import Prices
 from errands.shop.product import Product
-from errands.shop.records import Records, RecordsWriter, map_array, view, write_array
+from errands.shop.records import Packed, Records, RecordsWriter, map_array, view, write_array
 
-__all__ = ["Entry", "GoalWriter", "StoredGoals", "draw_caps"]
+__all__ = ["Entries", "Entry", "GoalWriter", "StoredGoals", "draw_caps"]
 
 
 class Entry(msgspec.Struct, frozen=True, array_like=True):
@@ -42,7 +41,34 @@ class Entry(msgspec.Struct, frozen=True, array_like=True):
     """The wanted values of a human instruction; None where every combination is a goal."""
 
 
-def draw_caps(prices: Sequence[float], rng: random.Random) -> NDArray[np.float64]:
+class Entries(NamedTuple):
+    """Entries of one kind about the products of a chunk."""
+
+    records: Packed
+    places: NDArray[np.uint32]
+    """Whose they are: places in the chunk."""
+    choices: NDArray[np.uint64]
+    """How many goals each gives."""
+    names: list[str]
+    """The distinct attributes, in the order in which they first occur."""
+    ids: NDArray[np.uint32]
+    """For each entry its attributes, as places in `names`."""
+    counts: NDArray[np.uint32]
+    """How many attributes each has."""
+
+    def only(self, kept: NDArray[np.bool_]) -> "Entries":
+        """Those of products that are kept, whose places are counted anew."""
+        mine = kept[self.places]
+        return self._replace(
+            records=self.records.only(mine),
+            places=(np.cumsum(kept) - 1)[self.places[mine]].astype(np.uint32),
+            choices=self.choices[mine],
+            ids=self.ids[np.repeat(mine, self.counts)],
+            counts=self.counts[mine],
+        )
+
+
+def draw_caps(prices: Iterable[float], rng: random.Random) -> NDArray[np.float64]:
     """One price cap an entry, in load order."""
     return np.array([price_cap(price, rng) for price in prices], np.float64)
 
@@ -53,63 +79,74 @@ class GoalWriter:
     def __init__(self, stem: Path) -> None:
         self._stem = stem
         self._records = RecordsWriter(stem.with_name(stem.name + "-entries"))
-        self._encode = msgspec.msgpack.Encoder().encode
         self._rows = array("I")
-        self._prices = array("d")
-        self._first = array("Q", [0])
-        self._uses: Counter[str] = Counter()
-        self._attributes: list[tuple[str, ...]] = []
-        self._names: dict[str, str] = {}
+        self._choices = array("Q")
+        self._names: dict[str, int] = {}
+        self._ids = array("I")
+        self._counts = array("I")
 
     def __len__(self) -> int:
         """How many goals the entries so far give."""
-        return self._first[-1]
+        return int(np.array(self._choices, np.uint64).sum())
 
-    def add(self, row: int, product: Product, entry: Entry) -> None:
-        choices = option_choices(product.options) if entry.options is None else 1
-        self._records.append(self._encode(entry))
-        self._rows.append(row)
-        self._prices.append(product.price)
-        self._first.append(self._first[-1] + choices)
+    def take(self, row: int, entries: Entries) -> None:
+        """Add the entries of a chunk whose first product has this row."""
         names = self._names
-        attributes = tuple(names.setdefault(name, name) for name in entry.attributes)
-        self._attributes.append(attributes)
-        if entry.options is None:
-            for attribute in attributes:
-                self._uses[attribute] += choices
+        numbers = [names.setdefault(name, len(names)) for name in entries.names]
+        self._records.extend(entries.records)
+        self._rows.frombytes((entries.places + np.uint32(row)).tobytes())
+        self._choices.frombytes(entries.choices.tobytes())
+        self._ids.frombytes(np.array(numbers, np.uint32)[entries.ids].tobytes())
+        self._counts.frombytes(entries.counts.tobytes())
 
     def close(self) -> None:
         self._records.close()
 
-    def finish(self, rng: random.Random) -> None:
-        """Draw the caps from `rng`, shuffle, and write the set."""
+    def finish(self, prices: NDArray[np.float64], rng: random.Random, *, weigh: bool) -> None:
+        """Draw the caps from `rng`, shuffle, and write the set.
+
+        `prices` are those of all products, by row. `weigh` makes goals with common attributes
+        weigh less.
+        """
         self._records.finish()
-        first = np.array(self._first, np.uint64)
-        weights = np.array([self._weight(names) for names in self._attributes], np.float64)
+        rows = np.array(self._rows, np.uint32)
+        choices = np.array(self._choices, np.uint64)
+        first = np.concatenate([[np.uint64(0)], np.cumsum(choices, dtype=np.uint64)])
+        weights = self._weights(choices) if weigh else np.ones(len(rows), np.float64)
         order = np.array(shuffled(len(self))[0], np.uint32)
-        goal_weights = np.repeat(weights, np.diff(first).astype(np.int64))[order]
+        goal_weights = np.repeat(weights, choices.astype(np.int64))[order]
         cumulative = np.concatenate([[0.0], np.cumsum(goal_weights)])
         for suffix, values in (
-            ("rows", np.array(self._rows, np.uint32)),
+            ("rows", rows),
             ("first", first),
-            ("caps", draw_caps(self._prices, rng)),
+            ("caps", draw_caps(prices[rows].tolist(), rng)),
             ("weights", weights),
             ("order", order),
             ("cumulative", cumulative),
         ):
             write_array(self._stem.with_name(f"{self._stem.name}-{suffix}.npy"), values)
 
-    def _weight(self, attributes: tuple[str, ...]) -> float:
-        if not self._uses:
-            return 1.0
+    def _weights(self, choices: NDArray[np.uint64]) -> NDArray[np.float64]:
+        """Of each entry the mean of 1 / (goals with that attribute) over its attributes."""
+        ids = np.array(self._ids, np.uint32)
+        counts = np.array(self._counts, np.uint32)
+        uses = np.zeros(len(self._names), np.uint64)
+        np.add.at(uses, ids, np.repeat(choices, counts))
         # An attribute of no goal at all has an entry without goals: its weight is never used.
-        return sum(1 / max(self._uses[name], 1) for name in attributes) / len(attributes)
+        shares = (1 / np.maximum(uses, 1).astype(np.float64))[ids]
+        starts = np.cumsum(counts, dtype=np.int64) - counts
+        totals = np.zeros(len(counts), np.float64)
+        # One by one, in order: other ways to add give other last bits.
+        for place in range(int(counts.max(initial=0))):
+            having = counts > place
+            totals[having] += shares[starts[having] + place]
+        return totals / np.maximum(counts, 1)
 
 
 class StoredGoals:
     """A mapped goal set of a catalogue.
 
-    `redraw`, the products with two prices in load order and a seed, draws all prices anew.
+    `redraw`, the prices of a catalogue and a seed, draws all prices anew.
     `recipe` is how another process gets the same set: a function and its arguments.
     """
 
@@ -117,7 +154,7 @@ class StoredGoals:
         self,
         stem: Path,
         product_at: Callable[[int], Product],
-        redraw: tuple[Iterable[Product], int] | None = None,
+        redraw: tuple[Prices, int] | None = None,
         recipe: tuple[Callable[..., Any], tuple[Any, ...]] | None = None,
     ) -> None:
         def opened(suffix: str) -> memoryview:
@@ -134,13 +171,12 @@ class StoredGoals:
         self._weights = opened("weights")
         self._order = opened("order")
         self._cumulative = opened("cumulative")
-        self._drawn: dict[str, float] = {}
+        self._prices: Prices | None = None
         if redraw is not None:
-            ranges, seed = redraw
+            prices, seed = redraw
             rng = random.Random(seed)
-            self._drawn = {product.asin: rng.uniform(*product.prices) for product in ranges}
-            owners = (product_at(row) for row in self._rows)
-            self._caps = view(draw_caps([self.price(owner) for owner in owners], rng))
+            self._prices = prices.drawn_anew(rng)
+            self._caps = view(draw_caps(map(self._prices.at, self._rows), rng))
 
     def __reduce__(self) -> tuple[Any, ...]:
         if self._recipe is None:
@@ -187,9 +223,14 @@ class StoredGoals:
         ]
         return made, np.searchsorted(np.asarray(self._first), np.asarray(self._order), "right") - 1
 
+    def told(self) -> Iterator[tuple[int, Entry]]:
+        """Each entry, with the row of its product, in load order."""
+        for number, row in enumerate(self._rows):
+            yield row, self._decode(self._entries[number])
+
     @property
     def cumulative(self) -> Sequence[float]:
         return self._cumulative
 
     def price(self, product: Product) -> float:
-        return self._drawn.get(product.asin, product.price) if self._drawn else product.price
+        return product.price if self._prices is None else self._prices.of(product)

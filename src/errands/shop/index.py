@@ -15,15 +15,26 @@ import zlib
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from itertools import chain
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import msgspec
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from errands.shop.analyzer import analyze
+from errands.shop.analyzer import analyze, chunks, terms_of_chunk
+from errands.shop.ranking import (
+    K1,
+    B,
+    Postings,
+    Scratch,
+    count_terms,
+    invert,
+    rank,
+    rank_all,
+    rank_many,
+)
 from errands.shop.records import (
     ArrayWriter,
     Records,
@@ -36,8 +47,8 @@ from errands.shop.records import (
 
 __all__ = ["Index", "IndexWriter", "TermChunk", "collect_terms", "decoded_lengths"]
 
-K1: Final = np.float32(0.9)
-B: Final = np.float32(0.4)
+BITS: Final = 16
+"""Windows of 65,536 documents: their sums fit in a core's own cache."""
 REMEMBERED_TERMS: Final = 1 << 15
 SHORT_LIST: Final = 256
 """Up to so many results are kept in order while scoring; more are sorted afterwards."""
@@ -65,6 +76,8 @@ class Statistics(msgspec.Struct, frozen=True):
     """Documents with at least one term."""
     tokens: int
     """Indexed terms in all documents, repeats counted."""
+    bits: int
+    """A window has 2**bits documents."""
 
 
 class TermChunk(NamedTuple):
@@ -84,22 +97,31 @@ class TermChunk(NamedTuple):
 
 def collect_terms(documents: Iterable[str]) -> TermChunk:
     """Analyse some documents; any process can do it."""
-    terms: dict[str, int] = {}
-    ids, tfs, counts, lengths = array("I"), array("H"), array("I"), array("I")
+    numbers = _Numbers()
+    found, lengths = array("I"), array("I")
     for contents in documents:
-        tokens = analyze(contents)
-        counted = Counter(tokens)
-        ids.extend([terms.setdefault(term, len(terms)) for term in counted])
-        tfs.extend([min(count, 0xFFFF) for count in counted.values()])
-        counts.append(len(counted))
+        # Not by way of the terms themselves: most words come back, and numbers are cheap to count.
+        tokens = list(chain.from_iterable(map(numbers.__getitem__, chunks(contents))))
+        found.fromlist(tokens)
         lengths.append(len(tokens))
-    return TermChunk(
-        list(terms),
-        np.array(ids, np.uint32),
-        np.array(tfs, np.uint16),
-        np.array(counts, np.uint32),
-        np.array(lengths, np.uint32),
-    )
+    ids, tfs = np.empty(len(found), np.uint32), np.empty(len(found), np.uint16)
+    ends = np.array(lengths, np.uint32)
+    counts = np.zeros(len(ends), np.uint32)
+    kept = count_terms(np.array(found, np.uint32), ends, len(numbers.terms), ids, tfs, counts)
+    return TermChunk(list(numbers.terms), ids[:kept].copy(), tfs[:kept].copy(), counts, ends)
+
+
+class _Numbers(dict[str, tuple[int, ...]]):
+    """The terms of chunks of text, numbered in the order in which they first occur."""
+
+    def __init__(self) -> None:
+        self.terms: dict[str, int] = {}
+
+    def __missing__(self, chunk: str) -> tuple[int, ...]:
+        terms = self.terms
+        numbers = tuple([terms.setdefault(term, len(terms)) for term in terms_of_chunk(chunk)])
+        self[chunk] = numbers
+        return numbers
 
 
 class IndexWriter:
@@ -126,29 +148,38 @@ class IndexWriter:
         self._ids.close()
         self._tfs.close()
 
-    def finish(self, folder: Path, numbers: NDArray[np.uint32]) -> None:
+    def finish(self, folder: Path, numbers: NDArray[np.uint32], bits: int = BITS) -> None:
         """Write the index; `numbers[i]` is the final number of the i-th document added."""
         folder.mkdir()
         lengths = np.array(self._lengths, np.int64)
         norms = np.zeros(len(lengths), np.uint8)
         norms[numbers] = np.searchsorted(decoded_lengths(), lengths, "right") - 1
-        starts = _invert(
+        statistics = Statistics(int((lengths > 0).sum()), int(lengths.sum()), bits)
+        count = self._ids.count
+        given = self._tfs.array()
+        most = int(given.max()) if count else 0
+        windows, tops = invert(
             self._ids.array(),
-            self._tfs.array(),
-            np.array(self._counts, np.int64),
+            given,
+            np.array(self._counts, np.uint32),
             numbers,
+            norms,
+            _inverse_norms(statistics),
             len(self._terms),
-            new_array(folder / "docs.npy", np.uint32, self._ids.count),
-            new_array(folder / "tfs.npy", np.uint16, self._ids.count),
+            bits,
+            new_array(folder / "lows.npy", np.uint16, count),
+            new_array(folder / "codes.npy", np.uint8, count),
+            new_array(folder / "tfs.npy", np.uint8 if most < 256 else np.uint16, count),
         )
-        write_array(folder / "starts.npy", starts)
+        windows = windows.astype(np.uint32 if count < 1 << 32 else np.uint64)
+        write_array(folder / "windows.npy", windows)
         write_array(folder / "norms.npy", norms)
+        write_array(folder / "tops.npy", tops)
         write_array(folder / "slots.npy", _hash_slots(self._terms))
         records = RecordsWriter(folder / "terms")
         for term in self._terms:
             records.append(_encode(term))
         records.finish()
-        statistics = Statistics(int((lengths > 0).sum()), int(lengths.sum()))
         (folder / "statistics.json").write_bytes(msgspec.json.encode(statistics))
 
 
@@ -156,16 +187,24 @@ class Index:
     """A mapped index; one object serves any number of environments and threads."""
 
     def __init__(self, folder: Path) -> None:
-        self._terms = Records(folder / "terms")
-        self._slots = view(map_array(folder / "slots.npy"))
-        self._starts = map_array(folder / "starts.npy")
-        self._spans = view(self._starts)
-        self._docs = map_array(folder / "docs.npy")
-        self._tfs = map_array(folder / "tfs.npy")
-        self._norms = map_array(folder / "norms.npy")
         self.statistics = msgspec.json.decode(
             (folder / "statistics.json").read_bytes(), type=Statistics
         )
+        self._terms = Records(folder / "terms")
+        self._slots = view(map_array(folder / "slots.npy"))
+        windows = map_array(folder / "windows.npy")
+        self._windows = view(windows)
+        self._postings = Postings(
+            windows,
+            map_array(folder / "lows.npy"),
+            map_array(folder / "codes.npy"),
+            map_array(folder / "tfs.npy"),
+            map_array(folder / "norms.npy"),
+            map_array(folder / "tops.npy"),
+            self.statistics.bits,
+        )
+        self._documents = len(self._postings.norms)
+        self._span = max(1, -(-self._documents >> self.statistics.bits))
         self._inverse = _inverse_norms(self.statistics)
         self._local = threading.local()
         self._look_up = functools.lru_cache(REMEMBERED_TERMS)(self._find_term)
@@ -174,9 +213,14 @@ class Index:
         """How many distinct terms there are."""
         return len(self._terms)
 
-    def rank(self, query: str, k: int) -> tuple[NDArray[np.uint32], NDArray[np.float32]]:
-        """The numbers and scores of the best k documents, best first."""
-        k = min(k, len(self._norms))
+    def rank(
+        self, query: str, k: int, *, exhaustive: bool = False
+    ) -> tuple[NDArray[np.uint32], NDArray[np.float32]]:
+        """The numbers and scores of the best k documents, best first.
+
+        `exhaustive` scores every document that has a word of the query; the result is the same.
+        """
+        k = min(k, self._documents)
         terms: list[int] = []
         weights: list[float] = []
         for term, count in Counter(analyze(query)).items():
@@ -187,33 +231,23 @@ class Index:
                 weights.append(count * idf)
         if not terms or k < 1:
             return np.empty(0, np.uint32), np.empty(0, np.float32)
-        sums = self._sums()
-        scoring = (
-            self._starts,
-            self._docs,
-            self._tfs,
-            self._norms,
-            self._inverse,
-            np.array(terms, np.uint32),
-            np.array(weights, np.float32),
-            sums,
-        )
-        if k <= SHORT_LIST:
-            best: tuple[NDArray[np.uint32], NDArray[np.float32]] = _rank(*scoring, k)
-            return best
-        _add_up(*scoring)
-        found = np.flatnonzero(sums)
-        scores = sums[found].astype(np.float32)
-        sums[found] = 0.0
-        order = np.argsort(-scores, kind="stable")[:k]
-        return found[order].astype(np.uint32), scores[order]
+        asked = np.array(terms, np.int64), np.array(weights, np.float32)
+        room = self._room()
+        best: tuple[NDArray[np.uint32], NDArray[np.float32]]
+        if k > SHORT_LIST:
+            best = rank_many(self._postings, self._inverse, *asked, k, room.sums)
+        elif exhaustive or self._span == 1:
+            best = rank_all(self._postings, self._inverse, *asked, k, room.sums)
+        else:
+            best = rank(self._postings, self._inverse, *asked, k, room)
+        return best
 
-    def _sums(self) -> NDArray[np.float64]:
-        """This thread's accumulator, all zero between queries."""
-        sums: NDArray[np.float64] | None = getattr(self._local, "sums", None)
-        if sums is None:
-            sums = self._local.sums = np.zeros(len(self._norms), np.float64)
-        return sums
+    def _room(self) -> Scratch:
+        """This thread's room for a query."""
+        room: Scratch | None = getattr(self._local, "room", None)
+        if room is None:
+            room = self._local.room = Scratch.of(self.statistics.bits)
+        return room
 
     def _find_term(self, term: str) -> tuple[int, float]:
         """The term's number and its idf, a 32-bit float; -1 and 0 where no document has it."""
@@ -224,7 +258,7 @@ class Index:
         while held := slots[slot]:
             number = held - 1
             if self._terms[number] == encoded:
-                df = self._spans[number + 1] - self._spans[number]
+                df = self._windows[(number + 1) * self._span] - self._windows[number * self._span]
                 idf = math.log(1 + (self.statistics.documents - df + 0.5) / (df + 0.5))
                 return number, float(np.float32(idf))
             slot = (slot + 1) & mask
@@ -253,95 +287,3 @@ def _inverse_norms(statistics: Statistics) -> NDArray[np.float32]:
     average = np.float32(statistics.tokens / statistics.documents) if statistics.documents else one
     lengths = decoded_lengths().astype(np.float32)
     return one / (K1 * ((one - B) + B * lengths / average))
-
-
-def _jit(function: Any) -> Any:
-    try:
-        return numba.njit(cache=True, nogil=True)(function)
-    except RuntimeError:
-        # Nowhere to keep compiled code (a read-only machine): compile in every process.
-        return numba.njit(nogil=True)(function)
-
-
-@_jit
-def _invert(
-    ids: Any, tfs: Any, counts: Any, numbers: Any, terms: int, docs_out: Any, tfs_out: Any
-) -> Any:
-    """Turn documents' term lists into terms' document lists, by a counting sort."""
-    starts = np.zeros(terms + 1, np.uint64)
-    for i in range(len(ids)):
-        starts[ids[i] + 1] += np.uint64(1)
-    for t in range(terms):
-        starts[t + 1] += starts[t]
-    first = np.zeros(len(counts) + 1, np.int64)
-    for i in range(len(counts)):
-        first[i + 1] = first[i] + counts[i]
-    row = np.zeros(len(counts), np.int64)
-    for i in range(len(counts)):
-        row[numbers[i]] = i
-    free = starts.copy()
-    for number in range(len(counts)):
-        i = row[number]
-        for p in range(first[i], first[i + 1]):
-            at = free[ids[p]]
-            docs_out[at] = number
-            tfs_out[at] = tfs[p]
-            free[ids[p]] = at + np.uint64(1)
-    return starts
-
-
-@_jit
-def _add_up(
-    starts: Any,
-    docs: Any,
-    tfs: Any,
-    norms: Any,
-    inverse: Any,
-    terms: Any,
-    weights: Any,
-    sums: Any,
-) -> None:
-    """Add each query term's share to the sum of every document that has the term."""
-    one = np.float32(1)
-    for t in range(len(terms)):
-        weight = weights[t]
-        for p in range(starts[terms[t]], starts[terms[t] + 1]):
-            doc = docs[p]
-            share = weight - weight / (one + np.float32(tfs[p]) * inverse[norms[doc]])
-            sums[doc] += np.float64(share)
-
-
-@_jit
-def _rank(
-    starts: Any,
-    docs: Any,
-    tfs: Any,
-    norms: Any,
-    inverse: Any,
-    terms: Any,
-    weights: Any,
-    sums: Any,
-    k: int,
-) -> Any:
-    """Score all documents and keep the best k, in order; leaves `sums` all zero."""
-    _add_up(starts, docs, tfs, norms, inverse, terms, weights, sums)
-    best = np.empty(k, np.float32)
-    numbers = np.empty(k, np.uint32)
-    size = 0
-    worst = np.float32(0)
-    # Ascending numbers: a later document with an equal score never displaces an earlier one.
-    for doc in range(len(sums)):
-        score = np.float32(sums[doc])
-        sums[doc] = 0.0
-        if score > worst:
-            at = min(size, k - 1)
-            while at > 0 and best[at - 1] < score:
-                best[at] = best[at - 1]
-                numbers[at] = numbers[at - 1]
-                at -= 1
-            best[at] = score
-            numbers[at] = doc
-            size = min(size + 1, k)
-            if size == k:
-                worst = best[k - 1]
-    return numbers[:size], best[:size]

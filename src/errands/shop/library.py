@@ -20,7 +20,7 @@ __all__ = ["DEMO", "DEMO_PRODUCTS", "DEMO_SEED", "demo_folder", "locate", "names
 DEMO = "demo"
 DEMO_PRODUCTS = 5000
 DEMO_SEED = 1
-DEMO_EDITION = 1
+DEMO_EDITION = 3
 """Raised whenever the generator, the tagger or the index would make other bytes."""
 
 

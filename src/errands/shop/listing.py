@@ -68,7 +68,7 @@ def write_listing(
 class _Writer:
     """Fills templates with the words of one product, turning to other words at each sentence."""
 
-    __slots__ = ("bank", "dice", "kind", "sentences", "step", "stride", "turn", "values")
+    __slots__ = ("bank", "dice", "frames", "kind", "sentences", "step", "stride", "turn", "values")
 
     def __init__(
         self, dice: Dice, bank: Bank, kind: Subcategory, name: Name, coined: Coined
@@ -77,6 +77,7 @@ class _Writer:
         self.bank = bank
         self.kind = kind
         self.turn = dice.below(FRAMES)
+        self.frames = kind.family.frames
         self.sentences = kind.family.sentences
         self.step = dice.below(len(self.sentences))
         stride = dice.pick(_COPRIME)
@@ -95,13 +96,16 @@ class _Writer:
     def advance(self) -> None:
         """Turn to the next words."""
         self.turn = turn = (self.turn + 1) % FRAMES
-        self.values.update(self.kind.family.frames[turn])
+        self.values.update(self.frames[turn])
 
     def sentence(self) -> str:
         """The next general sentence."""
-        self.advance()
-        self.step = step = (self.step + self.stride) % len(self.sentences)
-        text = self.sentences[step][self.turn % WORDINGS] % self.values
+        # As in `advance`, which is not called: a product has a dozen sentences.
+        self.turn = turn = (self.turn + 1) % FRAMES
+        values, sentences = self.values, self.sentences
+        values.update(self.frames[turn])
+        self.step = step = (self.step + self.stride) % len(sentences)
+        text = sentences[step][turn % WORDINGS] % values
         return text if text[0].isupper() else text[0].upper() + text[1:]
 
     def fill(self, templates: Sequence[str]) -> str:
@@ -113,7 +117,7 @@ class _Writer:
     def title(self, attributes: Sequence[Attribute]) -> str:
         """A title that shows these attributes."""
         dice, values = self.dice, self.values
-        frames = self.kind.family.frames
+        frames = self.frames
         later, last = frames[(self.turn + 2) % FRAMES], frames[(self.turn + 3) % FRAMES]
         words = {
             "Brand": values["brand"],

@@ -11,10 +11,13 @@ from typing import Any
 
 import msgspec
 
-__all__ = ["DEFAULT_PRICE", "Product", "Unusable", "parse_price", "parse_product"]
+__all__ = ["DEFAULT_PRICE", "LONGEST_ASIN", "Product", "Unusable", "parse_price", "parse_product"]
 
 DEFAULT_PRICE = 100.0
 """What a product without a price costs."""
+
+LONGEST_ASIN = 10
+"""Characters of the longest product id."""
 
 UNMINED = ("DUMMY_ATTR",)
 """The attributes of a product for which nothing was mined (they match no goal)."""
@@ -126,7 +129,7 @@ def parse_product(record: Any, attributes: Sequence[str] | None) -> Product:
     if missing:
         raise Unusable(f"no {missing[0]}")
     asin = record["asin"]
-    if not isinstance(asin, str) or asin == "nan" or len(asin) > 10 or not asin:
+    if not isinstance(asin, str) or asin == "nan" or len(asin) > LONGEST_ASIN or not asin:
         raise Unusable("asin is not an id of at most 10 characters")
     for key in ("name", "full_description", "category", "query", "product_category"):
         if not isinstance(record[key], str):

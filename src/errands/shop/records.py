@@ -7,14 +7,16 @@ is asked for, and all processes of a machine share that page.
 
 import mmap
 from array import array
+from collections.abc import Sequence
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 __all__ = [
     "ArrayWriter",
+    "Packed",
     "Records",
     "RecordsWriter",
     "map_array",
@@ -76,21 +78,49 @@ class ArrayWriter:
         self._file.close()
 
 
+class Packed(NamedTuple):
+    """Some records, end to end, on their way from one process to another."""
+
+    data: bytes
+    lengths: NDArray[np.uint32]
+
+    @classmethod
+    def of(cls, records: Sequence[bytes]) -> "Packed":
+        lengths = np.fromiter(map(len, records), np.uint32, len(records))
+        return cls(b"".join(records), lengths)
+
+    def only(self, kept: NDArray[np.bool_]) -> "Packed":
+        """Those that are to be kept."""
+        ends = np.cumsum(self.lengths, dtype=np.int64)
+        parts = [
+            self.data[end - length : end]
+            for end, length in zip(ends[kept].tolist(), self.lengths[kept].tolist(), strict=True)
+        ]
+        return Packed.of(parts)
+
+
 class RecordsWriter:
     """Writes a record list, which is complete once `finish` was called."""
 
     def __init__(self, stem: Path) -> None:
         self._stem = stem
         self._file = stem.with_suffix(".bin").open("wb")
-        self._starts = array("Q", [0])
+        self._lengths = array("I")
 
     def append(self, record: bytes) -> None:
         """Add one record at the end."""
-        self._starts.append(self._starts[-1] + self._file.write(record))
+        self._lengths.append(self._file.write(record))
+
+    def extend(self, records: Packed) -> None:
+        """Add some records at the end."""
+        self._file.write(records.data)
+        self._lengths.frombytes(records.lengths.tobytes())
 
     def finish(self) -> None:
         self.close()
-        write_array(self._stem.with_suffix(".npy"), np.array(self._starts, np.uint64))
+        starts = np.zeros(len(self._lengths) + 1, np.uint64)
+        np.cumsum(np.frombuffer(self._lengths, np.uint32), out=starts[1:])
+        write_array(self._stem.with_suffix(".npy"), starts)
 
     def close(self) -> None:
         self._file.close()

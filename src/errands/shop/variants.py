@@ -10,11 +10,11 @@ from errands.shop.wordbank import Bank, Subcategory, title_case
 __all__ = ["Choice", "choose_groups"]
 
 _GROUPS: Mapping[str, tuple[float, float, float]] = {
-    "beauty": (0.36, 0.095, 0.01),
-    "electronics": (0.35, 0.095, 0.01),
-    "fashion": (0.85, 0.58, 0.07),
-    "garden": (0.42, 0.13, 0.02),
-    "grocery": (0.36, 0.095, 0.01),
+    "beauty": (0.35, 0.092, 0.009),
+    "electronics": (0.34, 0.092, 0.009),
+    "fashion": (0.825, 0.56, 0.07),
+    "garden": (0.408, 0.126, 0.019),
+    "grocery": (0.35, 0.092, 0.009),
 }
 """Shares of products with at least one, two and three option groups."""
 

@@ -1,0 +1,139 @@
+"""How fast a catalogue is searched: cold and warm, pruned and exhaustive, beside another engine.
+
+Queries are 8 to 16 words out of the first 60 of random products, as nobody asks them twice. Times
+are CPU times of one core. Another engine takes part as a program of the user's own: it is given a
+file with one query a line and a number of hits, and prints one JSON object with
+`queries_per_second` and, if it likes, `hits`, a list of product ids for each query.
+"""
+
+import json
+import random
+import shlex
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from errands.bench.figure import Figure, percentile
+from errands.bench.process import errands_command, measure
+from errands.errors import SettingError
+from errands.shop.catalog import Catalog
+from errands.shop.digest import indexed_text
+
+__all__ = ["bench_cold", "bench_queries", "bench_search", "product_queries"]
+
+HITS: Final = 50
+_WARM: Final = 100
+
+_OPEN: Final = """
+import json, sys, time
+from errands.bench.figure import private_memory
+from errands.shop.catalog import Catalog
+before, begun = private_memory(), time.perf_counter()
+catalog = Catalog.open(sys.argv[1])
+opened, held = time.perf_counter() - begun, private_memory()
+begun = time.perf_counter()
+catalog.index.rank(sys.argv[2], 50)
+first = time.perf_counter() - begun
+print(json.dumps([opened, held, held - before, first, private_memory()]))
+"""
+
+
+def product_queries(catalog: Catalog, count: int, seed: int) -> list[str]:
+    """Queries of 8 to 16 words, each out of the text of one product."""
+    dice = random.Random(seed)
+    made: list[str] = []
+    while len(made) < count:
+        words = indexed_text(catalog.product_at(dice.randrange(len(catalog)))).split()[:60]
+        if words:
+            made.append(" ".join(dice.sample(words, min(dice.randint(8, 16), len(words)))))
+    return made
+
+
+def bench_search(
+    catalog: str, *, queries: int = 2000, seed: int = 1, against: str | None = None
+) -> Iterator[Figure]:
+    """Measure opening and searching one catalogue; figures come as they are ready."""
+    opened = Catalog.open(catalog)
+    yield from bench_cold(opened.path)
+    yield from bench_queries(opened, queries=queries, seed=seed)
+    if against is not None:
+        yield from _beside(opened, product_queries(opened, queries, seed), against)
+
+
+def bench_cold(folder: Path) -> Iterator[Figure]:
+    """Opening and the first search, each time in a process of its own; the best of three."""
+    [query] = product_queries(Catalog.open(folder), 1, 0)
+    command = [errands_command()[0], "-c", _OPEN, str(folder), query]
+    tries = [json.loads(measure(command).output) for _ in range(3)]
+    opened, held, more, first, after = (min(column) for column in zip(*tries, strict=True))
+    yield Figure("open in a new process", opened, "s", 0.3, None, False)
+    yield Figure("open: private memory", held / 1e6, "MB", 150, None, False)
+    yield Figure("open: of it for the catalogue", more / 1e6, "MB", None, None, False)
+    yield Figure("first search in a new process", first, "s", 0.5, None, False)
+    yield Figure("first search: private memory", after / 1e6, "MB", None, None, False)
+
+
+def bench_queries(catalog: Catalog, *, queries: int = 2000, seed: int = 1) -> Iterator[Figure]:
+    """Searching, and the proof that leaving documents out changes nothing."""
+    asked = product_queries(catalog, queries, seed)
+    rank = catalog.index.rank
+    for query in asked[:_WARM]:
+        rank(query, HITS)
+        rank(query, HITS, exhaustive=True)
+    pruned, every, different = [], [], 0
+    for query in asked:
+        begun = time.process_time_ns()
+        numbers, scores = rank(query, HITS)
+        middle = time.process_time_ns()
+        others, exact = rank(query, HITS, exhaustive=True)
+        every.append((time.process_time_ns() - middle) / 1e6)
+        pruned.append((middle - begun) / 1e6)
+        different += numbers.tolist() != others.tolist() or scores.tolist() != exact.tolist()
+    yield Figure("search, median", percentile(pruned, 0.5), "ms", 4, 1, False)
+    yield Figure("search, 99th percentile", percentile(pruned, 0.99), "ms", 12, 4, False)
+    yield Figure("searches per second", 1e3 * len(asked) / sum(pruned), "1/s")
+    yield Figure("search, all scored, median", percentile(every, 0.5), "ms", None, None, False)
+    yield Figure("search, all scored, 99th", percentile(every, 0.99), "ms", None, None, False)
+    yield Figure("queries with another answer then", different, "", 0, None, False)
+    yield Figure("search again (remembered)", _again(catalog, asked), "ms", None, None, False)
+
+
+def _again(catalog: Catalog, asked: list[str]) -> float:
+    times = []
+    for query in asked[:_WARM]:
+        catalog.find(query, HITS)
+        begun = time.process_time_ns()
+        catalog.find(query, HITS)
+        times.append((time.process_time_ns() - begun) / 1e6)
+    return percentile(times, 0.5)
+
+
+def _beside(catalog: Catalog, asked: list[str], program: str) -> Iterator[Figure]:
+    """The other engine and ours, one after the other on the same queries."""
+    with tempfile.TemporaryDirectory() as folder:
+        listed = Path(folder) / "queries.txt"
+        listed.write_text("\n".join(asked) + "\n", encoding="utf-8")
+        answer = measure([*shlex.split(program), str(listed), str(HITS)]).output
+    try:
+        told = json.loads(answer.strip().splitlines()[-1])
+        theirs = float(told["queries_per_second"])
+        hits = told.get("hits")
+    except (IndexError, KeyError, TypeError, ValueError, AttributeError) as failure:
+        raise SettingError(
+            f"{program!r} did not answer as expected ({failure!r}); its last line must be a JSON"
+            ' object with "queries_per_second".'
+        ) from None
+    begun = time.process_time()
+    found = [catalog.index.rank(query, HITS)[0].tolist() for query in asked]
+    ours = len(asked) / (time.process_time() - begun)
+    yield Figure("the other engine: queries per second", theirs, "1/s")
+    yield Figure("ours, right after it", ours, "1/s")
+    yield Figure("ours / the other's", ours / theirs, "x", 3, None)
+    if hits is not None:
+        same = sum(
+            [catalog.card(number).asin for number in numbers] == list(others)
+            for numbers, others in zip(found, hits, strict=True)
+        )
+        yield Figure("the same hits in the same order", 100 * same / len(asked), "%", None, None)
