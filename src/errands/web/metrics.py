@@ -77,11 +77,12 @@ class Metrics:
             yield from (f"# HELP errands_{name} {about}", f"# TYPE errands_{name} gauge")
             yield f"errands_{name} {value}"
         for name, about, value in counters:
-            yield from (f"# HELP errands_{name} {about}", f"# TYPE errands_{name} counter")
-            yield f"errands_{name}_total {value}"
-        yield from ("# HELP errands_errors Calls refused.", "# TYPE errands_errors counter")
+            name = f"errands_{name}_total"
+            yield from (f"# HELP {name} {about}", f"# TYPE {name} counter", f"{name} {value}")
+        name = "errands_errors_total"
+        yield from (f"# HELP {name} Calls refused, by code.", f"# TYPE {name} counter")
         for code, count in sorted(self.errors.items()):
-            yield f'errands_errors_total{{code="{code}"}} {count}'
+            yield f'{name}{{code="{code}"}} {count}'
         name = "errands_call_seconds"
         yield f"# HELP {name} How long calls take, from decoded to answered."
         yield f"# TYPE {name} histogram"
