@@ -46,7 +46,7 @@ class Connection:
         self._decode = msgspec.msgpack.Decoder().decode
         headers = {"Authorization": f"Bearer {token}"} if token else None
         try:
-            self._socket = connect(
+            held = connect(
                 _socket_address(url),
                 additional_headers=headers,
                 compression=None,
@@ -54,6 +54,8 @@ class Connection:
                 open_timeout=timeout,
                 proxy=None,
             )
+            # Left again by `close`: newer versions give the connection only to a `with`.
+            self._socket = held.__enter__()
         except Exception as failure:
             raise ErrandsError(_no_connection(url, failure)) from None
 

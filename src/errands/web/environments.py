@@ -162,19 +162,19 @@ class _Socket:
         client = client_of(scope)
         service.metrics.sockets += 1
         try:
-            while not service.is_draining():
+            while True:
+                if service.is_draining():
+                    await _sent(send, {"type": "websocket.close", "code": GOING_AWAY})
+                    return
                 event = await receive()
                 if event["type"] != "websocket.receive":
                     return
                 service.metrics.in_flight += 1
                 try:
-                    await send(await self._reply(event, client))
+                    if not await _sent(send, await self._reply(event, client)):
+                        return
                 finally:
                     service.metrics.in_flight -= 1
-            await send({"type": "websocket.close", "code": GOING_AWAY})
-        except OSError:
-            # The client is gone; its sessions stay until they expire.
-            return
         finally:
             service.metrics.sockets -= 1
 
@@ -199,6 +199,15 @@ class _Socket:
         if text is not None:
             return {"type": "websocket.send", "text": encode_json(answer).decode()}
         return {"type": "websocket.send", "bytes": encode_msgpack(answer)}
+
+
+async def _sent(send: Send, message: dict[str, Any]) -> bool:
+    """Send something, unless the client is gone; its sessions stay until they expire."""
+    try:
+        await send(message)
+    except (OSError, RuntimeError):
+        return False
+    return True
 
 
 async def _refuse_socket(send: Send, refusal: Refusal) -> None:
