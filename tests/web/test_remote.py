@@ -16,6 +16,7 @@ from errands.envs.shop_vector import ShopVectorEnv
 from errands.errors import ErrandsError, SettingError
 from errands.shop.catalog import Catalog
 from errands.web.client import Connection, RemoteError
+from errands.web.limits import Limits
 from errands.web.remote import RemoteShopEnv, RemoteShopVectorEnv
 
 
@@ -163,7 +164,7 @@ def test_a_busy_server_is_asked_again(demo: Catalog, monkeypatch: pytest.MonkeyP
         def wait(seconds: float) -> None:
             waits.append(seconds)
             if len(waits) == 2:
-                object.__setattr__(busy.service.limits, "aside", 1)
+                busy.service.limits = Limits(aside=1)
 
         monkeypatch.setattr("errands.web.client.time.sleep", wait)
         assert line.create("turk", {})

@@ -44,10 +44,11 @@ class Connection:
         self._timeout = timeout
         self._encode = msgspec.msgpack.Encoder().encode
         self._decode = msgspec.msgpack.Decoder().decode
+        address = _socket_address(url)
         headers = {"Authorization": f"Bearer {token}"} if token else None
         try:
             held = connect(
-                _socket_address(url),
+                address,
                 additional_headers=headers,
                 compression=None,
                 max_size=None,

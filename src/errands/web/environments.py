@@ -47,10 +47,11 @@ GOING_AWAY: Final = 1001
 def environments(service: Service) -> Part:
     """The part of the application that serves environments."""
     path = "/v1/sessions/{session}"
+    # They are tried one after another: the busiest first.
     routes = [
+        Route(f"{path}/step", _Endpoint(service, _stepped), methods=["POST"]),
         Route("/v1", _About(service), methods=["GET"]),
         Route("/v1/sessions", _Endpoint(service, _created), methods=["POST"]),
-        Route(f"{path}/step", _Endpoint(service, _stepped), methods=["POST"]),
         Route(f"{path}/reset", _Endpoint(service, _started), methods=["POST"]),
         Route(path, _Endpoint(service, _closed), methods=["DELETE"]),
         Route("/v1/batch", _Endpoint(service, _batched), methods=["POST"]),
