@@ -89,6 +89,21 @@ def test_limits_of_all_and_of_one_client() -> None:
     sessions.room_for("mine", 3)
 
 
+def test_desks_have_a_limit_of_their_own() -> None:
+    class Clerk(Idler):
+        aside = True
+
+    sessions, _ = made(sessions=5, desks=2)
+    sessions.open(Idler(), "a")
+    desk = sessions.open(Clerk(), "a")
+    sessions.open(Clerk(), "a")
+    with pytest.raises(Refusal, match="Of paperwork, the server allows 2 sessions"):
+        sessions.open(Clerk(), "a")
+    sessions.open(Idler(), "a")
+    sessions.close(desk.id)
+    sessions.room_for("a", 1, desks=True)
+
+
 def test_closing_all() -> None:
     sessions, _ = made()
     opened = [sessions.open(Idler(), "a") for _ in range(3)]

@@ -15,6 +15,8 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     """Open at once."""
     sessions_per_client: int | None = None
     """Open at once from one address; None: as many as there may be."""
+    desks: int = 256
+    """Sessions of paperwork among them: each holds a whole page."""
     idle_seconds: float = 900.0
     """After so long without a call a session is closed."""
     body_bytes: int = 2**20

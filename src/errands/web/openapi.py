@@ -150,13 +150,7 @@ def _operation(
         "summary": summary,
         "responses": {
             "200": {"description": "Done", "content": {"application/json": {"schema": schema}}},
-            **{
-                status: {
-                    "description": about,
-                    "content": {"application/json": {"schema": _reference("Failure")}},
-                }
-                for status, about in _REFUSALS.items()
-            },
+            **_refusals(*_REFUSALS),
         },
     }
     if guarded:
@@ -173,8 +167,16 @@ def _plain(summary: str) -> Json:
     return {
         "summary": summary,
         "security": [{"token": []}, {}],
-        "responses": {"200": {"description": "Text", "content": {"text/plain": {"schema": {}}}}},
+        "responses": {
+            "200": {"description": "Text", "content": {"text/plain": {"schema": {}}}},
+            **_refusals("401", "403"),
+        },
     }
+
+
+def _refusals(*statuses: str) -> Json:
+    content = {"application/json": {"schema": _reference("Failure")}}
+    return {status: {"description": _REFUSALS[status], "content": content} for status in statuses}
 
 
 def _reference(name: str) -> Json:

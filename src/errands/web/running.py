@@ -66,7 +66,7 @@ class Server(uvicorn.Server):
                 date_header=False,
                 proxy_headers=False,
                 timeout_keep_alive=120,
-                timeout_graceful_shutdown=max(1, round(limits.drain_seconds)),
+                timeout_graceful_shutdown=1,
                 limit_concurrency=limits.connections,
                 ws_max_size=limits.body_bytes,
                 ws_per_message_deflate=False,

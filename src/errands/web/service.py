@@ -51,6 +51,7 @@ class Service:
             "limits": {
                 "sessions": limits.sessions,
                 "sessions_per_client": limits.sessions_per_client or limits.sessions,
+                "desks": limits.desks,
                 "idle_seconds": limits.idle_seconds,
                 "body_bytes": limits.body_bytes,
                 "batch": limits.batch,
@@ -150,7 +151,8 @@ class Service:
                 f"This server has no environment {call.environment!r}; it has"
                 f" {' and '.join(self._offers)}."
             )
-        self.sessions.room_for(client, call.count)
+        desks = call.environment == "turk"
+        self.sessions.room_for(client, call.count, desks=desks)
         settings = call.settings
         if offer.at_hand(settings):
             players = [offer.player(settings) for _ in range(call.count)]
@@ -159,7 +161,7 @@ class Service:
                 None, lambda: [offer.player(settings) for _ in range(call.count)]
             )
             # Others may have come in the meantime.
-            self.sessions.room_for(client, call.count)
+            self.sessions.room_for(client, call.count, desks=desks)
         opened = [self.sessions.open(player, client).id for player in players]
         self.metrics.created += len(opened)
         return {"sessions": opened, "idle_seconds": self.limits.idle_seconds}

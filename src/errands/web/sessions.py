@@ -53,25 +53,29 @@ class Sessions:
         self._clock = clock
         self._held: OrderedDict[str, Session] = OrderedDict()
         self._by_client: dict[str, int] = {}
+        self._desks = 0
 
     def __len__(self) -> int:
         return len(self._held)
 
-    def room_for(self, client: str, count: int) -> None:
-        """Refuse if a client may not open so many more."""
+    def room_for(self, client: str, count: int, *, desks: bool = False) -> None:
+        """Refuse if a client may not open so many more (desks: of paperwork)."""
         limits = self._limits
         mine = limits.sessions_per_client
         if mine is not None and self._by_client.get(client, 0) + count > mine:
             raise too_many_sessions(mine, "A client may have")
         if len(self._held) + count > limits.sessions:
             raise too_many_sessions(limits.sessions, "The server allows")
+        if desks and self._desks + count > limits.desks:
+            raise too_many_sessions(limits.desks, "Of paperwork, the server allows")
 
     def open(self, player: Player, client: str) -> Session:
         """A new session; `room_for` is asked first."""
-        self.room_for(client, 1)
+        self.room_for(client, 1, desks=player.aside)
         session = Session(secrets.token_urlsafe(24), player, client, self._clock())
         self._held[session.id] = session
         self._by_client[client] = self._by_client.get(client, 0) + 1
+        self._desks += player.aside
         return session
 
     def find(self, id: str) -> Session:
@@ -88,6 +92,7 @@ class Sessions:
         session = self._held.pop(id, None)
         if session is None:
             raise unknown_session()
+        self._desks -= session.player.aside
         left = self._by_client[session.client] - 1
         if left:
             self._by_client[session.client] = left
