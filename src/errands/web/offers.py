@@ -23,7 +23,7 @@ from errands.web.limits import Limits
 from errands.web.refusals import episode_over, no_episode
 from errands.web.sessions import Player, Turn
 
-__all__ = ["DeskOffer", "Offer", "ShopOffer"]
+__all__ = ["DeskOffer", "DeskSettings", "Offer", "ShopOffer", "ShopSettings"]
 
 _KEPT: Final = 32
 """So many different settings stay prepared."""

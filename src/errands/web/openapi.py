@@ -7,6 +7,7 @@ import msgspec
 
 from errands import __version__
 from errands.web.messages import Act, Batch, Create, Start
+from errands.web.offers import DeskSettings, ShopSettings
 
 __all__ = ["describe", "environment_paths"]
 
@@ -76,7 +77,8 @@ class Status(msgspec.Struct, frozen=True):
     status: str
 
 
-_TYPES = (Create, Start, Act, Batch, Failure, Created, Begun, Stepped, Closed, Results, About)
+_ASKED = (Create, Start, Act, Batch, ShopSettings, DeskSettings)
+_ANSWERED = (Failure, Created, Begun, Stepped, Closed, Results, About)
 _REFUSALS = {
     "400": "The request makes no sense",
     "401": "The token is missing or wrong",
@@ -124,7 +126,7 @@ def environment_paths() -> Json:
     }
     one = "/v1/sessions/{session}"
     return {
-        "schemas": _schemas(_TYPES),
+        "schemas": _schemas([*_ASKED, *_ANSWERED]),
         "paths": {
             "/v1": {"get": _operation("What is served", "About")},
             "/v1/sessions": {"post": _operation("Open sessions", "Created", "Create")},
@@ -191,4 +193,23 @@ def _schemas(types: Iterable[Any]) -> Json:
         if name in made:
             # Over HTTP the address says what to do.
             made[name]["required"].remove("do")
+    if "Create" in made:
+        choices = [_reference("ShopSettings"), _reference("DeskSettings")]
+        made["Create"]["properties"]["settings"] = {"anyOf": choices, "default": {}}
+    for name in made.keys() & {"Start", "Reset"}:
+        made[name]["properties"]["options"] = _OPTIONS
     return made
+
+
+_OPTIONS: Json = {
+    "type": "object",
+    "description": "A shop takes goal and session, paperwork task and row.",
+    "properties": {
+        "goal": {"type": ["integer", "null"]},
+        "session": {"type": ["string", "null"], "maxLength": 200},
+        "task": {"type": ["string", "null"], "maxLength": 200},
+        "row": {"type": ["integer", "null"]},
+    },
+    "additionalProperties": False,
+    "default": {},
+}

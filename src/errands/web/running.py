@@ -70,6 +70,8 @@ class Server(uvicorn.Server):
                 limit_concurrency=limits.connections,
                 ws_max_size=limits.body_bytes,
                 ws_per_message_deflate=False,
+                # A trainer may be deep in thought for a while.
+                ws_ping_timeout=120,
                 backlog=4096,
             )
         )
