@@ -241,7 +241,7 @@ def test_large_bodies(little: Catalog) -> None:
 
 
 def test_a_body_that_does_not_come_and_requests_that_pile_up(little: Catalog) -> None:
-    with served(little, body_seconds=1.0, in_flight=2) as server:
+    with served(little, body_seconds=4.0, in_flight=2) as server:
         head = b"POST /v1/batch HTTP/1.1\r\nhost: x\r\ncontent-length: 10\r\n\r\n"
         waiting = [socket.create_connection(("127.0.0.1", server.port), 30) for _ in range(2)]
         for plain in waiting:

@@ -63,7 +63,7 @@ def test_a_stop_finishes_what_is_in_flight(process: "subprocess.Popen[str]") -> 
 
     asking = threading.Thread(target=work)
     asking.start()
-    while not server.metric("errands_requests_in_flight"):
+    while asking.is_alive() and not server.metric("errands_requests_in_flight"):
         time.sleep(0.002)
     process.send_signal(signal.SIGTERM)
     asking.join(60)

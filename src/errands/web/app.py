@@ -23,7 +23,7 @@ from starlette.types import Receive, Scope, Send
 from errands.web.gate import Gate
 from errands.web.messages import encode_json
 from errands.web.openapi import describe
-from errands.web.refusals import Refusal, too_large
+from errands.web.refusals import Refusal, internal, shutting_down, too_large
 
 __all__ = ["Part", "application", "read_body", "respond"]
 
@@ -59,7 +59,7 @@ def application(parts: Iterable[Part], gate: Gate) -> Gate:
     async def ready(request: Request) -> Response:
         if all(part.ready() for part in held):
             return _json(200, {"status": "ready"})
-        return _json(503, Refusal(503, "shutting_down", "The server is shutting down.").answer())
+        return _json(503, shutting_down().answer())
 
     async def metrics(request: Request) -> Response:
         text = "".join(part.metrics() for part in held)
@@ -149,5 +149,4 @@ async def _http_error(request: Request, failure: Exception) -> Response:
 
 
 async def _our_error(request: Request, failure: Exception) -> Response:
-    refusal = Refusal(500, "internal", "The server has a defect; its log says more.")
-    return _json(500, refusal.answer())
+    return _json(500, internal().answer())

@@ -7,6 +7,7 @@ __all__ = [
     "bad_request",
     "busy",
     "episode_over",
+    "internal",
     "no_episode",
     "shutting_down",
     "too_large",
@@ -72,6 +73,10 @@ def busy() -> Refusal:
     return Refusal(
         503, "busy", "The server has as much to do as it takes on; try again.", retry_after=1
     )
+
+
+def internal() -> Refusal:
+    return Refusal(500, "internal", "The server has a defect; its log says more.")
 
 
 def shutting_down() -> Refusal:

@@ -5,6 +5,7 @@ What takes longer goes aside, to one thread with a bounded queue.
 """
 
 import asyncio
+import logging
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -15,7 +16,7 @@ from errands.web.limits import Limits
 from errands.web.messages import Batch, Close, Create, Message, Reset, Step
 from errands.web.metrics import Metrics
 from errands.web.offers import Offer
-from errands.web.refusals import Refusal, bad_request, busy, shutting_down, too_large
+from errands.web.refusals import Refusal, bad_request, busy, internal, shutting_down, too_large
 from errands.web.sessions import Session, Sessions
 
 __all__ = ["Answer", "Service", "as_refusal"]
@@ -23,6 +24,7 @@ __all__ = ["Answer", "Service", "as_refusal"]
 Answer = dict[str, Any]
 R = TypeVar("R")
 
+_log = logging.getLogger(__name__)
 _SPELL: Final = 0.01
 """Seconds after which a batch lets others have their turn."""
 
@@ -75,6 +77,10 @@ class Service:
                 name, answer = "close", await self._close(call)
         except ErrandsError as failure:
             raise self.refused(failure) from None
+        except Exception:
+            # A defect of ours: the log says which, and the other sessions go on.
+            _log.exception("a %s call failed", type(call).__name__.lower())
+            raise self.refused(internal()) from None
         self.metrics.latency[name].add(time.perf_counter() - begun)
         return answer
 
