@@ -17,9 +17,11 @@ MAY_USE: dict[str, set[str]] = {
     "agents": {"errors", "home", "shop", "turk", "envs"},
     "runs": {"errors", "home", "shop", "turk", "envs", "agents"},
     "reports": {"errors", "shop", "turk", "envs", "agents", "runs"},
-    "bench": {"errors", "shop", "turk", "envs", "agents", "runs", "reports"},
+    "web": {"errors", "shop", "turk", "envs", "runs"},
+    "bench": {"errors", "shop", "turk", "envs", "agents", "runs", "reports", "web"},
     "cli": {
         *("errors", "home", "shop", "turk", "data", "envs", "agents", "runs", "reports", "bench"),
+        "web",
     },
 }
 

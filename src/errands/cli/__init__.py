@@ -6,7 +6,19 @@ import sys
 import typer
 
 from errands import __version__
-from errands.cli import bench, catalog, data, demo, nouns, report, run, search, tour, turk_demo
+from errands.cli import (
+    bench,
+    catalog,
+    data,
+    demo,
+    nouns,
+    report,
+    run,
+    search,
+    serve,
+    tour,
+    turk_demo,
+)
 from errands.errors import ErrandsError
 
 __all__ = ["app", "main"]
@@ -38,7 +50,7 @@ def _root(
     pass
 
 
-for _group in (demo, tour, run, report, catalog, search, turk_demo, data, nouns, bench):
+for _group in (demo, tour, run, report, catalog, search, turk_demo, serve, data, nouns, bench):
     _group.register(app)
 
 

@@ -161,6 +161,28 @@ def ray(
     _report(f"Ray on {catalog}", bench_ray(catalog, episodes=episodes), as_json)
 
 
+def serve(
+    catalog: str = typer.Option("demo", help="A catalogue's directory or name."),
+    sessions: int = typer.Option(2000, min=1, help="Sessions that are open and played."),
+    seconds: float = typer.Option(20.0, min=1.0, help="How long to play."),
+    transport: str = typer.Option(
+        "websocket", help="http or websocket (a connection for each session), or batch."
+    ),
+    at_once: int = typer.Option(64, min=1, help="Calls that wait for an answer at a time."),
+    as_json: bool = Json,
+) -> None:
+    """Measure `errands serve --environments`: a real server, loaded from here.
+
+    Example: errands bench serve --transport batch --seconds 60
+    """
+    from errands.bench.serve import bench_serve
+
+    measured = bench_serve(
+        catalog, sessions=sessions, seconds=seconds, transport=transport, at_once=at_once
+    )
+    _report(f"Serving {catalog} ({transport})", measured, as_json)
+
+
 def _report(title: str, measured: Iterable[Figure], as_json: bool) -> None:
     """Print figures: as JSON one by one as they come, else as a table at the end."""
     figures = []

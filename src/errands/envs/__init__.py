@@ -6,6 +6,7 @@ __all__ = ["register"]
 
 SHOP = "errands/Shop-v0"
 TURK = "errands/Turk-v0"
+REMOTE_SHOP = "errands/RemoteShop-v0"
 
 
 def register() -> None:
@@ -18,3 +19,9 @@ def register() -> None:
         )
     if TURK not in gymnasium.registry:
         gymnasium.register(TURK, entry_point="errands.envs.turk:TurkEnv")
+    if REMOTE_SHOP not in gymnasium.registry:
+        gymnasium.register(
+            REMOTE_SHOP,
+            entry_point="errands.web.remote:RemoteShopEnv",
+            vector_entry_point="errands.web.remote:RemoteShopVectorEnv",
+        )

@@ -19,9 +19,9 @@ from errands.envs.shopping import Episode, Info
 from errands.envs.spaces import ActionText, AnyText
 from errands.errors import ErrandsError, SettingError
 
-__all__ = ["ShopVectorEnv"]
+__all__ = ["MODES", "ShopVectorEnv", "gathered", "one_each"]
 
-_MODES = {
+MODES = {
     "next_step": AutoresetMode.NEXT_STEP,
     "same_step": AutoresetMode.SAME_STEP,
     "disabled": AutoresetMode.DISABLED,
@@ -50,16 +50,16 @@ class ShopVectorEnv(VectorEnv[Observations, Sequence[str], NDArray[Any]]):
             raise SettingError(f"num_envs={num_envs} is not possible; expected 1 or more.")
         if isinstance(autoreset, AutoresetMode):
             autoreset = autoreset.name.lower()
-        if autoreset not in _MODES:
-            raise SettingError(f"autoreset={autoreset!r}: expected {', '.join(_MODES)}.")
+        if autoreset not in MODES:
+            raise SettingError(f"autoreset={autoreset!r}: expected {', '.join(MODES)}.")
         self.num_envs = num_envs
-        self.metadata = {**self.metadata, "autoreset_mode": _MODES[autoreset]}
+        self.metadata = {**self.metadata, "autoreset_mode": MODES[autoreset]}
         self.setting = ShopEnv(**arguments).setting
         self.single_observation_space = AnyText()
         self.single_action_space = ActionText()
         self.observation_space = Tuple([self.single_observation_space] * num_envs)
         self.action_space = Tuple([self.single_action_space] * num_envs)
-        self._mode = _MODES[autoreset]
+        self._mode = MODES[autoreset]
         self._rngs: list[np.random.Generator] = [
             np.random.default_rng(seed) for seed in np.random.SeedSequence().spawn(num_envs)
         ]
@@ -80,8 +80,8 @@ class ShopVectorEnv(VectorEnv[Observations, Sequence[str], NDArray[Any]]):
             raise ErrandsError(f"reset_mask must have {self.num_envs} places, one for each shop.")
         if not self._episodes and not chosen.all():
             raise ErrandsError("The first reset must be of all sub-environments.")
-        seeds = self._one_each(seed, step=1)
-        each = {name: self._one_each(value) for name, value in options.items()}
+        seeds = one_each(seed, self.num_envs, step=1)
+        each = {name: one_each(value, self.num_envs) for name, value in options.items()}
         started: dict[int, Episode] = {}
         for i in np.flatnonzero(chosen).tolist():
             if seeds[i] is not None:
@@ -96,7 +96,7 @@ class ShopVectorEnv(VectorEnv[Observations, Sequence[str], NDArray[Any]]):
         for i, episode in started.items():
             self._episodes[i] = episode
             self._observations[i], infos[i] = episode.first()
-        return tuple(self._observations), _gathered(infos)
+        return tuple(self._observations), gathered(infos)
 
     def step(
         self, actions: Sequence[str]
@@ -121,24 +121,24 @@ class ShopVectorEnv(VectorEnv[Observations, Sequence[str], NDArray[Any]]):
             if episode.over and self._mode is AutoresetMode.SAME_STEP:
                 info = {**self._begin(i), "final_obs": seen, "final_info": info}
             infos[i] = info
-        return tuple(self._observations), rewards, terminations, truncations, _gathered(infos)
+        return tuple(self._observations), rewards, terminations, truncations, gathered(infos)
 
     def _begin(self, i: int) -> Info:
         self._episodes[i] = episode = self.setting.begin(self._rngs[i], None)
         self._observations[i], info = episode.first()
         return info
 
-    def _one_each(self, value: Any, step: int = 0) -> list[Any]:
-        """A value for each sub-environment, of one value or of a sequence of them."""
-        if value is None or isinstance(value, str) or np.ndim(value) == 0:
-            return [value + i * step if step and value is not None else value
-                    for i in range(self.num_envs)]  # fmt: skip
-        if len(value) != self.num_envs:
-            raise ErrandsError(f"{len(value)} values were given; expected {self.num_envs}.")
-        return list(value)
+
+def one_each(value: Any, count: int, step: int = 0) -> list[Any]:
+    """A value for each sub-environment, of one value or of a sequence of them."""
+    if value is None or isinstance(value, str) or np.ndim(value) == 0:
+        return [value + i * step if step and value is not None else value for i in range(count)]
+    if len(value) != count:
+        raise ErrandsError(f"{len(value)} values were given; expected {count}.")
+    return list(value)
 
 
-def _gathered(infos: Sequence[Info | None]) -> dict[str, Any]:
+def gathered(infos: Sequence[Info | None]) -> dict[str, Any]:
     """One dictionary of arrays, with masks, out of a dictionary for each sub-environment."""
     gathered: dict[str, Any] = {}
     for i, info in enumerate(infos):

@@ -1,0 +1,140 @@
+"""What serving costs: the real server in a process of its own, a load generator in this one.
+
+Speed is by the clock and, because other work on the machine disturbs that, also by the CPU time
+of the server. Memory is what belongs to the server alone, read while it works.
+"""
+
+import asyncio
+import contextlib
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from errands.bench.figure import Figure, percentile
+from errands.bench.load import TRANSPORTS, Load
+from errands.errors import ErrandsError, SettingError
+from errands.web.limits import raise_open_files
+from errands.web.metrics import resident_memory
+
+__all__ = ["bench_serve"]
+
+_WARM = 30
+"""Steps of each session after which its memory is looked at: two episodes."""
+_CODE = "from errands.cli import main; main()"
+
+
+class Sample(NamedTuple):
+    """The server at one moment."""
+
+    memory: int
+    cpu: float
+    steps: int
+
+
+def bench_serve(
+    catalog: str,
+    *,
+    sessions: int = 2000,
+    seconds: float = 20.0,
+    transport: str = "websocket",
+    at_once: int = 64,
+) -> Iterator[Figure]:
+    """Open so many sessions, and step them for so long."""
+    if transport not in TRANSPORTS:
+        raise SettingError(f"transport={transport!r}: expected {', '.join(TRANSPORTS)}.")
+    raise_open_files()
+    with _server(catalog, sessions) as (process, port):
+        load = Load("127.0.0.1", port, transport, sessions, at_once)
+        begun = time.process_time()
+        took, samples = asyncio.run(_loaded(load, process.pid, seconds))
+        own = time.process_time() - begun
+    yield from _figures(load, took, samples)
+    # Where both are well below 100, others kept the cores busy.
+    yield Figure("load generator's CPU, of one core", 100 * own / took, "%", None, None, False)
+
+
+def _figures(load: Load, took: float, samples: list[Sample]) -> Iterator[Figure]:
+    latencies = list(load.latencies)
+    cpu = samples[-1].cpu - samples[0].cpu
+    memory = [sample.memory / 2**20 for sample in samples]
+    # Sessions take on their size in the first episodes, and buffers theirs.
+    warm = [at for at, sample in enumerate(samples) if sample.steps >= _WARM * load.sessions]
+    first = warm[0] if warm else len(samples) // 10
+    start, middle = memory[first], memory[(first + len(memory)) // 2]
+    yield Figure("open sessions", load.sessions, "", 2000, None)
+    yield Figure("steps per second, by the clock", load.steps / took, "1/s", 3000, None)
+    yield Figure("steps per second of the server's CPU time", load.steps / cpu, "1/s", 3000, None)
+    yield Figure("steps", load.steps, "")
+    yield Figure("resets", load.resets, "")
+    yield Figure("errors", len(load.errors), "", 0, None, False)
+    batch = "a batch" if load.transport == "batch" else "a call"
+    for name, share in (("median", 0.5), ("99th percentile", 0.99)):
+        value = percentile(latencies, share) * 1e3
+        yield Figure(f"answer to {batch}, {name}", value, "ms", None, None, False)
+    yield Figure("server's CPU, of one core", 100 * cpu / took, "%", None, None, False)
+    yield Figure("server's memory, after 2 episodes each", start, "MB", None, None, False)
+    yield Figure("server's memory, middle", middle, "MB", None, None, False)
+    yield Figure("server's memory, end", memory[-1], "MB", None, None, False)
+    yield Figure("growth from there to the end", memory[-1] - start, "MB", 4, None, False)
+
+
+async def _loaded(load: Load, pid: int, seconds: float) -> tuple[float, list[Sample]]:
+    """Play, and look at the server meanwhile."""
+    await load.open()
+    samples = [_sample(load, pid)]
+
+    async def watch() -> None:
+        while True:
+            await asyncio.sleep(max(seconds / 100, 0.2))
+            samples.append(_sample(load, pid))
+
+    watching = asyncio.create_task(watch())
+    took = await load.play(seconds)
+    watching.cancel()
+    samples.append(_sample(load, pid))
+    load.close()
+    return took, samples
+
+
+def _sample(load: Load, pid: int) -> Sample:
+    return Sample(resident_memory(pid)[1], _cpu_seconds(pid), load.steps)
+
+
+def _cpu_seconds(pid: int) -> float:
+    with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as file:
+        fields = file.read().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+@contextlib.contextmanager
+def _server(catalog: str, sessions: int) -> Iterator[tuple[subprocess.Popen[str], int]]:
+    """A server on a free port."""
+    words = ["serve", "--environments", "--catalog", catalog, "--port", "0"]
+    words += ["--sessions", str(sessions + 16)]
+    path = os.pathsep.join(filter(None, sys.path))
+    with tempfile.TemporaryFile("w+") as log:
+        process = subprocess.Popen(
+            [sys.executable, "-c", _CODE, *words],
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=log,
+            env={**os.environ, "PYTHONPATH": path},
+        )
+        try:
+            assert process.stdout is not None
+            found = re.search(r":(\d+)$", process.stdout.readline().strip())
+            if found is None:
+                process.wait()
+                log.seek(0)
+                raise ErrandsError(f"The server did not start: {log.read().strip()}")
+            yield process, int(found[1])
+        finally:
+            process.terminate()
+            process.wait()
+            assert process.stdout is not None
+            process.stdout.close()

@@ -1,0 +1,74 @@
+"""The gate in front of an application: who may come in.
+
+With a token, everything but health, readiness and the description asks for it. A browser that
+was sent here by a page from elsewhere is turned away, token or not: CORS is off, and a
+WebSocket knows no CORS.
+"""
+
+import hmac
+from typing import Final
+
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from errands.web.messages import encode_json
+from errands.web.refusals import Refusal
+
+__all__ = ["Gate"]
+
+OPEN: Final = frozenset({"/health", "/ready", "/openapi.json"})
+
+
+class Gate:
+    """An ASGI application that lets some requests through to another one."""
+
+    def __init__(self, token: str | None = None) -> None:
+        self._expected = None if token is None else f"Bearer {token}".encode()
+        self._app: ASGIApp | None = None
+
+    def before(self, app: ASGIApp) -> "Gate":
+        self._app = app
+        return self
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        assert self._app is not None
+        if scope["type"] != "lifespan":
+            refusal = self._objection(scope)
+            if refusal is not None:
+                await _turn_away(scope, receive, send, refusal)
+                return
+        await self._app(scope, receive, send)
+
+    def _objection(self, scope: Scope) -> Refusal | None:
+        given = origin = host = b""
+        for name, value in scope["headers"]:
+            if name == b"authorization":
+                given = value
+            elif name == b"origin":
+                origin = value
+            elif name == b"host":
+                host = value
+        if origin and origin.partition(b"://")[2] != host:
+            return Refusal(403, "foreign_origin", "Pages from elsewhere may not use this server.")
+        if self._expected is None or scope["path"] in OPEN:
+            return None
+        if hmac.compare_digest(given, self._expected):
+            return None
+        return Refusal(
+            401, "unauthorized", "This server wants its token: Authorization: Bearer TOKEN."
+        )
+
+
+async def _turn_away(scope: Scope, receive: Receive, send: Send, refusal: Refusal) -> None:
+    body = encode_json(refusal.answer())
+    headers = [
+        (b"content-type", b"application/json"),
+        (b"content-length", str(len(body)).encode()),
+    ]
+    if refusal.status == 401:
+        headers.append((b"www-authenticate", b"Bearer"))
+    kind = "http.response"
+    if scope["type"] == "websocket":
+        await receive()
+        kind = "websocket.http.response"
+    await send({"type": f"{kind}.start", "status": refusal.status, "headers": headers})
+    await send({"type": f"{kind}.body", "body": body})

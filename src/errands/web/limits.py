@@ -1,0 +1,55 @@
+"""How much a server allows: every queue and every input has a bound."""
+
+import os
+import resource
+
+import msgspec
+
+__all__ = ["Limits", "raise_open_files"]
+
+
+class Limits(msgspec.Struct, frozen=True, kw_only=True):
+    """The bounds of a server; beyond one, a caller gets an error that names it."""
+
+    sessions: int = 10_000
+    """Open at once."""
+    sessions_per_client: int | None = None
+    """Open at once from one address; None: as many as there may be."""
+    desks: int = 256
+    """Sessions of paperwork among them: each holds a whole page."""
+    idle_seconds: float = 900.0
+    """After so long without a call a session is closed."""
+    body_bytes: int = 2**20
+    """Of one request or one WebSocket message."""
+    batch: int = 1024
+    """Calls in one batch, sessions in one create."""
+    action_length: int = 4096
+    """Characters of an action."""
+    history: int = 16
+    """Earlier observations or actions that an environment may be asked to repeat."""
+    in_flight: int = 512
+    """Requests being read or answered."""
+    aside: int = 64
+    """Slow calls (paperwork) waiting for their thread."""
+    body_seconds: float = 20.0
+    """A request's body has to arrive within."""
+    drain_seconds: float = 10.0
+    """How long calls in flight may take to finish once the server is asked to stop."""
+
+    @property
+    def connections(self) -> int:
+        """Connections at once: one for each session would be fine, and some more."""
+        files = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+        wanted = self.sessions + 1024
+        return wanted if files == resource.RLIM_INFINITY else max(64, min(wanted, files - 64))
+
+
+def raise_open_files() -> int:
+    """Allow this process as many open files (and so connections) as the system lets it have."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft != hard:
+        try:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+        except (OSError, ValueError):
+            return soft
+    return hard if hard != resource.RLIM_INFINITY else os.sysconf("SC_OPEN_MAX")

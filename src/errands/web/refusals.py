@@ -1,0 +1,83 @@
+"""What a server says no with: a status, a code for programs and a sentence for people."""
+
+from errands.errors import ErrandsError
+
+__all__ = [
+    "Refusal",
+    "bad_request",
+    "busy",
+    "episode_over",
+    "internal",
+    "no_episode",
+    "shutting_down",
+    "too_large",
+    "too_many_sessions",
+    "unknown_session",
+]
+
+
+class Refusal(ErrandsError):
+    """A call that is not carried out; nothing has changed because of it."""
+
+    def __init__(
+        self, status: int, code: str, message: str, *, retry_after: int | None = None
+    ) -> None:
+        super().__init__(message)
+        self.status = status
+        self.code = code
+        self.message = message
+        self.retry_after = retry_after
+
+    def answer(self) -> dict[str, object]:
+        """The body of the answer."""
+        error: dict[str, object] = {"code": self.code, "message": self.message}
+        if self.retry_after is not None:
+            error["retry_after"] = self.retry_after
+        return {"error": error}
+
+
+def bad_request(message: str) -> Refusal:
+    return Refusal(400, "bad_request", message)
+
+
+def too_large(what: str) -> Refusal:
+    return Refusal(413, "too_large", what)
+
+
+def unknown_session() -> Refusal:
+    return Refusal(
+        404,
+        "unknown_session",
+        "There is no such session: it was never created, was closed, or expired; create another.",
+    )
+
+
+def no_episode() -> Refusal:
+    return Refusal(409, "no_episode", "The session has no episode yet; reset it first.")
+
+
+def episode_over() -> Refusal:
+    return Refusal(409, "episode_over", "The episode is over; reset the session to begin another.")
+
+
+def too_many_sessions(most: int, whose: str) -> Refusal:
+    return Refusal(
+        429,
+        "too_many_sessions",
+        f"{whose} {most} sessions at once; close some, or wait until idle ones expire.",
+        retry_after=5,
+    )
+
+
+def busy() -> Refusal:
+    return Refusal(
+        503, "busy", "The server has as much to do as it takes on; try again.", retry_after=1
+    )
+
+
+def internal() -> Refusal:
+    return Refusal(500, "internal", "The server has a defect; its log says more.")
+
+
+def shutting_down() -> Refusal:
+    return Refusal(503, "shutting_down", "The server is shutting down.", retry_after=10)
