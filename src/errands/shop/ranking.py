@@ -40,8 +40,12 @@ MOST: Final = 65535
 """The largest rough sum."""
 DOUBT: Final = 1e-5
 """Of the largest possible score: far more than 32-bit numbers can be wrong."""
-SEARCH: Final = 48
-"""Finding one document among postings costs as much as going through so many of them."""
+BLOCK: Final = 256
+"""Documents whose largest sum is looked at together."""
+LOOK: Final = 1000
+"""Looking up one document costs as much as adding up so many postings."""
+ROUND: Final = 1
+"""Before sums are looked at again, about half as many postings are added as a window is wide."""
 
 
 class Postings(NamedTuple):
@@ -66,8 +70,8 @@ class Scratch(NamedTuple):
 
     sums: NDArray[np.float64]
     rough: NDArray[np.uint16]
+    peaks: NDArray[np.uint16]
     found: NDArray[np.uint16]
-    totals: NDArray[np.uint16]
 
     @classmethod
     def of(cls, bits: int) -> "Scratch":
@@ -75,7 +79,7 @@ class Scratch(NamedTuple):
         return cls(
             np.zeros(size, np.float64),
             np.zeros(size, np.uint16),
-            np.empty(size, np.uint16),
+            np.zeros(-(-size // BLOCK), np.uint16),
             np.empty(size, np.uint16),
         )
 
@@ -280,140 +284,153 @@ def _add_rough(postings: Any, adds: Any, w: int, rough: Any) -> Any:
 
 
 @compiled
-def _kth_largest(rough: Any, k: int) -> int:
-    """The k-th largest sum; 0 where fewer are above 0."""
-    counts = np.zeros(MOST + 1, np.int64)
-    for low in range(len(rough)):
-        counts[rough[low]] += 1
-    more: Any = 0
-    for total in range(MOST, 0, -1):
-        more += counts[total]
-        if more >= k:
-            return total
-    return 0
+def _peaks(rough: Any, peaks: Any) -> None:
+    """The largest sum of each block."""
+    for block in range(len(peaks)):
+        # A slice of its own, and numbers of one type: so that it is done many at a time.
+        part = rough[block * BLOCK : (block + 1) * BLOCK]
+        peak = np.uint16(0)
+        for i in range(len(part)):
+            peak = max(peak, part[i])
+        peaks[block] = peak
+
+
+@compiled
+def _reaching(rough: Any, peaks: Any, least: int, found: Any, most: int) -> int:
+    """List the documents whose sums reach `least`; one more than `most` where they are more."""
+    count = 0
+    for block in range(len(peaks)):
+        if peaks[block] >= least:
+            part = rough[block * BLOCK : (block + 1) * BLOCK]
+            for i in range(len(part)):
+                if part[i] >= least:
+                    if count >= most:
+                        return most + 1
+                    found[count] = block * BLOCK + i
+                    count += 1
+    return count
 
 
 @compiled
 def _most_adds(postings: Any, terms: Any, weights: Any) -> Any:
-    """What each term adds at most for each code, as whole numbers whose sums stay in 16 bits; the
-    terms from the least to the most that they add; and how many of these numbers make a score."""
+    """The places of the terms, those that add least first; in this order what each adds at most
+    for each code, as whole numbers whose sums stay in 16 bits; and how many make a score of 1."""
     tops = postings.tops
     count = len(terms)
-    most = 0.0
+    mosts = np.empty(count, np.float64)
     for t in range(count):
-        most += np.float64(weights[t]) * tops[terms[t]] / FULL
-    scale = (MOST - count) / most
+        mosts[t] = np.float64(weights[t]) * tops[terms[t]] / FULL
+    order = np.argsort(mosts)
+    scale = (MOST - count) / mosts.sum()
     adds = np.zeros((count, FULL + 1), np.uint16)
-    mosts = np.empty(count, np.int64)
-    for t in range(count):
-        step = np.float64(weights[t]) * scale / FULL
-        for code in range(1, tops[terms[t]] + 1):
-            adds[t, code] = np.int64(step * code) + 1
-        mosts[t] = adds[t, tops[terms[t]]]
-    return adds, np.argsort(mosts), scale
+    for j in range(count):
+        step = np.float64(weights[order[j]]) * scale / FULL
+        for code in range(1, tops[terms[order[j]]] + 1):
+            adds[j, code] = np.int64(step * code) + 1
+    return adds, order, scale
 
 
 @compiled
-def _above(
-    postings: Any, rough: Any, slices: Any, least: int, found: Any, totals: Any, work: int
-) -> int:
-    """List the documents whose sums reach `least`, and set these back to 0; how many they are."""
-    kept = 0
-    if work > len(rough) >> 2:
-        for low in range(len(rough)):
-            if rough[low] >= least:
-                found[kept] = low
-                totals[kept] = rough[low]
-                rough[low] = 0
-                kept += 1
-        return kept
-    for w in slices:
-        first, end = np.int64(postings.windows[w]), np.int64(postings.windows[w + 1])
-        for p in range(first, end):
-            low = postings.lows[p]
-            if rough[low] >= least:
-                found[kept] = low
-                totals[kept] = rough[low]
-                rough[low] = 0
-                kept += 1
-    return kept
+def _lifted(postings: Any, adds: Any, slices: Any, low: int, total: Any, need: Any) -> bool:
+    """Whether the terms that wait can lift a document over the bar; the last add most.
+
+    `need[j]` is what a document must have before the first j of them.
+    """
+    windows, lows = postings.windows, postings.lows
+    for j in range(len(slices) - 1, -1, -1):
+        w = slices[j]
+        p = _find(lows, np.int64(windows[w]), np.int64(windows[w + 1]), low)
+        if p >= 0:
+            total += adds[j, postings.codes[p]]
+        if total < need[j]:
+            return False
+    return True
 
 
 @compiled
-def _narrow(
-    postings: Any, adds: Any, w: int, least: int, rough: Any, found: Any, totals: Any, kept: int
+def _score(
+    postings: Any,
+    inverse: Any,
+    terms: Any,
+    weights: Any,
+    window: int,
+    lows: Any,
+    numbers: Any,
+    scores: Any,
+    size: int,
 ) -> int:
-    """Add one more term to the candidates; those stay that reach `least`."""
-    first, end = np.int64(postings.windows[w]), np.int64(postings.windows[w + 1])
-    if kept * SEARCH > end - first:
-        # What others get meanwhile is thrown away with the window.
-        _add_rough(postings, adds, w, rough)
-        for c in range(kept):
-            totals[c] += rough[found[c]]
-            rough[found[c]] = 0
-    else:
-        for c in range(kept):
-            p = _find(postings.lows, first, end, found[c])
-            if p >= 0:
-                totals[c] += adds[postings.codes[p]]
-    left = 0
-    for c in range(kept):
-        if totals[c] >= least:
-            found[left] = found[c]
-            totals[left] = totals[c]
-            left += 1
-    return left
+    """Score some documents of a window and keep the best; how many there are now."""
+    base = window << postings.bits
+    for low in lows:
+        score = _exact(postings, inverse, terms, weights, window, low)
+        size = _put(numbers, scores, size, base + low, score)
+    return size
 
 
 @compiled
 def rank(postings: Any, inverse: Any, terms: Any, weights: Any, k: int, scratch: Any) -> Any:
     """The best k documents, as `rank_all` finds them; leaves `scratch` as it was."""
-    found, totals = scratch.found, scratch.totals
+    windows, found = postings.windows, scratch.found
     count, span = len(terms), _spans(postings)
     adds, order, scale = _most_adds(postings, terms, weights)
     below = np.zeros(count + 1, np.int64)
     for j in range(count):
-        below[j + 1] = below[j] + adds[order[j], postings.tops[terms[order[j]]]]
+        below[j + 1] = below[j] + adds[j, postings.tops[terms[order[j]]]]
     doubt = DOUBT * below[count] / scale
     scores = np.empty(k, np.float32)
     numbers = np.empty(k, np.uint32)
     size = 0
     bar: Any = 1
-    minor = 0
     for window in range(span):
-        base = window << postings.bits
-        rough = scratch.rough[: min(len(scratch.rough), len(postings.norms) - base)]
+        rough = scratch.rough[: len(postings.norms) - (window << postings.bits)]
+        peaks = scratch.peaks[: (len(rough) + BLOCK - 1) // BLOCK]
         slices = terms[order] * span + window
-        while minor < count and below[minor + 1] < bar:
-            minor += 1
-        if minor == count:
+        # The first terms in order, which together stay below the bar, wait.
+        left = 0
+        while left < count and below[left + 1] < bar:
+            left += 1
+        if left == count:
             break
-        work = 0
-        for j in range(minor, count):
-            work += _add_rough(postings, adds[order[j]], slices[j], rough)
+        waiting: Any = 0
+        for j in range(count):
+            if j < left:
+                waiting += np.int64(windows[slices[j] + 1]) - np.int64(windows[slices[j]])
+            else:
+                _add_rough(postings, adds[j], slices[j], rough)
+        _peaks(rough, peaks)
         if size < k:
-            # There is no bar yet: those that look best make one.
-            least: Any = max(_kth_largest(rough, k), 1)
-            for low in range(len(rough)):
-                if rough[low] >= least:
-                    score = _exact(postings, inverse, terms, weights, window, low)
-                    size = _put(numbers, scores, size, base + low, score)
-                    rough[low] = 0
+            # There is no bar yet: the documents that look best make one.
+            least: Any = max(np.sort(peaks)[max(len(peaks) - k, 0)], 1)
+            reach = _reaching(rough, peaks, least, found, len(rough))
+            size = _score(
+                postings, inverse, terms, weights, window, found[:reach], numbers, scores, size
+            )
+            for low in found[:reach]:
+                rough[low] = 0
             if size == k:
                 bar = max(np.int64((scores[k - 1] - doubt) * scale), 1)
-        least = max(bar - below[minor], 1)
-        kept = _above(postings, rough, slices[minor:], least, found, totals, work)
-        for j in range(minor - 1, -1, -1):
-            if kept:
-                least = bar - below[j]
-                kept = _narrow(
-                    postings, adds[order[j]], slices[j], least, rough, found, totals, kept
-                )
-        for c in range(kept):
-            if totals[c] >= bar:
-                score = _exact(postings, inverse, terms, weights, window, found[c])
-                size = _put(numbers, scores, size, base + found[c], score)
-                if size == k:
-                    bar = max(np.int64((scores[k - 1] - doubt) * scale), 1)
+        while True:
+            # Where more are left than are worth a look each, some of the waiting terms come in.
+            most = waiting // LOOK if left else len(rough)
+            reach = _reaching(rough, peaks, max(bar - below[left], 1), found, most)
+            if reach <= most:
+                break
+            added: Any = 0
+            while left and added <= len(rough) >> ROUND:
+                left -= 1
+                added += _add_rough(postings, adds[left], slices[left], rough)
+            waiting -= added
+            _peaks(rough, peaks)
+        kept = 0
+        for low in found[:reach]:
+            if _lifted(postings, adds, slices[:left], low, np.int64(rough[low]), bar - below):
+                found[kept] = low
+                kept += 1
+        if kept:
+            size = _score(
+                postings, inverse, terms, weights, window, found[:kept], numbers, scores, size
+            )
+            if size == k:
+                bar = max(np.int64((scores[k - 1] - doubt) * scale), 1)
         rough[:] = 0
     return numbers[:size], scores[:size]
