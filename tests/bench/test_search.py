@@ -28,9 +28,11 @@ def test_figures_and_another_engine(little: Catalog, tmp_path: Path) -> None:
     program = f"{sys.executable} {engine} {little.path}"
     figures = {
         figure.name: figure
-        for figure in bench_search(str(little.path), queries=100, against=program)
+        for figure in bench_search(str(little.path), queries=100, processes=3, against=program)
     }
     assert (figures["search, median"].floor, figures["search, median"].aim) == (4, 1)
+    together = figures["3 processes: all, shared pages once"].value
+    assert 0 < together < figures["3 processes: if nothing were shared"].value
     assert figures["queries with another answer then"].value == 0
     assert figures["open in a new process"].verdict
     assert figures["ours / the other's"].value == pytest.approx(

@@ -5,7 +5,7 @@ import platform
 import resource
 from typing import NamedTuple
 
-__all__ = ["Figure", "machine", "percentile", "private_memory"]
+__all__ = ["Figure", "machine", "memory_of", "percentile", "private_memory"]
 
 
 class Figure(NamedTuple):
@@ -46,8 +46,13 @@ def percentile(values: list[float], share: float) -> float:
 def private_memory() -> int:
     """Bytes that belong to this process alone; mapped files that are shared do not count."""
     try:
-        with open("/proc/self/smaps_rollup", encoding="ascii") as file:
-            sizes = (line.split() for line in file if line.startswith("Private_Dirty:"))
-            return sum(int(size[1]) * 1024 for size in sizes)
+        return memory_of("Private_Dirty")[0]
     except OSError:
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+def memory_of(*kinds: str) -> list[int]:
+    """Bytes of this process, by the kernel's names for kinds of memory."""
+    with open("/proc/self/smaps_rollup", encoding="ascii") as file:
+        sizes = {name: rest.split()[0] for name, _, rest in (line.partition(":") for line in file)}
+    return [int(sizes[kind]) * 1024 for kind in kinds]

@@ -6,9 +6,13 @@ file with one query a line and a number of hits, and prints one JSON object with
 `queries_per_second` and, if it likes, `hits`, a list of product ids for each query.
 """
 
+import contextlib
 import json
+import os
 import random
 import shlex
+import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -40,6 +44,20 @@ print(json.dumps([opened, held, held - before, first, private_memory()]))
 """
 
 
+_SHARE: Final = """
+import json, sys
+from errands.bench.figure import memory_of
+from errands.shop.catalog import Catalog
+catalog = Catalog.open(sys.argv[1])
+for query in sys.argv[2:]:
+    catalog.index.rank(query, 50)
+print("searched", flush=True)
+sys.stdin.readline()
+print(json.dumps(memory_of("Private_Dirty", "Pss", "Rss")), flush=True)
+sys.stdin.readline()
+"""
+
+
 def product_queries(catalog: Catalog, count: int, seed: int) -> list[str]:
     """Queries of 8 to 16 words, each out of the text of one product."""
     dice = random.Random(seed)
@@ -52,12 +70,19 @@ def product_queries(catalog: Catalog, count: int, seed: int) -> list[str]:
 
 
 def bench_search(
-    catalog: str, *, queries: int = 2000, seed: int = 1, against: str | None = None
+    catalog: str,
+    *,
+    queries: int = 2000,
+    seed: int = 1,
+    processes: int = 0,
+    against: str | None = None,
 ) -> Iterator[Figure]:
     """Measure opening and searching one catalogue; figures come as they are ready."""
     opened = Catalog.open(catalog)
     yield from bench_cold(opened.path)
     yield from bench_queries(opened, queries=queries, seed=seed)
+    if processes:
+        yield from bench_sharing(opened.path, processes)
     if against is not None:
         yield from _beside(opened, product_queries(opened, queries, seed), against)
 
@@ -73,6 +98,40 @@ def bench_cold(folder: Path) -> Iterator[Figure]:
     yield Figure("open: of it for the catalogue", more / 1e6, "MB", None, None, False)
     yield Figure("first search in a new process", first, "s", 0.5, None, False)
     yield Figure("first search: private memory", after / 1e6, "MB", None, None, False)
+
+
+def bench_sharing(folder: Path, processes: int) -> Iterator[Figure]:
+    """So many processes that all have the catalogue open and have searched in it."""
+    queries = product_queries(Catalog.open(folder), 20, 0)
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    command = [sys.executable, "-c", _SHARE, str(folder), *queries]
+    pipe = subprocess.PIPE
+    with contextlib.ExitStack() as stack:
+        crew = []
+        for _ in range(processes):
+            process = subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True, env=environment)
+            crew.append(stack.enter_context(process))
+            stack.callback(process.kill)
+        # All have searched before any of them looks at its memory.
+        for process in crew:
+            _next_line(process)
+        told = [json.loads(_next_line(process, "\n")) for process in crew]
+    private, shared, resident = (sum(column) / 1e6 for column in zip(*told, strict=True))
+    yield Figure(
+        f"{processes} processes: private, each", private / processes, "MB", 150, None, False
+    )
+    yield Figure(f"{processes} processes: all, shared pages once", shared, "MB", None, None, False)
+    yield Figure(
+        f"{processes} processes: if nothing were shared", resident, "MB", None, None, False
+    )
+
+
+def _next_line(process: "subprocess.Popen[str]", said: str = "") -> str:
+    assert process.stdin is not None
+    assert process.stdout is not None
+    process.stdin.write(said)
+    process.stdin.flush()
+    return process.stdout.readline()
 
 
 def bench_queries(catalog: Catalog, *, queries: int = 2000, seed: int = 1) -> Iterator[Figure]:

@@ -92,6 +92,9 @@ def search(
     catalog: str = typer.Option("demo", help="A catalogue's directory or name."),
     queries: int = typer.Option(2000, min=100, help="How many queries, of 8 to 16 words."),
     seed: int = typer.Option(1, help="Of the queries."),
+    processes: int = typer.Option(
+        0, min=0, help="Also open it in so many processes at once and see what they share (100)."
+    ),
     against: str = typer.Option(
         None,
         help="A program to measure beside: given a file of queries and a number of hits, its last"
@@ -105,7 +108,9 @@ def search(
     """
     from errands.bench.search import bench_search
 
-    measured = bench_search(catalog, queries=queries, seed=seed, against=against)
+    measured = bench_search(
+        catalog, queries=queries, seed=seed, processes=processes, against=against
+    )
     _report(f"Search in {catalog}", measured, as_json)
 
 
