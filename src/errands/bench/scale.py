@@ -92,7 +92,7 @@ def _figures(folder: Path, items: Path, made: Cost, written: Cost, built: Cost) 
     yield Figure("catalogue", size / MB, "MB", None, None, False)
     yield bounded("catalogue / items file", size / items.stat().st_size, "x", 1, 0.5)
     yield from bench_cold(folder)
-    yield from bench_queries(catalog, queries=1000)
+    yield from bench_queries(catalog)
     yield from bench_steps(Catalog(folder, remember=0))
 
 
