@@ -152,6 +152,7 @@ def scale(
         results.print(f"Written: {out}/scale.md, scale.svg, scale.json.")
 
 
+@group.command()
 def ray(
     catalog: str = typer.Option("demo", help="A catalogue's directory or name."),
     episodes: int = typer.Option(12_000, min=1000, help="Episodes of the run."),
@@ -166,6 +167,7 @@ def ray(
     _report(f"Ray on {catalog}", bench_ray(catalog, episodes=episodes), as_json)
 
 
+@group.command()
 def serve(
     catalog: str = typer.Option("demo", help="A catalogue's directory or name."),
     sessions: int = typer.Option(2000, min=1, help="Sessions that are open and played."),
