@@ -158,7 +158,7 @@ def test_an_episode_that_ends_two_workers_is_an_error(
 ) -> None:
     saved = tmp_path / "saved"
     name = agents(
-        "lethal",
+        "lethal_on_ray",
         f"if info['goal'] == 3 and not os.path.exists({str(saved)!r}):\n"
         f"    open({str(saved)!r}, 'w').close()\n"
         "    os.kill(os.getpid(), 9)\n"
@@ -189,7 +189,7 @@ def test_an_agent_that_will_not_be_interrupted_costs_its_worker(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     name = agents(
-        "stubborn",
+        "stubborn_on_ray",
         "while info['goal'] == 1:\n"
         "    try: time.sleep(60)\n"
         "    except BaseException: pass\n"
