@@ -83,8 +83,14 @@ class Shop:
 
 @contextlib.contextmanager
 def shop_served(
-    catalog: Catalog, log: Path, *, goals: Any = "synthetic", seed: int = 0, attrs: bool = False,
-    most: int = 1000, token: str | None = None,
+    catalog: Catalog,
+    log: Path,
+    *,
+    goals: Any = "synthetic",
+    seed: int = 0,
+    attrs: bool = False,
+    most: int = 1000,
+    token: str | None = None,
 ) -> Iterator[Shop]:
     """Run the website as `errands serve` does, but for the process."""
     setting, steps = open_site(catalog, goals, Site(str(log), seed, attrs))

@@ -250,9 +250,7 @@ def test_going_back_and_other_tabs_are_told_from_clicks(shop: Shop, wanted: Prod
     ]
 
 
-def test_opened_products_are_marked_until_the_next_search_page(
-    shop: Shop, wanted: Product
-) -> None:
+def test_opened_products_are_marked_until_the_next_search_page(shop: Shop, wanted: Product) -> None:
     results = build(Address(RESULTS, "x7", words(wanted)))
     item = build(Address(ITEM, "x7", words(wanted), 1, wanted.asin))
     assert "data-seen" not in shop.ask(results).text
@@ -262,9 +260,7 @@ def test_opened_products_are_marked_until_the_next_search_page(
     assert "data-seen" not in shop.ask(results).text
 
 
-def test_the_forgotten_go_on_from_the_log(
-    little: Catalog, wanted: Product, tmp_path: Path
-) -> None:
+def test_the_forgotten_go_on_from_the_log(little: Catalog, wanted: Product, tmp_path: Path) -> None:
     with shop_served(little, tmp_path / "log.sqlite", most=2) as shop:
         item = Address(ITEM, "first", "lamp", 1, wanted.asin)
         shop.ask(build(item._replace(page=RESULTS)))

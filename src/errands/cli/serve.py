@@ -99,9 +99,7 @@ def serve(
     )
 
 
-def _advice(
-    address: str, host: str, token: str | None, environments: bool, has_site: bool
-) -> str:
+def _advice(address: str, host: str, token: str | None, environments: bool, has_site: bool) -> str:
     """How to try it, and who can reach it."""
     lines = [f"Open {address}/ in a browser."] if has_site else []
     if environments:

@@ -62,7 +62,7 @@ class Gate:
         )
 
     def _is_open(self, path: str) -> bool:
-        return path in OPEN or (self._public and path.split("/")[1] not in PROGRAMS)
+        return path in OPEN or (self._public and path[1:].partition("/")[0] not in PROGRAMS)
 
 
 async def _turn_away(scope: Scope, receive: Receive, send: Send, refusal: Refusal) -> None:
