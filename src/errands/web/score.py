@@ -17,7 +17,7 @@ __all__ = ["completion_code", "explain", "wanted"]
 
 _KINDS: Final = {
     1.0: "Full marks: it is the kind of product that was wanted.",
-    0.5: "Half marks: it comes from another category, and its title says little of what was wanted.",
+    0.5: "Half marks: it comes from another category, and its title has little of what was wanted.",
     0.1: "A tenth: its title says next to nothing of what was wanted.",
     0.0: "None: its title says nothing of what was wanted, so the whole score is 0.",
 }
