@@ -7,6 +7,7 @@ import sqlite3
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
 from shop_served import Shop
@@ -62,7 +63,7 @@ def test_what_was_shown_is_in_the_log_after_a_kill(little: Catalog, tmp_path: Pa
     bought = build(Address(DONE, "buyer", asin=asins[0]))
     page = shop.ask(bought).text
     while min(map(len, seen.values())) < 20:
-        pass
+        time.sleep(0.01)
     os.kill(process.pid, signal.SIGKILL)
     process.communicate()
     for shopper in shoppers:
