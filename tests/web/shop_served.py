@@ -33,7 +33,7 @@ class Answer:
     def links(self, mark: str) -> list[str]:
         """Addresses in the page that contain a text, as a browser would follow them."""
         found = re.findall(r'(?:href|action)="([^"]*)"', self.text)
-        return [html.unescape(link) for link in found if mark in link]
+        return [html.unescape(link).partition("#")[0] for link in found if mark in link]
 
 
 class Shop:

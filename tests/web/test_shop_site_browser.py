@@ -136,6 +136,9 @@ def test_a_person_buys_something(
         assert value in [
             checked.nth(place).get_attribute("value") for place in range(checked.count())
         ]
+        if script:
+            # One goes on where one was, not at the top of the page.
+            assert page.locator(inside).bounding_box()["y"] < WIDTHS[width][1]
     assert pictures - {plain}
     seen("item-chosen")
     page.click("button:text-is('Features')")

@@ -108,7 +108,7 @@ class _Crowd:
             path, form = self._choice(name, path, body, visit)
 
     def _choice(self, name: str, path: str, body: bytes, visit: int) -> tuple[str, bytes]:
-        links = [unescape(link.decode()) for link in _LINK.findall(body)]
+        links = [unescape(link.decode()).partition("#")[0] for link in _LINK.findall(body)]
         buying = [link for link in links if link.startswith("/done/")]
         if buying and visit >= _PAGES:
             return buying[0], b"buy="

@@ -208,6 +208,7 @@ class ShopSite:
             extra="" if bought is None else wanted(shopper.name, goal),
             sheet=worn.sheet,
             icon=worn.icon,
+            anchors=True,
         )
 
     def _image_of(self, asin: str) -> str:
