@@ -1,9 +1,12 @@
 """The shop's website over HTTP: the pages, the errand, the purchase, the log of it."""
 
 import json
+import random
 import re
 import sqlite3
+from collections import Counter
 from collections.abc import Iterator
+from html.parser import HTMLParser
 from pathlib import Path
 
 import gymnasium
@@ -217,6 +220,52 @@ def test_a_query_may_hold_anything(shop: Shop) -> None:
         assert step.action == f"search[{query}]"
         # The environment's actions have no way to say a bracket.
         assert step.exact == ("[" not in query)
+
+
+class Texts(HTMLParser):
+    """The text nodes of a document's body."""
+
+    def __init__(self, source: str) -> None:
+        super().__init__()
+        self.nodes: list[str] = []
+        self.feed(source.partition("<body")[2].partition(">")[2])
+
+    def handle_data(self, data: str) -> None:
+        if data.strip():
+            self.nodes.append(data.strip())
+
+
+def test_people_who_click_about_see_what_agents_see(shop: Shop, little: Catalog) -> None:
+    dice = random.Random(8)
+    env = gymnasium.make("errands/Shop-v0", catalog=little, show_attrs=False)
+    queries = [words(little.product_at(place)) for place in range(20)]
+    kinds: Counter[str] = Counter()
+    for goal in range(30, 36):
+        name = f"fixed_{goal}"
+        page = shop.ask(f"/{name}")
+        observation, _ = env.reset(options={"goal": goal})
+        for number in range(1, 26):
+            seen = [node.strip() for node in observation.split(" [SEP] ") if node.strip()]
+            assert Texts(page.text).nodes == seen
+            before = shop.steps(name)[-1]
+            links = [link for link in page.links("/") if link.startswith(("/item", "/search"))]
+            links = [link for link in links if link != before.address]
+            if not links or dice.random() < 0.15:
+                page = shop.ask(f"/{name}", {"search_query": f"{dice.choice(queries)} {number}"})
+            else:
+                page = shop.ask(dice.choice(links))
+            assert page.status == 200
+            step = shop.steps(name)[-1]
+            kinds[step.page] += 1
+            if not step.exact:
+                # The trail of places in the header leads over two pages at once.
+                assert before.page in DETAILS
+                assert step.page == RESULTS
+                break
+            assert (step.number, step.source) == (number, number - 1)
+            observation, *_ = env.step(step.action)
+    assert kinds.keys() >= {RESULTS, ITEM, *DETAILS[:-1]}
+    assert kinds.total() > 100
 
 
 def test_going_back_and_other_tabs_are_told_from_clicks(shop: Shop, wanted: Product) -> None:
