@@ -330,6 +330,28 @@ def test_the_forgotten_go_on_from_the_log(little: Catalog, wanted: Product, tmp_
         assert [step.number for step in shop.steps("first")] == [0, 1, 2, 3, 4]
 
 
+def test_what_cannot_be_logged_does_not_happen(
+    little: Catalog, wanted: Product, tmp_path: Path
+) -> None:
+    with shop_served(little, tmp_path / "log.sqlite") as shop:
+        assert shop.log is not None
+        assert shop.ask("/first").status == 200
+        full = shop.log._connection
+        full.execute("PRAGMA query_only = ON")
+        buy = build(Address(DONE, "first", asin=wanted.asin))
+        for path in (build(Address(RESULTS, "first", "lamp")), buy, "/second"):
+            answer = shop.ask(path)
+            assert answer.status == 503
+            assert "closed for a moment" in answer.text
+        # Nothing new is needed to see the same page again.
+        assert shop.ask("/first").status == 200
+        full.execute("PRAGMA query_only = OFF")
+        assert shop.metric("errands_site_purchases_total") == 0
+        assert [session.name for session in shop.log.sessions()] == ["first"]
+        assert "Your score" in shop.ask(buy).text
+        assert [step.number for step in shop.steps("first")] == [0, 1]
+
+
 def test_pictures_and_the_style_sheet_may_be_kept_for_ever(shop: Shop, wanted: Product) -> None:
     page = shop.ask(build(Address(ITEM, "x8", "a", 1, wanted.asin))).text
     [source] = re.findall(r'<img id="product-image" src="([^"]+)"', page)

@@ -153,9 +153,10 @@ class ShopSite:
                 plain = address._replace(page=ITEM, options=())
                 ways.append(("Back to the product", build(plain)))
             raise
+        body = self._shown(page, shopper).encode()
         self._shoppers.step(shopper, address, clicked_on)
         self.figures.pages[address.page] += 1
-        return 200, _PAGE, self._shown(page, shopper).encode()
+        return 200, _PAGE, body
 
     def _purchase(
         self,
