@@ -74,7 +74,7 @@ def html(
     if state.page == SEARCH:
         title, body = _SHOP, _search(instruction, session)
     elif state.page == RESULTS:
-        title = state.query
+        title = f"{state.query}, page {state.number}"
         body = _results(page, instruction, session, picture, image_of)
     else:
         assert page.product is not None
@@ -82,8 +82,10 @@ def html(
         if state.page == ITEM:
             body = _item(page, page.product, instruction, session, picture, anchors)
         elif state.page == DONE:
+            title = f"Bought: {title}"
             body = _done(page, page.product, score, picture, explanation or {}, extra)
         else:
+            title = f"{state.page.capitalize()}: {title}"
             body = _detail(page, page.product, instruction, session, picture)
     return document(title, f"{state.page}-page", body, sheet=sheet, icon=icon)
 
