@@ -325,6 +325,19 @@ def test_the_forgotten_go_on_from_the_log(little: Catalog, wanted: Product, tmp_
         assert [step.number for step in shop.steps("first")] == [0, 1, 2, 3, 4]
 
 
+def test_tidying_up_loses_nothing(little: Catalog, tmp_path: Path) -> None:
+    path = tmp_path / "log.sqlite"
+    with shop_served(little, path) as shop:
+        assert shop.log is not None
+        shop.ask("/first")
+        size = path.stat().st_size
+        for number in range(1, 40):
+            shop.ask(build(Address(RESULTS, "first", "lamp", number)))
+        shop.log.tidy()
+        assert path.stat().st_size > size
+        assert len(shop.steps("first")) == 40
+
+
 def test_what_cannot_be_logged_does_not_happen(
     little: Catalog, wanted: Product, tmp_path: Path
 ) -> None:

@@ -5,6 +5,7 @@ Every page is plain HTML made here; there is no script and no cookie. The addres
 it did and what it bought is in the log, which is written before a page is sent.
 """
 
+import asyncio
 import contextlib
 import logging
 import secrets
@@ -31,7 +32,7 @@ from errands.web.score import explain, wanted
 from errands.web.shoppers import Shopper, Shoppers
 from errands.web.site_figures import SiteFigures
 from errands.web.site_paths import site_paths
-from errands.web.steps import StepLogError
+from errands.web.steps import StepLog, StepLogError
 from errands.web.trail import page_at
 
 __all__ = ["ShopSite", "shop_site"]
@@ -44,6 +45,7 @@ _BODY_SECONDS: Final = 20.0
 _QUERY: Final = 1000
 """Characters of a search; the form says so, too."""
 _IN_FLIGHT: Final = 2048
+_TIDY_SECONDS: Final = 2.0
 
 _RESERVED: Final = frozenset({"v1", "health", "ready", "metrics", "openapi.json"})
 """First parts of addresses that belong to others."""
@@ -216,12 +218,24 @@ class ShopSite:
         return self._setting.catalog[asin].image
 
 
-def shop_site(site: ShopSite) -> Part:
+def shop_site(site: ShopSite, log: StepLog) -> Part:
     """The part of an application that is the shop's website."""
+
+    async def tidy() -> None:
+        while True:
+            await asyncio.sleep(_TIDY_SECONDS)
+            try:
+                await asyncio.to_thread(log.tidy)
+            except StepLogError:
+                _log.exception("the log cannot be tidied up")
 
     @contextlib.asynccontextmanager
     async def lifespan() -> AsyncIterator[None]:
-        yield
+        tidying = asyncio.create_task(tidy())
+        try:
+            yield
+        finally:
+            tidying.cancel()
 
     def drain() -> None:
         site.is_draining = True
