@@ -11,6 +11,7 @@ import logging
 import secrets
 import time
 from collections.abc import AsyncIterator, Sequence
+from functools import lru_cache
 from itertools import chain
 from typing import Any, Final
 from urllib.parse import parse_qsl, urlsplit
@@ -73,6 +74,8 @@ class ShopSite:
         self._setting = setting
         self._shoppers = shoppers
         self.figures = SiteFigures(shoppers)
+        # Ten products of a results page would be read for their pictures' sake alone.
+        self._image_of = lru_cache(2**14)(lambda asin: setting.catalog[asin].image)
         self.in_flight = 0
         self.is_draining = False
 
@@ -213,9 +216,6 @@ class ShopSite:
             icon=worn.icon,
             anchors=True,
         )
-
-    def _image_of(self, asin: str) -> str:
-        return self._setting.catalog[asin].image
 
 
 def shop_site(site: ShopSite, log: StepLog) -> Part:
