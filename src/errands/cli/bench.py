@@ -190,6 +190,26 @@ def serve(
     _report(f"Serving {catalog} ({transport})", measured, as_json)
 
 
+@group.command()
+def site(
+    catalog: str = typer.Option("demo", help="A catalogue's directory or name."),
+    shoppers: int = typer.Option(500, min=1, help="People who shop at once."),
+    seconds: float = typer.Option(30.0, min=1, help="How long."),
+    think: float = typer.Option(
+        1.0, min=0.001, help="Seconds that a person looks at a page, on average."
+    ),
+    as_json: bool = Json,
+) -> None:
+    """Measure the shop's website: a real server, with people who search, click and buy.
+
+    Example: errands bench site --shoppers 500 --seconds 60
+    """
+    from errands.bench.site import bench_site
+
+    measured = bench_site(catalog, shoppers=shoppers, seconds=seconds, think=think)
+    _report(f"Website, {shoppers} shoppers", measured, as_json)
+
+
 def _report(title: str, measured: Iterable[Figure], as_json: bool) -> None:
     """Print figures: as JSON one by one as they come, else as a table at the end."""
     figures = []

@@ -25,7 +25,7 @@ from errands.shop.page import DETAILS, DONE, ITEM, RESULTS, SEARCH, Page
 from errands.shop.product import Product
 from errands.shop.site_url import Address, build
 
-__all__ = ["html", "style_sheet"]
+__all__ = ["document", "html", "style_sheet"]
 
 _SHOP: Final = "WebShop"
 _UNPRINTABLE: Final = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f\ud800-\udfff]")
@@ -51,6 +51,10 @@ def html(
     picture: Picture = _as_given,
     image_of: ImageOf | None = None,
     explanation: Mapping[str, str] | None = None,
+    sheet: str = "",
+    icon: str = "data:,",
+    extra: str = "",
+    anchors: bool = False,
 ) -> str:
     """The page as a complete HTML document.
 
@@ -61,29 +65,43 @@ def html(
 
     `score` is for the last page (None hides it), and `explanation` is what stands below it, as
     names and values.
+
+    A website gives the address of the style sheet as `sheet`, so that it is not in every document,
+    and that of its `icon`. `extra` is markup at the end of the last page, as it is. With `anchors`
+    who chooses an option finds the page where it was left.
     """
     state = page.state
     if state.page == SEARCH:
         title, body = _SHOP, _search(instruction, session)
     elif state.page == RESULTS:
-        title = state.query
+        title = f"{state.query}, page {state.number}"
         body = _results(page, instruction, session, picture, image_of)
     else:
         assert page.product is not None
         title = page.product.title
         if state.page == ITEM:
-            body = _item(page, page.product, instruction, session, picture)
+            body = _item(page, page.product, instruction, session, picture, anchors)
         elif state.page == DONE:
-            body = _done(page, page.product, score, picture, explanation or {})
+            title = f"Bought: {title}"
+            body = _done(page, page.product, score, picture, explanation or {}, extra)
         else:
+            title = f"{state.page.capitalize()}: {title}"
             body = _detail(page, page.product, instruction, session, picture)
+    return document(title, f"{state.page}-page", body, sheet=sheet, icon=icon)
+
+
+def document(title: str, kind: str, body: str, *, sheet: str = "", icon: str = "data:,") -> str:
+    """A whole document around markup that is safe already; `kind` is the body's class."""
+    style = f"<style>{style_sheet()}</style>"
+    if sheet:
+        style = f'<link rel="stylesheet" href="{_safe(sheet)}">'
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        '<meta name="referrer" content="no-referrer">\n'
-        f'<title>{_safe(title)}</title>\n<link rel="icon" href="data:,">\n'
-        f"<style>{style_sheet()}</style>\n</head>\n"
-        f'<body class="{state.page}-page">\n{body}\n</body>\n</html>\n'
+        # Forms need their origin, which a browser that tells nobody hides from us, too.
+        '<meta name="referrer" content="same-origin">\n'
+        f'<title>{_safe(title)}</title>\n<link rel="icon" href="{_safe(icon)}">\n'
+        f'{style}\n</head>\n<body class="{kind}">\n{body}\n</body>\n</html>\n'
     )
 
 
@@ -141,7 +159,14 @@ def _results(
     return "".join(parts)
 
 
-def _item(page: Page, product: Product, instruction: str, session: str, picture: Picture) -> str:
+def _item(
+    page: Page,
+    product: Product,
+    instruction: str,
+    session: str,
+    picture: Picture,
+    anchors: bool,
+) -> str:
     state = page.state
     here = Address(ITEM, session, state.query, state.number, product.asin, state.options)
     details = DETAILS if page.show_attrs else DETAILS[:-1]
@@ -154,7 +179,7 @@ def _item(page: Page, product: Product, instruction: str, session: str, picture:
             _button("< Prev", build(here._replace(page=RESULTS))),
             f'</div>\n<article class="item">\n{source}\n<div class="offer">',
             *(
-                _option(number, name, values, page.options, here)
+                _option(number, name, values, page.options, here, anchors)
                 for number, (name, values) in enumerate(product.options.items(), 1)
             ),
             f'\n<div class="heading"><h1>{_safe(product.title)}</h1>',
@@ -169,10 +194,16 @@ def _item(page: Page, product: Product, instruction: str, session: str, picture:
 
 
 def _option(
-    number: int, name: str, values: tuple[str, ...], chosen: dict[str, str], here: Address
+    number: int,
+    name: str,
+    values: tuple[str, ...],
+    chosen: dict[str, str],
+    here: Address,
+    anchors: bool,
 ) -> str:
     """One group of values; see the module's description for what makes up a value."""
     safe_name = _safe(name)
+    anchor = f"#option-{number}" if anchors else ""
     parts = [
         f'\n<div class="radio-toolbar" role="group" aria-labelledby="option-{number}">'
         f'<h2 id="option-{number}">{safe_name}</h2>'
@@ -186,7 +217,7 @@ def _option(
             f' value="{safe_value}" data-url="{address}"{" checked" if is_chosen else ""}'
             ' autocomplete="off" tabindex="-1" aria-hidden="true">'
             f'<label for="{key}" aria-hidden="true">{safe_value}</label>'
-            f'<a href="{address}" aria-label="{safe_value}"'
+            f'<a href="{address}{anchor}" aria-label="{safe_value}"'
             f"{_CURRENT if is_chosen else ''}></a></span>"
         )
     parts.append("</div>")
@@ -222,6 +253,7 @@ def _done(
     score: float | None,
     picture: Picture,
     explanation: Mapping[str, str],
+    extra: str,
 ) -> str:
     chosen = "".join(
         f"<li>{_safe(name)}: {_safe(value)}</li>" for name, value in page.state.options
@@ -250,7 +282,7 @@ def _done(
         '<section id="reward" class="score" aria-labelledby="your-score">'
         '<h2 id="your-score">Your score (min 0.0, max 1.0)</h2>'
         f"<pre>{score!r}</pre>{meter}"
-        f'<div id="reward_info">{rows}</div></section>\n</main>'
+        f'<div id="reward_info">{rows}</div></section>\n{extra}</main>'
     )
 
 
