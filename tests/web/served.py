@@ -7,6 +7,8 @@ import threading
 from collections.abc import Iterator
 from typing import Any
 
+from errands.web.environments import environments
+from errands.web.gate import Gate
 from errands.web.limits import Limits
 from errands.web.offers import DeskOffer, Offer, ShopOffer
 from errands.web.running import Server
@@ -107,7 +109,7 @@ def served(
     }
     service = Service(offers, bounds, clock) if clock else Service(offers, bounds)
     started = threading.Event()
-    server = Server(service, token, started.set)
+    server = Server([environments(service)], Gate(token), bounds, started.set)
     with listen("127.0.0.1", 0) as listening:
         port = listening.getsockname()[1]
         thread = threading.Thread(target=server.run, args=([listening],))

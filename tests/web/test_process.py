@@ -103,7 +103,7 @@ def test_what_it_says_when_it_cannot(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
         for words, complaint in (
-            ([], "run `errands serve --environments`"),
+            (["--no-site"], "Nothing is left to serve"),
             (["--environments", "--port", port], "cannot be listened on"),
             (["--environments", "--token", "\n"], "printable ASCII"),
             (["--environments", "--port", "0", "--catalog", str(tmp_path)], "not a catalogue"),

@@ -1,4 +1,4 @@
-"""`errands serve`: environments for trainers on other machines."""
+"""`errands serve`: the shop as a website, and environments for trainers on other machines."""
 
 import typer
 
@@ -14,11 +14,25 @@ def register(app: typer.Typer) -> None:
 
 def serve(
     environments: bool = typer.Option(
-        False, "--environments", help="Serve environments over HTTP and WebSocket."
+        False, "--environments", help="Serve environments over HTTP and WebSocket instead."
+    ),
+    site: bool | None = typer.Option(
+        None,
+        "--site/--no-site",
+        show_default=False,
+        help="The shop's website (default: unless there are --environments).",
     ),
     catalog: str = typer.Option("demo", help="A catalogue's directory or name."),
     goals: str = typer.Option(
-        "synthetic", help="What clients shop for unless they say: synthetic, human, a goal file."
+        "synthetic",
+        help="What is shopped for: synthetic, human, a goal file. Clients may say otherwise.",
+    ),
+    log: str = typer.Option(
+        "errands-site.sqlite", help="The website's log: sessions and every step, with its action."
+    ),
+    seed: int = typer.Option(0, min=0, help="Of the goals that visitors of the website get."),
+    attrs: bool = typer.Option(
+        False, "--attrs", help="Let the website show the hidden attributes of products."
     ),
     tasks: str = typer.Option("demo", help="Paperwork: a folder of tasks, or demo."),
     host: str = typer.Option(
@@ -34,39 +48,49 @@ def serve(
         None,
         envvar="ERRANDS_TOKEN",
         show_default=False,
-        help="Clients must send it: Authorization: Bearer TOKEN.",
+        help="Clients must send it: Authorization: Bearer TOKEN. The website is open.",
     ),
 ) -> None:
-    """Serve many environments from one process, which owns the catalogue.
+    """Serve the shop as a website for people; or environments; or both.
 
     Prints its address, then runs until Ctrl-C or SIGTERM, and finishes what is in flight.
-    docs/serving.md has the protocol; /openapi.json describes it to programs.
+    docs/site.md is about the website, docs/serving.md about environments; /openapi.json describes
+    both to programs.
 
     Examples:
 
     \b
-      errands serve --environments
-      errands serve --environments --catalog shop-1k --goals human --port 9000
+      errands serve
+      errands serve --catalog shop-1k --goals human --log shoppers.sqlite --port 9000
+      errands serve --environments --site
       ERRANDS_TOKEN=... errands serve --environments --host 0.0.0.0
     """
-    if not environments:
-        raise SettingError("Nothing to serve was named; run `errands serve --environments`.")
+    has_site = not environments if site is None else site
+    if not (has_site or environments):
+        raise SettingError("Nothing is left to serve; leave out --no-site, or add --environments.")
     if token is not None and (not token or not token.isascii() or not token.isprintable()):
         raise SettingError("The token must be printable ASCII, and not empty.")
     from errands.web.limits import Limits
-    from errands.web.server import serve_environments
+    from errands.web.server import Site
+    from errands.web.server import serve as run
 
     limits = Limits(sessions=sessions, sessions_per_client=per_client, idle_seconds=idle)
 
     def started(address: str) -> None:
-        results.print(f"Serving environments on {address}", soft_wrap=True)
+        what = "the shop" if has_site else "environments"
+        if has_site and environments:
+            what = "the shop and environments"
+        results.print(f"Serving {what} on {address}", soft_wrap=True)
         results.file.flush()
-        remarks.print(_advice(address, host, token), soft_wrap=True)
+        if has_site:
+            remarks.print(f"Every step is logged in {log}.", soft_wrap=True)
+        remarks.print(_advice(address, host, token, environments, has_site), soft_wrap=True)
 
-    serve_environments(
+    run(
         catalog=catalog,
         goals=goals,
-        tasks=tasks,
+        tasks=tasks if environments else None,
+        site=Site(log, seed, attrs) if has_site else None,
         host=host,
         port=port,
         token=token,
@@ -75,12 +99,18 @@ def serve(
     )
 
 
-def _advice(address: str, host: str, token: str | None) -> str:
+def _advice(
+    address: str, host: str, token: str | None, environments: bool, has_site: bool
+) -> str:
     """How to try it, and who can reach it."""
-    secret = " -H 'Authorization: Bearer TOKEN'" if token else ""
-    lines = [f'Try: curl{secret} {address}/v1/sessions -d \'{{"environment": "shop"}}\'']
+    lines = [f"Open {address}/ in a browser."] if has_site else []
+    if environments:
+        secret = " -H 'Authorization: Bearer TOKEN'" if token else ""
+        lines.append(f'Try: curl{secret} {address}/v1/sessions -d \'{{"environment": "shop"}}\'')
     if host in ("127.0.0.1", "localhost", "::1"):
         lines.append("Only this machine can reach it; --host 0.0.0.0 opens it to others.")
-    elif token is None:
+    elif environments and token is None:
         lines.append("Anyone who reaches this address can use it; --token keeps others out.")
+    elif has_site:
+        lines.append("Anyone who reaches this address can shop.")
     return "\n".join(lines)

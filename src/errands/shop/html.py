@@ -25,7 +25,7 @@ from errands.shop.page import DETAILS, DONE, ITEM, RESULTS, SEARCH, Page
 from errands.shop.product import Product
 from errands.shop.site_url import Address, build
 
-__all__ = ["html", "style_sheet"]
+__all__ = ["document", "html", "style_sheet"]
 
 _SHOP: Final = "WebShop"
 _UNPRINTABLE: Final = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f\ud800-\udfff]")
@@ -51,6 +51,9 @@ def html(
     picture: Picture = _as_given,
     image_of: ImageOf | None = None,
     explanation: Mapping[str, str] | None = None,
+    sheet: str = "",
+    icon: str = "data:,",
+    extra: str = "",
 ) -> str:
     """The page as a complete HTML document.
 
@@ -61,6 +64,9 @@ def html(
 
     `score` is for the last page (None hides it), and `explanation` is what stands below it, as
     names and values.
+
+    A website gives the address of the style sheet as `sheet`, so that it is not in every document,
+    and that of its `icon`. `extra` is markup at the end of the last page, as it is.
     """
     state = page.state
     if state.page == SEARCH:
@@ -74,16 +80,24 @@ def html(
         if state.page == ITEM:
             body = _item(page, page.product, instruction, session, picture)
         elif state.page == DONE:
-            body = _done(page, page.product, score, picture, explanation or {})
+            body = _done(page, page.product, score, picture, explanation or {}, extra)
         else:
             body = _detail(page, page.product, instruction, session, picture)
+    return document(title, f"{state.page}-page", body, sheet=sheet, icon=icon)
+
+
+def document(title: str, kind: str, body: str, *, sheet: str = "", icon: str = "data:,") -> str:
+    """A whole document around markup that is safe already; `kind` is the body's class."""
+    style = f"<style>{style_sheet()}</style>"
+    if sheet:
+        style = f'<link rel="stylesheet" href="{_safe(sheet)}">'
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        '<meta name="referrer" content="no-referrer">\n'
-        f'<title>{_safe(title)}</title>\n<link rel="icon" href="data:,">\n'
-        f"<style>{style_sheet()}</style>\n</head>\n"
-        f'<body class="{state.page}-page">\n{body}\n</body>\n</html>\n'
+        # Forms need their origin, which a browser that tells nobody hides from us, too.
+        '<meta name="referrer" content="same-origin">\n'
+        f'<title>{_safe(title)}</title>\n<link rel="icon" href="{_safe(icon)}">\n'
+        f'{style}\n</head>\n<body class="{kind}">\n{body}\n</body>\n</html>\n'
     )
 
 
@@ -222,6 +236,7 @@ def _done(
     score: float | None,
     picture: Picture,
     explanation: Mapping[str, str],
+    extra: str,
 ) -> str:
     chosen = "".join(
         f"<li>{_safe(name)}: {_safe(value)}</li>" for name, value in page.state.options
@@ -250,7 +265,7 @@ def _done(
         '<section id="reward" class="score" aria-labelledby="your-score">'
         '<h2 id="your-score">Your score (min 0.0, max 1.0)</h2>'
         f"<pre>{score!r}</pre>{meter}"
-        f'<div id="reward_info">{rows}</div></section>\n</main>'
+        f'<div id="reward_info">{rows}</div></section>\n{extra}</main>'
     )
 
 

@@ -39,6 +39,10 @@ class Part:
     """Entered when the application starts, left when it stops."""
     metrics: Callable[[], str]
     ready: Callable[[], bool]
+    drain: Callable[[], None]
+    """Told when the server is about to stop."""
+    busy: Callable[[], bool]
+    """Whether something is in flight that the server should wait for."""
 
 
 def application(parts: Iterable[Part], gate: Gate) -> Gate:

@@ -73,6 +73,8 @@ def environments(service: Service) -> Part:
         lifespan=lifespan,
         metrics=service.metrics.text,
         ready=lambda: not service.is_draining(),
+        drain=service.drain,
+        busy=lambda: bool(service.metrics.in_flight or service.metrics.aside),
     )
 
 

@@ -15,13 +15,17 @@ from errands.web.refusals import Refusal
 
 __all__ = ["Gate"]
 
+PROGRAMS: Final = frozenset({"v1", "metrics"})
+"""First parts of the addresses that people have no business with."""
 OPEN: Final = frozenset({"/health", "/ready", "/openapi.json"})
 
 
 class Gate:
     """An ASGI application that lets some requests through to another one."""
 
-    def __init__(self, token: str | None = None) -> None:
+    def __init__(self, token: str | None = None, *, public: bool = False) -> None:
+        """With `public`, pages for people are open, and the token is for programs' addresses."""
+        self._public = public
         self._expected = None if token is None else f"Bearer {token}".encode()
         self._app: ASGIApp | None = None
 
@@ -49,13 +53,16 @@ class Gate:
                 host = value
         if origin and origin.partition(b"://")[2] != host:
             return Refusal(403, "foreign_origin", "Pages from elsewhere may not use this server.")
-        if self._expected is None or scope["path"] in OPEN:
+        if self._expected is None or self._is_open(scope["path"]):
             return None
         if hmac.compare_digest(given, self._expected):
             return None
         return Refusal(
             401, "unauthorized", "This server wants its token: Authorization: Bearer TOKEN."
         )
+
+    def _is_open(self, path: str) -> bool:
+        return path in OPEN or (self._public and path.split("/")[1] not in PROGRAMS)
 
 
 async def _turn_away(scope: Scope, receive: Receive, send: Send, refusal: Refusal) -> None:

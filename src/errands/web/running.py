@@ -8,17 +8,16 @@ import asyncio
 import gc
 import logging
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import FrameType
 from typing import Final
 
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from errands.web.app import application
-from errands.web.environments import environments
+from errands.web.app import Part, application
 from errands.web.gate import Gate
-from errands.web.service import Service
+from errands.web.limits import Limits
 
 __all__ = ["Server"]
 
@@ -50,15 +49,18 @@ class _BoundedHead(HttpToolsProtocol):
 
 
 class Server(uvicorn.Server):
-    """Serves environments on a socket that is bound already."""
+    """Serves an application of parts on a socket that is bound already."""
 
     def __init__(
-        self, service: Service, token: str | None, on_start: Callable[[], None] | None = None
+        self,
+        parts: Sequence[Part],
+        gate: Gate,
+        limits: Limits,
+        on_start: Callable[[], None] | None = None,
     ) -> None:
-        limits = service.limits
         super().__init__(
             uvicorn.Config(
-                application([environments(service)], Gate(token)),
+                application(parts, gate),
                 http=_BoundedHead,
                 log_level="warning",
                 access_log=False,
@@ -76,7 +78,9 @@ class Server(uvicorn.Server):
             )
         )
         logging.getLogger("uvicorn.error").addFilter(_is_ours)
-        self._service = service
+        self._parts = parts
+        self._drain_seconds = limits.drain_seconds
+        self._is_draining = False
         self._on_start = on_start
         self._drain: asyncio.Task[None] | None = None
 
@@ -89,21 +93,22 @@ class Server(uvicorn.Server):
             self._on_start()
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        if not self.started or self._service.is_draining():
+        if not self.started or self._is_draining:
             self.should_exit = True
         else:
             self._loop.call_soon_threadsafe(self.stop)
 
     def stop(self) -> None:
         """Finish what is in flight, then end."""
-        self._service.drain()
+        self._is_draining = True
+        for part in self._parts:
+            part.drain()
         self._drain = self._loop.create_task(self._finish())
 
     async def _finish(self) -> None:
-        metrics = self._service.metrics
         try:
-            async with asyncio.timeout(self._service.limits.drain_seconds):
-                while metrics.in_flight or metrics.aside:
+            async with asyncio.timeout(self._drain_seconds):
+                while any(part.busy() for part in self._parts):
                     await asyncio.sleep(0.01)
         except TimeoutError:
             pass
