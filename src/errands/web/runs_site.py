@@ -62,9 +62,9 @@ _log = logging.getLogger(__name__)
 Work = Callable[[Request], Response]
 
 
-def runs_site(library: RunLibrary, stopping: Callable[[], bool] = lambda: False) -> Part:
-    """The part of the application that shows runs; `stopping` ends the streams."""
-    site = _Site(library, stopping)
+def runs_site(library: RunLibrary) -> Part:
+    """The part of the application that shows runs."""
+    site = _Site(library)
     one = "/runs/{id}"
     episode = f"{one}/episodes/{{number:int}}"
     routes = [
@@ -106,7 +106,9 @@ def runs_site(library: RunLibrary, stopping: Callable[[], bool] = lambda: False)
         paths=lambda: runs_paths(PAGE, MOST_ROWS),
         lifespan=lifespan,
         metrics=site.metrics,
-        ready=lambda: not stopping(),
+        ready=lambda: not site.stopping,
+        drain=site.drain,
+        busy=site.is_busy,
     )
 
 
@@ -122,9 +124,9 @@ def _static(made: Callable[[], bytes], kind: str) -> Callable[[Request], Any]:
 class _Site:
     """Everything behind the addresses."""
 
-    def __init__(self, library: RunLibrary, stopping: Callable[[], bool]) -> None:
+    def __init__(self, library: RunLibrary) -> None:
         self._library = library
-        self._stopping = stopping
+        self.stopping = False
         self._watcher = Watcher()
         self._threads = {
             "read": ThreadPoolExecutor(4, "runs"),
@@ -135,6 +137,13 @@ class _Site:
         self._shown: Counter[str] = Counter()
         self._refused: Counter[str] = Counter()
         self._reports: OrderedDict[object, Report] = OrderedDict()
+
+    def drain(self) -> None:
+        """End the streams."""
+        self.stopping = True
+
+    def is_busy(self) -> bool:
+        return bool(self._waiting or self._streams)
 
     def close(self) -> None:
         for threads in self._threads.values():
@@ -281,11 +290,8 @@ class _Site:
         held, episode, watched = self._watched(request)
         place = place_of(Asked(request).text("step"), len(episode.steps))
         if place is None:
-            raise Refusal(
-                404,
-                "unknown_step",
-                f"The episode has {len(episode.steps)} steps, from 1, and an end.",
-            )
+            steps = count(len(episode.steps), "step")
+            raise Refusal(404, "unknown_step", f"The episode has {steps}, from 1, and an end.")
         neighbours = held.view.neighbours(episode.summary.number)
         return _html(episode_page(held, episode, watched, place, neighbours))
 
@@ -339,7 +345,7 @@ class _Site:
         held = self._library.find(request.path_params["id"])
         if held is None:
             return _json(unknown_run().answer(), 404)
-        if self._streams >= STREAMS or self._stopping():
+        if self._streams >= STREAMS or self.stopping:
             return _json(busy().answer(), 503)
         headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
         stream = self._events(held)
@@ -349,7 +355,7 @@ class _Site:
         self._streams += 1
         told = None
         try:
-            while not self._stopping():
+            while not self.stopping:
                 try:
                     now, html = await self._aside("read", self._moment, held)
                 except Refusal:
@@ -361,7 +367,7 @@ class _Site:
                     yield b"event: end\ndata: {}\n\n"
                     return
                 for _ in range(4):
-                    if self._stopping():
+                    if self.stopping:
                         return
                     await asyncio.sleep(_TICK)
         finally:
