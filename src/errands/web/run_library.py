@@ -85,11 +85,22 @@ class RunLibrary:
         self._look()
         return self._damaged
 
+    def counts(self) -> tuple[int, int]:
+        """How many runs and how many others there were when somebody last looked."""
+        return len(self._held), len(self._damaged)
+
     def find(self, id: str) -> Held | None:
         """The run of an id, if there is one."""
         if id not in self._held:
             self._look()
         return self._held.get(id)
+
+    def said(self, failure: Exception) -> str:
+        """A failure as others may read it: where runs lie on this machine is not their business."""
+        text = str(failure)
+        for place in self._places:
+            text = text.replace(f"{place.parent}{os.sep}", "")
+        return text
 
     def standing(self, held: Held) -> Standing:
         """How a run stands; counted again only when something was added."""
@@ -118,9 +129,7 @@ class RunLibrary:
                     try:
                         held.append(Held(_id(path), name, self._view(path)))
                     except (ErrandsError, OSError) as failure:
-                        # Where a run is on this machine is nobody's business.
-                        reason = str(failure).replace(str(path.absolute()), path.name)
-                        damaged.append(Damaged(name, reason))
+                        damaged.append(Damaged(name, self.said(failure)))
             held.sort(key=lambda one: (one.info.started, one.id), reverse=True)
             self._held = {one.id: one for one in held}
             self._damaged = tuple(dict.fromkeys(damaged))

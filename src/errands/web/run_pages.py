@@ -79,11 +79,10 @@ def runs_page(
     )
     if rows:
         listed = table(
-            ["run", "protocol", "episodes", "Task Score", "success (%)", "errors", "started (UTC)",
-             "state"],
+            ["run", "Task Score", "success (%)", "episodes", "errors", "started (UTC)", "state"],
             [_row(held, standing) for held, standing in rows],
             f"{count(total, 'run')}, the newest first",
-        )  # fmt: skip
+        )
         made = (
             f'<form method="get" action="/runs/compare" aria-label="Compare runs">{listed}'
             '<p class="actions"><button class="button">Compare the chosen runs</button>'
@@ -111,21 +110,20 @@ def _row(held: Held, standing: Standing | str) -> list[str]:
         f'<label class="pick"><input type="checkbox" name="run" value="{held.id}">'
         f'<span class="hidden">Compare {esc(held.name)}</span></label>'
         f'<a href="/runs/{held.id}">{esc(cut(name, 80))}</a>{insider}'
-        f"<small>{esc(cut(held.name, 90))}</small>"
+        f"<small>{esc(cut(protocol_of(info), 60))} · {esc(cut(held.name, 90))}</small>"
     )
     if isinstance(standing, str):
         reason = badge("not readable", "failed") + f"<small>{esc(cut(standing, 200))}</small>"
-        return [head, esc(protocol_of(info)), *[DASH] * 4, _started(info), reason]
+        return [head, *[DASH] * 4, _started(info), reason]
     errors = standing.totals.errors
     bar = ""
     if standing.writing:
         bar = f'<span class="bar">{_progress(held, standing)}</span>'
     return [
         head,
-        esc(cut(protocol_of(info), 60)),
-        _kept(held, standing) + bar,
         value(standing.score),
         value(standing.success),
+        _kept(held, standing) + bar,
         badge(f"{errors:,}", "failed") if errors else "0",
         _started(info),
         _state(held, standing),

@@ -1,6 +1,7 @@
 """Pages with the figures of whole reports: of one run, and of several beside each other."""
 
 from collections.abc import Sequence
+from urllib.parse import urlencode
 
 from errands.reports import sections
 from errands.reports.markup import esc
@@ -46,9 +47,13 @@ def compare_page(held: Sequence[Held], report: Report) -> bytes:
         for one, run in zip(held, report.runs, strict=True)
     )
     told = "".join(sections.comparisons(report.comparisons, colours))
+    if any("different protocols" in one.refused for one in report.comparisons):
+        query = urlencode([("run", one.id) for one in held] + [("anyway", "1")])
+        told += f'<p><a href="/runs/compare?{esc(query)}">Compare them all the same</a></p>'
+    below = f"<p>{esc(report.title)}</p>"
     body = (
         f'<section><h2>Compared</h2><div class="callout"><ul>{links}</ul></div></section>'
         f"<section><h2>Comparisons</h2>{told}</section>"
         f"<section><h2>Overview</h2>{''.join(sections.headlines(runs))}</section>{_notes(report)}"
     )
-    return document(report.title, body, crumbs=[("/runs", "Runs")])
+    return document("Comparison", body, crumbs=[("/runs", "Runs")], below=below)

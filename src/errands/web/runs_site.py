@@ -106,7 +106,7 @@ def runs_site(library: RunLibrary) -> Part:
         paths=lambda: runs_paths(PAGE, MOST_ROWS),
         lifespan=lifespan,
         metrics=site.metrics,
-        ready=lambda: not site.stopping,
+        ready=lambda: not site.is_stopping(),
         drain=site.drain,
         busy=site.is_busy,
     )
@@ -126,7 +126,7 @@ class _Site:
 
     def __init__(self, library: RunLibrary) -> None:
         self._library = library
-        self.stopping = False
+        self._stopping = False
         self._watcher = Watcher()
         self._threads = {
             "read": ThreadPoolExecutor(4, "runs"),
@@ -140,7 +140,10 @@ class _Site:
 
     def drain(self) -> None:
         """End the streams."""
-        self.stopping = True
+        self._stopping = True
+
+    def is_stopping(self) -> bool:
+        return self._stopping
 
     def is_busy(self) -> bool:
         return bool(self._waiting or self._streams)
@@ -152,9 +155,10 @@ class _Site:
 
     def metrics(self) -> str:
         lines = []
+        known, damaged = self._library.counts()
         for name, about, held in (
-            ("runs_known", "Runs that can be looked at.", len(self._library.runs())),
-            ("runs_unreadable", "Files that are no readable run.", len(self._library.damaged())),
+            ("runs_known", "Runs that can be looked at.", known),
+            ("runs_unreadable", "Files that are no readable run.", damaged),
             ("runs_streams_open", "Those who follow a run in progress.", self._streams),
         ):
             lines += [f"# HELP errands_{name} {about}", f"# TYPE errands_{name} gauge"]
@@ -175,7 +179,7 @@ class _Site:
 
         async def endpoint(request: Request) -> Response:
             try:
-                answer = await self._aside(threads, work, request)
+                answer: Response = await self._aside(threads, work, request)
             except Refusal as refusal:
                 self._refused[refusal.code] += 1
                 body = sorry_page(_TITLES.get(refusal.status, "Sorry"), refusal.message)
@@ -190,7 +194,7 @@ class _Site:
 
         async def endpoint(request: Request) -> Response:
             try:
-                answer = await self._aside("read", work, request)
+                answer: Response = await self._aside("read", work, request)
             except Refusal as refusal:
                 self._refused[refusal.code] += 1
                 return _json(refusal.answer(), refusal.status)
@@ -210,7 +214,8 @@ class _Site:
         except Refusal:
             raise
         except ErrandsError as failure:
-            raise Refusal(503, "unreadable", str(failure), retry_after=1) from None
+            said = self._library.said(failure)
+            raise Refusal(503, "unreadable", said, retry_after=1) from None
         except Exception:
             _log.exception("a page about runs failed")
             raise internal() from None
@@ -228,7 +233,7 @@ class _Site:
         try:
             return self._library.standing(held)
         except ErrandsError as failure:
-            return str(failure)
+            return self._library.said(failure)
 
     def _listed(self, asked: Asked) -> tuple[list[Held], int, int, int]:
         """The runs of a stretch, and how many there are."""
@@ -342,10 +347,11 @@ class _Site:
 
     async def events(self, request: Request) -> Response:
         """Progress as it happens, until the run is over."""
-        held = self._library.find(request.path_params["id"])
-        if held is None:
-            return _json(unknown_run().answer(), 404)
-        if self._streams >= STREAMS or self.stopping:
+        try:
+            held = await self._aside("read", self._held, request)
+        except Refusal as refusal:
+            return _json(refusal.answer(), refusal.status)
+        if self._streams >= STREAMS or self.is_stopping():
             return _json(busy().answer(), 503)
         headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
         stream = self._events(held)
@@ -355,7 +361,7 @@ class _Site:
         self._streams += 1
         told = None
         try:
-            while not self.stopping:
+            while not self.is_stopping():
                 try:
                     now, html = await self._aside("read", self._moment, held)
                 except Refusal:
@@ -367,7 +373,7 @@ class _Site:
                     yield b"event: end\ndata: {}\n\n"
                     return
                 for _ in range(4):
-                    if self.stopping:
+                    if self.is_stopping():
                         return
                     await asyncio.sleep(_TICK)
         finally:
