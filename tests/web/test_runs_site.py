@@ -5,7 +5,9 @@ import html
 import http.client
 import json
 import re
+import signal
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -398,3 +400,44 @@ def test_a_server_that_stops_ends_its_streams(
     stream.read()
     connection.close()
     assert runner.poll() is None, "the runner goes on"
+
+
+def test_runs_of_different_protocols_are_compared_only_when_asked(tmp_path: Path) -> None:
+    for name, reward in (("one", 0.5), ("two", 1.0)):
+        info = run_info(8, agent=name, protocol_key=f"{name}@1")
+        make_run(tmp_path / name, info, [made(number, reward) for number in range(8)])
+    with runs_served(tmp_path / "one", tmp_path / "two" / "run.sqlite") as site:
+        known = ids(site)
+        address = f"/runs/compare?run={known['one']}&run={known['two']}"
+        page = text_of(site, address)
+        assert "They follow different protocols" in page
+        [link] = re.findall(r'href="([^"]+anyway=1)"', page)
+        assert "two is better than one: 50.0 points" in text_of(site, html.unescape(link))
+
+
+def test_the_command_serves_runs_and_needs_no_catalogue(folder: Path) -> None:
+    code = "from errands.cli import main; main()"
+    words = ["serve", "--runs", str(folder), "--port", "0", "--catalog", "no-such-catalogue"]
+    process = subprocess.Popen(
+        [sys.executable, "-c", code, *words],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert process.stdout is not None
+        found = re.fullmatch(
+            r"Serving runs on http://127\.0\.0\.1:(\d+)\n", process.stdout.readline()
+        )
+        assert found
+        site = Served(None, int(found[1]), None)  # type: ignore[arg-type]
+        assert len(ids(site)) == 3
+        assert "All runs" in text_of(site, "/runs")
+        process.send_signal(signal.SIGTERM)
+        _, said = process.communicate(timeout=60)
+        assert process.returncode == 0
+        assert "/runs in a browser" in said
+        assert "Traceback" not in said
+    finally:
+        process.kill()
+        process.communicate()
