@@ -18,8 +18,9 @@ from runs_served import made, make_run, run_info, runs_served, start_runner, wri
 from served import Served
 
 from errands.errors import SettingError
-from errands.runs.run_place import open_run
+from errands.runs.run_place import open_run, run_lock
 from errands.runs.runner import run
+from errands.runs.store import StoreError
 from errands.shop.catalog import Catalog
 from errands.web.run_library import RunLibrary
 
@@ -302,8 +303,14 @@ def test_damaged_and_foreign_files_do_not_stop_the_rest(tmp_path: Path) -> None:
 def test_places_that_are_none_are_refused(tmp_path: Path) -> None:
     with pytest.raises(SettingError, match="There is nothing at"):
         RunLibrary([str(tmp_path / "absent")])
-    with pytest.raises(SettingError, match="database"):
-        RunLibrary(["postgresql://somewhere/db"])
+    with pytest.raises(StoreError, match="cannot be kept at mysql"):
+        RunLibrary(["mysql://somewhere/db"])
+    pytest.importorskip("psycopg", reason="needs psycopg: pip install 'errands[postgres]'")
+    library = RunLibrary(["postgresql://me:secret@127.0.0.1:1/db"])
+    assert library.runs() == []
+    [told] = library.damaged()
+    assert "cannot be reached" in told.reason
+    assert "secret" not in told.reason
 
 
 def test_a_token_is_asked_for_by_the_browser(folder: Path) -> None:
@@ -441,3 +448,36 @@ def test_the_command_serves_runs_and_needs_no_catalogue(folder: Path) -> None:
     finally:
         process.kill()
         process.communicate()
+
+
+def test_runs_in_a_database_are_shown_like_others(
+    little: Catalog, tmp_path: Path, postgres_url: str
+) -> None:
+    protocol = write_protocol(tmp_path, Path(little.path), 6)
+    run(protocol, "rule", out=f"{postgres_url}&run=one")
+    run(protocol, "random", out=f"{postgres_url}&run=two")
+    run(protocol, "rule", out=tmp_path / "files" / "rule")
+    with runs_served(postgres_url, tmp_path / "files") as site:
+        rows = {row["name"]: row for row in site.ask("/v1/runs")[1]["runs"]}
+        assert {"one", "two", "files/rule"} <= rows.keys()
+        assert rows["one"]["score"] == rows["files/rule"]["score"]
+        assert (rows["one"]["kept"], rows["one"]["writing"]) == (6, False)
+        with run_lock(f"{postgres_url}&run=one"):
+            assert site.ask(f"/v1/runs/{rows['one']['id']}")[1]["run"]["writing"]
+        for order in ("number", "reward", "steps", "cost"):
+            query = f"order={order}&way=down&least=0.1&limit=3&offset=1"
+            inside, beside = (
+                site.ask(f"/v1/runs/{rows[name]['id']}/episodes?{query}")[1]
+                for name in ("one", "files/rule")
+            )
+            assert [e["number"] for e in inside["episodes"]] == [
+                e["number"] for e in beside["episodes"]
+            ]
+            assert inside["total"] == beside["total"]
+        address = f"/runs/{rows['one']['id']}"
+        assert "complete" in text_of(site, address)
+        assert "came back the same" in text_of(site, f"{address}/episodes/2")
+        assert site.ask(f"/v1{address}/episodes/2")[1]["before"] == 1
+        text_of(site, f"{address}/episodes/77", 404)
+        text_of(site, f"/runs/compare?run={rows['one']['id']}&run={rows['two']['id']}")
+        assert "secret" not in text_of(site, "/runs")

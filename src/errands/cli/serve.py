@@ -24,9 +24,10 @@ def serve(
     ),
     runs: list[str] = typer.Option(
         [],
-        metavar="DIR",
+        metavar="PLACE",
         show_default=False,
-        help="Show runs below /runs: a run's directory or a folder of such; may be repeated.",
+        help="Show runs below /runs: a run's directory, a folder of such, postgresql://...;"
+        " may be repeated.",
     ),
     catalog: str = typer.Option("demo", help="A catalogue's directory or name."),
     goals: str = typer.Option(

@@ -19,7 +19,7 @@ from errands.runs.lock import is_held
 from errands.runs.rows import SUMMARY, summary_of
 from errands.runs.sqlite_store import SqliteStore, explained
 from errands.runs.store import StoreError
-from errands.runs.view import Chosen, Totals
+from errands.runs.view import Chosen, Totals, conditions, ordering
 
 __all__ = ["SqliteView"]
 
@@ -71,11 +71,8 @@ class SqliteView(SqliteStore):
 
     def some(self, chosen: Chosen, offset: int, limit: int) -> Sequence[Summary]:
         where, given = _where(chosen)
-        way = "DESC" if chosen.descending else "ASC"
-        # Without the wide columns there is little to sort; and what has no reward comes last.
-        order = f"ORDER BY {chosen.order} IS NULL, {chosen.order} {way}, number"
-        if chosen.order == "number":
-            order = f"ORDER BY number {way}"
+        order = ordering(chosen)
+        # Without the wide columns there is little to sort.
         inner = f"SELECT number FROM episodes {where} {order} LIMIT ? OFFSET ?"
         query = f"SELECT {_COLUMNS} FROM episodes WHERE number IN ({inner}) {order}"
         with self._reading() as run:
@@ -169,16 +166,7 @@ class SqliteView(SqliteStore):
 
 
 def _where(chosen: Chosen) -> tuple[str, tuple[object, ...]]:
-    tests: list[str] = []
-    given: list[object] = []
-    for test, value in (
-        ("status = ?", chosen.status),
-        ("reward >= ?", chosen.least),
-        ("reward <= ?", chosen.most),
-    ):
-        if value is not None:
-            tests.append(test)
-            given.append(value)
+    tests, given = conditions(chosen, "?")
     return f"WHERE {' AND '.join(tests)}" if tests else "", tuple(given)
 
 

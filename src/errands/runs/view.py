@@ -13,7 +13,7 @@ import msgspec
 from errands.runs.episode import Episode, Status, Summary
 from errands.runs.store import Store
 
-__all__ = ["ORDERS", "Chosen", "Order", "Totals", "View"]
+__all__ = ["ORDERS", "Chosen", "Order", "Totals", "View", "conditions", "ordering"]
 
 Order = Literal["number", "reward", "steps", "seconds", "cost"]
 ORDERS: Final[tuple[Order, ...]] = ("number", "reward", "steps", "seconds", "cost")
@@ -28,6 +28,29 @@ class Chosen(msgspec.Struct, frozen=True, kw_only=True):
     most: float | None = None
     order: Order = "number"
     descending: bool = False
+
+
+def conditions(chosen: Chosen, mark: str) -> tuple[list[str], list[object]]:
+    """The tests of a query for them, and their values; `mark` stands for a value."""
+    tests: list[str] = []
+    given: list[object] = []
+    for test, value in (
+        ("status =", chosen.status),
+        ("reward >=", chosen.least),
+        ("reward <=", chosen.most),
+    ):
+        if value is not None:
+            tests.append(f"{test} {mark}")
+            given.append(value)
+    return tests, given
+
+
+def ordering(chosen: Chosen) -> str:
+    """The order of a query for them; what has no reward comes last."""
+    way = "DESC" if chosen.descending else "ASC"
+    if chosen.order == "number":
+        return f"ORDER BY number {way}"
+    return f"ORDER BY {chosen.order} IS NULL, {chosen.order} {way}, number"
 
 
 class Totals(msgspec.Struct, frozen=True, kw_only=True):

@@ -17,7 +17,8 @@ from typing import Final, NamedTuple
 from errands.errors import ErrandsError, SettingError
 from errands.reports.estimate import NOTHING, Estimate, Tally, estimate
 from errands.runs.episode import RunInfo
-from errands.runs.run_place import FILE
+from errands.runs.postgres_view import postgres_views
+from errands.runs.run_place import FILE, Database, read_place
 from errands.runs.sqlite_view import SqliteView
 from errands.runs.view import Totals, View
 
@@ -99,7 +100,10 @@ class RunLibrary:
         """A failure as others may read it: where runs lie on this machine is not their business."""
         text = str(failure)
         for place in self._places:
-            text = text.replace(f"{place.parent}{os.sep}", "")
+            if isinstance(place, Path):
+                text = text.replace(f"{place.parent}{os.sep}", "")
+            else:
+                text = text.replace(place.shown, "the database")
         return text
 
     def standing(self, held: Held) -> Standing:
@@ -125,9 +129,12 @@ class RunLibrary:
             held: list[Held] = []
             damaged: list[Damaged] = []
             for named in self._places:
+                if isinstance(named, Database):
+                    _ask(named, held, damaged)
+                    continue
                 for name, path in _files(named):
                     try:
-                        held.append(Held(_id(path), name, self._view(path)))
+                        held.append(Held(_id(path.parent.name, path), name, self._view(path)))
                     except (ErrandsError, OSError) as failure:
                         damaged.append(Damaged(name, self.said(failure)))
             held.sort(key=lambda one: (one.info.started, one.id), reverse=True)
@@ -158,12 +165,23 @@ def _scores(totals: Totals) -> tuple[Estimate, Estimate]:
     return estimate(rewards, "score").times(100), estimate(success, "success").times(100)
 
 
-def _place(place: str) -> Path:
+def _ask(database: Database, held: list[Held], damaged: list[Damaged]) -> None:
+    """The runs of a database."""
+    try:
+        for id, view in postgres_views(database.url, database.run, database.shown):
+            if isinstance(view, Exception):
+                damaged.append(Damaged(id, str(view)))
+            else:
+                held.append(Held(_id(id, f"{database.url} {id}"), id, view))
+    except ErrandsError as failure:
+        damaged.append(Damaged("the database", str(failure).replace(database.shown, "It")))
+
+
+def _place(place: str) -> Path | Database:
     if "://" in place:
-        raise SettingError(
-            "Runs in a database cannot be looked at in the browser; name directories with --runs,"
-            " or write a page with `errands report`."
-        )
+        found = read_place(place)
+        assert isinstance(found, Database)
+        return found
     path = Path(place).absolute()
     if not path.exists():
         raise SettingError(
@@ -196,8 +214,8 @@ def _files(named: Path) -> Iterator[tuple[str, Path]]:
             waiting += [(folder / name, depth + 1) for name in below if not name.startswith(".")]
 
 
-def _id(path: Path) -> str:
+def _id(name: str, place: str | os.PathLike[str]) -> str:
     """A name for addresses: what people recognise, and what no other place has."""
-    shown = re.sub(r"[^a-z0-9]+", "-", path.parent.name.lower()).strip("-")[:60].rstrip("-")
-    mark = hashlib.blake2b(os.fsencode(path), digest_size=6).hexdigest()
+    shown = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:60].rstrip("-")
+    mark = hashlib.blake2b(os.fsencode(place), digest_size=6).hexdigest()
     return f"{shown}-{mark}" if shown else mark
