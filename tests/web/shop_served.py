@@ -33,7 +33,7 @@ class Answer:
     def links(self, mark: str) -> list[str]:
         """Addresses in the page that contain a text, as a browser would follow them."""
         found = re.findall(r'(?:href|action)="([^"]*)"', self.text)
-        return [html.unescape(link) for link in found if mark in link]
+        return [html.unescape(link).partition("#")[0] for link in found if mark in link]
 
 
 class Shop:
@@ -83,8 +83,14 @@ class Shop:
 
 @contextlib.contextmanager
 def shop_served(
-    catalog: Catalog, log: Path, *, goals: Any = "synthetic", seed: int = 0, attrs: bool = False,
-    most: int = 1000, token: str | None = None,
+    catalog: Catalog,
+    log: Path,
+    *,
+    goals: Any = "synthetic",
+    seed: int = 0,
+    attrs: bool = False,
+    most: int = 1000,
+    token: str | None = None,
 ) -> Iterator[Shop]:
     """Run the website as `errands serve` does, but for the process."""
     setting, steps = open_site(catalog, goals, Site(str(log), seed, attrs))

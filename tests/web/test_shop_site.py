@@ -1,9 +1,12 @@
 """The shop's website over HTTP: the pages, the errand, the purchase, the log of it."""
 
 import json
+import random
 import re
 import sqlite3
+from collections import Counter
 from collections.abc import Iterator
+from html.parser import HTMLParser
 from pathlib import Path
 
 import gymnasium
@@ -180,7 +183,7 @@ def test_attributes_only_where_they_are_allowed(
     item = build(Address(ITEM, "x2", "a", 1, wanted.asin))
     assert "Attributes" not in shop.ask(item).text
     with shop_served(little, tmp_path / "log.sqlite", attrs=True) as showing:
-        [link] = [link for link in showing.ask(item).links("/Attributes/")]
+        [link] = showing.ask(item).links("/Attributes/")
         assert wanted.attributes[0] in showing.ask(link).text
 
 
@@ -207,7 +210,7 @@ def test_other_methods_and_unknown_addresses_get_a_page(shop: Shop) -> None:
 
 
 def test_a_query_may_hold_anything(shop: Shop) -> None:
-    for place, query in enumerate(["a/b", "?#%2F", "l'eau \"d'or\"", "[lamp]", "ü 灯 🛋", "a+b"]):
+    for place, query in enumerate(["a/b", "?#%2f", "l'eau \"d'or\"", "[lamp]", "ü 灯 🛋", "a+b"]):
         name = f"x5-{place}"
         answer = shop.ask(f"/{name}", {"search_query": query}, follow=False)
         address = parse(answer.headers["location"])
@@ -217,6 +220,52 @@ def test_a_query_may_hold_anything(shop: Shop) -> None:
         assert step.action == f"search[{query}]"
         # The environment's actions have no way to say a bracket.
         assert step.exact == ("[" not in query)
+
+
+class Texts(HTMLParser):
+    """The text nodes of a document's body."""
+
+    def __init__(self, source: str) -> None:
+        super().__init__()
+        self.nodes: list[str] = []
+        self.feed(source.partition("<body")[2].partition(">")[2])
+
+    def handle_data(self, data: str) -> None:
+        if data.strip():
+            self.nodes.append(data.strip())
+
+
+def test_people_who_click_about_see_what_agents_see(shop: Shop, little: Catalog) -> None:
+    dice = random.Random(8)
+    env = gymnasium.make("errands/Shop-v0", catalog=little, show_attrs=False)
+    queries = [words(little.product_at(place)) for place in range(20)]
+    kinds: Counter[str] = Counter()
+    for goal in range(30, 36):
+        name = f"fixed_{goal}"
+        page = shop.ask(f"/{name}")
+        observation, _ = env.reset(options={"goal": goal})
+        for number in range(1, 26):
+            seen = [node.strip() for node in observation.split(" [SEP] ") if node.strip()]
+            assert Texts(page.text).nodes == seen
+            before = shop.steps(name)[-1]
+            links = [link for link in page.links("/") if link.startswith(("/item", "/search"))]
+            links = [link for link in links if link != before.address]
+            if not links or dice.random() < 0.15:
+                page = shop.ask(f"/{name}", {"search_query": f"{dice.choice(queries)} {number}"})
+            else:
+                page = shop.ask(dice.choice(links))
+            assert page.status == 200
+            step = shop.steps(name)[-1]
+            kinds[step.page] += 1
+            if not step.exact:
+                # The trail of places in the header leads over two pages at once.
+                assert before.page in DETAILS
+                assert step.page == RESULTS
+                break
+            assert (step.number, step.source) == (number, number - 1)
+            observation, *_ = env.step(step.action)
+    assert kinds.keys() >= {RESULTS, ITEM, *DETAILS[:-1]}
+    assert kinds.total() > 100
 
 
 def test_going_back_and_other_tabs_are_told_from_clicks(shop: Shop, wanted: Product) -> None:
@@ -250,9 +299,7 @@ def test_going_back_and_other_tabs_are_told_from_clicks(shop: Shop, wanted: Prod
     ]
 
 
-def test_opened_products_are_marked_until_the_next_search_page(
-    shop: Shop, wanted: Product
-) -> None:
+def test_opened_products_are_marked_until_the_next_search_page(shop: Shop, wanted: Product) -> None:
     results = build(Address(RESULTS, "x7", words(wanted)))
     item = build(Address(ITEM, "x7", words(wanted), 1, wanted.asin))
     assert "data-seen" not in shop.ask(results).text
@@ -262,9 +309,7 @@ def test_opened_products_are_marked_until_the_next_search_page(
     assert "data-seen" not in shop.ask(results).text
 
 
-def test_the_forgotten_go_on_from_the_log(
-    little: Catalog, wanted: Product, tmp_path: Path
-) -> None:
+def test_the_forgotten_go_on_from_the_log(little: Catalog, wanted: Product, tmp_path: Path) -> None:
     with shop_served(little, tmp_path / "log.sqlite", most=2) as shop:
         item = Address(ITEM, "first", "lamp", 1, wanted.asin)
         shop.ask(build(item._replace(page=RESULTS)))
@@ -283,6 +328,28 @@ def test_the_forgotten_go_on_from_the_log(
             200 if little.product_at(0).asin == wanted.asin else 409,
         )
         assert [step.number for step in shop.steps("first")] == [0, 1, 2, 3, 4]
+
+
+def test_what_cannot_be_logged_does_not_happen(
+    little: Catalog, wanted: Product, tmp_path: Path
+) -> None:
+    with shop_served(little, tmp_path / "log.sqlite") as shop:
+        assert shop.log is not None
+        assert shop.ask("/first").status == 200
+        full = shop.log._connection
+        full.execute("PRAGMA query_only = ON")
+        buy = build(Address(DONE, "first", asin=wanted.asin))
+        for path in (build(Address(RESULTS, "first", "lamp")), buy, "/second"):
+            answer = shop.ask(path)
+            assert answer.status == 503
+            assert "closed for a moment" in answer.text
+        # Nothing new is needed to see the same page again.
+        assert shop.ask("/first").status == 200
+        full.execute("PRAGMA query_only = OFF")
+        assert shop.metric("errands_site_purchases_total") == 0
+        assert [session.name for session in shop.log.sessions()] == ["first"]
+        assert "Your score" in shop.ask(buy).text
+        assert [step.number for step in shop.steps("first")] == [0, 1]
 
 
 def test_pictures_and_the_style_sheet_may_be_kept_for_ever(shop: Shop, wanted: Product) -> None:

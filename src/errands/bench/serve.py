@@ -21,7 +21,7 @@ from errands.errors import ErrandsError, SettingError
 from errands.web.limits import raise_open_files
 from errands.web.metrics import resident_memory
 
-__all__ = ["bench_serve"]
+__all__ = ["bench_serve", "cpu_seconds", "server"]
 
 _WARM = 30
 """Steps of each session after which its memory is looked at: two episodes."""
@@ -48,7 +48,8 @@ def bench_serve(
     if transport not in TRANSPORTS:
         raise SettingError(f"transport={transport!r}: expected {', '.join(TRANSPORTS)}.")
     raise_open_files()
-    with _server(catalog, sessions) as (process, port):
+    words = ["--environments", "--catalog", catalog, "--sessions", str(sessions + 16)]
+    with server(words) as (process, port):
         load = Load("127.0.0.1", port, transport, sessions, at_once)
         begun = time.process_time()
         took, samples = asyncio.run(_loaded(load, process.pid, seconds))
@@ -102,24 +103,22 @@ async def _loaded(load: Load, pid: int, seconds: float) -> tuple[float, list[Sam
 
 
 def _sample(load: Load, pid: int) -> Sample:
-    return Sample(resident_memory(pid)[1], _cpu_seconds(pid), load.steps)
+    return Sample(resident_memory(pid)[1], cpu_seconds(pid), load.steps)
 
 
-def _cpu_seconds(pid: int) -> float:
+def cpu_seconds(pid: int) -> float:
     with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as file:
         fields = file.read().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 @contextlib.contextmanager
-def _server(catalog: str, sessions: int) -> Iterator[tuple[subprocess.Popen[str], int]]:
-    """A server on a free port."""
-    words = ["serve", "--environments", "--catalog", catalog, "--port", "0"]
-    words += ["--sessions", str(sessions + 16)]
+def server(words: list[str]) -> Iterator[tuple[subprocess.Popen[str], int]]:
+    """A server on a free port, and its port; `words` are what `errands serve` is told."""
     path = os.pathsep.join(filter(None, sys.path))
     with tempfile.TemporaryFile("w+") as log:
         process = subprocess.Popen(
-            [sys.executable, "-c", _CODE, *words],
+            [sys.executable, "-c", _CODE, "serve", "--port", "0", *words],
             text=True,
             stdout=subprocess.PIPE,
             stderr=log,

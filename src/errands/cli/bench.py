@@ -152,6 +152,7 @@ def scale(
         results.print(f"Written: {out}/scale.md, scale.svg, scale.json.")
 
 
+@group.command()
 def ray(
     catalog: str = typer.Option("demo", help="A catalogue's directory or name."),
     episodes: int = typer.Option(12_000, min=1000, help="Episodes of the run."),
@@ -166,6 +167,7 @@ def ray(
     _report(f"Ray on {catalog}", bench_ray(catalog, episodes=episodes), as_json)
 
 
+@group.command()
 def serve(
     catalog: str = typer.Option("demo", help="A catalogue's directory or name."),
     sessions: int = typer.Option(2000, min=1, help="Sessions that are open and played."),
@@ -186,6 +188,26 @@ def serve(
         catalog, sessions=sessions, seconds=seconds, transport=transport, at_once=at_once
     )
     _report(f"Serving {catalog} ({transport})", measured, as_json)
+
+
+@group.command()
+def site(
+    catalog: str = typer.Option("demo", help="A catalogue's directory or name."),
+    shoppers: int = typer.Option(500, min=1, help="People who shop at once."),
+    seconds: float = typer.Option(30.0, min=1, help="How long."),
+    think: float = typer.Option(
+        1.0, min=0.001, help="Seconds that a person looks at a page, on average."
+    ),
+    as_json: bool = Json,
+) -> None:
+    """Measure the shop's website: a real server, with people who search, click and buy.
+
+    Example: errands bench site --shoppers 500 --seconds 60
+    """
+    from errands.bench.site import bench_site
+
+    measured = bench_site(catalog, shoppers=shoppers, seconds=seconds, think=think)
+    _report(f"Website, {shoppers} shoppers", measured, as_json)
 
 
 def _report(title: str, measured: Iterable[Figure], as_json: bool) -> None:

@@ -54,6 +54,7 @@ def html(
     sheet: str = "",
     icon: str = "data:,",
     extra: str = "",
+    anchors: bool = False,
 ) -> str:
     """The page as a complete HTML document.
 
@@ -66,22 +67,25 @@ def html(
     names and values.
 
     A website gives the address of the style sheet as `sheet`, so that it is not in every document,
-    and that of its `icon`. `extra` is markup at the end of the last page, as it is.
+    and that of its `icon`. `extra` is markup at the end of the last page, as it is. With `anchors`
+    who chooses an option finds the page where it was left.
     """
     state = page.state
     if state.page == SEARCH:
         title, body = _SHOP, _search(instruction, session)
     elif state.page == RESULTS:
-        title = state.query
+        title = f"{state.query}, page {state.number}"
         body = _results(page, instruction, session, picture, image_of)
     else:
         assert page.product is not None
         title = page.product.title
         if state.page == ITEM:
-            body = _item(page, page.product, instruction, session, picture)
+            body = _item(page, page.product, instruction, session, picture, anchors)
         elif state.page == DONE:
+            title = f"Bought: {title}"
             body = _done(page, page.product, score, picture, explanation or {}, extra)
         else:
+            title = f"{state.page.capitalize()}: {title}"
             body = _detail(page, page.product, instruction, session, picture)
     return document(title, f"{state.page}-page", body, sheet=sheet, icon=icon)
 
@@ -155,7 +159,14 @@ def _results(
     return "".join(parts)
 
 
-def _item(page: Page, product: Product, instruction: str, session: str, picture: Picture) -> str:
+def _item(
+    page: Page,
+    product: Product,
+    instruction: str,
+    session: str,
+    picture: Picture,
+    anchors: bool,
+) -> str:
     state = page.state
     here = Address(ITEM, session, state.query, state.number, product.asin, state.options)
     details = DETAILS if page.show_attrs else DETAILS[:-1]
@@ -168,7 +179,7 @@ def _item(page: Page, product: Product, instruction: str, session: str, picture:
             _button("< Prev", build(here._replace(page=RESULTS))),
             f'</div>\n<article class="item">\n{source}\n<div class="offer">',
             *(
-                _option(number, name, values, page.options, here)
+                _option(number, name, values, page.options, here, anchors)
                 for number, (name, values) in enumerate(product.options.items(), 1)
             ),
             f'\n<div class="heading"><h1>{_safe(product.title)}</h1>',
@@ -183,10 +194,16 @@ def _item(page: Page, product: Product, instruction: str, session: str, picture:
 
 
 def _option(
-    number: int, name: str, values: tuple[str, ...], chosen: dict[str, str], here: Address
+    number: int,
+    name: str,
+    values: tuple[str, ...],
+    chosen: dict[str, str],
+    here: Address,
+    anchors: bool,
 ) -> str:
     """One group of values; see the module's description for what makes up a value."""
     safe_name = _safe(name)
+    anchor = f"#option-{number}" if anchors else ""
     parts = [
         f'\n<div class="radio-toolbar" role="group" aria-labelledby="option-{number}">'
         f'<h2 id="option-{number}">{safe_name}</h2>'
@@ -200,7 +217,7 @@ def _option(
             f' value="{safe_value}" data-url="{address}"{" checked" if is_chosen else ""}'
             ' autocomplete="off" tabindex="-1" aria-hidden="true">'
             f'<label for="{key}" aria-hidden="true">{safe_value}</label>'
-            f'<a href="{address}" aria-label="{safe_value}"'
+            f'<a href="{address}{anchor}" aria-label="{safe_value}"'
             f"{_CURRENT if is_chosen else ''}></a></span>"
         )
     parts.append("</div>")

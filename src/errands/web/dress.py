@@ -14,7 +14,7 @@ from urllib.parse import unquote
 from errands.shop.html import style_sheet
 from errands.shop.picture import kinds, picture
 
-__all__ = ["Dress", "File", "dress", "drawn", "picture_path"]
+__all__ = ["Dress", "File", "drawn", "dress", "picture_path"]
 
 _DRAWING: Final = re.compile(r'url\("data:image/svg\+xml,([^"]*)"\)')
 _REFERENCE: Final = re.compile(r"picture:([a-z]{1,20}/[0-9a-f]{6}/[0-9]{1,6})", re.ASCII)

@@ -69,7 +69,7 @@ class Gate:
         )
 
     def _is_open(self, path: str) -> bool:
-        return path in OPEN or (self._public and path.split("/")[1] not in PROGRAMS)
+        return path in OPEN or (self._public and path[1:].partition("/")[0] not in PROGRAMS)
 
 
 def _is_page(scope: Scope) -> bool:

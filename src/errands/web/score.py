@@ -17,7 +17,7 @@ __all__ = ["completion_code", "explain", "wanted"]
 
 _KINDS: Final = {
     1.0: "Full marks: it is the kind of product that was wanted.",
-    0.5: "Half marks: it comes from another category, and its title says little of what was wanted.",
+    0.5: "Half marks: it comes from another category, and its title has little of what was wanted.",
     0.1: "A tenth: its title says next to nothing of what was wanted.",
     0.0: "None: its title says nothing of what was wanted, so the whole score is 0.",
 }
@@ -31,10 +31,11 @@ def explain(bought: Bought, goal: Goal) -> dict[str, str]:
     found = round(float(parts["r_att"]) * attributes)
     chosen = round(float(parts.get("r_option", 0)) * options)
     affordable = bool(parts["r_price"])
+    properties = ", ".join(goal.attributes)
     told = {
         "Kind of product": _KINDS.get(kind, f"It counts {kind:g}."),
-        "Properties": f"{found} of {attributes} found: {', '.join(goal.attributes)} wanted.",
-        "Options": f"{chosen} of {options} as wanted: {_options(goal)}.",
+        "Properties": f"{found} of the {attributes} that were wanted: {properties}.",
+        "Options": f"{chosen} of the {options} that were wanted: {_options(goal)}.",
         "Price": f"It costs ${bought.price:,.2f}; {_limit(goal, affordable)}",
     }
     if not options:

@@ -10,6 +10,7 @@ import msgspec
 from errands.envs.shopping import Shopping
 from errands.errors import ErrandsError, SettingError
 from errands.shop.catalog import Catalog
+from errands.shop.goal import GoalSet
 from errands.web.limits import Limits, raise_open_files
 from errands.web.offers import DeskOffer, Offer, ShopOffer
 from errands.web.run_library import RunLibrary
@@ -83,7 +84,7 @@ def serve(
         Server(parts, gate, limits, lambda: on_start(address)).run([listening])
 
 
-def open_site(catalog: Catalog, goals: str, site: Site) -> tuple[Shopping, StepLog]:
+def open_site(catalog: Catalog, goals: str | GoalSet, site: Site) -> tuple[Shopping, StepLog]:
     """The shop behind the website, and its log."""
     setting = Shopping(
         catalog=catalog,
@@ -103,7 +104,7 @@ def open_site(catalog: Catalog, goals: str, site: Site) -> tuple[Shopping, StepL
     )
     about = {
         "catalogue": catalog.manifest.checksum,
-        "goals": f"{goals} ({len(setting.goals)})",
+        "goals": f"{setting.goals.name} ({len(setting.goals)})",
         "rules": "released",
     }
     return setting, StepLog(Path(site.log), about)

@@ -10,6 +10,7 @@ import logging
 import secrets
 import time
 from collections.abc import AsyncIterator, Sequence
+from itertools import chain
 from typing import Any, Final
 from urllib.parse import parse_qsl, urlsplit
 
@@ -136,9 +137,7 @@ class ShopSite:
 
     def _search(self, shopper: Shopper, query: str, clicked_on: Address | None) -> Answer:
         if len(query) > _QUERY:
-            raise too_large(
-                f"The search has {len(query):,} characters; the most is {_QUERY:,}."
-            )
+            raise too_large(f"The search has {len(query):,} characters; the most is {_QUERY:,}.")
         address = Address(RESULTS, shopper.name, query)
         self._shoppers.step(shopper, address, clicked_on)
         return _see(build(address))
@@ -154,9 +153,10 @@ class ShopSite:
                 plain = address._replace(page=ITEM, options=())
                 ways.append(("Back to the product", build(plain)))
             raise
+        body = self._shown(page, shopper).encode()
         self._shoppers.step(shopper, address, clicked_on)
         self.figures.pages[address.page] += 1
-        return 200, _PAGE, self._shown(page, shopper).encode()
+        return 200, _PAGE, body
 
     def _purchase(
         self,
@@ -168,9 +168,7 @@ class ShopSite:
     ) -> Answer:
         bought = shopper.bought
         if bought is not None:
-            first = Address(
-                DONE, shopper.name, asin=bought.asin, options=bought.options
-            )
+            first = Address(DONE, shopper.name, asin=bought.asin, options=bought.options)
             if (address.asin, dict(address.options)) != (bought.asin, dict(bought.options)):
                 ways[:] = [("See what you bought", build(first)), ("Begin another errand", "/")]
                 raise Refusal(
@@ -211,6 +209,7 @@ class ShopSite:
             extra="" if bought is None else wanted(shopper.name, goal),
             sheet=worn.sheet,
             icon=worn.icon,
+            anchors=True,
         )
 
     def _image_of(self, asin: str) -> str:
@@ -274,7 +273,7 @@ def _address(path: str) -> Address:
     if address is None:
         raise _no_page()
     try:
-        "".join([address.query, address.asin, *sum(address.options, ())]).encode()
+        "".join([address.query, address.asin, *chain.from_iterable(address.options)]).encode()
     except UnicodeEncodeError:
         raise _no_page() from None
     return address

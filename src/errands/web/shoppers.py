@@ -138,7 +138,10 @@ class Shoppers:
             sources.append(clicked_on)
         moves = []
         for source in sources:
-            before = page_at(shop, source, shopper.visited)
+            try:
+                before = page_at(shop, source, shopper.visited)
+            except Refusal:  # a page that this shop no longer shows
+                before = self._setting.front
             move = move_between(shop, before, source, address)
             moves.append((move, shopper.places.get(source, shopper.steps - 1)))
             if move.exact:

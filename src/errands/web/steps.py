@@ -223,7 +223,10 @@ class StepLog:
                 " WHERE session = ? ORDER BY number",
                 (session,),
             )
-            return [Step(*row[:4], bool(row[4]), *row[5:]) for row in rows]
+            return [
+                Step(number, at, action, source, bool(exact), page, address)
+                for number, at, action, source, exact, page, address in rows
+            ]
 
     def close(self) -> None:
         with self._explained():

@@ -59,22 +59,20 @@ def page_at(shop: Shop, address: Address, visited: tuple[str, ...]) -> Page:
             raise Refusal(
                 400, "no_option", f"This product has no {name[:80]} “{value[:80]}” to choose."
             )
-    state = State(
-        address.page, address.query, address.number, (), number, address.options, visited
-    )
+    state = State(address.page, address.query, address.number, (), number, address.options, visited)
     return shop.look(state, product)
 
 
 def move_between(shop: Shop, before: Page, here: Address, after: Address) -> Move:
     """How a shopper came from a page (whose address is `here`) to another one."""
-    action = _guess(before, here, after)
+    action = _guess(here, after)
     if action is None:
         return Move(f"go[{build(after)}]", False)
     reached = shop.turn(before, action)
     return Move(action, reached is not before and _is_at(reached, after))
 
 
-def _guess(before: Page, here: Address, after: Address) -> str | None:
+def _guess(here: Address, after: Address) -> str | None:
     kind = after.page
     same_search = (here.query, here.number) == (after.query, after.number)
     if kind == SEARCH:

@@ -1,0 +1,138 @@
+"""What the website bears: many people shopping at once, each of whom reads a page before clicking.
+
+The real server in a process of its own, with its log on disk; every shopper has a connection and
+a session. What is measured is the time from asking for a page to having all of it.
+"""
+
+import asyncio
+import random
+import re
+import tempfile
+import time
+from collections.abc import Iterator
+from html import unescape
+from pathlib import Path
+from typing import Final
+from urllib.parse import urlencode
+
+from errands.bench.figure import Figure, percentile
+from errands.bench.serve import cpu_seconds, server
+from errands.shop.catalog import Catalog
+from errands.shop.page import SEARCH
+from errands.shop.site_url import parse
+from errands.web.limits import raise_open_files
+
+__all__ = ["bench_site"]
+
+_LINK: Final = re.compile(
+    rb'(?:href|action)="(/(?:item_page|item_sub_page|search_results|done)[^"]*)"'
+)
+_PAGES: Final = 12
+"""After so many pages a shopper buys the next best thing."""
+
+
+def bench_site(
+    catalog: str, *, shoppers: int = 500, seconds: float = 30.0, think: float = 1.0, seed: int = 1
+) -> Iterator[Figure]:
+    """So many people shop for so long, with so many seconds on average to read a page."""
+    raise_open_files()
+    opened = Catalog.open(catalog)
+    goals = opened.goals("synthetic")
+    queries = [goals[place % len(goals)].instruction_text[:80] for place in range(200)]
+    with tempfile.TemporaryDirectory(prefix="errands-bench-") as folder:
+        words = ["--catalog", str(opened.path), "--log", str(Path(folder) / "log.sqlite")]
+        with server(words) as (process, port):
+            crowd = _Crowd(port, queries, think, random.Random(seed))
+            begun, cpu = time.perf_counter(), cpu_seconds(process.pid)
+            asyncio.run(crowd.shop(shoppers, seconds))
+            took, cpu = time.perf_counter() - begun, cpu_seconds(process.pid) - cpu
+    yield Figure("shoppers at once", shoppers, "", 500, None)
+    yield Figure("pages", len(crowd.latencies), "")
+    yield Figure("pages per second", len(crowd.latencies) / took, "1/s")
+    yield Figure("purchases", crowd.purchases, "")
+    yield Figure("errors", len(crowd.errors), "", 0, None, False)
+    for name, share, floor in (("median", 0.5, 50.0), ("99th percentile", 0.99, None)):
+        value = percentile(crowd.latencies, share) * 1e3
+        yield Figure(f"answer, {name}", value, "ms", floor, None, False)
+    yield Figure("server's CPU time of a page", 1e3 * cpu / len(crowd.latencies), "ms")
+    yield Figure("server's CPU, of one core", 100 * cpu / took, "%", None, None, False)
+
+
+class _Crowd:
+    """Shoppers, and what they saw."""
+
+    def __init__(self, port: int, queries: list[str], think: float, dice: random.Random) -> None:
+        self._port = port
+        self._queries = queries
+        self._think = think
+        self._dice = dice
+        self.latencies: list[float] = []
+        self.errors: list[str] = []
+        self.purchases = 0
+
+    async def shop(self, shoppers: int, seconds: float) -> None:
+        end = time.perf_counter() + seconds
+        await asyncio.gather(*(self._shopper(place, end) for place in range(shoppers)))
+
+    async def _shopper(self, place: int, end: float) -> None:
+        # They do not all come through the door at the same moment.
+        await asyncio.sleep(self._dice.uniform(0, self._think))
+        errand = 0
+        try:
+            reader, writer = await asyncio.open_connection("127.0.0.1", self._port)
+            while time.perf_counter() < end:
+                errand += 1
+                await self._errand(reader, writer, f"s{place}-{errand}", end)
+            writer.close()
+        except (OSError, EOFError, ValueError) as failure:
+            self.errors.append(repr(failure))
+
+    async def _errand(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, name: str, end: float
+    ) -> None:
+        path, form = f"/{name}", b""
+        for visit in range(10 * _PAGES):
+            status, location, body = await self._ask(reader, writer, path, form)
+            if status == 303:
+                path, form = location, b""
+                continue
+            if status != 200:
+                self.errors.append(f"{status} at {path}")
+                return
+            if path.startswith("/done/"):
+                self.purchases += 1
+                return
+            if time.perf_counter() > end:
+                return
+            await asyncio.sleep(self._dice.expovariate(1 / self._think))
+            path, form = self._choice(name, path, body, visit)
+
+    def _choice(self, name: str, path: str, body: bytes, visit: int) -> tuple[str, bytes]:
+        links = [unescape(link.decode()).partition("#")[0] for link in _LINK.findall(body)]
+        buying = [link for link in links if link.startswith("/done/")]
+        if buying and visit >= _PAGES:
+            return buying[0], b"buy="
+        links = [link for link in links if link not in buying and link != path]
+        if visit >= _PAGES:
+            links = [link for link in links if link.startswith("/item_page/")]
+        here = parse(path)
+        if not links or here is None or here.page == SEARCH:
+            query = self._dice.choice(self._queries)
+            return f"/{name}", urlencode({"search_query": query}).encode()
+        return self._dice.choice(links), b""
+
+    async def _ask(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, path: str, form: bytes
+    ) -> tuple[int, str, bytes]:
+        begun = time.perf_counter()
+        head = f"{'POST' if form else 'GET'} {path} HTTP/1.1\r\nhost: x\r\n"
+        if form:
+            head += f"content-length: {len(form)}\r\n"
+        writer.write(head.encode() + b"\r\n" + form)
+        answer = await reader.readuntil(b"\r\n\r\n")
+        status = int(answer[9:12])
+        length = re.search(rb"content-length: (\d+)", answer)
+        body = await reader.readexactly(int(length[1])) if length else b""
+        self.latencies.append(time.perf_counter() - begun)
+        location = re.search(rb"location: ([^\r]*)", answer)
+        return status, location[1].decode() if location else "", body
