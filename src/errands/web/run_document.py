@@ -58,6 +58,7 @@ def document(
 ) -> bytes:
     """A whole page. `below` stands under the title; `live` pages load themselves again."""
     again = f'<noscript><meta http-equiv="refresh" content="{REFRESH}"></noscript>' if live else ""
+    moving = f' data-again="{REFRESH}"' if live else ""
     trail = "".join(
         f'<a href="{esc(address)}">{esc(cut(name, 60))}</a><span aria-hidden="true">›</span>'
         for address, name in crumbs
@@ -75,7 +76,7 @@ def document(
         f"<h1>{esc(title)}</h1>{below}</div></header>\n"
         '<nav class="jump" aria-label="Where you are"><div class="inner">'
         f'{trail}<a href="" aria-current="page">{esc(cut(title, 60))}</a></div></nav>\n'
-        f'<main id="main" tabindex="-1">{body}</main>\n</body>\n</html>\n'
+        f'<main id="main" tabindex="-1"{moving}>{body}</main>\n</body>\n</html>\n'
     ).encode("utf-8", "replace")
 
 

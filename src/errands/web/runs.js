@@ -1,4 +1,4 @@
-// Two comforts; all pages work without them: arrow keys, and figures that move while a run is on.
+// A few comforts; all pages work without them: arrow keys, and figures that move while a run is on.
 (() => {
   "use strict";
   const live = document.getElementById("live");
@@ -12,6 +12,17 @@
       source.close();
       location.reload();
     });
+  }
+  // A list with runs in progress is fetched anew, unless somebody is busy in it.
+  const main = document.getElementById("main");
+  if (main && main.dataset.again && !live) {
+    setInterval(async () => {
+      if (document.hidden || main.querySelector(":checked:not(option)") || main.contains(document.activeElement)) return;
+      const answer = await fetch(location.href).catch(() => undefined);
+      if (!answer || !answer.ok) return;
+      const fresh = new DOMParser().parseFromString(await answer.text(), "text/html").getElementById("main");
+      if (fresh) main.innerHTML = fresh.innerHTML;
+    }, Number(main.dataset.again) * 1000);
   }
   const keys = { ArrowRight: "next", ArrowLeft: "prev" };
   document.addEventListener("keydown", (event) => {
