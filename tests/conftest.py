@@ -1,7 +1,11 @@
 """Shared fixtures: a little generated catalogue, and the real 1k one where ../shared is there."""
 
+import glob
 import os
+import shutil
+import subprocess
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -57,3 +61,36 @@ def little(tmp_path_factory: pytest.TempPathFactory) -> Catalog:
     out = tmp_path_factory.mktemp("catalogs") / "little"
     generate_catalog(out, products=300, seed=5)
     return Catalog.open(out)
+
+
+@pytest.fixture(scope="session")
+def postgres_url() -> Iterator[str]:
+    """The URL of a PostgreSQL server that lives as long as these tests."""
+    pytest.importorskip("psycopg", reason="needs psycopg: pip install 'errands[postgres]'")
+    found = sorted(glob.glob("/usr/lib/postgresql/*/bin/initdb"))
+    program = found[-1] if found else shutil.which("initdb")
+    if program is None:
+        pytest.skip("needs a PostgreSQL server: apt-get install postgresql")
+    bin = Path(program).parent
+    home = Path(tempfile.mkdtemp(prefix="errands-pg-", dir="/tmp"))
+    before: list[str] = []
+    if os.getuid() == 0:  # PostgreSQL refuses to run as root.
+        shutil.chown(home, "postgres", "postgres")
+        before = ["runuser", "-u", "postgres", "--"]
+    data = str(home / "data")
+    options = f"-F -k {home} -c listen_addresses="
+
+    def control(*words: str) -> None:
+        with open(home / "control.log", "ab") as log:
+            subprocess.run([*before, *words], check=True, stdout=log, stderr=log, cwd="/")
+
+    try:
+        control(str(bin / "initdb"), "-D", data, "-U", "postgres", "-A", "trust", "--no-sync")
+        start = ("-w", "-D", data, "-l", str(home / "log"), "-o", options)
+        control(str(bin / "pg_ctl"), "start", *start)
+        try:
+            yield f"postgresql://postgres:secret@/postgres?host={home}"
+        finally:
+            control(str(bin / "pg_ctl"), "stop", "-D", data, "-m", "immediate")
+    finally:
+        shutil.rmtree(home, ignore_errors=True)

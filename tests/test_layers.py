@@ -17,7 +17,7 @@ MAY_USE: dict[str, set[str]] = {
     "agents": {"errors", "home", "shop", "turk", "envs"},
     "runs": {"errors", "home", "shop", "turk", "envs", "agents"},
     "reports": {"errors", "shop", "turk", "envs", "agents", "runs"},
-    "web": {"errors", "shop", "turk", "envs", "runs"},
+    "web": {"errors", "shop", "turk", "envs", "runs", "reports"},
     "bench": {"errors", "shop", "turk", "envs", "agents", "runs", "reports", "web"},
     "cli": {
         *("errors", "home", "shop", "turk", "data", "envs", "agents", "runs", "reports", "bench"),

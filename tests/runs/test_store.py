@@ -1,12 +1,10 @@
 """What every store must do, on SQLite and on a PostgreSQL server of our own."""
 
 import contextlib
-import glob
 import itertools
 import os
 import random
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -66,36 +64,8 @@ def episode(number: int, **more: Any) -> Episode:
 
 
 @pytest.fixture(scope="session")
-def server() -> Iterator[str]:
-    """The URL of a PostgreSQL server that lives as long as these tests."""
-    pytest.importorskip("psycopg", reason="needs psycopg: pip install 'errands[postgres]'")
-    found = sorted(glob.glob("/usr/lib/postgresql/*/bin/initdb"))
-    program = found[-1] if found else shutil.which("initdb")
-    if program is None:
-        pytest.skip("needs a PostgreSQL server: apt-get install postgresql")
-    bin = Path(program).parent
-    home = Path(tempfile.mkdtemp(prefix="errands-pg-", dir="/tmp"))
-    before: list[str] = []
-    if os.getuid() == 0:  # PostgreSQL refuses to run as root.
-        shutil.chown(home, "postgres", "postgres")
-        before = ["runuser", "-u", "postgres", "--"]
-    data = str(home / "data")
-    options = f"-F -k {home} -c listen_addresses="
-
-    def control(*words: str) -> None:
-        with open(home / "control.log", "ab") as log:
-            subprocess.run([*before, *words], check=True, stdout=log, stderr=log, cwd="/")
-
-    try:
-        control(str(bin / "initdb"), "-D", data, "-U", "postgres", "-A", "trust", "--no-sync")
-        start = ("-w", "-D", data, "-l", str(home / "log"), "-o", options)
-        control(str(bin / "pg_ctl"), "start", *start)
-        try:
-            yield f"postgresql://postgres:secret@/postgres?host={home}"
-        finally:
-            control(str(bin / "pg_ctl"), "stop", "-D", data, "-m", "immediate")
-    finally:
-        shutil.rmtree(home, ignore_errors=True)
+def server(postgres_url: str) -> str:
+    return postgres_url
 
 
 @pytest.fixture(params=["sqlite", "postgres"])

@@ -20,7 +20,14 @@ def serve(
         None,
         "--site/--no-site",
         show_default=False,
-        help="The shop's website (default: unless there are --environments).",
+        help="The shop's website (default: unless there are --environments or --runs).",
+    ),
+    runs: list[str] = typer.Option(
+        [],
+        metavar="PLACE",
+        show_default=False,
+        help="Show runs below /runs: a run's directory, a folder of such, postgresql://...;"
+        " may be repeated.",
     ),
     catalog: str = typer.Option("demo", help="A catalogue's directory or name."),
     goals: str = typer.Option(
@@ -51,11 +58,11 @@ def serve(
         help="Clients must send it: Authorization: Bearer TOKEN. The website is open.",
     ),
 ) -> None:
-    """Serve the shop as a website for people; or environments; or both.
+    """Serve the shop as a website for people; or environments; or pages about runs; or all.
 
     Prints its address, then runs until Ctrl-C or SIGTERM, and finishes what is in flight.
-    docs/site.md is about the website, docs/serving.md about environments; /openapi.json describes
-    both to programs.
+    docs/site.md is about the website, docs/serving.md about environments, docs/site-runs.md about
+    runs; /openapi.json describes all of it to programs.
 
     Examples:
 
@@ -63,10 +70,11 @@ def serve(
       errands serve
       errands serve --catalog shop-1k --goals human --log shoppers.sqlite --port 9000
       errands serve --environments --site
+      errands serve --runs runs
       ERRANDS_TOKEN=... errands serve --environments --host 0.0.0.0
     """
-    has_site = not environments if site is None else site
-    if not (has_site or environments):
+    has_site = not (environments or runs) if site is None else site
+    if not (has_site or environments or runs):
         raise SettingError("Nothing is left to serve; leave out --no-site, or add --environments.")
     if token is not None and (not token or not token.isascii() or not token.isprintable()):
         raise SettingError("The token must be printable ASCII, and not empty.")
@@ -77,13 +85,15 @@ def serve(
     limits = Limits(sessions=sessions, sessions_per_client=per_client, idle_seconds=idle)
 
     def started(address: str) -> None:
-        what = "the shop" if has_site else "environments"
-        if has_site and environments:
-            what = "the shop and environments"
+        named = (("the shop", has_site), ("environments", environments), ("runs", bool(runs)))
+        what = " and ".join(name for name, is_there in named if is_there)
         results.print(f"Serving {what} on {address}", soft_wrap=True)
         results.file.flush()
         if has_site:
             remarks.print(f"Every step is logged in {log}.", soft_wrap=True)
+        if runs:
+            secret = "; the password is the token" if token else ""
+            remarks.print(f"Open {address}/runs in a browser{secret}.", soft_wrap=True)
         remarks.print(_advice(address, host, token, environments, has_site), soft_wrap=True)
 
     run(
@@ -91,6 +101,7 @@ def serve(
         goals=goals,
         tasks=tasks if environments else None,
         site=Site(log, seed, attrs) if has_site else None,
+        runs=runs,
         host=host,
         port=port,
         token=token,
@@ -107,7 +118,7 @@ def _advice(address: str, host: str, token: str | None, environments: bool, has_
         lines.append(f'Try: curl{secret} {address}/v1/sessions -d \'{{"environment": "shop"}}\'')
     if host in ("127.0.0.1", "localhost", "::1"):
         lines.append("Only this machine can reach it; --host 0.0.0.0 opens it to others.")
-    elif environments and token is None:
+    elif token is None and (environments or not has_site):
         lines.append("Anyone who reaches this address can use it; --token keeps others out.")
     elif has_site:
         lines.append("Anyone who reaches this address can shop.")

@@ -17,7 +17,7 @@ from errands.reports.paperwork import Paperwork, paperwork_figures
 from errands.runs.store import Store
 
 __all__ = ["PARTS", "Bin", "Example", "Failures", "Figures", "Part", "Spread", "Usage",
-           "run_figures"]  # fmt: skip
+           "reward_bins", "run_figures"]  # fmt: skip
 
 PARTS: Final = {
     "r_type": "type",
@@ -143,7 +143,7 @@ def run_figures(store: Store, columns: Columns, *, seed: int = 0) -> Figures:
         success=won,
         score_at_least=least,
         success_at_least=least_won,
-        rewards=_bins(rewards),
+        rewards=reward_bins(rewards),
         bought=bought,
         parts=parts,
         trajectory=tuple(
@@ -168,7 +168,7 @@ def _share(tally: Tally, name: str, seed: int) -> Estimate:
     return estimate(Tally(tally.values[there], tally.counts[there]), name, seed=seed).times(100)
 
 
-def _bins(rewards: Tally) -> tuple[Bin, ...]:
+def reward_bins(rewards: Tally) -> tuple[Bin, ...]:
     """Exactly 0, ten steps between, exactly 1: both ends mean something of their own."""
     if not rewards.size:
         return ()

@@ -15,7 +15,8 @@ from errands.reports.markup import badge, cut, esc
 from errands.reports.wording import count, dollars, duration
 from errands.runs.episode import Episode, RunInfo, Step, Summary
 
-__all__ = ["MOST_STEPS", "Seen", "View", "Watch", "outcome", "replay", "said_instruction", "views"]
+__all__ = ["MOST_STEPS", "Seen", "View", "Watch", "end_card", "outcome", "page_text", "replay",
+           "said_instruction", "step_card", "views"]  # fmt: skip
 
 MOST_STEPS: Final = 100
 """Of longer episodes the first and the last half of so many are shown."""
@@ -107,7 +108,7 @@ def replay(
             f' data-page="{which[at]}" value="{"end" if last else place + 1}"'
             f' aria-label="{esc(cut(action, 120))}"{chosen}>'
             f'<section class="step">{_buttons(name, places, at)}'
-            f"{_end(episode) if last else _step(steps[place], place, len(steps))}"
+            f"{end_card(episode) if last else step_card(steps[place], place, len(steps))}"
             f"{_differs(shown[place])}{gap if at == len(places) // 2 and gap else ''}</section>"
         )
     for number, view in enumerate(pages):
@@ -152,7 +153,7 @@ def _written(
     texts = [""] * len(pages)
     left = allowance / 2
     for place in order:
-        made = _text(pages[place]) if left > 200 else ""
+        made = page_text(pages[place]) if left > 200 else ""
         if len(made) <= left:
             texts[place] = made
             left -= len(made)
@@ -169,7 +170,7 @@ def _written(
     return texts, {}, ""
 
 
-def _text(view: View) -> str:
+def page_text(view: View) -> str:
     """What the agent read. A shop's text is a list of nodes, and is shown as one."""
     if not view.text:
         return ""
@@ -206,7 +207,8 @@ def _buttons(name: str, places: Sequence[int], at: int) -> str:
     return f'<div class="gos">{back}{after}</div>'
 
 
-def _step(step: Step, place: int, steps: int) -> str:
+def step_card(step: Step, place: int, steps: int) -> str:
+    """What the agent did, thought and was told, and what it took."""
     facts = [f"Step {place + 1} of {steps}"]
     if step.seconds:
         facts.append(f"decided in {duration(step.seconds)}")
@@ -229,7 +231,8 @@ def _step(step: Step, place: int, steps: int) -> str:
     return "".join(parts)
 
 
-def _end(episode: Episode) -> str:
+def end_card(episode: Episode) -> str:
+    """How an episode ended, with the reward's parts."""
     summary = episode.summary
     kind = outcome(summary)
     if kind == "failed":

@@ -9,11 +9,13 @@ from typing import Final, Self
 
 from errands.runs.store import StoreError
 
-__all__ = ["RunLock"]
+__all__ = ["RunLock", "is_held"]
 
 _NAME: Final = "runner.lock"
 _ORPHANS: Final = 20.0
 """Seconds that the workers of a killed runner may take to end."""
+_GLANCE: Final = 0.3
+"""Seconds for which somebody who only asks `is_held` could seem to be a runner, and many more."""
 _PAUSE: Final = 0.05
 
 
@@ -48,8 +50,8 @@ class RunLock:
         waited = 0.0
         while not _taken(handle):
             holder = os.pread(handle, 20, 0).decode("ascii", "replace").strip() or "unknown"
-            if waited < _ORPHANS and not _lives(holder):
-                # A runner that was killed; its workers are about to follow it.
+            if waited < (_GLANCE if _lives(holder) else _ORPHANS):
+                # A runner that was killed, whose workers are about to follow it; or just a glance.
                 time.sleep(_PAUSE)
                 waited += _PAUSE
                 continue
@@ -84,6 +86,23 @@ class RunLock:
 
     def __exit__(self, *_: object) -> None:
         self.release()
+
+
+def is_held(directory: str | os.PathLike[str]) -> bool:
+    """Whether a runner is at work in a directory; asking makes no file and stops no runner."""
+    try:
+        handle = os.open(Path(directory) / _NAME, os.O_RDONLY)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    finally:
+        os.close(handle)
+    return False
 
 
 def _taken(handle: int) -> bool:

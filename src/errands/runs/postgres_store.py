@@ -32,7 +32,7 @@ from errands.runs.store import StoreError
 if TYPE_CHECKING:
     import psycopg
 
-__all__ = ["PostgresLock", "PostgresStore"]
+__all__ = ["PostgresLock", "PostgresStore", "connect", "explained", "import_psycopg", "is_locked"]
 
 _LOCKS: Final = 0x45525253
 """Our own range of the server's advisory locks."""
@@ -174,7 +174,7 @@ class PostgresStore:
         return {number for (number,) in self._stream(query)}
 
     def summaries(self) -> Iterator[Summary]:
-        with _explained(self.place):
+        with explained(self.place):
             yield from map(summary_of, self._stream(_SUMMARIES))
 
     def columns(self) -> dict[str, np.ndarray[Any, Any]]:
@@ -182,7 +182,7 @@ class PostgresStore:
 
     def parts(self) -> Iterator[tuple[int, dict[str, Any]]]:
         query = "SELECT number, parts FROM errands_episodes WHERE run = %s ORDER BY number"
-        with _explained(self.place):
+        with explained(self.place):
             for number, parts in self._stream(query):
                 yield number, unpack(parts, dict[str, Any])
 
@@ -191,7 +191,7 @@ class PostgresStore:
         return episode
 
     def episodes(self, numbers: Iterable[int] | None = None) -> Iterator[Episode]:
-        with _explained(self.place):
+        with explained(self.place):
             if numbers is None:
                 for *row, body in self._stream(f"{_WHOLE} ORDER BY e.number"):
                     yield unpack_body(summary_of(tuple(row)), body)
@@ -219,7 +219,7 @@ class PostgresStore:
         if self._pid != os.getpid():
             self._inherited.append(self._connection)
             self._begin()
-        with self._mutex, _explained(self._place):
+        with self._mutex, explained(self._place):
             if self._closed:
                 raise StoreError(f"The store {self._place} is closed.")
             if self._connection is not None:
@@ -237,7 +237,7 @@ class PostgresStore:
     def _stream(self, query: str) -> Iterator[Any]:
         """Rows as they come, on a connection of their own: a view of one moment."""
         import_psycopg()
-        with _explained(self._place), contextlib.closing(connect(self._url)) as connection:
+        with explained(self._place), contextlib.closing(connect(self._url)) as connection:
             connection.autocommit = False
             with connection.cursor(name="errands", binary=True) as cursor:
                 cursor.itersize = 5_000
@@ -269,8 +269,8 @@ class PostgresLock:
 
     def __init__(self, url: str, id: str, *, place: str = "the database") -> None:
         import_psycopg()
-        key = int.from_bytes(hashlib.blake2b(id.encode(), digest_size=4).digest()) >> 1
-        with _explained(place):
+        key = _lock_key(id)
+        with explained(place):
             name = f"process {os.getpid()} on {socket.gethostname()}"
             self._connection = connect(url, application_name=name[:60])
             try:
@@ -300,6 +300,15 @@ class PostgresLock:
 
     def __exit__(self, *_: object) -> None:
         self.release()
+
+
+def _lock_key(id: str) -> int:
+    return int.from_bytes(hashlib.blake2b(id.encode(), digest_size=4).digest()) >> 1
+
+
+def is_locked(connection: "psycopg.Connection", id: str) -> bool:
+    """Whether a runner holds the lock of a run."""
+    return connection.execute(_HOLDER, (_LOCKS, _lock_key(id))).fetchone() is not None
 
 
 def import_psycopg() -> None:
@@ -377,7 +386,7 @@ def _find(connection: "psycopg.Connection", id: str | None, place: str) -> tuple
 
 
 @contextlib.contextmanager
-def _explained(place: str) -> Iterator[None]:
+def explained(place: str) -> Iterator[None]:
     import psycopg
 
     try:

@@ -1,6 +1,6 @@
 """Replaying an episode: the same actions once more, and proof that the same pages come back."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import msgspec
@@ -12,7 +12,7 @@ from errands.runs.protocol import Protocol
 from errands.runs.store import StoreError
 from errands.runs.world import World, open_world
 
-__all__ = ["Replayed", "Seen", "reopen_world", "replay", "watch"]
+__all__ = ["Replayed", "Seen", "prove", "reopen_world", "replay", "watch"]
 
 
 class Seen(msgspec.Struct, frozen=True):
@@ -61,32 +61,36 @@ def reopen_world(info: RunInfo) -> World:
 
 def watch(world: World, episode: Episode) -> Iterator[Seen]:
     """Every page of an episode, by doing its actions again."""
-    for seen, _ in _pages(world, episode, html=True):
-        yield seen
+    return _pages(world, episode, html=True)
 
 
 def replay(world: World, episode: Episode) -> Replayed:
     """Do an episode's actions again and compare every page, every reward and the end."""
+    return prove(episode, _pages(world, episode, html=False))
+
+
+def prove(episode: Episode, again: Iterable[Seen]) -> Replayed:
+    """Compare every page, every reward and the end with those of a new play."""
     differences: list[str] = []
     pages = compared = 0
     reward: float | None = None
-    for place, (seen, came) in enumerate(_pages(world, episode, html=False)):
+    for place, seen in enumerate(again):
         pages += 1
         compared += seen.same is not None
         if seen.same is False:
             differences.append(f"page {place} is another")
         if place < len(episode.steps):
             kept = episode.steps[place].reward
-            reward = came
-            if came != kept:
-                differences.append(f"step {place + 1} gave {came:g}, not {kept:g}")
+            reward = seen.reward
+            if reward != kept:
+                differences.append(f"step {place + 1} gave {reward:g}, not {kept:g}")
     summary = episode.summary
     if summary.status != "error" and reward != summary.reward:
         differences.append(f"the reward is {reward}, not {summary.reward}")
     return Replayed(summary.number, summary.key, pages, compared, tuple(differences), reward)
 
 
-def _pages(world: World, episode: Episode, *, html: bool) -> Iterator[tuple[Seen, float]]:
+def _pages(world: World, episode: Episode, *, html: bool) -> Iterator[Seen]:
     env: Any = world.env()
     try:
         observation, _ = env.reset(options=world.options(episode.summary.number))
@@ -94,8 +98,8 @@ def _pages(world: World, episode: Episode, *, html: bool) -> Iterator[tuple[Seen
             shown = observation
             page = _html(env) if html else ""
             observation, reward, _, _, _ = env.step(step.action)
-            yield _seen(shown, page, step.digest, step.action, float(reward)), float(reward)
-        yield _seen(observation, _html(env) if html else "", episode.last_digest), 0.0
+            yield _seen(shown, page, step.digest, step.action, float(reward))
+        yield _seen(observation, _html(env) if html else "", episode.last_digest)
     except ErrandsError as failure:
         raise StoreError(
             f"Episode {episode.summary.number} cannot be replayed: {failure}"

@@ -38,7 +38,7 @@ from errands.runs.rows import (
 )
 from errands.runs.store import StoreError
 
-__all__ = ["SqliteStore"]
+__all__ = ["SqliteStore", "explained"]
 
 _APPLICATION: Final = 0x45525253
 """`ERRS`, in the header of every file that is a store."""
@@ -115,7 +115,7 @@ class SqliteStore:
     def create(cls, path: str | os.PathLike[str], info: RunInfo, *, fsync: bool = False) -> Self:
         """A new store; its file appears whole or not at all."""
         path = Path(path).absolute()
-        with _explained(path):
+        with explained(path):
             handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
             os.close(handle)
             try:
@@ -163,11 +163,11 @@ class SqliteStore:
             return True
 
     def keeper(self) -> "_Keeper":
-        with _explained(self.path):
+        with explained(self.path):
             return _Keeper(self, Journal(self.path, fsync=self._fsync))
 
     def gather(self) -> None:
-        with _explained(self.path):
+        with explained(self.path):
             leftovers(self.path, self._add_all)
 
     def _add_all(self, entries: Sequence[Entry]) -> None:
@@ -224,7 +224,7 @@ class SqliteStore:
         """The last one to close tidies the file up; needed by nobody, after a kill neither."""
         if self._guard is None:
             return
-        with self._mutex, _explained(self.path):
+        with self._mutex, explained(self.path):
             # The tidying must not meet another process that opens the file.
             fcntl.flock(self._guard, fcntl.LOCK_EX)
             self._connection.close()
@@ -234,7 +234,7 @@ class SqliteStore:
     def _open(self) -> None:
         """The connection of this process: none can be shared across a fork."""
         self._mutex = threading.Lock()
-        with _explained(self.path):
+        with explained(self.path):
             there = os.stat(self.path)
             self._identity = there.st_dev, there.st_ino
             guard = _open_guard(self.path)
@@ -274,7 +274,7 @@ class SqliteStore:
         return connection
 
     def _checked_info(self) -> RunInfo:
-        with _explained(self.path):
+        with explained(self.path):
             run = self._connection.execute
             [application] = run("PRAGMA application_id").fetchone()
             [version] = run("PRAGMA user_version").fetchone()
@@ -294,7 +294,7 @@ class SqliteStore:
         if self._forked:
             self._open()
             self._forked = False
-        with self._mutex, _explained(self.path):
+        with self._mutex, explained(self.path):
             if self._guard is None:
                 raise StoreError(f"The store {self.path} is closed.")
             run = self._connection.execute
@@ -327,7 +327,7 @@ class SqliteStore:
     @contextlib.contextmanager
     def _reading(self) -> Iterator[Any]:
         """A view of one moment, whatever is added meanwhile."""
-        with _explained(self.path), contextlib.closing(self._connect()) as connection:
+        with explained(self.path), contextlib.closing(self._connect()) as connection:
             connection.execute("BEGIN")
             yield connection.execute
 
@@ -344,7 +344,7 @@ class _Keeper:
 
     def keep(self, episode: Episode) -> None:
         entry = summary_row(episode.summary), pack_body(episode)
-        with _explained(self._journal.path):
+        with explained(self._journal.path):
             self._journal.append(entry)
         self._entries.append(entry)
         self._bytes += len(entry[1])
@@ -432,7 +432,7 @@ _SENTENCES: Final = {
 
 
 @contextlib.contextmanager
-def _explained(path: Path) -> Iterator[None]:
+def explained(path: Path) -> Iterator[None]:
     """What goes wrong below, as a sentence."""
     try:
         yield

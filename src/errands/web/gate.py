@@ -5,6 +5,8 @@ was sent here by a page from elsewhere is turned away, token or not: CORS is off
 WebSocket knows no CORS.
 """
 
+import base64
+import binascii
 import hmac
 from typing import Final
 
@@ -15,8 +17,10 @@ from errands.web.refusals import Refusal
 
 __all__ = ["Gate"]
 
-PROGRAMS: Final = frozenset({"v1", "metrics"})
-"""First parts of the addresses that people have no business with."""
+PROGRAMS: Final = frozenset({"v1", "metrics", "runs"})
+"""First parts of the addresses that visitors of the shop have no business with."""
+PAGES: Final = "/runs"
+"""Below it, people are asked for the token by their browser: any name, the token as password."""
 OPEN: Final = frozenset({"/health", "/ready", "/openapi.json"})
 
 
@@ -26,6 +30,7 @@ class Gate:
     def __init__(self, token: str | None = None, *, public: bool = False) -> None:
         """With `public`, pages for people are open, and the token is for programs' addresses."""
         self._public = public
+        self._token = b"" if token is None else token.encode()
         self._expected = None if token is None else f"Bearer {token}".encode()
         self._app: ASGIApp | None = None
 
@@ -57,12 +62,30 @@ class Gate:
             return None
         if hmac.compare_digest(given, self._expected):
             return None
+        if _is_page(scope) and hmac.compare_digest(_password(given), self._token):
+            return None
         return Refusal(
             401, "unauthorized", "This server wants its token: Authorization: Bearer TOKEN."
         )
 
     def _is_open(self, path: str) -> bool:
         return path in OPEN or (self._public and path[1:].partition("/")[0] not in PROGRAMS)
+
+
+def _is_page(scope: Scope) -> bool:
+    path: str = scope["path"]
+    return path == PAGES or path.startswith(f"{PAGES}/")
+
+
+def _password(given: bytes) -> bytes:
+    """The password of HTTP's basic authentication; nothing where there is none."""
+    kind, _, rest = given.partition(b" ")
+    if kind.lower() != b"basic":
+        return b""
+    try:
+        return base64.b64decode(rest.strip(), validate=True).partition(b":")[2]
+    except binascii.Error:
+        return b""
 
 
 async def _turn_away(scope: Scope, receive: Receive, send: Send, refusal: Refusal) -> None:
@@ -72,7 +95,8 @@ async def _turn_away(scope: Scope, receive: Receive, send: Send, refusal: Refusa
         (b"content-length", str(len(body)).encode()),
     ]
     if refusal.status == 401:
-        headers.append((b"www-authenticate", b"Bearer"))
+        asked = b'Basic realm="errands", charset="UTF-8"' if _is_page(scope) else b"Bearer"
+        headers.append((b"www-authenticate", asked))
     kind = "http.response"
     if scope["type"] == "websocket":
         await receive()

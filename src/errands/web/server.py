@@ -2,7 +2,7 @@
 
 import contextlib
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import msgspec
@@ -13,6 +13,7 @@ from errands.shop.catalog import Catalog
 from errands.shop.goal import GoalSet
 from errands.web.limits import Limits, raise_open_files
 from errands.web.offers import DeskOffer, Offer, ShopOffer
+from errands.web.run_library import RunLibrary
 from errands.web.service import Service
 from errands.web.shoppers import Shoppers
 from errands.web.steps import StepLog
@@ -37,6 +38,7 @@ def serve(
     goals: str,
     tasks: str | None,
     site: Site | None,
+    runs: Sequence[str] = (),
     host: str,
     port: int,
     token: str | None,
@@ -45,12 +47,14 @@ def serve(
 ) -> None:
     """Serve until asked to stop; `on_start` is told the address.
 
-    With `tasks` there are environments, with `site` there is the shop's website.
+    With `tasks` there are environments, with `site` there is the shop's website, with `runs`
+    (directories) there are pages about runs.
     """
     try:
         from errands.web.environments import environments
         from errands.web.gate import Gate
         from errands.web.running import Server
+        from errands.web.runs_site import runs_site
         from errands.web.shop_site import ShopSite, shop_site
     except ImportError as missing:
         raise ErrandsError(
@@ -59,10 +63,12 @@ def serve(
         ) from None
     raise_open_files()
     with listen(host, port) as listening, contextlib.ExitStack() as stack:
-        opened = Catalog.open(catalog)
-        # The first search of a process is slow; nobody should have to wait for it.
-        opened.search("warm up")
-        parts = []
+        # Before the shop's, whose addresses begin with anything.
+        parts = [runs_site(RunLibrary(runs))] if runs else []
+        if tasks is not None or site is not None:
+            opened = Catalog.open(catalog)
+            # The first search of a process is slow; nobody should have to wait for it.
+            opened.search("warm up")
         if tasks is not None:
             shop = ShopOffer(opened, goals, limits)
             offers: dict[str, Offer] = {"shop": shop, "turk": DeskOffer(tasks)}
