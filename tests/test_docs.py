@@ -7,6 +7,9 @@ import sys
 from pathlib import Path
 
 import pytest
+import typer
+
+from errands.cli import app
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = sorted([ROOT / "README.md", ROOT / "CHANGELOG.md", *(ROOT / "docs").rglob("*.md")])
@@ -34,3 +37,15 @@ def test_every_page_is_linked_from_the_readme() -> None:
     readme = (ROOT / "README.md").read_text()
     for page in (ROOT / "docs").glob("*.md"):
         assert f"docs/{page.name}" in readme, page.name
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_commands_that_are_told_of_exist(page: Path) -> None:
+    groups = {
+        name: command.commands
+        for name, command in typer.main.get_command(app).commands.items()  # type: ignore[attr-defined]
+        if hasattr(command, "commands")
+    }
+    assert {"bench", "catalog"} <= groups.keys()
+    for group, word in re.findall(r"(?:`|\$ )errands ([a-z]+) ([a-z][a-z-]*)", page.read_text()):
+        assert word in groups.get(group, {word}), f"{page.name}: errands {group} {word}"

@@ -3,9 +3,12 @@
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
+import pytest
+
 from errands.bench.curves import Curve, curves
 from errands.bench.figure import Figure
 from errands.bench.scale import Point, bench_scale, markdown, plot
+from errands.errors import SettingError
 
 
 def test_two_sizes(tmp_path: Path) -> None:
@@ -22,6 +25,20 @@ def test_two_sizes(tmp_path: Path) -> None:
     assert list((tmp_path / "out").iterdir()) == []  # Nothing was to be kept.
     assert "| 60 | 200 |" in markdown(points)
     assert len(ElementTree.fromstring(plot(points)).findall(".//{*}polyline")) == 8
+
+
+def test_what_else_lies_there_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "200").mkdir()
+    (tmp_path / "200" / "precious.txt").write_text("mine")
+    [point] = bench_scale(tmp_path, [200])
+    assert point.products == 200
+    assert [path.name for path in (tmp_path / "200").iterdir()] == ["precious.txt"]
+
+
+def test_a_place_that_is_none_is_one_sentence(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(SettingError, match=r"file/200 cannot be made \("):
+        list(bench_scale(tmp_path / "file", [200]))
 
 
 def test_a_table_with_bounds() -> None:

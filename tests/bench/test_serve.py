@@ -1,8 +1,13 @@
 """The benchmark of serving runs against a real server, with every transport."""
 
+import asyncio
+import subprocess
+import sys
+
 import pytest
 
-from errands.bench.serve import bench_serve
+from errands.bench.load import Load
+from errands.bench.serve import _loaded, bench_serve
 from errands.errors import ErrandsError, SettingError
 from errands.shop.catalog import Catalog
 
@@ -24,3 +29,22 @@ def test_mistakes() -> None:
         next(bench_serve("demo", transport="pigeon"))
     with pytest.raises(ErrandsError, match="The server did not start: errands: "):
         next(bench_serve("/nowhere/at/all"))
+
+
+@pytest.mark.parametrize("transport", ["http", "websocket"])
+def test_a_server_that_ends_meanwhile_is_one_sentence(transport: str) -> None:
+    script = (
+        "import socket, sys\n"
+        "listening = socket.create_server(('127.0.0.1', 0))\n"
+        "print(listening.getsockname()[1], flush=True)\n"
+        "line, _ = listening.accept()\n"
+        "line.recv(1)\n"
+        "sys.exit(3)"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", script], stdout=subprocess.PIPE, text=True
+    ) as dying:
+        assert dying.stdout is not None
+        load = Load("127.0.0.1", int(dying.stdout.readline()), transport, 1, 1)
+        with pytest.raises(ErrandsError, match="The server ended with exit status 3"):
+            asyncio.run(asyncio.wait_for(_loaded(load, dying, 1.0), 60))

@@ -84,6 +84,17 @@ def test_after_purchase_open_lets_one_buy_again(little: Catalog) -> None:
     assert buy("lamp")[0] != buy("shirt")[0]
 
 
+def test_who_goes_on_after_a_purchase_and_is_truncated_stays_as_he_was(little: Catalog) -> None:
+    env = made(little, after_purchase="open", max_steps=5)
+    env.reset(options={"goal": 0})
+    open_something(env)
+    assert env.step("click[buy now]")[2:4] == (True, False)
+    env.step("search[lamp]")
+    last = env.step("search[lamp]")
+    assert last[2:4] == (False, True)
+    assert env.step("search[lamp]") == last
+
+
 def test_max_steps_truncates_and_nothing_else_does(little: Catalog) -> None:
     env = made(little, max_steps=3)
     env.reset(seed=1)

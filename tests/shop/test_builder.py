@@ -145,7 +145,7 @@ def test_bad_items_give_a_sentence_and_no_directory(
     tmp_path: Path, items: str, complaint: str
 ) -> None:
     (tmp_path / "items.json").write_text(items)
-    write(tmp_path / "ins.json", {})
+    write(tmp_path / "ins.json", MINED)
     with pytest.raises(DataError, match=complaint):
         build_catalog(
             tmp_path / "out", items=tmp_path / "items.json", attributes=tmp_path / "ins.json"
@@ -158,8 +158,10 @@ def test_missing_files_and_wrong_taggers(tmp_path: Path) -> None:
         build_catalog(tmp_path / "o", items=tmp_path / "absent.json", attributes=tmp_path / "a")
     with pytest.raises(ErrandsError, match="tagger"):
         built(tmp_path, [record("B2")], MINED, tagger_name="magic")
-    with pytest.raises(CatalogError, match="0 products were asked for"):
-        generate_catalog(tmp_path / "out", products=0)
+    for products in (0, 2_000_001):
+        with pytest.raises(CatalogError, match=f"{products} products were asked for; .* 2,000,000"):
+            generate_catalog(tmp_path / "out", products=products)
+    assert not list(tmp_path.glob(".out*"))
 
 
 def test_the_same_input_gives_the_same_bytes(tmp_path: Path) -> None:
@@ -356,3 +358,34 @@ def test_the_checksum_is_of_the_content(little: Catalog) -> None:
     assert other.checksum != manifest.checksum
     squeezed["cards.bin"] = Source("cards.bin", 1, "other cards")
     assert structs.replace(manifest, files=squeezed).checksum != manifest.checksum
+
+
+@pytest.mark.parametrize("most", [500, 40_000])
+def test_a_file_that_cannot_grow_is_one_sentence(tmp_path: Path, most: int) -> None:
+    """As on a full disk, whichever file it is that finds no room."""
+    script = (
+        "import resource, sys; from pathlib import Path; from errands.cli import main\n"
+        "from errands.shop.builder import generate_catalog\n"
+        "folder, most = Path(sys.argv.pop(1)), int(sys.argv.pop(1))\n"
+        # The first time functions are compiled, and kept in files, too.
+        "generate_catalog(folder / 'before', products=1)\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))\n"
+        "sys.argv[1:] = ['catalog', 'generate', str(folder / 'out'), '--products', '600']\n"
+        "main()"
+    )
+    told = subprocess.run(
+        [sys.executable, "-c", script, str(tmp_path), str(most)], capture_output=True, text=True
+    )
+    assert told.returncode == 2, told.stderr
+    assert told.stderr == f"errands: {tmp_path / 'out'} cannot be written (File too large).\n"
+    assert [path.name for path in tmp_path.iterdir()] == ["before"]
+
+
+def test_more_goals_than_can_be_counted_are_one_sentence(tmp_path: Path) -> None:
+    values = [{"value": f"v{number}"} for number in range(20)]
+    options = {f"Option {number}": values for number in range(30)}
+    records = [record("B1", customization_options=options)]
+    told = {"attributes": ["a"], "instruction": "Find me", "instruction_attributes": ["a"]}
+    with pytest.raises(DataError, match=r"combined in 4,294,967,296 ways or more"):
+        built(tmp_path, records, {"B1": told})
+    assert not (tmp_path / "out").exists()

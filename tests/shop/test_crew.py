@@ -1,5 +1,7 @@
 """A crew of processes: as `map`, in order, few pieces ahead, and nobody left behind."""
 
+import contextlib
+import io
 import os
 import signal
 import subprocess
@@ -96,3 +98,9 @@ def test_workers_end_with_their_parent(stop: signal.Signals) -> None:
     while any(map(alive, crew)) and time.monotonic() < patience:
         time.sleep(0.05)
     assert not any(map(alive, crew))
+
+
+def test_no_standard_error_is_no_hindrance() -> None:
+    """A notebook, or a test that looks at what is printed, puts something else in its place."""
+    with contextlib.redirect_stderr(io.StringIO()):
+        assert len(list(in_order(crew_work.double, range(3), 2))) == 3

@@ -83,3 +83,44 @@ def test_fewer_hits_than_asked_for(wide: tuple[Index, list[str]]) -> None:
     rare = max(" ".join(documents).split(), key=lambda word: int(word[1:-1]))
     same(index, rare, 256)
     same(index, f"{rare} nowhere", 50)
+
+
+def test_more_words_than_sixteen_bits_tell_apart(tmp_path: Path) -> None:
+    """And one of them asked for very often."""
+    dice = random.Random(3)
+    words = [f"w{number}x" for number in range(70_000)]
+    documents = [" ".join(words[start : start + 35]) for start in range(0, 70_000, 35)]
+    documents += [" ".join(dice.choices(words, k=30)) for _ in range(500)]
+    index = built(tmp_path, documents, bits=8)
+    for count in (70_000, 65_535, 4097, 4096):
+        same(index, " ".join(words[:count]), 50)
+    same(index, " ".join([*words[:300], *["w7x"] * 9000]), 50)
+
+
+def test_words_of_every_document_and_many_ties(tmp_path: Path) -> None:
+    """Weights next to nothing, scores that differ in their last bits or not at all."""
+    dice = random.Random(8)
+    few = [f"t{number}" for number in range(12)]
+    documents = [" ".join(dice.choices(few, k=dice.choice((1, 2, 3, 40)))) for _ in range(1500)]
+    documents = [f"every {text} every" for text in documents]
+    index = built(tmp_path, documents, bits=4)
+    for _ in range(300):
+        query = dice.choices([*few, "every", "every"], k=dice.randint(1, 30))
+        same(index, " ".join(query), dice.choice((1, 3, 17, 256)))
+
+
+def test_an_interrupted_search_leaves_no_trace(
+    wide: tuple[Index, list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    index, _ = wide
+    expected = index.rank("w1x w2x", 50)
+
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("errands.shop.ranking.np.flatnonzero", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            index.rank("w1x w2x w3x", 1000)
+    again = index.rank("w1x w2x", 50, exhaustive=True)
+    assert (again[0].tolist(), again[1].tolist()) == (expected[0].tolist(), expected[1].tolist())

@@ -96,7 +96,7 @@ def shop_served(
     setting, steps = open_site(catalog, goals, Site(str(log), seed, attrs))
     site = ShopSite(setting, Shoppers(setting, steps, seed=seed, most=most))
     started = threading.Event()
-    server = Server([shop_site(site)], Gate(token, public=True), Limits(), started.set)
+    server = Server([shop_site(site, steps)], Gate(token, public=True), Limits(), started.set)
     with contextlib.closing(steps), listen("127.0.0.1", 0) as listening:
         thread = threading.Thread(target=server.run, args=([listening],))
         thread.start()

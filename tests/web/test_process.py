@@ -1,5 +1,7 @@
 """`errands serve` as a process: starting, stopping in order, and what it says when it cannot."""
 
+import asyncio
+import logging
 import os
 import re
 import signal
@@ -18,6 +20,7 @@ from typer.testing import CliRunner
 from errands.cli import app
 from errands.errors import ErrandsError
 from errands.shop.catalog import Catalog
+from errands.web.running import _is_ours
 
 CODE = "from errands.cli import main; main()"
 
@@ -125,3 +128,14 @@ def test_without_the_extra_it_says_what_to_install(little: Catalog, tmp_path: Pa
         "errands: Serving needs uvicorn, which is not installed; run"
         ' pip install "errands[serve]".\n'
     )
+
+
+def test_what_the_end_cuts_off_is_no_defect() -> None:
+    """A client that does not finish its request is one line of a log, not a traceback."""
+
+    def line(failure: BaseException) -> logging.LogRecord:
+        told = (type(failure), failure, None)
+        return logging.LogRecord("uvicorn.error", logging.ERROR, "", 1, "Exception", (), told)
+
+    assert not _is_ours(line(asyncio.CancelledError()))
+    assert _is_ours(line(ValueError()))

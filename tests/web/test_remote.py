@@ -1,15 +1,20 @@
 """A remote shop is the local one, seen from afar."""
 
 import random
+import signal
+import threading
+import time
 import warnings
 from collections.abc import Iterator
 from typing import Any
 
 import gymnasium
+import msgspec
 import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
 from served import Served, served
+from websockets.sync.server import ServerConnection, serve
 
 from errands.envs.shop import ShopEnv
 from errands.envs.shop_vector import ShopVectorEnv
@@ -169,3 +174,52 @@ def test_a_busy_server_is_asked_again(demo: Catalog, monkeypatch: pytest.MonkeyP
         monkeypatch.setattr("errands.web.client.time.sleep", wait)
         assert line.create("turk", {})
     assert waits == [1.0, 1.0]
+
+
+def test_actions_that_are_long_fit_too(shop: Served) -> None:
+    envs = RemoteShopVectorEnv(400, shop.url)
+    envs.reset(seed=0)
+    observations, *_ = envs.step([f"search[{'ä lamp ' * 570}]"] * 400)
+    assert len(observations) == 400
+    envs.close()
+
+
+def test_half_a_surrogate_pair_is_an_action_too(shop: Served) -> None:
+    env = RemoteShopEnv(shop.url)
+    env.reset(seed=0)
+    assert env.step("search[lamp \ud83d]")[1] == 0.0
+    env.close()
+
+
+class Alarm(BaseException):
+    pass
+
+
+def test_who_was_interrupted_gets_no_late_answer() -> None:
+    """It would be taken for the answer to the next call."""
+
+    def late(line: ServerConnection) -> None:
+        for number, _ in enumerate(line):
+            time.sleep(0.5)
+            line.send(msgspec.msgpack.encode({"answer": number}))
+
+    def ring(*_: object) -> None:
+        raise Alarm
+
+    with serve(late, "127.0.0.1", 0) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        line = Connection(f"http://127.0.0.1:{server.socket.getsockname()[1]}")
+        before = signal.signal(signal.SIGALRM, ring)
+        try:
+            signal.setitimer(signal.ITIMER_REAL, 0.1)
+            with pytest.raises(Alarm):
+                line.call("step")
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, before)
+        with pytest.raises(ErrandsError, match="connect anew"):
+            line.call("reset")
+        line.close()
+        server.shutdown()
+        thread.join()

@@ -11,6 +11,8 @@ from typing import Any
 
 import msgspec
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from shop_served import Answer, Shop, shop_served
 
 from errands.shop.builder import build_catalog
@@ -187,6 +189,29 @@ def test_bytes_that_are_no_http_do_not_hurt(shop: Shop) -> None:
             assert b" 500 " not in plain.recv(4096)
     for body in (os.urandom(200), b"search_query=%ff%fe%00", b"search_query=\xff&=&&="):
         check(shop.ask("/random", body))
+
+
+anything = st.text(st.characters(codec=None, exclude_categories=()), max_size=20)
+parts = anything.filter(lambda part: part not in ("", ".", ".."))
+names = st.sampled_from(["a", "fixed_1", "fixed_9999999", "é"]) | parts
+asins = st.sampled_from(["B000000000"]) | parts
+choices = st.dictionaries(anything, anything, max_size=2).map(lambda all_: tuple(all_.items()))
+addresses = st.builds(
+    Address,
+    st.sampled_from((SEARCH, RESULTS, ITEM, *DETAILS, DONE)),
+    names,
+    anything,
+    st.integers(0, 999_999),
+    asins,
+    choices,
+).map(build)
+raw = st.text(st.characters(min_codepoint=33, max_codepoint=126, exclude_characters="#?"))
+
+
+@settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(addresses | raw.map("/{}".format), st.none() | st.binary(max_size=50))
+def test_no_address_breaks_it(shop: Shop, path: str, form: bytes | None) -> None:
+    assert shop.ask(path, form, follow=False).status < 500
 
 
 def twins(catalog: Catalog, which: int) -> ListedGoals:

@@ -4,6 +4,7 @@ For each size a catalogue is generated and written in the original formats; what
 build from these files, as it would be from the original's, and what that build is worth.
 """
 
+import contextlib
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -16,6 +17,7 @@ from errands.bench.figure import Figure, machine
 from errands.bench.process import Cost, errands_command, measure
 from errands.bench.search import bench_cold, bench_queries
 from errands.bench.shop import FULL, bench_steps
+from errands.errors import SettingError
 from errands.shop.catalog import Catalog
 
 __all__ = ["SIZES", "Point", "bench_scale", "markdown", "plot"]
@@ -44,7 +46,10 @@ def bench_scale(
     more = () if workers is None else ("--workers", str(workers))
     for size in sizes:
         work = folder / f"{size}"
-        work.mkdir(parents=True, exist_ok=True)
+        try:
+            work.mkdir(parents=True, exist_ok=True)
+        except OSError as failure:
+            raise SettingError(f"{work} cannot be made ({failure.strerror}).") from None
         files = {name: work / f"{name}.json" for name in ("items", "attributes", "human")}
         given = [part for name, path in files.items() for part in (f"--{name}", path)]
         try:
@@ -67,7 +72,13 @@ def bench_scale(
             yield Point(size, tuple(_figures(work / "built", files["items"], made, written, built)))
         finally:
             if not keep:
-                shutil.rmtree(work, ignore_errors=True)
+                # What was made, and nothing else: the folder is the user's choice.
+                for path in files.values():
+                    path.unlink(missing_ok=True)
+                for made_here in ("made", "built"):
+                    shutil.rmtree(work / made_here, ignore_errors=True)
+                with contextlib.suppress(OSError):
+                    work.rmdir()
 
 
 def _figures(folder: Path, items: Path, made: Cost, written: Cost, built: Cost) -> Iterator[Figure]:

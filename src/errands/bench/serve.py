@@ -13,7 +13,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
 
 from errands.bench.figure import Figure, percentile
 from errands.bench.load import TRANSPORTS, Load
@@ -52,7 +52,7 @@ def bench_serve(
     with server(words) as (process, port):
         load = Load("127.0.0.1", port, transport, sessions, at_once)
         begun = time.process_time()
-        took, samples = asyncio.run(_loaded(load, process.pid, seconds))
+        took, samples = asyncio.run(_loaded(load, process, seconds))
         own = time.process_time() - begun
     yield from _figures(load, took, samples)
     # Where both are well below 100, others kept the cores busy.
@@ -84,20 +84,32 @@ def _figures(load: Load, took: float, samples: list[Sample]) -> Iterator[Figure]
     yield Figure("growth from there to the end", memory[-1] - start, "MB", 4, None, False)
 
 
-async def _loaded(load: Load, pid: int, seconds: float) -> tuple[float, list[Sample]]:
+async def _loaded(
+    load: Load, process: "subprocess.Popen[str]", seconds: float
+) -> tuple[float, list[Sample]]:
     """Play, and look at the server meanwhile."""
-    await load.open()
-    samples = [_sample(load, pid)]
+    samples: list[Sample] = []
 
-    async def watch() -> None:
+    async def play() -> float:
+        await load.open()
+        samples.append(_sample(load, process.pid))
+        return await load.play(seconds)
+
+    async def watch() -> NoReturn:
         while True:
             await asyncio.sleep(max(seconds / 100, 0.2))
-            samples.append(_sample(load, pid))
+            if process.poll() is not None:
+                # Nobody would answer any more.
+                raise ErrandsError(f"The server ended with exit status {process.returncode}.")
+            if samples:
+                samples.append(_sample(load, process.pid))
 
-    watching = asyncio.create_task(watch())
-    took = await load.play(seconds)
+    playing, watching = asyncio.create_task(play()), asyncio.create_task(watch())
+    await asyncio.wait({playing, watching}, return_when=asyncio.FIRST_COMPLETED)
+    playing.cancel()
     watching.cancel()
-    samples.append(_sample(load, pid))
+    took = watching.result() if watching.done() else playing.result()
+    samples.append(_sample(load, process.pid))
     load.close()
     return took, samples
 

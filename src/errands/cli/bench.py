@@ -98,7 +98,7 @@ def search(
     against: str = typer.Option(
         None,
         help="A program to measure beside: given a file of queries and a number of hits, its last"
-        ' line is {"queries_per_second": ..., "hits": [[id, ...], ...]}.',
+        ' line is {"queries_per_second": ..., "hits": ...}, the hits a list of ids for each query.',
     ),
     as_json: bool = Json,
 ) -> None:

@@ -183,7 +183,9 @@ class Episode:
             action = str(action)
         setting = self.setting
         if self.over and (self.truncated or setting.locked):
-            return self._last, 0.0, self.result is not None, self.truncated, self.info()
+            # Whoever goes on after a purchase may be truncated elsewhere: as in the last step.
+            ended = self.page.state.page == DONE
+            return self._last, 0.0, ended, self.truncated, self.info()
         before = self.page
         self.page = page = setting.shop.turn(before, action)
         self.steps += 1

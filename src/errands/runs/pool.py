@@ -24,6 +24,7 @@ from errands.runs.play import Rules, failed
 from errands.runs.protocol import Protocol
 from errands.runs.store import Store, StoreError
 from errands.runs.world import World
+from errands.shop.crew import standard_error
 
 __all__ = ["GRACE", "TRIES", "Job", "Message", "fair_share", "play_in_processes"]
 
@@ -90,7 +91,7 @@ class _Worker:
         self.process = subprocess.Popen(
             [sys.executable, "-c", _START, str(writer), str(os.getpid())],
             stdin=subprocess.PIPE,
-            stdout=sys.stderr,
+            stdout=standard_error(),
             pass_fds=[writer, *locks],
             env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
         )

@@ -77,6 +77,10 @@ class Assembly:
     def __exit__(self, *failure: object) -> None:
         self._open.close()
 
+    def __len__(self) -> int:
+        """How many products were taken in."""
+        return len(self._ledger)
+
     def take(self, digest: Digest) -> None:
         """Take in the next products; ids that were seen before are left out and counted."""
         self._dropped.update(digest.dropped)

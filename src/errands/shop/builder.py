@@ -17,7 +17,7 @@ from errands.shop.atomic import atomic_directory
 from errands.shop.catalog import Manifest, Source
 from errands.shop.crew import cores, in_order
 from errands.shop.digest import Digest, Raw, Recipe, digest, samples
-from errands.shop.generator import make_product
+from errands.shop.generator import MOST_PRODUCTS, make_product
 from errands.shop.goal import SHUFFLE_SEED
 from errands.shop.items_file import PIECE, ItemsFile, Piece, complain, read_piece
 from errands.shop.json_scan import OddJson
@@ -121,7 +121,7 @@ def build_catalog(
         except OddJson:
             complain(items)
         for path, matched in ((attributes, assembly.with_mined), (human, assembly.with_human)):
-            if path is not None and path.stat().st_size > 2 and not matched:
+            if len(assembly) and path is not None and path.stat().st_size > 2 and not matched:
                 raise DataError(
                     f"{path} says nothing about any of the products in {items}; expected a JSON"
                     " object with their asins as names."
@@ -144,8 +144,8 @@ def generate_catalog(
     progress: Progress = _silent,
 ) -> Manifest:
     """Build a catalogue of our own making; the same numbers give the same bytes anywhere."""
-    if products < 1:
-        raise CatalogError(f"{products} products were asked for; expected 1 or more.")
+    if not 1 <= products <= MOST_PRODUCTS:
+        raise CatalogError(f"{products} products were asked for; expected 1 to {MOST_PRODUCTS:,}.")
     crew = _crew(workers, products > SMALL_NUMBER)
     chosen = tagger(tagger_name)
     with (

@@ -29,7 +29,9 @@ from errands.shop.squeeze import SqueezedRecords
 __all__ = ["FORMAT", "Card", "Catalog", "Hit", "Manifest", "Source", "damage"]
 
 REMEMBERED = 1024
-"""Searches whose results a process keeps, 2 MB at most."""
+"""Searches whose results a process keeps, 2 MB at most, and their queries."""
+LONGEST_REMEMBERED = 1000
+"""Characters of the longest query that is remembered."""
 
 FORMAT = 2
 """Version of the directory's layout; a catalogue of another version is built anew."""
@@ -201,6 +203,8 @@ class Catalog:
     def find(self, query: str, k: int = 50) -> tuple[int, ...]:
         """The numbers of the best k products for a query, best first; the last queries are
         remembered, for a group of episodes often begins with the same."""
+        if len(query) > LONGEST_REMEMBERED:
+            return self._rank(query, k)
         return self._find(query, k)
 
     def _rank(self, query: str, k: int) -> tuple[int, ...]:

@@ -23,7 +23,7 @@ from typing import IO, Any, Final, TypeVar
 
 from errands.errors import CatalogError, ErrandsError
 
-__all__ = ["cores", "in_order"]
+__all__ = ["cores", "in_order", "standard_error"]
 
 Piece = TypeVar("Piece")
 Result = TypeVar("Result")
@@ -58,6 +58,15 @@ def cores() -> int:
         return len(os.sched_getaffinity(0))
     except AttributeError:
         return os.cpu_count() or 1
+
+
+def standard_error() -> int:
+    """Where processes that are started may talk: what stands in for it in this one (a notebook's,
+    a test's) is often no file."""
+    try:
+        return sys.stderr.fileno()
+    except (AttributeError, OSError, ValueError):
+        return subprocess.DEVNULL
 
 
 def in_order(
@@ -114,7 +123,7 @@ class _Worker:
         self._process = subprocess.Popen(
             [sys.executable, "-c", _START, str(writer), str(os.getpid())],
             stdin=subprocess.PIPE,
-            stdout=sys.stderr,
+            stdout=standard_error(),
             pass_fds=[writer],
             env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
         )

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from errands.shop.catalog import Card
 from errands.shop.goal import option_choices
-from errands.shop.goal_store import Entries, Entry
+from errands.shop.goal_store import MOST_GOALS, Entries, Entry
 from errands.shop.index import TermChunk, collect_terms
 from errands.shop.nouns import NounTagger, tagger
 from errands.shop.product import Product, Unusable, parse_product
@@ -127,7 +127,10 @@ def digest(raws: Sequence[Raw], recipe: Recipe) -> Digest:
             range_ends.append(product.prices[1])
         for kind, made in _entries(raw):
             if isinstance(made, Entry):
-                choices = option_choices(product.options) if made.options is None else 1
+                choices = 1
+                if made.options is None:
+                    # One more than there may be is enough to be refused.
+                    choices = min(option_choices(product.options), MOST_GOALS + 1)
                 collected[kind].add(place, made, choices, encode(made))
             else:
                 notes.append(place)

@@ -20,7 +20,7 @@ from errands.shop.product import normalize_value
 from errands.shop.variants import Choice, choose_groups
 from errands.shop.wordbank import CATEGORIES, Attribute, Bank, Name, Subcategory, wordbank
 
-__all__ = ["Made", "generate", "human_goals", "make_product"]
+__all__ = ["MOST_PRODUCTS", "Made", "generate", "human_goals", "make_product"]
 
 MOST_PRODUCTS = 2_000_000
 """The largest catalogue whose ids are sure to be distinct."""

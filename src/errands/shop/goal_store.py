@@ -11,12 +11,13 @@ import random
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, Final, NamedTuple, Self
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from errands.errors import DataError
 from errands.shop.goal import (
     Goal,
     option_choice,
@@ -29,7 +30,10 @@ from errands.shop.prices import Prices
 from errands.shop.product import Product
 from errands.shop.records import Packed, Records, RecordsWriter, map_array, view, write_array
 
-__all__ = ["Entries", "Entry", "GoalWriter", "StoredGoals", "draw_caps"]
+__all__ = ["MOST_GOALS", "Entries", "Entry", "GoalWriter", "StoredGoals", "draw_caps"]
+
+MOST_GOALS: Final = 2**32 - 1
+"""Goals of one set: their places are kept in 32 bits."""
 
 
 class Entry(msgspec.Struct, frozen=True, array_like=True):
@@ -108,6 +112,12 @@ class GoalWriter:
         `prices` are those of all products, by row. `weigh` makes goals with common attributes
         weigh less.
         """
+        if len(self) > MOST_GOALS:
+            raise DataError(
+                f"The products' options can be combined in {len(self):,} ways or more, each of"
+                f" them a goal; a catalogue has {MOST_GOALS:,} at most. Look for a product with"
+                " very many options in the items file."
+            )
         self._records.finish()
         rows = np.array(self._rows, np.uint32)
         choices = np.array(self._choices, np.uint64)

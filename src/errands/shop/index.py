@@ -52,6 +52,8 @@ BITS: Final = 16
 REMEMBERED_TERMS: Final = 1 << 15
 SHORT_LIST: Final = 256
 """Up to so many results are kept in order while scoring; more are sorted afterwards."""
+MANY_TERMS: Final = 4096
+"""Of more terms in a query the rough sums, in sixteen bits, would tell too little."""
 
 
 def decoded_lengths() -> NDArray[np.int64]:
@@ -236,7 +238,7 @@ class Index:
         best: tuple[NDArray[np.uint32], NDArray[np.float32]]
         if k > SHORT_LIST:
             best = rank_many(self._postings, self._inverse, *asked, k, room.sums)
-        elif exhaustive or self._span == 1:
+        elif exhaustive or self._span == 1 or len(terms) > MANY_TERMS:
             best = rank_all(self._postings, self._inverse, *asked, k, room.sums)
         else:
             best = rank(self._postings, self._inverse, *asked, k, room)

@@ -39,7 +39,7 @@ FULL: Final = 255
 MOST: Final = 65535
 """The largest rough sum."""
 DOUBT: Final = 1e-5
-"""Of the largest possible score: far more than 32-bit numbers can be wrong."""
+"""Of the sum of all weights: far more than 32-bit numbers can be wrong."""
 BLOCK: Final = 256
 """Documents whose largest sum is looked at together."""
 LOOK: Final = 1000
@@ -231,13 +231,18 @@ def rank_many(
     """The same for a long list, which is sorted in the end."""
     size = 1 << postings.bits
     numbers, scores = [], []
-    for window in range(-(-len(postings.norms) // size)):
-        for term, weight in zip(terms, weights, strict=True):
-            _add_exact(postings, inverse, term, weight, window, sums)
-        lows = np.flatnonzero(sums)
-        numbers.append((lows + window * size).astype(np.uint32))
-        scores.append(sums[lows].astype(np.float32))
-        sums[lows] = 0.0
+    try:
+        for window in range(-(-len(postings.norms) // size)):
+            for term, weight in zip(terms, weights, strict=True):
+                _add_exact(postings, inverse, term, weight, window, sums)
+            lows = np.flatnonzero(sums)
+            numbers.append((lows + window * size).astype(np.uint32))
+            scores.append(sums[lows].astype(np.float32))
+            sums[lows] = 0.0
+    except BaseException:
+        # Whoever is interrupted here must not leave half a sum for the next query.
+        sums[:] = 0.0
+        raise
     every, score = np.concatenate(numbers), np.concatenate(scores)
     order = np.argsort(-score, kind="stable")[:k]
     return every[order], score[order]
@@ -376,7 +381,7 @@ def rank(postings: Any, inverse: Any, terms: Any, weights: Any, k: int, scratch:
     below = np.zeros(count + 1, np.int64)
     for j in range(count):
         below[j + 1] = below[j] + adds[j, postings.tops[terms[order[j]]]]
-    doubt = DOUBT * below[count] / scale
+    doubt = DOUBT * np.float64(weights.sum())
     scores = np.empty(k, np.float32)
     numbers = np.empty(k, np.uint32)
     size = 0

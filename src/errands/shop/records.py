@@ -5,7 +5,9 @@ where each begins (`.npy`). Opening maps them; a page of the file is read when s
 is asked for, and all processes of a machine share that page.
 """
 
+import errno
 import mmap
+import os
 from array import array
 from collections.abc import Sequence
 from pathlib import Path
@@ -28,7 +30,12 @@ __all__ = [
 
 def write_array(path: Path, values: NDArray[Any]) -> None:
     """Save an array to `path` (which ends in .npy)."""
-    np.save(path, np.ascontiguousarray(values), allow_pickle=False)
+    values = np.ascontiguousarray(values)
+    with path.open("wb") as file:
+        header = np.lib.format.header_data_from_array_1_0(values)
+        np.lib.format.write_array_header_1_0(file, header)
+        # Not by `np.save`: of a full disk it says how much it wrote, but not that it is full.
+        file.write(values.data)
 
 
 def new_array(path: Path, dtype: DTypeLike, count: int) -> NDArray[Any]:
@@ -38,7 +45,20 @@ def new_array(path: Path, dtype: DTypeLike, count: int) -> NDArray[Any]:
         write_array(path, np.empty(0, dtype))
         return np.empty(0, dtype)
     made: NDArray[Any] = np.lib.format.open_memmap(path, "w+", dtype, (count,))
+    _take_room(path)
     return made.view(np.ndarray)
+
+
+def _take_room(path: Path) -> None:
+    """Have room on the disk for all of a file: a mapped page that finds none ends the process."""
+    if not hasattr(os, "posix_fallocate"):
+        return
+    with path.open("r+b") as file:
+        try:
+            os.posix_fallocate(file.fileno(), 0, path.stat().st_size)
+        except OSError as failure:
+            if failure.errno not in (errno.EOPNOTSUPP, errno.EINVAL):
+                raise
 
 
 def map_array(path: Path) -> NDArray[Any]:

@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from errands.errors import ErrandsError, SettingError
+from errands.web.messages import encode_msgpack
 
 __all__ = ["Connection", "RemoteError"]
 
@@ -42,7 +43,6 @@ class Connection:
             ) from None
         self._lock = threading.Lock()
         self._timeout = timeout
-        self._encode = msgspec.msgpack.Encoder().encode
         self._decode = msgspec.msgpack.Decoder().decode
         address = _socket_address(url)
         headers = {"Authorization": f"Bearer {token}"} if token else None
@@ -75,7 +75,7 @@ class Connection:
 
     def call(self, do: str, **arguments: Any) -> dict[str, Any]:
         """One call and its answer."""
-        message = self._encode({"do": do, **arguments})
+        message = encode_msgpack({"do": do, **arguments})
         for _ in range(_PATIENCE):
             with self._lock:
                 answer = self._ask(message)
@@ -110,6 +110,10 @@ class Connection:
                 f"The connection to the server broke ({failure}); connect anew. Its sessions live"
                 " on until they expire."
             ) from None
+        except BaseException:
+            # Ctrl-C, or the alarm of whoever plays: the answer is still to come, as above.
+            self._socket.close()
+            raise
         return answer
 
 

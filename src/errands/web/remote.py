@@ -8,7 +8,7 @@ environment sends one message for a step of all.
 """
 
 import contextlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import gymnasium
@@ -228,14 +228,28 @@ class RemoteShopVectorEnv(VectorEnv[Observations, Sequence[str], NDArray[Any]]):
         return tuple(last["observation"] for last in self._last)
 
     def _ask(self, calls: list[Answer]) -> list[Answer]:
-        answers: list[Answer] = []
-        for start in range(0, len(calls), _CHUNK):
-            answers += self._server.batch(calls[start : start + _CHUNK])
-        return answers
+        return [answer for some in _messages(calls) for answer in self._server.batch(some)]
 
 
 _CHUNK = 512
 """Calls in one message: below what servers allow."""
+_BYTES = 2**19
+"""Of what is said in one message, too."""
+
+
+def _messages(calls: Sequence[Answer]) -> Iterator[list[Answer]]:
+    """Calls in as few messages as servers take."""
+    some: list[Answer] = []
+    size = 0
+    for call in calls:
+        more = 128 + 4 * len(call.get("action", ""))
+        if some and (len(some) == _CHUNK or size + more > _BYTES):
+            yield some
+            some, size = [], 0
+        some.append(call)
+        size += more
+    if some:
+        yield some
 
 
 def _reset_call(session: str, seed: int | None, options: Mapping[str, Any]) -> Answer:

@@ -116,7 +116,10 @@ class Server(uvicorn.Server):
 
 
 def _is_ours(record: logging.LogRecord) -> bool:
-    """Whether a line belongs in the log: what clients get wrong does not."""
+    """Whether a line belongs in the log: what clients get wrong does not, nor what the end of the
+    server cuts off."""
+    if record.exc_info and isinstance(record.exc_info[1], asyncio.CancelledError):
+        return False
     return not str(record.msg).startswith(
         ("Invalid ", "Unsupported upgrade", "Exceeded concurrency")
     )

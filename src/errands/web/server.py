@@ -77,7 +77,7 @@ def serve(
             setting, log = open_site(opened, goals, site)
             stack.callback(log.close)
             shoppers = Shoppers(setting, log, seed=site.seed, most=limits.sessions)
-            parts.append(shop_site(ShopSite(setting, shoppers)))
+            parts.append(shop_site(ShopSite(setting, shoppers), log))
         taken = listening.getsockname()[1]
         address = f"http://[{host}]:{taken}" if ":" in host else f"http://{host}:{taken}"
         gate = Gate(token, public=site is not None)

@@ -5,11 +5,13 @@ Every page is plain HTML made here; there is no script and no cookie. The addres
 it did and what it bought is in the log, which is written before a page is sent.
 """
 
+import asyncio
 import contextlib
 import logging
 import secrets
 import time
 from collections.abc import AsyncIterator, Sequence
+from functools import lru_cache
 from itertools import chain
 from typing import Any, Final
 from urllib.parse import parse_qsl, urlsplit
@@ -31,7 +33,7 @@ from errands.web.score import explain, wanted
 from errands.web.shoppers import Shopper, Shoppers
 from errands.web.site_figures import SiteFigures
 from errands.web.site_paths import site_paths
-from errands.web.steps import StepLogError
+from errands.web.steps import StepLog, StepLogError
 from errands.web.trail import page_at
 
 __all__ = ["ShopSite", "shop_site"]
@@ -44,6 +46,7 @@ _BODY_SECONDS: Final = 20.0
 _QUERY: Final = 1000
 """Characters of a search; the form says so, too."""
 _IN_FLIGHT: Final = 2048
+_TIDY_SECONDS: Final = 2.0
 
 _RESERVED: Final = frozenset({"v1", "health", "ready", "metrics", "openapi.json"})
 """First parts of addresses that belong to others."""
@@ -71,6 +74,8 @@ class ShopSite:
         self._setting = setting
         self._shoppers = shoppers
         self.figures = SiteFigures(shoppers)
+        # Ten products of a results page would be read for their pictures' sake alone.
+        self._image_of = lru_cache(2**14)(lambda asin: setting.catalog[asin].image)
         self.in_flight = 0
         self.is_draining = False
 
@@ -212,16 +217,25 @@ class ShopSite:
             anchors=True,
         )
 
-    def _image_of(self, asin: str) -> str:
-        return self._setting.catalog[asin].image
 
-
-def shop_site(site: ShopSite) -> Part:
+def shop_site(site: ShopSite, log: StepLog) -> Part:
     """The part of an application that is the shop's website."""
+
+    async def tidy() -> None:
+        while True:
+            await asyncio.sleep(_TIDY_SECONDS)
+            try:
+                await asyncio.to_thread(log.tidy)
+            except StepLogError:
+                _log.exception("the log cannot be tidied up")
 
     @contextlib.asynccontextmanager
     async def lifespan() -> AsyncIterator[None]:
-        yield
+        tidying = asyncio.create_task(tidy())
+        try:
+            yield
+        finally:
+            tidying.cancel()
 
     def drain() -> None:
         site.is_draining = True

@@ -19,7 +19,7 @@ from errands.shop.reward import Reward
 from errands.shop.site_url import Address, build, parse
 from errands.web.refusals import Refusal
 from errands.web.steps import Bought, Session, Step, StepLog
-from errands.web.trail import move_between, page_at
+from errands.web.trail import move_between, on_the_way, page_at
 
 __all__ = ["Shopper", "Shoppers"]
 
@@ -108,10 +108,12 @@ class Shoppers:
 
         `clicked_on` is the page that the browser says it was sent from.
         """
-        if shopper.bought is None and address != shopper.here:
-            step = self._stepped(shopper, address, clicked_on)
+        if shopper.bought is not None or address == shopper.here:
+            return
+        for place in (*on_the_way(shopper.here, address), address):
+            step = self._stepped(shopper, place, clicked_on)
             self._log.append(shopper.number, step)
-            shopper.follow(step, address)
+            shopper.follow(step, place)
 
     def buy(
         self,

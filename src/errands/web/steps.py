@@ -57,6 +57,8 @@ CREATE TABLE steps (
 ) WITHOUT ROWID;
 COMMIT;
 """
+_BACKLOG: Final = 20_000
+"""Pages of the WAL that a commit itself would move, if nobody had tidied up for so long."""
 _STEP: Final = "INSERT INTO steps VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 
 
@@ -141,6 +143,7 @@ class StepLog:
             )
         run("PRAGMA journal_mode = WAL")
         run("PRAGMA synchronous = NORMAL")
+        run(f"PRAGMA wal_autocheckpoint = {_BACKLOG}")
         if not tables:
             self._connection.executescript(_TABLES)
             self._connection.executemany("INSERT INTO about VALUES (?, ?)", about.items())
@@ -227,6 +230,11 @@ class StepLog:
                 Step(number, at, action, source, bool(exact), page, address)
                 for number, at, action, source, exact, page, address in rows
             ]
+
+    def tidy(self) -> None:
+        """Move what is in the WAL to the database; for another thread, as disks take their time."""
+        with self._explained(), contextlib.closing(sqlite3.connect(self.path)) as other:
+            other.execute("PRAGMA wal_checkpoint(PASSIVE)")
 
     def close(self) -> None:
         with self._explained():

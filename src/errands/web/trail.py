@@ -24,7 +24,7 @@ from errands.shop.page import (
 from errands.shop.site_url import Address, build
 from errands.web.refusals import Refusal
 
-__all__ = ["Move", "move_between", "page_at"]
+__all__ = ["Move", "move_between", "on_the_way", "page_at"]
 
 
 class Move(NamedTuple):
@@ -61,6 +61,13 @@ def page_at(shop: Shop, address: Address, visited: tuple[str, ...]) -> Page:
             )
     state = State(address.page, address.query, address.number, (), number, address.options, visited)
     return shop.look(state, product)
+
+
+def on_the_way(here: Address, after: Address) -> tuple[Address, ...]:
+    """The pages that a link leads over: from a page below a product to the results it is one of."""
+    if here.page in DETAILS and after == Address(RESULTS, here.session, here.query, here.number):
+        return (here._replace(page=ITEM),)
+    return ()
 
 
 def move_between(shop: Shop, before: Page, here: Address, after: Address) -> Move:
