@@ -5,6 +5,7 @@ soon as it is among the few that may be waiting for an answer. Written close to 
 that one core of this side is enough for one core of the other.
 """
 
+import abc
 import asyncio
 import random
 import time
@@ -48,7 +49,7 @@ _encode = msgspec.json.Encoder().encode
 _EMPTY: Final = _Answer()
 
 
-class Link(asyncio.Protocol):
+class Link(asyncio.Protocol, abc.ABC):
     """A connection on which one question at a time is asked."""
 
     def __init__(self, lost: Callable[[], None]) -> None:
@@ -82,12 +83,13 @@ class Link(asyncio.Protocol):
         if self.transport is not None:
             self.transport.close()
 
+    @abc.abstractmethod
     def _message(self) -> bytes | None:
         """The next whole answer, taken out of what has arrived."""
-        raise NotImplementedError
 
+    @abc.abstractmethod
     def ask(self, call: dict[str, Any], then: Callable[[bytes], None]) -> None:
-        raise NotImplementedError
+        """Send a call; `then` is given its answer."""
 
 
 class HttpLink(Link):

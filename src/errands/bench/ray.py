@@ -17,6 +17,7 @@ from typing import Any, Final
 import msgspec
 
 from errands.bench.figure import Figure
+from errands.bench.runs import bench_protocol
 from errands.runs.episode import Episode
 from errands.runs.play import Rules
 from errands.runs.pool import Job
@@ -37,16 +38,7 @@ _NODE: Final = {"num_cpus": 1, "num_gpus": 0, "object_store_memory": 80 << 20}
 
 def bench_ray(catalog: str, *, episodes: int = 12_000) -> Iterator[Figure]:
     """What the runner spends, what a worker plays, and how long a start and a loss take."""
-    protocol = Protocol(
-        id="bench",
-        version=1,
-        title="bench",
-        half="shop",
-        data=catalog,
-        shuffle_workers=64,
-        episodes=episodes,
-        max_steps=15,
-    )
+    protocol = bench_protocol(catalog, episodes)
     with tempfile.TemporaryDirectory() as folder, _two_nodes() as (cluster, second):
         place = Path(folder) / "run"
         yield from _whole_run(protocol, place, cluster.address)

@@ -27,14 +27,14 @@ from errands.runs.run_place import create_run, open_run
 from errands.runs.runner import run
 from errands.runs.world import open_world
 
-__all__ = ["bench_runs", "bench_store"]
+__all__ = ["bench_protocol", "bench_runs", "bench_store"]
 
 _ROUNDS = 3
 
 
-def bench_runs(catalog: str, *, episodes: int = 12_000, workers: int = 2) -> Iterator[Figure]:
-    """The runner's own cost, and what more workers bring."""
-    protocol = Protocol(
+def bench_protocol(catalog: str, episodes: int) -> Protocol:
+    """Short episodes of the shop, any number of them."""
+    return Protocol(
         id="bench",
         version=1,
         title="bench",
@@ -44,6 +44,11 @@ def bench_runs(catalog: str, *, episodes: int = 12_000, workers: int = 2) -> Ite
         episodes=episodes,
         max_steps=15,
     )
+
+
+def bench_runs(catalog: str, *, episodes: int = 12_000, workers: int = 2) -> Iterator[Figure]:
+    """The runner's own cost, and what more workers bring."""
+    protocol = bench_protocol(catalog, episodes)
     with tempfile.TemporaryDirectory() as folder:
         bare, kept = [], []
         for round_ in range(_ROUNDS):

@@ -19,7 +19,7 @@ from errands.envs.shopping import Episode, Info
 from errands.envs.spaces import ActionText, AnyText
 from errands.errors import ErrandsError, SettingError
 
-__all__ = ["MODES", "ShopVectorEnv", "gathered", "one_each"]
+__all__ = ["MODES", "ShopVectorEnv", "gathered", "reset_parts"]
 
 MODES = {
     "next_step": AutoresetMode.NEXT_STEP,
@@ -73,17 +73,10 @@ class ShopVectorEnv(VectorEnv[Observations, Sequence[str], NDArray[Any]]):
         options: Mapping[str, Any] | None = None,
     ) -> tuple[Observations, dict[str, Any]]:
         """Begin an episode everywhere, or where `options["reset_mask"]` is true."""
-        options = dict(options or {})
-        mask = options.pop("reset_mask", None)
-        chosen = np.ones(self.num_envs, bool) if mask is None else np.asarray(mask, bool)
-        if chosen.shape != (self.num_envs,):
-            raise ErrandsError(f"reset_mask must have {self.num_envs} places, one for each shop.")
-        if not self._episodes and not chosen.all():
-            raise ErrandsError("The first reset must be of all sub-environments.")
-        seeds = one_each(seed, self.num_envs, step=1)
-        each = {name: one_each(value, self.num_envs) for name, value in options.items()}
+        begun = bool(self._episodes)
+        places, seeds, each = reset_parts(seed, options, self.num_envs, begun=begun)
         started: dict[int, Episode] = {}
-        for i in np.flatnonzero(chosen).tolist():
+        for i in places:
             if seeds[i] is not None:
                 self._rngs[i] = np.random.Generator(np.random.PCG64(seeds[i]))
             options_here = {name: values[i] for name, values in each.items()}
@@ -129,7 +122,27 @@ class ShopVectorEnv(VectorEnv[Observations, Sequence[str], NDArray[Any]]):
         return info
 
 
-def one_each(value: Any, count: int, step: int = 0) -> list[Any]:
+def reset_parts(
+    seed: int | Sequence[int | None] | None,
+    options: Mapping[str, Any] | None,
+    count: int,
+    *,
+    begun: bool,
+) -> tuple[list[int], list[Any], dict[str, list[Any]]]:
+    """What a reset of so many shops asks for: the places of those that begin anew, everyone's
+    seed, and everyone's value of each option."""
+    options = dict(options or {})
+    mask = options.pop("reset_mask", None)
+    chosen = np.ones(count, bool) if mask is None else np.asarray(mask, bool)
+    if chosen.shape != (count,):
+        raise ErrandsError(f"reset_mask must have {count} places, one for each shop.")
+    if not begun and not chosen.all():
+        raise ErrandsError("The first reset must be of all sub-environments.")
+    each = {name: _one_each(value, count) for name, value in options.items()}
+    return np.flatnonzero(chosen).tolist(), _one_each(seed, count, step=1), each
+
+
+def _one_each(value: Any, count: int, step: int = 0) -> list[Any]:
     """A value for each sub-environment, of one value or of a sequence of them."""
     if value is None or isinstance(value, str) or np.ndim(value) == 0:
         return [value + i * step if step and value is not None else value for i in range(count)]

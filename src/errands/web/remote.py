@@ -17,7 +17,7 @@ from gymnasium.spaces import Tuple
 from gymnasium.vector import AutoresetMode, VectorEnv
 from numpy.typing import NDArray
 
-from errands.envs.shop_vector import MODES, gathered, one_each
+from errands.envs.shop_vector import MODES, gathered, reset_parts
 from errands.envs.shopping import Info
 from errands.envs.spaces import ActionText, AnyText
 from errands.errors import ErrandsError, SettingError
@@ -150,16 +150,8 @@ class RemoteShopVectorEnv(VectorEnv[Observations, Sequence[str], NDArray[Any]]):
         options: Mapping[str, Any] | None = None,
     ) -> tuple[Observations, dict[str, Any]]:
         """Begin an episode everywhere, or where `options["reset_mask"]` is true."""
-        options = dict(options or {})
-        mask = options.pop("reset_mask", None)
-        chosen = np.ones(self.num_envs, bool) if mask is None else np.asarray(mask, bool)
-        if chosen.shape != (self.num_envs,):
-            raise ErrandsError(f"reset_mask must have {self.num_envs} places, one for each shop.")
-        if not self._last and not chosen.all():
-            raise ErrandsError("The first reset must be of all sub-environments.")
-        seeds = one_each(seed, self.num_envs, step=1)
-        each = {name: one_each(value, self.num_envs) for name, value in options.items()}
-        places = np.flatnonzero(chosen).tolist()
+        begun = bool(self._last)
+        places, seeds, each = reset_parts(seed, options, self.num_envs, begun=begun)
         answers = self._ask(
             [
                 _reset_call(
