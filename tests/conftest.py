@@ -7,6 +7,7 @@ import subprocess
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -16,6 +17,7 @@ os.environ["ERRANDS_HOME"] = tempfile.mkdtemp(prefix="errands-tests-")
 
 from errands.shop.builder import build_catalog, generate_catalog
 from errands.shop.catalog import Catalog
+from errands.turk import chromium
 
 # The machines are noisy: how long an example takes is no one's fault.
 settings.register_profile("errands", deadline=None)
@@ -94,3 +96,17 @@ def postgres_url() -> Iterator[str]:
             control(str(bin / "pg_ctl"), "stop", "-D", data, "-m", "immediate")
     finally:
         shutil.rmtree(home, ignore_errors=True)
+
+
+# Of one file: as long as Playwright lives, its loop keeps tests of others from their own.
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """A Chromium that can be asked anything, found as a user's would be."""
+    api = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
+    with api.sync_playwright() as playwright:
+        program = chromium.find()
+        if program is None and not Path(playwright.chromium.executable_path).exists():
+            pytest.skip(chromium.MISSING_BROWSER)
+        started = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        yield started
+        started.close()

@@ -1,10 +1,7 @@
 """Runs that were really played, once for all tests of reports."""
 
-import shutil
 import sys
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -31,17 +28,3 @@ def idle() -> MemoryStore:
 @pytest.fixture(scope="session")
 def oracle() -> MemoryStore:
     return play_turk("oracle", 2)
-
-
-# Of one file: as long as Playwright lives, its loop keeps tests of others from their own.
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    """A Chromium that can be asked anything, as a reader's would be."""
-    api = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
-    program = shutil.which("chromium") or shutil.which("google-chrome")
-    if program is None:
-        pytest.skip("there is no Chromium on this machine: apt-get install chromium")
-    with api.sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
-        yield started
-        started.close()

@@ -1,7 +1,6 @@
 """Runs looked at in a real browser: by keyboard, without scripts, on a phone, by axe-core."""
 
 import os
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -33,19 +32,6 @@ def folder(little: Catalog, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def site(folder: Path) -> Iterator[Served]:
     with runs_served(folder) as running:
         yield running
-
-
-# Of one file: as long as Playwright lives, its loop keeps tests of others from their own.
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    api = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
-    program = shutil.which("chromium") or shutil.which("google-chrome")
-    if program is None:
-        pytest.skip("there is no Chromium on this machine: apt-get install chromium")
-    with api.sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
-        yield started
-        started.close()
 
 
 @pytest.fixture

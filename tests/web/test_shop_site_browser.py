@@ -6,7 +6,6 @@
 import os
 import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
@@ -22,17 +21,6 @@ from errands.turk import chromium
 sync_api = pytest.importorskip("playwright.sync_api", reason=chromium.MISSING_PACKAGE)
 
 WIDTHS = {"desk": (1100, 740), "phone": (390, 844)}
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with sync_api.sync_playwright() as playwright:
-        executable = chromium.find()
-        if executable is None and not Path(playwright.chromium.executable_path).exists():
-            pytest.skip(chromium.MISSING_BROWSER)
-        opened = playwright.chromium.launch(executable_path=executable)
-        yield opened
-        opened.close()
 
 
 @pytest.fixture(scope="module")

@@ -30,7 +30,9 @@ _TAGGER = typer.Option(
     help="Noun tagger: lexicon, lexicon-lower or spacy:MODEL (install the extra `spacy`).",
 )
 _WORKERS = typer.Option(
-    None, min=1, help="Worker processes; all cores unless told. The catalogue is the same."
+    None,
+    min=1,
+    help="Worker processes, all cores unless told; small catalogues need none. The same bytes.",
 )
 
 
