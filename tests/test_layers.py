@@ -17,11 +17,12 @@ MAY_USE: dict[str, set[str]] = {
     "agents": {"errors", "home", "shop", "turk", "envs"},
     "runs": {"errors", "home", "shop", "turk", "envs", "agents"},
     "reports": {"errors", "shop", "turk", "envs", "agents", "runs"},
-    "web": {"errors", "shop", "turk", "envs", "runs", "reports"},
-    "bench": {"errors", "shop", "turk", "envs", "agents", "runs", "reports", "web"},
+    "crowd": {"errors", "shop", "turk", "envs", "runs", "reports"},
+    "web": {"errors", "shop", "turk", "envs", "runs", "reports", "crowd"},
+    "bench": {"errors", "shop", "turk", "envs", "agents", "runs", "reports", "crowd", "web"},
     "cli": {
         *("errors", "home", "shop", "turk", "data", "envs", "agents", "runs", "reports", "bench"),
-        "web",
+        *("crowd", "web"),
     },
 }
 

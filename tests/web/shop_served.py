@@ -10,14 +10,18 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
+from errands.crowd.database import Database, open_database
+from errands.crowd.steps import Step, StepLog
 from errands.shop.catalog import Catalog
 from errands.web.gate import Gate
 from errands.web.limits import Limits
 from errands.web.running import Server
-from errands.web.server import Site, listen, open_site
+from errands.web.server import Site, listen, open_log, open_shop
 from errands.web.shop_site import ShopSite, shop_site
 from errands.web.shoppers import Shoppers
-from errands.web.steps import Step, StepLog
+from errands.web.workplace import open_office
+
+PASSWORD = "correct horse battery"
 
 
 class Answer:
@@ -39,9 +43,12 @@ class Answer:
 class Shop:
     """A running website."""
 
-    def __init__(self, port: int, log: StepLog | None = None) -> None:
+    def __init__(
+        self, port: int, log: StepLog | None = None, database: Database | None = None
+    ) -> None:
         self.port = port
         self.log = log
+        self.database = database
         self.url = f"http://127.0.0.1:{port}"
 
     def ask(
@@ -59,7 +66,9 @@ class Shop:
             sent.setdefault("Content-Type", "application/x-www-form-urlencoded")
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
         with contextlib.closing(connection):
-            connection.request(method or ("GET" if body is None else "POST"), path, body, sent)
+            # Who sends too much is answered before the end.
+            with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+                connection.request(method or ("GET" if body is None else "POST"), path, body, sent)
             response = connection.getresponse()
             given = {name.lower(): value for name, value in response.getheaders()}
             answer = Answer(response.status, given, response.read())
@@ -84,7 +93,7 @@ class Shop:
 @contextlib.contextmanager
 def shop_served(
     catalog: Catalog,
-    log: Path,
+    store: Path | str,
     *,
     goals: Any = "synthetic",
     seed: int = 0,
@@ -93,16 +102,21 @@ def shop_served(
     token: str | None = None,
 ) -> Iterator[Shop]:
     """Run the website as `errands serve` does, but for the process."""
-    setting, steps = open_site(catalog, goals, Site(str(log), seed, attrs))
-    site = ShopSite(setting, Shoppers(setting, steps, seed=seed, most=most))
-    started = threading.Event()
-    server = Server([shop_site(site, steps)], Gate(token, public=True), Limits(), started.set)
-    with contextlib.closing(steps), listen("127.0.0.1", 0) as listening:
+    with contextlib.ExitStack() as stack:
+        database = stack.enter_context(open_database(str(store)))
+        setting = open_shop(catalog, goals, Site(seed, attrs))
+        steps = open_log(setting, database)
+        shoppers = Shoppers(setting, steps, seed=seed, most=most)
+        office, _ = open_office(database, "demo", PASSWORD, setting, shoppers)
+        site = shop_site(ShopSite(setting, shoppers), database)
+        started = threading.Event()
+        server = Server([office, site], Gate(token, public=True), Limits(), started.set)
+        listening = stack.enter_context(listen("127.0.0.1", 0))
         thread = threading.Thread(target=server.run, args=([listening],))
         thread.start()
         assert started.wait(60)
         try:
-            yield Shop(listening.getsockname()[1], steps)
+            yield Shop(listening.getsockname()[1], steps, database)
         finally:
             server.handle_exit(15, None)
             thread.join(30)

@@ -3,7 +3,6 @@
 import json
 import random
 import re
-import sqlite3
 from collections import Counter
 from collections.abc import Iterator
 from html.parser import HTMLParser
@@ -14,13 +13,15 @@ import pytest
 from shop_served import Shop, shop_served
 
 import errands.envs  # noqa: F401
+from errands.crowd.database import open_database
+from errands.crowd.sqlite_database import SqliteDatabase
 from errands.errors import ErrandsError
 from errands.shop.catalog import Catalog
 from errands.shop.page import DETAILS, DONE, ITEM, RESULTS, SEARCH
 from errands.shop.product import Product
 from errands.shop.site_url import Address, build, parse
 from errands.web.score import completion_code
-from errands.web.server import Site, open_site
+from errands.web.server import Site, open_log, open_shop
 
 
 @pytest.fixture(scope="module")
@@ -328,12 +329,12 @@ def test_the_forgotten_go_on_from_the_log(little: Catalog, wanted: Product, tmp_
 def test_tidying_up_loses_nothing(little: Catalog, tmp_path: Path) -> None:
     path = tmp_path / "log.sqlite"
     with shop_served(little, path) as shop:
-        assert shop.log is not None
+        assert shop.database is not None
         shop.ask("/first")
         size = path.stat().st_size
         for number in range(1, 40):
             shop.ask(build(Address(RESULTS, "first", "lamp", number)))
-        shop.log.tidy()
+        shop.database.tidy()
         assert path.stat().st_size > size
         assert len(shop.steps("first")) == 40
 
@@ -344,7 +345,8 @@ def test_what_cannot_be_logged_does_not_happen(
     with shop_served(little, tmp_path / "log.sqlite") as shop:
         assert shop.log is not None
         assert shop.ask("/first").status == 200
-        full = shop.log._connection
+        assert isinstance(shop.database, SqliteDatabase)
+        full = shop.database._connection
         full.execute("PRAGMA query_only = ON")
         buy = build(Address(DONE, "first", asin=wanted.asin))
         for path in (build(Address(RESULTS, "first", "lamp")), buy, "/second"):
@@ -412,24 +414,12 @@ def test_a_token_keeps_programs_out_and_lets_people_in(little: Catalog, tmp_path
         assert shop.ask("/metrics").status == shop.ask("/v1/sessions").status == 401
 
 
-def test_a_log_belongs_to_one_shop_and_one_server(little: Catalog, tmp_path: Path) -> None:
-    path = tmp_path / "log.sqlite"
-    _, log = open_site(little, "synthetic", Site(str(path)))
-    with pytest.raises(ErrandsError, match="another server"):
-        open_site(little, "synthetic", Site(str(path)))
-    log.close()
-    with sqlite3.connect(path) as changed:
-        changed.execute("UPDATE about SET value = 'x' WHERE name = 'catalogue'")
-    changed.close()
-    with pytest.raises(ErrandsError, match="another shop"):
-        open_site(little, "synthetic", Site(str(path)))
-    with sqlite3.connect(tmp_path / "other.sqlite") as other:
-        other.execute("CREATE TABLE t (x)")
-    other.close()
-    with pytest.raises(ErrandsError, match="something else"):
-        open_site(little, "synthetic", Site(str(tmp_path / "other.sqlite")))
-    with pytest.raises(ErrandsError, match="--log"):
-        open_site(little, "synthetic", Site(str(tmp_path / "nowhere" / "log.sqlite")))
-    (tmp_path / "text.sqlite").write_text("no database at all, but a long enough text" * 30)
-    with pytest.raises(ErrandsError, match="--log"):
-        open_site(little, "synthetic", Site(str(tmp_path / "text.sqlite")))
+def test_a_store_belongs_to_one_shop(little: Catalog, tmp_path: Path) -> None:
+    path = str(tmp_path / "site.sqlite")
+    setting = open_shop(little, "synthetic", Site())
+    with open_database(path) as database:
+        open_log(setting, database)
+        open_log(setting, database)
+        database.run("UPDATE about SET value = 'x' WHERE name = 'shop.catalogue'")
+        with pytest.raises(ErrandsError, match="another shop"):
+            open_log(setting, database)

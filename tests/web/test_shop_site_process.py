@@ -29,7 +29,7 @@ def started(*words: str) -> tuple["subprocess.Popen[str]", Shop]:
     assert process.stdout is not None
     line = process.stdout.readline()
     found = re.fullmatch(
-        r"Serving the shop( and environments)? on http://127\.0\.0\.1:(\d+)\n", line
+        r"Serving the shop and the office( and environments)? on http://127\.0\.0\.1:(\d+)\n", line
     )
     assert found, line + process.communicate()[1]
     return process, Shop(int(found[2]))
@@ -37,7 +37,7 @@ def started(*words: str) -> tuple["subprocess.Popen[str]", Shop]:
 
 def test_what_was_shown_is_in_the_log_after_a_kill(little: Catalog, tmp_path: Path) -> None:
     path = tmp_path / "log.sqlite"
-    words = ("--catalog", str(little.path), "--log", str(path), "--seed", "7")
+    words = ("--catalog", str(little.path), "--store", str(path), "--seed", "7")
     asins = [product.asin for product in little][:40]
     process, shop = started(*words)
     seen: dict[str, list[str]] = {f"s{place}": [] for place in range(4)}
@@ -98,7 +98,7 @@ def test_what_was_shown_is_in_the_log_after_a_kill(little: Catalog, tmp_path: Pa
 
 def test_a_website_and_environments_in_one_server(little: Catalog, tmp_path: Path) -> None:
     log = str(tmp_path / "log.sqlite")
-    words = ("--environments", "--site", "--catalog", str(little.path), "--log", log)
+    words = ("--environments", "--site", "--catalog", str(little.path), "--store", log)
     process, shop = started(*words)
     try:
         assert "search_input" in shop.ask("/").text

@@ -34,14 +34,29 @@ def serve(
         "synthetic",
         help="What is shopped for: synthetic, human, a goal file. Clients may say otherwise.",
     ),
-    log: str = typer.Option(
-        "errands-site.sqlite", help="The website's log: sessions and every step, with its action."
+    office: bool | None = typer.Option(
+        None,
+        "--office/--no-office",
+        show_default=False,
+        help="Crowd work and data collection below /office (default: with the website).",
+    ),
+    store: str = typer.Option(
+        "errands-site.sqlite",
+        metavar="PLACE",
+        help="Where the website keeps everything, every step of its visitors among it: a file,"
+        " or postgresql://...",
+    ),
+    password: str | None = typer.Option(
+        None,
+        envvar="ERRANDS_ADMIN_PASSWORD",
+        show_default=False,
+        help="The admin's, for a new --store (default: one is made up and shown once).",
     ),
     seed: int = typer.Option(0, min=0, help="Of the goals that visitors of the website get."),
     attrs: bool = typer.Option(
         False, "--attrs", help="Let the website show the hidden attributes of products."
     ),
-    tasks: str = typer.Option("demo", help="Paperwork: a folder of tasks, or demo."),
+    tasks: str = typer.Option("demo", help="Paperwork and crowd work: a folder of tasks, or demo."),
     host: str = typer.Option(
         "127.0.0.1", help="The address to listen on; 0.0.0.0 for other machines, too."
     ),
@@ -68,29 +83,46 @@ def serve(
 
     \b
       errands serve
-      errands serve --catalog shop-1k --goals human --log shoppers.sqlite --port 9000
+      errands serve --catalog shop-1k --goals human --store shoppers.sqlite --port 9000
       errands serve --environments --site
       errands serve --runs runs
       ERRANDS_TOKEN=... errands serve --environments --host 0.0.0.0
     """
     has_site = not (environments or runs) if site is None else site
-    if not (has_site or environments or runs):
+    has_office = has_site if office is None else office
+    if not (has_site or has_office or environments or runs):
         raise SettingError("Nothing is left to serve; leave out --no-site, or add --environments.")
     if token is not None and (not token or not token.isascii() or not token.isprintable()):
         raise SettingError("The token must be printable ASCII, and not empty.")
+    from errands.crowd.database import shown
     from errands.web.limits import Limits
-    from errands.web.server import Site
+    from errands.web.server import Site, Started, Workplace
     from errands.web.server import serve as run
 
     limits = Limits(sessions=sessions, sessions_per_client=per_client, idle_seconds=idle)
 
-    def started(address: str) -> None:
-        named = (("the shop", has_site), ("environments", environments), ("runs", bool(runs)))
+    def started(told: Started) -> None:
+        address = told.address
+        named = (
+            ("the shop", has_site),
+            ("the office", has_office),
+            ("environments", environments),
+            ("runs", bool(runs)),
+        )
         what = " and ".join(name for name, is_there in named if is_there)
         results.print(f"Serving {what} on {address}", soft_wrap=True)
         results.file.flush()
-        if has_site:
-            remarks.print(f"Every step is logged in {log}.", soft_wrap=True)
+        if has_site or has_office:
+            remarks.print(f"Everything is kept in {shown(store)}.", soft_wrap=True)
+        if told.password is not None:
+            remarks.print(
+                f"The admin's password, shown only now: {told.password}",
+                soft_wrap=True,
+                markup=False,
+                highlight=False,
+            )
+        if has_office:
+            remarks.print(f"Open {address}/office to invite people.", soft_wrap=True)
         if runs:
             secret = "; the password is the token" if token else ""
             remarks.print(f"Open {address}/runs in a browser{secret}.", soft_wrap=True)
@@ -100,7 +132,9 @@ def serve(
         catalog=catalog,
         goals=goals,
         tasks=tasks if environments else None,
-        site=Site(log, seed, attrs) if has_site else None,
+        site=Site(seed, attrs) if has_site else None,
+        office=Workplace(tasks, password) if has_office else None,
+        store=store,
         runs=runs,
         host=host,
         port=port,

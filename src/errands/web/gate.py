@@ -22,6 +22,11 @@ PROGRAMS: Final = frozenset({"v1", "metrics", "runs"})
 PAGES: Final = "/runs"
 """Below it, people are asked for the token by their browser: any name, the token as password."""
 OPEN: Final = frozenset({"/health", "/ready", "/openapi.json"})
+OWN_KEYS: Final = ("/office", "/work/", "/frame/", "/mturk/", "/v1/office/", "/v1/work/")
+"""Addresses that ask for keys of their own: see `errands.web.reception`."""
+FRAMES: Final = ("/frame/", "/mturk/")
+"""What a task in its frame may ask for: it is nobody from nowhere (`Origin: null`), and may know
+nothing but its own key."""
 
 
 class Gate:
@@ -56,7 +61,11 @@ class Gate:
                 origin = value
             elif name == b"host":
                 host = value
-        if origin and origin.partition(b"://")[2] != host:
+        if (
+            origin
+            and origin.partition(b"://")[2] != host
+            and not (origin == b"null" and scope["path"].startswith(FRAMES))
+        ):
             return Refusal(403, "foreign_origin", "Pages from elsewhere may not use this server.")
         if self._expected is None or self._is_open(scope["path"]):
             return None
@@ -69,7 +78,11 @@ class Gate:
         )
 
     def _is_open(self, path: str) -> bool:
-        return path in OPEN or (self._public and path[1:].partition("/")[0] not in PROGRAMS)
+        return (
+            path in OPEN
+            or path.startswith(OWN_KEYS)
+            or (self._public and path[1:].partition("/")[0] not in PROGRAMS)
+        )
 
 
 def _is_page(scope: Scope) -> bool:

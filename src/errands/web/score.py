@@ -10,8 +10,8 @@ from typing import Final
 
 import msgspec
 
+from errands.crowd.steps import Bought
 from errands.shop.goal import NO_CAP, Goal
-from errands.web.steps import Bought
 
 __all__ = ["completion_code", "explain", "wanted"]
 

@@ -3,10 +3,11 @@
 import contextlib
 import socket
 from collections.abc import Callable, Sequence
-from pathlib import Path
 
 import msgspec
 
+from errands.crowd.database import Database, open_database
+from errands.crowd.steps import StepLog
 from errands.envs.shopping import Shopping
 from errands.errors import ErrandsError, SettingError
 from errands.shop.catalog import Catalog
@@ -16,20 +17,34 @@ from errands.web.offers import DeskOffer, Offer, ShopOffer
 from errands.web.run_library import RunLibrary
 from errands.web.service import Service
 from errands.web.shoppers import Shoppers
-from errands.web.steps import StepLog
 
-__all__ = ["Site", "listen", "open_site", "serve"]
+__all__ = ["Site", "Started", "Workplace", "listen", "open_log", "open_shop", "serve"]
 
 
 class Site(msgspec.Struct, frozen=True):
     """What the shop's website is told."""
 
-    log: str
-    """The file that sessions and their steps are logged in."""
     seed: int = 0
     """Of the generator that draws goals."""
     attrs: bool = False
     """Whether products have a page with their hidden attributes."""
+
+
+class Workplace(msgspec.Struct, frozen=True):
+    """What the office is told."""
+
+    tasks: str | None = "demo"
+    """A folder of tasks that requesters may take from."""
+    password: str | None = None
+    """Of the admin, for a place that has none yet; None: one is made up."""
+
+
+class Started(msgspec.Struct, frozen=True):
+    """What there is to say when the server runs."""
+
+    address: str
+    password: str | None = None
+    """That was made up for the admin just now."""
 
 
 def serve(
@@ -38,17 +53,20 @@ def serve(
     goals: str,
     tasks: str | None,
     site: Site | None,
+    office: Workplace | None = None,
+    store: str = "errands-site.sqlite",
     runs: Sequence[str] = (),
     host: str,
     port: int,
     token: str | None,
     limits: Limits,
-    on_start: Callable[[str], None],
+    on_start: Callable[[Started], None],
 ) -> None:
     """Serve until asked to stop; `on_start` is told the address.
 
-    With `tasks` there are environments, with `site` there is the shop's website, with `runs`
-    (directories) there are pages about runs.
+    With `tasks` there are environments, with `site` there is the shop's website, with `office`
+    people can work, with `runs` (directories) there are pages about runs. What visitors and
+    workers do is kept in `store`.
     """
     try:
         from errands.web.environments import environments
@@ -56,6 +74,7 @@ def serve(
         from errands.web.running import Server
         from errands.web.runs_site import runs_site
         from errands.web.shop_site import ShopSite, shop_site
+        from errands.web.workplace import open_office
     except ImportError as missing:
         raise ErrandsError(
             f"Serving needs {missing.name}, which is not installed; run"
@@ -73,20 +92,28 @@ def serve(
             shop = ShopOffer(opened, goals, limits)
             offers: dict[str, Offer] = {"shop": shop, "turk": DeskOffer(tasks)}
             parts.append(environments(Service(offers, limits)))
+        setting = shoppers = password = None
+        if site is not None or office is not None:
+            database = stack.enter_context(open_database(store))
         if site is not None:
-            setting, log = open_site(opened, goals, site)
-            stack.callback(log.close)
+            setting = open_shop(opened, goals, site)
+            log = open_log(setting, database)
             shoppers = Shoppers(setting, log, seed=site.seed, most=limits.sessions)
-            parts.append(shop_site(ShopSite(setting, shoppers), log))
+        if office is not None:
+            part, password = open_office(database, office.tasks, office.password, setting, shoppers)
+            parts.append(part)
+        if setting is not None and shoppers is not None:
+            parts.append(shop_site(ShopSite(setting, shoppers), database))
         taken = listening.getsockname()[1]
         address = f"http://[{host}]:{taken}" if ":" in host else f"http://{host}:{taken}"
         gate = Gate(token, public=site is not None)
-        Server(parts, gate, limits, lambda: on_start(address)).run([listening])
+        started = Started(address, password)
+        Server(parts, gate, limits, lambda: on_start(started)).run([listening])
 
 
-def open_site(catalog: Catalog, goals: str | GoalSet, site: Site) -> tuple[Shopping, StepLog]:
-    """The shop behind the website, and its log."""
-    setting = Shopping(
+def open_shop(catalog: Catalog, goals: str | GoalSet, site: Site) -> Shopping:
+    """The shop behind the website."""
+    return Shopping(
         catalog=catalog,
         goals=goals,
         split=None,
@@ -102,12 +129,16 @@ def open_site(catalog: Catalog, goals: str | GoalSet, site: Site) -> tuple[Shopp
         marks="true",
         after_purchase="locked",
     )
+
+
+def open_log(setting: Shopping, database: Database) -> StepLog:
+    """Its log; a database that belongs to another shop is refused."""
     about = {
-        "catalogue": catalog.manifest.checksum,
+        "catalogue": setting.catalog.manifest.checksum,
         "goals": f"{setting.goals.name} ({len(setting.goals)})",
         "rules": "released",
     }
-    return setting, StepLog(Path(site.log), about)
+    return StepLog(database, about)
 
 
 def listen(host: str, port: int) -> socket.socket:

@@ -20,6 +20,7 @@ from starlette.datastructures import URLPath
 from starlette.routing import BaseRoute, Match, NoMatchFound
 from starlette.types import Receive, Scope, Send
 
+from errands.crowd.database import Database, StorageError
 from errands.envs.shopping import Shopping
 from errands.shop.html import html
 from errands.shop.page import DONE, ITEM, RESULTS, SEARCH, Page
@@ -33,7 +34,6 @@ from errands.web.score import explain, wanted
 from errands.web.shoppers import Shopper, Shoppers
 from errands.web.site_figures import SiteFigures
 from errands.web.site_paths import site_paths
-from errands.web.steps import StepLog, StepLogError
 from errands.web.trail import page_at
 
 __all__ = ["ShopSite", "shop_site"]
@@ -48,7 +48,9 @@ _QUERY: Final = 1000
 _IN_FLIGHT: Final = 2048
 _TIDY_SECONDS: Final = 2.0
 
-_RESERVED: Final = frozenset({"v1", "health", "ready", "metrics", "openapi.json"})
+_RESERVED: Final = frozenset(
+    {"v1", "health", "ready", "metrics", "openapi.json", "office", "work", "frame", "mturk"}
+)
 """First parts of addresses that belong to others."""
 
 _SAFETY: Final = (
@@ -98,7 +100,7 @@ class ShopSite:
             return await self._found(scope, receive, ways)
         except Refusal as refusal:
             said = refusal
-        except StepLogError:
+        except StorageError:
             _log.exception("the log cannot be written")
             said = Refusal(
                 503, "unavailable", "What you did could not be noted, so it was not done."
@@ -218,15 +220,15 @@ class ShopSite:
         )
 
 
-def shop_site(site: ShopSite, log: StepLog) -> Part:
+def shop_site(site: ShopSite, database: Database) -> Part:
     """The part of an application that is the shop's website."""
 
     async def tidy() -> None:
         while True:
             await asyncio.sleep(_TIDY_SECONDS)
             try:
-                await asyncio.to_thread(log.tidy)
-            except StepLogError:
+                await asyncio.to_thread(database.tidy)
+            except StorageError:
                 _log.exception("the log cannot be tidied up")
 
     @contextlib.asynccontextmanager

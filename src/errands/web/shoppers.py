@@ -12,13 +12,13 @@ from typing import Final
 
 import numpy as np
 
+from errands.crowd.steps import Bought, Session, Step, StepLog
 from errands.envs.shopping import Shopping
 from errands.shop.goal import Goal
 from errands.shop.page import ITEM, SEARCH
 from errands.shop.reward import Reward
 from errands.shop.site_url import Address, build, parse
 from errands.web.refusals import Refusal
-from errands.web.steps import Bought, Session, Step, StepLog
 from errands.web.trail import move_between, on_the_way, page_at
 
 __all__ = ["Shopper", "Shoppers"]

@@ -1,0 +1,14 @@
+"""The tables of the website's database, each with the room that uses it.
+
+Written once for both databases: `{id}` stands for a number that the database gives by itself.
+"""
+
+from typing import Final
+
+from errands.crowd import people, steps
+
+__all__ = ["SCHEMA"]
+
+_ABOUT: Final = "CREATE TABLE about (name TEXT PRIMARY KEY, value TEXT NOT NULL);"
+
+SCHEMA: Final = "\n".join([_ABOUT, people.TABLES, steps.TABLES])

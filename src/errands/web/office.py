@@ -1,0 +1,172 @@
+"""The part of the application where people work: an office with several desks.
+
+    application([office_part(Office(database, people), [front_desk, ...])], Gate(token))
+
+A desk is a function from the office to its routes and its pages of the OpenAPI description. All
+desks share the database, the people and the reception.
+"""
+
+import asyncio
+import contextlib
+import logging
+import secrets
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, NamedTuple
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
+
+from errands.crowd.database import Database, StorageError
+from errands.crowd.people import People, Person
+from errands.envs.shopping import Shopping
+from errands.reports.markup import esc
+from errands.turk.loader import TaskSet
+from errands.web.app import Part
+from errands.web.office_document import HEADERS, document, script, sheet, work_ways
+from errands.web.office_openapi import operation
+from errands.web.office_openapi import paths as described
+from errands.web.reception import Asked, Reception
+from errands.web.shoppers import Shoppers
+
+__all__ = ["Desk", "Offer", "Office", "Seat", "dollars", "office_part"]
+
+_TIDY_SECONDS: Final = 2.0
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Office:
+    """What all desks share."""
+
+    database: Database
+    people: People
+    reception: Reception
+    shopping: Shopping | None = None
+    """The shop, where there is one."""
+    shoppers: Shoppers | None = None
+    tasks: TaskSet | None = None
+    """Tasks that a requester may take instead of uploading."""
+    secret: bytes = field(default_factory=lambda: secrets.token_bytes(32))
+    """Signs addresses that only this office can have made."""
+
+
+class Offer(NamedTuple):
+    """What a desk has for a worker."""
+
+    title: str
+    text: str
+    """Markup that is safe already."""
+    address: str = ""
+    """Where the work begins; empty: there is nothing to do now."""
+    label: str = "Begin"
+    done: int = 0
+    """How much of it the worker has done."""
+    earned: float = 0.0
+    """In dollars."""
+
+
+@dataclass(frozen=True)
+class Desk:
+    """Routes, what the OpenAPI description says of them, and what there is to do for a worker."""
+
+    routes: Sequence[BaseRoute]
+    paths: Callable[[], dict[str, Any]]
+    offers: Callable[[Person, str], Sequence[Offer]] = lambda person, token: ()
+    """For a worker and the token of their link."""
+
+
+Seat = Callable[[Office], Desk]
+
+
+def office_part(office: Office, seats: Iterable[Seat]) -> Part:
+    """The office as a part of an application."""
+    desks = [seat(office) for seat in seats]
+
+    async def home(asked: Asked) -> Response:
+        token = asked.request.path_params["token"]
+        offers = [offer for desk in desks for offer in desk.offers(asked.person, token)]
+        return Response(_home(asked.person, token, offers), headers=HEADERS, media_type="text/html")
+
+    state = {"draining": False}
+
+    def paths() -> dict[str, Any]:
+        said = [desk.paths() for desk in desks]
+        home = {"get": operation("A worker's own page", media="text/html")}
+        said.append(described({"/work/{token}": home}))
+        return {
+            "schemas": {name: one for held in said for name, one in held["schemas"].items()},
+            "paths": {name: one for held in said for name, one in held["paths"].items()},
+        }
+
+    async def tidy() -> None:
+        while True:
+            await asyncio.sleep(_TIDY_SECONDS)
+            try:
+                await asyncio.to_thread(office.database.tidy)
+            except StorageError:
+                _log.exception("the site's database cannot be tidied up")
+
+    @contextlib.asynccontextmanager
+    async def lifespan() -> AsyncIterator[None]:
+        tidying = asyncio.create_task(tidy())
+        try:
+            yield
+        finally:
+            tidying.cancel()
+
+    return Part(
+        routes=(
+            *(route for desk in desks for route in desk.routes),
+            Route("/work/{token}", office.reception.worker_page(home), methods=["GET"]),
+            Route("/office/static/office.css", _static(sheet, "text/css"), methods=["GET"]),
+            Route("/office/static/office.js", _static(script, "text/javascript"), methods=["GET"]),
+        ),
+        paths=paths,
+        lifespan=lifespan,
+        metrics=lambda: "",
+        ready=lambda: not state["draining"],
+        drain=lambda: state.update(draining=True),
+        busy=lambda: office.reception.in_flight > 0,
+    )
+
+
+def _home(person: Person, token: str, offers: Sequence[Offer]) -> bytes:
+    """A worker's own page."""
+    cards = "".join(
+        f'<div class="card"><h2>{esc(offer.title)}</h2>{offer.text}'
+        f'<p class="note">{offer.done} done, {dollars(offer.earned)} earned</p>'
+        + (
+            f'<p><a class="btn primary" href="{esc(offer.address)}">{esc(offer.label)}</a></p>'
+            if offer.address
+            else ""
+        )
+        + "</div>"
+        for offer in offers
+    )
+    total = dollars(sum(offer.earned for offer in offers))
+    body = (
+        f'<section><p>You have earned <b>{total}</b> so far.</p><div class="cards">{cards}</div>'
+        '<p class="note">This page and its address are yours alone: who has the address can work'
+        " in your name.</p></section>"
+    )
+    return document("Your work", body, ways=work_ways(token), below=f"<p>{esc(person.name)}</p>")
+
+
+def dollars(amount: float) -> str:
+    """An amount of money.
+
+    >>> dollars(1234.5)
+    '$1,234.50'
+    """
+    return f"${amount:,.2f}"
+
+
+def _static(made: Callable[[], bytes], kind: str) -> Callable[[Request], Any]:
+    headers = {"Cache-Control": "max-age=31536000, immutable", "X-Content-Type-Options": "nosniff"}
+
+    async def endpoint(request: Request) -> Response:
+        return Response(made(), media_type=kind, headers=headers)
+
+    return endpoint

@@ -1,0 +1,53 @@
+"""The office put together: its people, its secret, its desks."""
+
+import secrets
+from typing import Final
+
+from errands.crowd.database import Database
+from errands.crowd.people import People
+from errands.envs.shopping import Shopping
+from errands.turk.loader import load_tasks
+from errands.web.app import Part
+from errands.web.front_desk import front_desk
+from errands.web.office import Office, Seat, office_part
+from errands.web.reception import Reception
+from errands.web.shoppers import Shoppers
+
+__all__ = ["DESKS", "open_office"]
+
+DESKS: Final[tuple[Seat, ...]] = (front_desk,)
+
+
+def open_office(
+    database: Database,
+    tasks: str | None = None,
+    password: str | None = None,
+    shopping: Shopping | None = None,
+    shoppers: Shoppers | None = None,
+) -> tuple[Part, str | None]:
+    """The office, and the admin's password if one had to be made up."""
+    people = People(database)
+    made_up = None
+    if not people.has_admin():
+        made_up = secrets.token_urlsafe(12) if password is None else None
+        people.set_password(password or made_up or "")
+    office = Office(
+        database=database,
+        people=people,
+        reception=Reception(people),
+        shopping=shopping,
+        shoppers=shoppers,
+        tasks=None if tasks is None else load_tasks(tasks),
+        secret=_secret(database),
+    )
+    return office_part(office, DESKS), made_up
+
+
+def _secret(database: Database) -> bytes:
+    """Made once for each database, so that addresses stay good when the server is restarted."""
+    database.run(
+        "INSERT INTO about VALUES ('secret', ?) ON CONFLICT (name) DO NOTHING",
+        (secrets.token_hex(32),),
+    )
+    [(value,)] = database.rows("SELECT value FROM about WHERE name = 'secret'")
+    return bytes.fromhex(value)
