@@ -8,7 +8,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from errands.crowd.people import LOGIN_SECONDS, LONGEST_NAME, Invited, Person
-from errands.reports.markup import badge, esc, table
+from errands.reports.markup import esc, table
 from errands.web.forms import Form
 from errands.web.office import Desk, Office
 from errands.web.office_document import HEADERS, button, document, field, office_ways
@@ -140,9 +140,9 @@ class _FrontDesk:
         change = ""
         if asked.person.role == "admin":
             change = (
-                '<section><h2>Password</h2><form class="card" method="post"'
-                f' action="/office/password"><input type="hidden" name="check"'
-                f' value="{asked.check}">'
+                '<section><details class="card"><summary>Change the password</summary>'
+                '<form method="post" action="/office/password">'
+                f'<input type="hidden" name="check" value="{asked.check}">'
                 + field("Current password", "old", type="password", required=True)
                 + field(
                     "New password",
@@ -151,7 +151,7 @@ class _FrontDesk:
                     hint="8 characters or more",
                     required=True,
                 )
-                + '<button class="btn" type="submit">Change it</button></form></section>'
+                + '<button class="btn" type="submit">Change it</button></form></details></section>'
             )
         leave = button("Log out", "/office/logout", asked.check)
         body = f'<section><div class="cards">{shown}</div></section>{change}'
@@ -215,12 +215,7 @@ class _FrontDesk:
                 f" them on before you leave.</p>{table(['name', 'link'], rows)}</div></section>"
             )
         rows = [
-            [
-                esc(person.name),
-                esc(person.role),
-                badge("may come in", "good") if person.is_active else badge("kept out"),
-                _deeds(person, asked.check),
-            ]
+            [f"{esc(person.name)}<br>{_standing(person)}", _deeds(person, asked.check)]
             for person in self._people.everybody()
         ]
         return (
@@ -234,7 +229,7 @@ class _FrontDesk:
             '<option value="worker">workers</option><option value="requester">requesters</option>'
             '</select></p><button class="btn primary" type="submit">Invite</button></form>'
             "</section>"
-            f"<section><h2>Everybody</h2>{table(['name', 'role', 'standing', ''], rows)}</section>"
+            f"<section><h2>Everybody</h2>{table(['name', 'link'], rows)}</section>"
         )
 
 
@@ -269,6 +264,10 @@ def _deeds(person: Person, check: str) -> str:
         f'<div class="deeds">{button("New link", f"{one}/renew", check)}'
         f"{button(label, f'{one}/standing', check, fields=[('is_active', value)])}</div>"
     )
+
+
+def _standing(person: Person) -> str:
+    return f"<small>{person.role}{'' if person.is_active else ', kept out'}</small>"
 
 
 def _secret(text: str) -> str:
