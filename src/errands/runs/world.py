@@ -15,6 +15,7 @@ from typing import Protocol as Contract
 import gymnasium
 import msgspec
 
+from errands.envs.camera import PICTURED, Camera
 from errands.envs.shop import ShopEnv
 from errands.envs.turk import TurkEnv
 from errands.errors import CatalogError, TaskError
@@ -105,8 +106,6 @@ def _made(kind: Callable[..., Env], protocol: Protocol, **given: Any) -> Env:
 class ShopWorld:
     """Goals of a catalogue."""
 
-    waits = False
-
     def __init__(self, protocol: Protocol) -> None:
         self.protocol = protocol
         try:
@@ -132,6 +131,8 @@ class ShopWorld:
                 listed.update(msgspec.json.encode(self.goals[index]))
             self.checksum = listed.hexdigest()
         self.key = f"{protocol.id}@{protocol.version} data:{self.checksum[:12]}"
+        self.waits = protocol.observation in PICTURED
+        self.camera = Camera()
 
     def env(self) -> Env:
         protocol = self.protocol
@@ -143,6 +144,7 @@ class ShopWorld:
             observation=protocol.observation,
             rules=protocol.rules,
             max_steps=protocol.max_steps,
+            camera=self.camera,
         )
 
     def options(self, number: int) -> dict[str, Any]:
@@ -152,7 +154,8 @@ class ShopWorld:
         return _ShopTrack()
 
     def close(self) -> None:
-        """A catalogue is shared by the whole process; nothing is to be closed."""
+        """A catalogue is shared by the whole process; a browser is not."""
+        self.camera.close()
 
 
 def _legacy_order(count: int, workers: int, seed: int, episodes: int) -> list[int]:
