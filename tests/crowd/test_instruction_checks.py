@@ -8,7 +8,7 @@ from errands.crowd.instruction_checks import (
     LONGEST_COMMENT,
     LONGEST_INSTRUCTION,
     Draft,
-    Shown,
+    ShownProduct,
     copied_words,
     problems,
     shown,
@@ -16,7 +16,7 @@ from errands.crowd.instruction_checks import (
 )
 from errands.shop.product import parse_product
 
-SEEN = Shown(
+SEEN = ShownProduct(
     title="Velmora Cordless Electric Kettle, Stainless Steel, 1.7 L",
     category="Home › Kitchen",
     image="",

@@ -17,16 +17,15 @@ from errands.crowd.product_draw import draw_product
 from errands.crowd.reading import reading
 from errands.crowd.writing import AlreadyDone, NotAllowed, NotFound, Writing, Writings
 from errands.crowd.writing_lists import PAGE, listed, waiting, writers
-from errands.envs.shopping import Shopping
+from errands.envs.shop import ShopEnv
 from errands.errors import CatalogError, SettingError
 from errands.shop.builder import build_catalog, generate_catalog
 from errands.shop.catalog import Catalog
 from errands.shop.export import export_catalog
 from errands.shop.reward import Purchase, released
-from errands.web.server import Site, open_shop
 
 
-class Site_:
+class Place:
     """A database with people in it, and a clock one can turn."""
 
     def __init__(self, database: Database) -> None:
@@ -70,11 +69,11 @@ def draft(writing: Writing, text: str = "Find me one, please") -> Draft:
 
 
 @pytest.fixture
-def site(database: Database) -> Site_:
-    return Site_(database)
+def site(database: Database) -> Place:
+    return Place(database)
 
 
-def test_a_worker_is_qualified_by_trials(site: Site_, little: Catalog) -> None:
+def test_a_worker_is_qualified_by_trials(site: Place, little: Catalog) -> None:
     ann = site.worker("Ann")
     writings = site.writings
     for done in range(3):
@@ -103,7 +102,7 @@ def test_a_worker_is_qualified_by_trials(site: Site_, little: Catalog) -> None:
     assert writings.account(ann.id).note == "copies"
 
 
-def test_a_refusal_comes_between_taking_and_handing_in(site: Site_, little: Catalog) -> None:
+def test_a_refusal_comes_between_taking_and_handing_in(site: Place, little: Catalog) -> None:
     ann = site.worker("Ann", qualified=True)
     writing = site.taken(ann, little)
     site.writings.decide(ann.id, "refused", site.admin)
@@ -112,7 +111,7 @@ def test_a_refusal_comes_between_taking_and_handing_in(site: Site_, little: Cata
     assert site.writings.of(ann.id, writing.id).status == "taken"
 
 
-def test_settings_count_when_a_thing_is_done(site: Site_, little: Catalog) -> None:
+def test_settings_count_when_a_thing_is_done(site: Place, little: Catalog) -> None:
     ann = site.worker("Ann", qualified=True)
     site.written(ann, little)
     write_collecting(site.database, Collecting(pay=0.5, review=True, trials=2, wanted=2))
@@ -136,7 +135,7 @@ def test_settings_that_are_not_possible(wrong: dict[str, object]) -> None:
         collecting_of(wrong)
 
 
-def test_a_product_in_hand_stays(site: Site_, little: Catalog) -> None:
+def test_a_product_in_hand_stays(site: Place, little: Catalog) -> None:
     ann, bob = site.worker("Ann"), site.worker("Bob")
     first = site.taken(ann, little)
     assert site.taken(ann, little) == first == site.writings.in_hand(ann.id)
@@ -150,14 +149,14 @@ def test_the_same_seed_gives_the_same_products(little: Catalog, tmp_path: Path) 
     seen = []
     for place in ("one", "two", "other"):
         with open_database(str(tmp_path / place)) as database:
-            site = Site_(database)
+            site = Place(database)
             write_collecting(database, Collecting(seed=1 if place == "other" else 0))
             ann = site.worker("Ann", qualified=True)
             seen.append([site.written(ann, little).asin for _ in range(6)])
     assert seen[0] == seen[1] != seen[2]
 
 
-def test_every_product_comes_once_and_then_none(site: Site_, tmp_path: Path) -> None:
+def test_every_product_comes_once_and_then_none(site: Place, tmp_path: Path) -> None:
     generate_catalog(tmp_path / "tiny", products=30, seed=3)
     tiny = Catalog.open(tmp_path / "tiny")
     usable = {product.asin for product in tiny if shown(product).attributes}
@@ -175,7 +174,7 @@ def test_every_product_comes_once_and_then_none(site: Site_, tmp_path: Path) -> 
     assert Counter(asin for _, asin in written) == dict.fromkeys(usable, 2)
 
 
-def test_a_product_that_was_left_goes_back(site: Site_, tmp_path: Path) -> None:
+def test_a_product_that_was_left_goes_back(site: Place, tmp_path: Path) -> None:
     generate_catalog(tmp_path / "one", products=1, seed=3)
     one = Catalog.open(tmp_path / "one")
     ann, bob = site.worker("Ann"), site.worker("Bob")
@@ -188,7 +187,7 @@ def test_a_product_that_was_left_goes_back(site: Site_, tmp_path: Path) -> None:
     assert site.writings.take(ann, one) is None
 
 
-def test_nobody_touches_what_another_has(site: Site_, little: Catalog) -> None:
+def test_nobody_touches_what_another_has(site: Place, little: Catalog) -> None:
     ann, bob = site.worker("Ann"), site.worker("Bob")
     writing = site.taken(ann, little)
     for deed in (
@@ -204,7 +203,7 @@ def test_nobody_touches_what_another_has(site: Site_, little: Catalog) -> None:
     assert site.writings.in_hand(ann.id) == writing
 
 
-def test_what_is_wrong_changes_nothing(site: Site_, little: Catalog) -> None:
+def test_what_is_wrong_changes_nothing(site: Place, little: Catalog) -> None:
     ann = site.worker("Ann")
     writing = site.taken(ann, little)
     handed = site.writings.hand_in(ann.id, writing.id, Draft(writing.shown.title))
@@ -212,7 +211,7 @@ def test_what_is_wrong_changes_nothing(site: Site_, little: Catalog) -> None:
     assert site.writings.of(ann.id, writing.id) == writing
 
 
-def test_a_replay_changes_nothing(site: Site_, little: Catalog) -> None:
+def test_a_replay_changes_nothing(site: Place, little: Catalog) -> None:
     ann = site.worker("Ann")
     written = site.written(ann, little, "Find  me <b>one</b>, 'please'")
     again = site.writings.hand_in(
@@ -230,7 +229,7 @@ def test_a_replay_changes_nothing(site: Site_, little: Catalog) -> None:
         site.writings.hand_in(ann.id, back.id, draft(back))
 
 
-def test_a_mind_is_changed(site: Site_, little: Catalog) -> None:
+def test_a_mind_is_changed(site: Place, little: Catalog) -> None:
     ann = site.worker("Ann", qualified=True)
     written = site.written(ann, little)
     refused = site.writings.review(written.id, "refused", site.admin, "it says nothing")
@@ -245,7 +244,7 @@ def test_a_mind_is_changed(site: Site_, little: Catalog) -> None:
     assert list(human_records(site.database)) == [written.asin]
 
 
-def test_lists(site: Site_, little: Catalog) -> None:
+def test_lists(site: Place, little: Catalog) -> None:
     ann, bob = site.worker("Ann", qualified=True), site.worker("Bob")
     for _ in range(PAGE + 2):
         site.written(ann, little)
@@ -264,7 +263,7 @@ def test_lists(site: Site_, little: Catalog) -> None:
     assert writers(site.database)[0].account == site.writings.account(bob.id)
 
 
-def test_the_file_makes_goals(site: Site_, place: str, little: Catalog, tmp_path: Path) -> None:
+def test_the_file_makes_goals(site: Place, place: str, little: Catalog, tmp_path: Path) -> None:
     """Written, exported, built: who buys the right thing gets all points."""
     ann, bob = site.worker("Ann Secretname", qualified=True), site.worker("Bob")
     for number in range(12):
@@ -307,10 +306,23 @@ def test_the_file_makes_goals(site: Site_, place: str, little: Catalog, tmp_path
             with_options += 1
             assert released(right._replace(options={}), goal).total < 1.0
     assert with_options
-    assert isinstance(open_shop(built, "human", Site()), Shopping)
+    shop = ShopEnv(built, goals="human", observation="text")
+    for index in range(len(goals)):
+        one = written[goals[index].asin]
+        shop.reset(options={"goal": index})
+        bought = None
+        for action in (
+            f"search[{one.shown.title}]",
+            f"click[{one.asin}]",
+            *(f"click[{value}]" for value in one.options.values()),
+            "click[buy now]",
+        ):
+            bought = shop.step(action)
+        assert bought is not None
+        assert (bought[1], bought[2]) == (1.0, True)
 
 
-def test_the_file_is_written_whole_or_not(site: Site_, tmp_path: Path) -> None:
+def test_the_file_is_written_whole_or_not(site: Place, tmp_path: Path) -> None:
     out = tmp_path / "file.json"
     write_human_file(site.database, out)
     assert out.read_text() == "{}"
@@ -320,7 +332,7 @@ def test_the_file_is_written_whole_or_not(site: Site_, tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
 
 
-def test_reading_is_only_reading(site: Site_, place: str, tmp_path: Path) -> None:
+def test_reading_is_only_reading(site: Place, place: str, tmp_path: Path) -> None:
     with reading(place) as source:
         before = source.rows("SELECT count(*) FROM people")
         site.worker("Ann")

@@ -15,10 +15,10 @@ from errands.crowd.reading import Readable
 from errands.crowd.writing import COLUMNS, Writing, writing_of
 from errands.shop.atomic import atomic_files
 
-__all__ = ["Summary", "human_file", "human_records", "summary", "write_human_file"]
+__all__ = ["WritingSummary", "human_file", "human_records", "summary", "write_human_file"]
 
 
-class Summary(msgspec.Struct, frozen=True):
+class WritingSummary(msgspec.Struct, frozen=True):
     """What has been collected."""
 
     statuses: dict[str, int]
@@ -62,7 +62,7 @@ def write_human_file(source: Readable, out: Path, *, replace: bool = False) -> i
         return work.write_bytes(human_file(source))
 
 
-def summary(source: Readable) -> Summary:
+def summary(source: Readable) -> WritingSummary:
     """What has been collected."""
     counts = source.rows("SELECT status, count(*) FROM writings GROUP BY status")
     [(trials,)] = source.rows(
@@ -72,7 +72,7 @@ def summary(source: Readable) -> Summary:
         "SELECT count(DISTINCT asin), count(DISTINCT person), coalesce(sum(pay), 0)"
         " FROM writings WHERE status = 'accepted'"
     )
-    return Summary(
+    return WritingSummary(
         {str(status): int(count) for status, count in counts},
         int(trials),
         int(products),

@@ -19,7 +19,7 @@ __all__ = [
     "LONGEST_INSTRUCTION",
     "Draft",
     "Problem",
-    "Shown",
+    "ShownProduct",
     "copied_words",
     "problems",
     "shown",
@@ -37,7 +37,7 @@ LONG_TITLE: Final = 6
 _WORD: Final = re.compile(r"\w+")
 
 
-class Shown(msgspec.Struct, frozen=True):
+class ShownProduct(msgspec.Struct, frozen=True):
     """What a writer sees of a product, as it was when they took it up."""
 
     title: str
@@ -66,14 +66,14 @@ class Problem(NamedTuple):
     message: str
 
 
-def shown(product: Product) -> Shown:
+def shown(product: Product) -> ShownProduct:
     """A product as writers see it: without repeats, gaps, and attributes that nobody mined."""
     offered = {
         name: tuple(dict.fromkeys(value for value in values if value.strip()))
         for name, values in product.options.items()
     }
     real = (one for one in product.attributes if one.strip() and one not in UNMINED)
-    return Shown(
+    return ShownProduct(
         title=product.title,
         category=product.product_category.strip() or product.category,
         image=product.image,
@@ -92,7 +92,7 @@ def tidied(draft: Draft) -> Draft:
     )
 
 
-def problems(seen: Shown, draft: Draft) -> list[Problem]:
+def problems(seen: ShownProduct, draft: Draft) -> list[Problem]:
     """All that is wrong with a tidied draft; empty if it is taken."""
     return [
         *_attribute_problems(seen, draft.attributes),
@@ -102,7 +102,7 @@ def problems(seen: Shown, draft: Draft) -> list[Problem]:
     ]
 
 
-def _attribute_problems(seen: Shown, ticked: Sequence[str]) -> list[Problem]:
+def _attribute_problems(seen: ShownProduct, ticked: Sequence[str]) -> list[Problem]:
     if not ticked:
         return [Problem("attributes", "Tick at least one attribute that your instruction uses.")]
     if not set(ticked) <= set(seen.attributes):
@@ -110,7 +110,7 @@ def _attribute_problems(seen: Shown, ticked: Sequence[str]) -> list[Problem]:
     return []
 
 
-def _option_problems(seen: Shown, chosen: dict[str, str]) -> list[Problem]:
+def _option_problems(seen: ShownProduct, chosen: dict[str, str]) -> list[Problem]:
     missing = [name for name in seen.options if not chosen.get(name)]
     if missing:
         return [Problem("options", f"Choose one value of each option; {_list(missing)} has none.")]
@@ -120,7 +120,7 @@ def _option_problems(seen: Shown, chosen: dict[str, str]) -> list[Problem]:
     return []
 
 
-def _instruction_problems(seen: Shown, instruction: str) -> list[Problem]:
+def _instruction_problems(seen: ShownProduct, instruction: str) -> list[Problem]:
     if not instruction:
         return [Problem("instruction", "Write an instruction.")]
     if len(instruction) > LONGEST_INSTRUCTION:

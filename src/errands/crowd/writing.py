@@ -16,7 +16,7 @@ import msgspec
 
 from errands.crowd.collecting import Collecting, read_collecting
 from errands.crowd.database import Database, Row
-from errands.crowd.instruction_checks import Draft, Problem, Shown, problems, shown, tidied
+from errands.crowd.instruction_checks import Draft, Problem, ShownProduct, problems, shown, tidied
 from errands.crowd.people import Person
 from errands.crowd.product_draw import draw_product
 from errands.crowd.qualifications import Qualification, Qualifications
@@ -27,12 +27,12 @@ __all__ = [
     "KIND",
     "STATUSES",
     "TABLES",
-    "Account",
     "AlreadyDone",
     "Handed",
     "NotAllowed",
     "NotFound",
     "Status",
+    "WriterAccount",
     "Writing",
     "Writings",
     "writing_of",
@@ -98,7 +98,7 @@ class Writing(msgspec.Struct, frozen=True):
     id: int
     person: int
     asin: str
-    shown: Shown
+    shown: ShownProduct
     status: Status
     is_trial: bool
     instruction: str
@@ -114,7 +114,7 @@ class Writing(msgspec.Struct, frozen=True):
     """Dollars, as the settings were when it was handed in."""
 
 
-class Account(msgspec.Struct, frozen=True):
+class WriterAccount(msgspec.Struct, frozen=True):
     """How somebody stands."""
 
     standing: Standing
@@ -162,7 +162,7 @@ class Writings:
     def settings(self) -> Collecting:
         return read_collecting(self._database)
 
-    def account(self, person: int) -> Account:
+    def account(self, person: int) -> WriterAccount:
         """How somebody stands."""
         return self._account(self._database.rows, person)
 
@@ -176,6 +176,10 @@ class Writings:
         if found is None:
             raise NotFound("You have no such writing.")
         return found
+
+    def any(self, id: int) -> Writing | None:
+        """Anybody's, for the admin."""
+        return self._one("id = ?", (id,))
 
     def take(self, person: Person, catalog: Catalog) -> Writing | None:
         """A product to write about: the one in hand, else a new one; None if none is left."""
@@ -296,7 +300,7 @@ class Writings:
         )
         if rows:
             return writing_of(rows[0])
-        if self._one("id = ?", (id,)) is None:
+        if self.any(id) is None:
             raise NotFound("There is no such instruction.")
         raise AlreadyDone("Nothing has been handed in for this product, so it cannot be reviewed.")
 
@@ -317,7 +321,7 @@ class Writings:
         rows = self._database.rows(f"SELECT {COLUMNS} FROM writings WHERE {where}", values)
         return writing_of(rows[0]) if rows else None
 
-    def _account(self, ask: Callable[..., list[Row]], person: int) -> Account:
+    def _account(self, ask: Callable[..., list[Row]], person: int) -> WriterAccount:
         rows = ask(
             "SELECT status, is_trial, count(*), sum(pay),"
             " sum(CASE WHEN reviewed IS NULL THEN 0 ELSE 1 END)"
@@ -331,7 +335,9 @@ class Writings:
         return account_of(rows, read_collecting(self._database).trials, status, note)
 
 
-def account_of(rows: Sequence[Sequence[Any]], trials: int, decision: str, note: str) -> Account:
+def account_of(
+    rows: Sequence[Sequence[Any]], trials: int, decision: str, note: str
+) -> WriterAccount:
     """An account out of counts: status, whether trials, how many, their pay, how many reviewed."""
 
     def total(status: str) -> int:
@@ -340,7 +346,7 @@ def account_of(rows: Sequence[Sequence[Any]], trials: int, decision: str, note: 
     tried = [row for row in rows if row[1] and row[0] in ("submitted", "accepted", "refused")]
     handed_in = sum(int(row[2]) for row in tried)
     standing: Any = decision or ("waiting" if handed_in >= trials else "trial")
-    return Account(
+    return WriterAccount(
         standing=standing,
         trials_wanted=trials,
         trials_handed_in=handed_in,
@@ -367,7 +373,7 @@ def _draft_of(writing: Writing) -> Draft:
     return Draft(writing.instruction, writing.attributes, writing.options, writing.comment)
 
 
-def _why_not(account: Account) -> str:
+def _why_not(account: WriterAccount) -> str:
     if account.standing == "refused":
         return "You have not been qualified for writing instructions."
     return "Your trial examples are being reviewed; come back when that is done."

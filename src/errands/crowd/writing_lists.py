@@ -7,15 +7,23 @@ import msgspec
 
 from errands.crowd.collecting import read_collecting
 from errands.crowd.reading import Readable
-from errands.crowd.writing import COLUMNS, KIND, Account, Status, Writing, account_of, writing_of
+from errands.crowd.writing import (
+    COLUMNS,
+    KIND,
+    Status,
+    WriterAccount,
+    Writing,
+    account_of,
+    writing_of,
+)
 
-__all__ = ["PAGE", "Listed", "Writer", "listed", "waiting", "writers"]
+__all__ = ["PAGE", "Writer", "WritingsPage", "listed", "waiting", "writers"]
 
 PAGE: Final = 50
 """Writings on one page of a list."""
 
 
-class Listed(msgspec.Struct, frozen=True):
+class WritingsPage(msgspec.Struct, frozen=True):
     """One page of a list, the newest first."""
 
     total: int
@@ -30,12 +38,12 @@ class Writer(msgspec.Struct, frozen=True):
 
     person: int
     name: str
-    account: Account
+    account: WriterAccount
 
 
 def listed(
     source: Readable, *, person: int | None = None, status: Status | None = None, page: int = 1
-) -> Listed:
+) -> WritingsPage:
     """Writings of somebody, of a status, or all."""
     wheres: list[str] = []
     values: list[Any] = []
@@ -53,7 +61,7 @@ def listed(
         f"SELECT {COLUMNS} FROM writings {where} ORDER BY id DESC LIMIT ? OFFSET ?",
         (*values, PAGE, (page - 1) * PAGE),
     )
-    return Listed(int(total), page, pages, [writing_of(row) for row in rows])
+    return WritingsPage(int(total), page, pages, [writing_of(row) for row in rows])
 
 
 def waiting(source: Readable, most: int = PAGE) -> list[Writing]:
