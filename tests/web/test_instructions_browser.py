@@ -67,7 +67,7 @@ def logged_in(browser: Any, shop: Shop, width: str) -> Any:
     page = opened(browser, width)
     page.goto(f"{shop.url}/office/login")
     page.fill("#password", PASSWORD)
-    page.click("text=Log in >> visible=true")
+    page.click("button:text-is('Log in')")
     page.wait_for_url("**/office")
     page.goto(f"{shop.url}/office/instructions")
     return page
