@@ -110,7 +110,7 @@ def test_a_person_writes_instructions(
         look("writing-start")
         page.click("text=First product")
         with_options(page)
-        page.click("summary")
+        page.click(".example summary")
         look("writing-form")
         title = page.inner_text(".product h3")
         page.get_by_label("Your instruction").fill(f"{title} please")

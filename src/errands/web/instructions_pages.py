@@ -61,7 +61,8 @@ def _figures(found: WritingSummary) -> str:
         ["pay for accepted ones", dollars(found.pay)],
     ]
     return (
-        f"<section><h2>So far</h2>{table(['instructions', 'number'], rows)}"
+        '<section><h2>So far</h2><div class="figures">'
+        f"{table(['instructions', 'number'], rows)}</div>"
         f'<div class="deeds"><a class="btn primary" href="{FILE}">Download the accepted ones</a>'
         '</div><p class="note">The file is what <code>errands catalog build --human</code>'
         " reads.</p></section>"
@@ -129,7 +130,7 @@ def _people(check: str, people: Sequence[Writer]) -> str:
     ]
     head = ["writer", "standing", "trials", "instructions", "earned", "decision"]
     said = table(head, rows) if rows else '<p class="note">Nobody has begun.</p>'
-    return f'<section id="people"><h2>Writers</h2>{said}</section>'
+    return f'<section id="people" class="texts"><h2>Writers</h2>{said}</section>'
 
 
 def _trials(account: WriterAccount) -> str:
@@ -178,7 +179,7 @@ def _list(page: WritingsPage, names: Mapping[int, str], asked: Mapping[str, str]
     found = f"{page.total:,} found, page {page.page:,} of {page.pages:,}"
     said = table(head, rows, found) if rows else '<p class="note">Nothing was found.</p>'
     return (
-        f'<section id="all"><h2>All</h2>{_filter(names, asked)}{said}'
+        f'<section id="all" class="texts"><h2>All</h2>{_filter(names, asked)}{said}'
         f'<div class="deeds">{_turn(page, asked, -1, "Newer")}{_turn(page, asked, 1, "Older")}'
         "</div></section>"
     )
@@ -188,7 +189,7 @@ def _filter(names: Mapping[int, str], asked: Mapping[str, str]) -> str:
     workers = [(str(person), name) for person, name in names.items()]
     statuses = [(status, status.replace("_", " ")) for status in STATUSES]
     return (
-        f'<form class="filter" method="get" action="{DESK}#all">'
+        f'<form class="sieve" method="get" action="{DESK}#all">'
         f"{_select('Writer', 'worker', workers, asked)}"
         f"{_select('Status', 'status', statuses, asked)}"
         '<button class="btn" type="submit">Show</button></form>'

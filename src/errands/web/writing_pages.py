@@ -31,8 +31,7 @@ __all__ = [
     "stuck_body",
 ]
 
-GUIDE: Final = f"""
-<section class="guide"><h2>What to do</h2>
+_POINTS: Final = f"""
 <p>You see a product. Imagine a clever assistant who shops for you, and write what you would say
 to have it buy this very product.</p>
 <ul>
@@ -45,7 +44,7 @@ four fifths of it in one row are taken.</li>
 <li>Say attributes and options in words of your own if that sounds better.</li>
 <li>Write as you would speak, and not always the same way: {FEWEST_WORDS} words or more, at most
 {LONGEST_INSTRUCTION:,} characters.</li>
-</ul></section>
+</ul>
 """
 
 EXAMPLE: Final = """
@@ -119,8 +118,9 @@ def idle_body(
     if account.may_write:
         label = "Next product" if last else "First product"
         deed = f'<div class="deeds">{button(label, home, kind="primary")}</div>'
+    guide = f'<section class="guide"><h2>What to do</h2>{_POINTS}</section>'
     pay = f"<p>Each instruction is paid {dollars(settings.pay)} once it is accepted.</p>"
-    return f"{said}<section>{told}{pay}{deed}</section>{GUIDE}{EXAMPLE}{_last(last)}"
+    return f"{said}<section>{told}{pay}{deed}</section>{guide}{EXAMPLE}{_last(last)}"
 
 
 def form_body(
@@ -140,9 +140,15 @@ def form_body(
         if writing.is_trial
         else ""
     )
+    # Who has done it before, or has only something to mend, comes to the product sooner.
+    is_new = writing.is_trial and not problems
+    guide = (
+        f'<details class="card guide"{" open" if is_new else ""}><summary>What to do</summary>'
+        f"{_POINTS}</details>"
+    )
     one = f"{home}/{writing.id}"
     return (
-        f"{_alert(problems)}{GUIDE}{EXAMPLE}"
+        f"{_alert(problems)}{guide}{EXAMPLE}"
         f'<section class="writing"><h2>The product</h2>{trial}{product_view(seen)}'
         f'<form class="card" method="post" action="{esc(one)}">'
         f"{_attributes(seen, draft, wrong)}{_options(seen, draft, wrong)}"
@@ -264,4 +270,4 @@ def _last(last: Sequence[Writing]) -> str:
         for one in last
     ]
     shown = table(["instruction", "product", "status", "remark"], rows)
-    return f"<section><h2>Your last ones</h2>{shown}</section>"
+    return f'<section class="texts"><h2>Your last ones</h2>{shown}</section>'
