@@ -3,6 +3,7 @@
 import html
 import json
 import re
+import threading
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
@@ -10,9 +11,17 @@ from pathlib import Path
 import pytest
 from instructions_served import EVIL, WriterVisitor, evil_catalog, qualify, submission
 from office_served import Visitor, admin, call, invited, requester, text_of
-from shop_served import Shop, shop_served
+from shop_served import PASSWORD, Shop, shop_served
 
+from errands.crowd.database import open_database
+from errands.crowd.instruction_checks import copied_words
 from errands.shop.catalog import Catalog
+from errands.web.gate import Gate
+from errands.web.limits import Limits
+from errands.web.running import Server
+from errands.web.server import listen
+from errands.web.workplace import open_office
+from errands.web.writing_pages import EXAMPLE
 
 OFFICE, WORK = "/v1/office/instructions", "/v1/work/instructions"
 
@@ -298,6 +307,36 @@ def test_everything_is_described(shop: Shop) -> None:
     schemas = described["components"]["schemas"]
     for reference in set(re.findall(r"#/components/schemas/(\w+)", json.dumps(described))):
         assert reference in schemas
+
+
+def test_the_example_keeps_the_rules() -> None:
+    title = " ".join(re.findall(r"<h3>(.*?)</h3>", EXAMPLE, re.S)[0].split())
+    said = dict(re.findall(r"<p><b>(.*?):</b> (.*?)(?:<span|</p>)", EXAMPLE, re.S))
+    assert copied_words(title, said["Too much"])
+    assert not copied_words(title, said["Good"])
+
+
+def test_an_office_without_a_shop(tmp_path: Path) -> None:
+    with open_database(str(tmp_path / "site.sqlite")) as database:
+        part, _ = open_office(database, None, PASSWORD)
+        started = threading.Event()
+        server = Server([part], Gate(None, public=True), Limits(), started.set)
+        with listen("127.0.0.1", 0) as listening:
+            thread = threading.Thread(target=server.run, args=([listening],))
+            thread.start()
+            assert started.wait(60)
+            try:
+                shop = Shop(listening.getsockname()[1])
+                token = invited(shop, "Wanda")
+                assert "Writing instructions" not in shop.ask(f"/work/{token}").text
+                assert WriterVisitor(shop, token).take().status == 409
+                answer = call(shop, "POST", f"{WORK}/next", {}, token=token)
+                assert json.loads(answer.body)["error"]["code"] == "no_shop"
+                assert "no shop" in admin(shop).get("/office/instructions").text
+            finally:
+                server.handle_exit(15, None)
+                thread.join(30)
+        assert not thread.is_alive()
 
 
 def test_shoppers_learn_nothing(little: Catalog, tmp_path: Path) -> None:

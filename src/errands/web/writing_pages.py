@@ -58,7 +58,7 @@ Tea and Filter Coffee, Gift Box</h3>
 is enough. It should be stainless steel, with a lid that comes off quickly.</p>
 <p><b>Too little:</b> I want a kettle. <span class="note">No attribute, no option.</span></p>
 <p><b>Too much:</b> Buy the Dorvane Gooseneck Electric Kettle with Thermometer, Matt Finish, Quiet
-Boil, Pour Over Spout for Tea. <span class="note">That is the title.</span></p>
+Boil, Pour Over Spout for Tea and Filter Coffee. <span class="note">That is the title.</span></p>
 </details>
 """
 
