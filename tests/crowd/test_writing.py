@@ -111,6 +111,20 @@ def test_a_refusal_comes_between_taking_and_handing_in(site: Place, little: Cata
     assert site.writings.of(ann.id, writing.id).status == "taken"
 
 
+def test_what_is_in_hand_is_handed_in_though_trials_became_fewer(
+    site: Place, little: Catalog
+) -> None:
+    ann = site.worker("Ann")
+    site.written(ann, little)
+    site.written(ann, little)
+    writing = site.taken(ann, little)
+    write_collecting(site.database, Collecting(trials=2))
+    assert site.writings.account(ann.id).standing == "waiting"
+    assert site.writings.hand_in(ann.id, writing.id, draft(writing)).is_new
+    with pytest.raises(NotAllowed):
+        site.writings.take(ann, little)
+
+
 def test_settings_count_when_a_thing_is_done(site: Place, little: Catalog) -> None:
     ann = site.worker("Ann", qualified=True)
     site.written(ann, little)

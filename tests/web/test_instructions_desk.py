@@ -309,6 +309,23 @@ def test_everything_is_described(shop: Shop) -> None:
         assert reference in schemas
 
 
+def test_who_is_refused_sees_why_and_no_form(shop: Shop) -> None:
+    token = invited(shop, "Rolf")
+    rolf = WriterVisitor(shop, token)
+    rolf.take()
+    action, form = rolf.action(), rolf.filled("A text that comes too late")
+    people = json.loads(call(shop, "GET", f"{OFFICE}/people").body)["writers"]
+    [person] = [one["person"] for one in people if one["name"] == "Rolf"]
+    refused = {"status": "refused", "note": "please <i>rest</i>"}
+    assert call(shop, "POST", f"{OFFICE}/people/{person}", refused).status == 200
+    page = rolf.get(rolf.home)
+    assert "please &lt;i&gt;rest" in page.text
+    assert "<textarea" not in page.text
+    late = rolf.post(action, form)
+    assert late.status == 403
+    assert "comes too late" in late.text
+
+
 def test_the_example_keeps_the_rules() -> None:
     title = " ".join(re.findall(r"<h3>(.*?)</h3>", EXAMPLE, re.S)[0].split())
     said = dict(re.findall(r"<p><b>(.*?):</b> (.*?)(?:<span|</p>)", EXAMPLE, re.S))

@@ -266,7 +266,8 @@ class Writings:
                     return Handed(held, [], False)
                 raise AlreadyDone("Another instruction has been handed in for this product.")
             account = self._account(run, person)
-            if not account.may_write:
+            # Who was allowed to take it up may hand it in, though they wait by now.
+            if account.standing == "refused":
                 raise NotAllowed(_why_not(account))
             wrong = problems(held.shown, draft)
             if wrong:

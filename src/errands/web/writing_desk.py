@@ -142,9 +142,9 @@ class WritingDesk:
 
     async def home(self, asked: Asked) -> Response:
         held = self._writings.in_hand(asked.person.id)
-        if held is None:
-            return self._idle(asked, self._thanks(asked))
         account = self._writings.account(asked.person.id)
+        if held is None or account.standing == "refused":
+            return self._idle(asked, self._thanks(asked))
         pay = self._writings.settings.pay
         return _page(asked, form_body(_home(asked), held, account, pay))
 
@@ -259,27 +259,32 @@ def work_paths() -> dict[str, Any]:
     text = {"type": "string"}
     home, one = "/work/{token}/instructions", "/work/{token}/instructions/{id}"
     fields = {"instruction": text, "attribute": text, "option-0": text, "comment": text}
+    piece = InstructionPiece
+    taken = operation("The product in hand, or another", answer=piece, status="201")
+    handed = operation("Hand it in", body=InstructionDraft, answer=piece, status="201")
     return {
         home: {
             "get": operation("A worker's product and the form", media="text/html"),
-            "post": operation("Take up a product", form={}, status="303"),
+            "post": _or_page(operation("Take up a product", form={}, status="303")),
         },
         one: {"post": operation("Hand in an instruction", form=fields, status="303")},
         f"{one}/give-back": {"post": operation("Give a product back", form={}, status="303")},
         WORK: {"get": operation("How a worker stands", answer=InstructionWork)},
-        f"{WORK}/next": {
-            "post": operation(
-                "The product in hand, or another", answer=InstructionPiece, status="201"
-            )
-        },
+        f"{WORK}/next": {"post": _or_same(taken)},
         f"{WORK}/{{id}}": {
-            "get": operation("One of a worker's own", answer=InstructionPiece),
-            "post": operation(
-                "Hand in an instruction",
-                body=InstructionDraft,
-                answer=InstructionPiece,
-                status="201",
-            ),
+            "get": operation("One of a worker's own", answer=piece),
+            "post": _or_same(handed),
         },
-        f"{WORK}/{{id}}/give-back": {"post": operation("Give it back", answer=InstructionPiece)},
+        f"{WORK}/{{id}}/give-back": {"post": operation("Give it back", answer=piece)},
     }
+
+
+def _or_page(said: dict[str, Any]) -> dict[str, Any]:
+    page = {"text/html": {"schema": {"type": "string"}}}
+    nothing = {"description": "Nothing is left", "content": page}
+    return {**said, "responses": {**said["responses"], "200": nothing}}
+
+
+def _or_same(said: dict[str, Any]) -> dict[str, Any]:
+    same = {**said["responses"]["201"], "description": "As it was: nothing changed"}
+    return {**said, "responses": {**said["responses"], "200": same}}
