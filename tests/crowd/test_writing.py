@@ -382,3 +382,35 @@ def test_drawing_looks_at_a_few_products_only(
     looked.clear()
     assert draw_product(little, 0, 1, lambda asin: False, lambda: lambda asin: False) is None
     assert sum(looked.values()) == product_draw.DRAWS + 10
+
+
+@pytest.mark.shared
+def test_real_products_make_goals_that_can_be_reached(
+    catalog_1k: Catalog, recorded: Path, tmp_path: Path
+) -> None:
+    data = recorded.parents[1] / "data" / "webshop-1k"
+    with open_database(str(tmp_path / "site.sqlite")) as database:
+        site = Place(database)
+        ann = site.worker("Ann", qualified=True)
+        written = {one.asin: one for one in (site.written(ann, catalog_1k) for _ in range(80))}
+        out = tmp_path / "items_human_ins.json"
+        write_human_file(database, out)
+    build_catalog(
+        tmp_path / "built",
+        items=data / "items_shuffle_1000.json",
+        attributes=data / "items_ins_v2_1000.json",
+        human=out,
+    )
+    built = Catalog.open(tmp_path / "built")
+    goals = built.goals("human")
+    assert len(goals) == len(written) == 80
+    for index in range(len(goals)):
+        goal, one = goals[index], written[goals[index].asin]
+        assert (goal.attributes, goal.goal_options) == (
+            one.attributes,
+            tuple(one.options.values()),
+        )
+        product = built[goal.asin]
+        if product.nouns:
+            right = Purchase(product, one.options, goals.price(product))
+            assert released(right, goal).total == 1.0, goal
