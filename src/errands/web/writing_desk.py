@@ -7,7 +7,7 @@ import msgspec
 from starlette.responses import Response
 from starlette.routing import Route
 
-from errands.crowd.instruction_checks import Draft, ShownProduct, tidied
+from errands.crowd.instruction_checks import Draft, ShownProduct
 from errands.crowd.people import Person
 from errands.crowd.writing import (
     AlreadyDone,
@@ -192,7 +192,7 @@ class WritingDesk:
     async def api_hand_in(self, asked: Asked) -> Response:
         told = asked.read(_SUBMISSION)
         draft = Draft(told.instruction, tuple(told.attributes), told.options, told.comment)
-        handed = self._writings.hand_in(asked.person.id, asked.number("id"), tidied(draft))
+        handed = self._writings.hand_in(asked.person.id, asked.number("id"), draft)
         if not handed.problems:
             return as_json(_piece(handed.writing), 201 if handed.is_new else 200)
         message = " ".join(problem.message for problem in handed.problems)
