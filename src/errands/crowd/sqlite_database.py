@@ -17,9 +17,9 @@ from typing import Any, Final, Self
 from errands.crowd.database import VERSION, Row, Run, StorageError, Taken, pieces, storable
 from errands.crowd.schema import SCHEMA
 
-__all__ = ["SqliteDatabase"]
+__all__ = ["APPLICATION", "SqliteDatabase"]
 
-_APPLICATION: Final = 0x45525257
+APPLICATION: Final = 0x45525257
 """`ERRW`, in the header of every file that is such a database."""
 _ID: Final = "INTEGER PRIMARY KEY AUTOINCREMENT"
 _BACKLOG: Final = 20_000
@@ -63,7 +63,7 @@ class SqliteDatabase:
         run = self._connection.execute
         [application] = run("PRAGMA application_id").fetchone()
         [tables] = run("SELECT count(*) FROM sqlite_schema").fetchone()
-        if tables and application != _APPLICATION:
+        if tables and application != APPLICATION:
             raise StorageError(
                 f"{self.place} is a database of something else; name another file with --store."
             )
@@ -82,7 +82,7 @@ class SqliteDatabase:
         run("BEGIN IMMEDIATE")
         for statement in pieces(SCHEMA.replace("{id}", _ID)):
             run(statement)
-        run(f"PRAGMA application_id = {_APPLICATION}")
+        run(f"PRAGMA application_id = {APPLICATION}")
         run(f"PRAGMA user_version = {VERSION}")
         run("COMMIT")
 
