@@ -10,6 +10,7 @@ import os
 import re
 import subprocess
 import sys
+from base64 import b64encode
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -29,6 +30,7 @@ schemathesis = pytest.importorskip(
 )
 
 CODE = "from errands.cli import main; main()"
+PASSWORD = "correct horse battery"
 EXAMPLES = 15
 """Of each address and method."""
 
@@ -40,6 +42,8 @@ class Application(NamedTuple):
     known: dict[str, dict[str, Any]]
     """Path parameters that lead somewhere, by how the address begins."""
     complaints: Path
+    keys: dict[str, dict[str, str]]
+    """Headers that let one in, by how the address begins."""
 
     def close(self, sessions: Iterable[str]) -> None:
         """Close sessions, those that are closed already aside."""
@@ -70,7 +74,10 @@ def application(little: Catalog, tmp_path_factory: pytest.TempPathFactory) -> It
             stdout=subprocess.PIPE,
             stderr=said,
             text=True,
-            env={name: value for name, value in os.environ.items() if name != "ERRANDS_TOKEN"},
+            env={
+                **{name: value for name, value in os.environ.items() if name != "ERRANDS_TOKEN"},
+                "ERRANDS_ADMIN_PASSWORD": PASSWORD,
+            },
         )
     assert process.stdout is not None
     with contextlib.closing(process.stdout):
@@ -85,7 +92,19 @@ def application(little: Catalog, tmp_path_factory: pytest.TempPathFactory) -> It
                 "/done/": {"asin": next(iter(little)).asin, "options": "{}"},
                 "/pictures/": {"kind": "shoe"},
             }
-            yield Application(server, known, complaints)
+            admin = b64encode(f"admin:{PASSWORD}".encode()).decode()
+            office = {"Authorization": f"Basic {admin}"}
+            body = {"names": ["Victim", "Worker"]}
+            status, made_up = server.ask("/v1/office/people", body, headers=office)
+            assert status == 201
+            victim, worker = made_up["invited"]
+            known["/v1/office/people/{id}"] = {"id": victim["person"]["id"]}
+            known["/work/{token}"] = {"token": worker["token"]}
+            keys = {
+                "/v1/office": office,
+                "/v1/work": {"Authorization": f"Bearer {worker['token']}"},
+            }
+            yield Application(server, known, complaints, keys)
         finally:
             process.terminate()
             process.wait(30)
@@ -114,6 +133,9 @@ def ask(case: Any, application: Application) -> Iterator[int]:
         checks.response_schema_conformance,
     ]
     for known in itertools.chain([{}], known_parameters(case.operation.path, application)):
+        for start, headers in application.keys.items():
+            if case.operation.path.startswith(start):
+                case.headers.update(headers)
         held = case.path_parameters
         held.update({name: value for name, value in known.items() if name in held})
         response = case.call_and_validate(
@@ -163,6 +185,9 @@ def test_no_request_breaks_the_server(application: Application, mode: str) -> No
     assert not broken, "\n\n".join([*broken, complaints[-5000:]])
     assert "Traceback" not in complaints, complaints[-5000:]
     # Each part was there, and was not only knocked at.
-    for label in ("POST /v1/sessions", "GET /v1/runs/{id}", "GET /done/{session}/{asin}/{options}"):
+    for label in (
+        *("POST /v1/sessions", "GET /v1/runs/{id}", "GET /done/{session}/{asin}/{options}"),
+        *("GET /work/{token}", "PATCH /v1/office/people/{id}"),
+    ):
         assert answers[label].total() >= EXAMPLES
         assert answers[label][200] > 0 or mode == "negative", answers[label]

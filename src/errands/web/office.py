@@ -24,15 +24,20 @@ from errands.envs.shopping import Shopping
 from errands.reports.markup import esc
 from errands.turk.loader import TaskSet
 from errands.web.app import Part
+from errands.web.forms import Form
 from errands.web.office_document import HEADERS, document, script, sheet, work_ways
 from errands.web.office_openapi import operation
 from errands.web.office_openapi import paths as described
 from errands.web.reception import Asked, Reception
+from errands.web.refusals import Refusal
 from errands.web.shoppers import Shoppers
 
 __all__ = ["Desk", "Offer", "Office", "Seat", "dollars", "office_part"]
 
 _TIDY_SECONDS: Final = 2.0
+_ROOMS: Final = ("office", "work")
+"""What addresses of pages begin with."""
+_METHODS: Final = ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
 _log = logging.getLogger(__name__)
 
 
@@ -91,6 +96,11 @@ def office_part(office: Office, seats: Iterable[Seat]) -> Part:
 
     state = {"draining": False}
 
+    async def nowhere(request: Request, form: Form) -> Response:
+        raise Refusal(404, "not_found", "The address leads to no page of this office.")
+
+    lost = office.reception.open_page(nowhere)
+
     def paths() -> dict[str, Any]:
         said = [desk.paths() for desk in desks]
         home = {"get": operation("A worker's own page", media="text/html")}
@@ -122,6 +132,7 @@ def office_part(office: Office, seats: Iterable[Seat]) -> Part:
             Route("/work/{token}", office.reception.worker_page(home), methods=["GET"]),
             Route("/office/static/office.css", _static(sheet, "text/css"), methods=["GET"]),
             Route("/office/static/office.js", _static(script, "text/javascript"), methods=["GET"]),
+            *(Route(f"/{room}/{{rest:path}}", lost, methods=_METHODS) for room in _ROOMS),
         ),
         paths=paths,
         lifespan=lifespan,
