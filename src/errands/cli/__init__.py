@@ -11,6 +11,7 @@ from errands.cli import (
     catalog,
     data,
     demo,
+    demonstrations,
     nouns,
     report,
     run,
@@ -50,7 +51,10 @@ def _root(
     pass
 
 
-for _group in (demo, tour, run, report, catalog, search, turk_demo, serve, data, nouns, bench):
+for _group in (
+    *(demo, tour, run, report, catalog, search, turk_demo, serve, demonstrations, data, nouns),
+    bench,
+):
     _group.register(app)
 
 

@@ -5,11 +5,10 @@ it, ends with the purchase, or is given back; one that was left lying is taken b
 has one at a time. The first ones are a trial (see `errands.crowd.standing`).
 """
 
-import functools
 import hashlib
 import time
 from collections.abc import Callable, Sequence
-from typing import Annotated, Any, Final, Literal, cast
+from typing import Annotated, Any, Final, Literal
 
 import msgspec
 import numpy as np
@@ -212,12 +211,16 @@ def read_workers(
     database: Reading, settings: Settings, *, include_trials: bool = True
 ) -> list[Worker]:
     """Every worker, and where they stand."""
-    names = dict(database.rows("SELECT id, name FROM people WHERE role = 'worker' ORDER BY id"))
-    verdicts = dict(database.rows("SELECT person, verdict FROM verdicts ORDER BY number"))
+    names: dict[int, str] = dict(
+        database.rows("SELECT id, name FROM people WHERE role = 'worker' ORDER BY id")
+    )
+    verdicts: dict[int, Verdict] = dict(
+        database.rows("SELECT person, verdict FROM verdicts ORDER BY number")
+    )
     return workers(
         names,
         read_results(database),
-        cast(dict[int, Verdict], verdicts),
+        verdicts,
         trials=settings.trials,
         bar=settings.bar,
         include_trials=include_trials,
@@ -239,6 +242,7 @@ class Outings:
         self.goals = goals
         self._seed = seed
         self._clock = clock
+        self._splits: dict[str, Sequence[int]] = {}
         self._sessions = {
             session for (session,) in database.rows("SELECT session FROM outings")
         }  # those of workers, whatever became of them
@@ -269,9 +273,7 @@ class Outings:
     def standing(self, person: int) -> Standing:
         """Where somebody stands."""
         return next(
-            one.standing
-            for one in read_workers(self.database, self.settings())
-            if one.id == person
+            one.standing for one in read_workers(self.database, self.settings()) if one.id == person
         )
 
     def begin(self, person: int, start: Callable[[int, Callable[[Run, int], None]], Any]) -> Outing:
@@ -372,7 +374,9 @@ class Outings:
             raise SettingError(
                 f"There is no split {split[:40]!r}; expected {', '.join(SPLIT_NAMES)}."
             )
-        return _split(None if split == "all" else split, self.goals)
+        if split not in self._splits:
+            self._splits[split] = split_indices(None if split == "all" else split, self.goals)
+        return self._splits[split]
 
     def _drawn(self, settings: Settings, is_trial: bool, seen: set[int]) -> int:
         """A goal that this worker has not had; drawn by the seed and the outing's number."""
@@ -398,11 +402,6 @@ class Outings:
         most = max(least, settings.per_goal - 1)
         free = [goal for goal in left if used.get(goal, 0) <= most]
         return int(free[int(dice.integers(len(free)))])
-
-
-@functools.lru_cache(16)
-def _split(name: str | None, goals: GoalSet) -> Sequence[int]:
-    return split_indices(name, goals)
 
 
 def _counted(rows: Sequence[Sequence[Any]]) -> tuple[int, int, int, int]:

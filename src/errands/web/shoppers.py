@@ -102,9 +102,7 @@ class Shoppers:
         """A session for somebody who is sent for that goal, under a name nobody can guess; what
         is noted `also`, given the session's number, belongs to it."""
         number = self._log.next_number()
-        shopper = self._begun(
-            number, secrets.token_hex(16), goal, lambda run: also(run, number)
-        )
+        shopper = self._begun(number, secrets.token_hex(16), goal, lambda run: also(run, number))
         return self._keep(shopper)
 
     def __len__(self) -> int:
