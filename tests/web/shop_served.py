@@ -99,6 +99,7 @@ def shop_served(
     seed: int = 0,
     attrs: bool = False,
     most: int = 1000,
+    visitors: int = 100_000,
     token: str | None = None,
 ) -> Iterator[Shop]:
     """Run the website as `errands serve` does, but for the process."""
@@ -106,7 +107,7 @@ def shop_served(
         database = stack.enter_context(open_database(str(store)))
         setting = open_shop(catalog, goals, Site(seed, attrs))
         steps = open_log(setting, database)
-        shoppers = Shoppers(setting, steps, seed=seed, most=most)
+        shoppers = Shoppers(setting, steps, seed=seed, most=most, visitors=visitors)
         office, _ = open_office(database, "demo", PASSWORD, setting, shoppers)
         site = shop_site(ShopSite(setting, shoppers), database)
         started = threading.Event()

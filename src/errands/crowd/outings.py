@@ -168,6 +168,7 @@ def read_outings(
     database: Reading,
     *,
     person: int | None = None,
+    session: int | None = None,
     after: int = 0,
     most: int | None = None,
     newest: bool = False,
@@ -177,6 +178,9 @@ def read_outings(
     if person is not None:
         where.append("o.person = ?")
         values.append(person)
+    if session is not None:
+        where.append("o.session = ?")
+        values.append(session)
     order = "DESC" if newest else "ASC"
     limit = "" if most is None else f" LIMIT {int(most)}"
     rows = database.rows(
