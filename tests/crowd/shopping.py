@@ -9,6 +9,7 @@ from errands.crowd.people import People, Person
 from errands.crowd.steps import Bought, Session, Step, StepLog
 from errands.shop.catalog import Catalog
 from errands.shop.page import DONE, ITEM, RESULTS, SEARCH
+from errands.shop.reward import Purchase, rules_named
 from errands.shop.site_url import Address, build
 
 
@@ -71,8 +72,8 @@ class Street:
                 yield f"click[{pair[1]}]", here
         yield "click[buy now]", Address(DONE, outing.name, asin=goal.asin, options=here.options)
 
-    def shop(self, outing: Outing, reward: float = 1.0, *, options: bool = True) -> None:
-        """Everything up to the purchase."""
+    def shop(self, outing: Outing, reward: float | None = None, *, options: bool = True) -> None:
+        """Everything up to the purchase, which is worth what it is worth, or what is said."""
         for number, (action, address) in zip(
             itertools.count(1), self.walk(outing, options=options), strict=False
         ):
@@ -82,10 +83,19 @@ class Street:
             if address.page != DONE:
                 self.log.append(outing.session, step)
             else:
-                bought = Bought(address.asin, address.options, 9.0, reward, {"r_type": 1.0})
-                self.log.finish(outing.session, step, bought)
+                self.log.finish(outing.session, step, self.bought(outing, address, reward))
 
-    def errand(self, person: Person, reward: float = 1.0) -> Outing:
+    def bought(self, outing: Outing, address: Address, reward: float | None = None) -> Bought:
+        product = self.catalog[address.asin]
+        price = self.goals.price(product)
+        purchase = Purchase(product, dict(address.options), price)
+        found = rules_named("released")(purchase, self.goals[outing.goal])
+        total = found.total if reward is None else reward
+        return Bought(address.asin, address.options, price, total, found.parts)
+
+    def errand(
+        self, person: Person, reward: float | None = None, *, options: bool = True
+    ) -> Outing:
         outing = self.begin(person)
-        self.shop(outing, reward)
+        self.shop(outing, reward, options=options)
         return outing
