@@ -102,7 +102,7 @@ def export(
 
       errands demonstrations export site.sqlite --catalog shop-1k --experts --out runs/experts
 
-      errands export runs/experts --format jsonl --out experts.jsonl
+      errands export runs/experts experts.jsonl
 
       errands run runs/experts/protocol.toml --agent rule --out runs/rule
 
