@@ -15,7 +15,7 @@ from errands.web.office_document import button, field
 __all__ = ["outing_page", "overview_page"]
 
 _DASH: Final = "–"
-_STATES: Final = {"done": "good"}
+_STATES: Final = {"done": "won"}
 
 
 def overview_page(told: Overview, newest: Sequence[Outing], check: str, here: str) -> str:
@@ -28,7 +28,8 @@ def overview_page(told: Overview, newest: Sequence[Outing], check: str, here: st
         else f'<a href="{here}?trials=1">count trials, too</a>'
     )
     return (
-        f"<section><p>{told.finished:,} errands are finished, {told.open:,} open,"
+        f'<div class="outings"><section><p>{told.finished:,} errands are finished,'
+        f" {told.open:,} open,"
         f" {told.returned:,} given back; {dollars(told.paid)} earned. {told.visitors:,} visitors"
         " whom nobody sent bought something.</p></section>"
         f"<section><h2>How well people shop</h2><p>Counted {counted}; {other}.</p>"
@@ -36,7 +37,7 @@ def overview_page(told: Overview, newest: Sequence[Outing], check: str, here: st
         f"<section><h2>Workers</h2>{_workers(told.workers, check, here)}</section>"
         f"<section><h2>As a run</h2>{_downloads(here)}</section>"
         f"<section><h2>Errands</h2>{_errands(newest, names, here)}</section>"
-        f"<section><h2>Settings</h2>{_settings(told.settings, check, here)}</section>"
+        f"<section><h2>Settings</h2>{_settings(told.settings, check, here)}</section></div>"
     )
 
 
@@ -77,7 +78,7 @@ def _workers(workers: Sequence[Worker], check: str, here: str) -> str:
         return '<p>Nobody has been invited: see <a href="/office/people">People</a>.</p>'
     rows = []
     for one in workers:
-        kind = badge("expert", "good") if one.is_expert else badge(one.standing)
+        kind = badge("expert" if one.is_expert else one.standing, _kind(one))
         by_hand = " <small>by hand</small>" if one.by_hand else ""
         rows.append(
             [
@@ -92,6 +93,10 @@ def _workers(workers: Sequence[Worker], check: str, here: str) -> str:
         )
     head = ["worker", "standing", "trial", "errands", "score", "success, %", "deviation"]
     return table([*head, "earned", "decide"], rows)
+
+
+def _kind(one: Worker) -> str:
+    return {"qualified": "won", "refused": "failed"}.get(one.standing, "")
 
 
 def _verdicts(one: Worker, check: str, here: str) -> str:
@@ -186,10 +191,10 @@ def outing_page(
         [
             str(step.number),
             f"<code>{esc(cut(step.action, 200))}</code>" if step.action else "comes in",
-            f"{step.at - session.began:,.1f} s",
+            f"{step.at - session.began:,.1f}&nbsp;s",
             esc(step.page),
             "" if step.source == step.number - 1 or not step.number else f"step {step.source}",
-            "" if step.exact else badge("not an action", "bad"),
+            "" if step.exact else badge("not an action", "failed"),
         ]
         for step in steps
     ]
@@ -206,9 +211,10 @@ def outing_page(
         who = f"{kind.capitalize()} of w{outing.person}, {outing.state}."
     head = ["step", "action", "after", "page", "done on", "remark"]
     return (
-        f'<section><div class="card errand"><blockquote>{esc(instruction)}</blockquote>'
+        '<div class="outings"><section><div class="card errand">'
+        f"<blockquote>{esc(instruction)}</blockquote>"
         f"<p>{who} Goal {session.goal}, begun {_time(session.began)}. {bought}</p></div></section>"
-        f"<section><h2>Steps</h2>{table(head, rows)}</section>"
+        f'<section class="words"><h2>Steps</h2>{table(head, rows)}</section></div>'
     )
 
 

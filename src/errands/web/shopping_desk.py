@@ -243,8 +243,8 @@ def _body(told: Shopping, own: str, wrong: str, settings: Settings) -> str:
         )
     parts.append(f"<section>{GUIDE}</section>")
     if told.errands:
-        parts.append(f"<section><h2>What you did</h2>{_list(told)}</section>")
-    return "".join(parts)
+        parts.append(f'<section class="words"><h2>What you did</h2>{_list(told)}</section>')
+    return f'<div class="outings">{"".join(parts)}</div>'
 
 
 def _recorded(last: Errand) -> str:
@@ -257,7 +257,7 @@ def _recorded(last: Errand) -> str:
 
 
 def _errand_out(now: Errand, own: str) -> str:
-    trial = " It is one of your trial." if now.is_trial else ""
+    trial = " It belongs to your trial." if now.is_trial else ""
     return (
         f'<section><h2>Your errand</h2><div class="card errand"><blockquote>{esc(now.instruction)}'
         f"</blockquote><p>{dollars(now.offered)} when it is done.{trial}</p>"
@@ -288,7 +288,7 @@ def _next(told: Shopping, own: str, settings: Settings) -> str:
 def _list(told: Shopping) -> str:
     rows = []
     for one in reversed(told.errands):
-        state = {"open": badge("open"), "done": badge("done", "good")}.get(
+        state = {"open": badge("open"), "done": badge("done", "won")}.get(
             one.state, badge("given back")
         )
         score = "" if one.reward is None else f"{100 * one.reward:.0f}"
