@@ -16,7 +16,8 @@ import itertools
 from shopping import Street
 
 from errands.crowd.database import Database, open_reading
-from errands.crowd.demonstrations import Exported, Wanted, export_run
+from errands.crowd.demonstrations import Wanted, export_run
+from errands.crowd.human_run import Exported
 from errands.crowd.outings import Outing, Settings
 from errands.crowd.steps import Step
 from errands.errors import ErrandsError, SettingError
