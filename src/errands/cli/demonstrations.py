@@ -1,6 +1,7 @@
 """`errands demonstrations`: what people did in the shop, counted, and as a run."""
 
 import shlex
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -8,6 +9,7 @@ import typer
 from rich.table import Table
 
 from errands.cli.output import Json, print_json, program, remarks, results
+from errands.crowd.human_run import Exported
 
 __all__ = ["register"]
 
@@ -123,6 +125,42 @@ def export(
         made = export_run(
             database, out, wanted, catalog=catalog, goals=goals, observation=observation
         )
+    _tell(made, as_json)
+
+
+@group.command("import-logs")
+def import_logs(
+    folder: Path = typer.Argument(help="The original's user_session_logs, or a folder of them."),
+    out: str = typer.Option(..., help="A new directory for the run, or a PostgreSQL address."),
+    catalog: str = typer.Option(..., help="The catalogue of the products they shopped in."),
+    goals: str = typer.Option("human", help="What they shopped for: human, synthetic, a file."),
+    min_reward: float = typer.Option(0.0, min=0.0, max=1.0, help="Leave out lower rewards."),
+    observation: str = typer.Option(
+        "text_rich", help="How pages are kept: text, text_rich, html, url."
+    ),
+    as_json: bool = Json,
+) -> None:
+    """Write the original WebShop's logs of people as a run, with the actions that they lack.
+
+    Example:
+
+      errands demonstrations import-logs user_session_logs --catalog shop --out runs/people
+    """
+    from errands.crowd.session_logs import import_logs as imported
+
+    with remarks.status("doing it all again"):
+        made = imported(
+            folder,
+            out,
+            catalog=catalog,
+            goals=goals,
+            min_reward=min_reward,
+            observation=observation,
+        )
+    _tell(made, as_json)
+
+
+def _tell(made: Exported, as_json: bool) -> None:
     if as_json:
         print_json(msgspec.to_builtins(made))
         return

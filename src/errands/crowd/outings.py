@@ -14,7 +14,16 @@ import msgspec
 import numpy as np
 
 from errands.crowd.database import Database, Reading, Run
-from errands.crowd.standing import BAR, TRIALS, Result, Standing, Verdict, Worker, workers
+from errands.crowd.standing import (
+    BAR,
+    TRIALS,
+    Result,
+    Standing,
+    Verdict,
+    Worker,
+    standing,
+    workers,
+)
 from errands.crowd.steps import Bought
 from errands.errors import ErrandsError, SettingError
 from errands.shop.goal import SPLITS, GoalSet
@@ -276,9 +285,17 @@ class Outings:
 
     def standing(self, person: int) -> Standing:
         """Where somebody stands."""
-        return next(
-            one.standing for one in read_workers(self.database, self.settings()) if one.id == person
+        said = self.database.rows(
+            "SELECT verdict FROM verdicts WHERE person = ? ORDER BY number DESC LIMIT 1", (person,)
         )
+        if said and said[0][0] != "results":
+            return "qualified" if said[0][0] == "granted" else "refused"
+        settings = self.settings()
+        rows = self.database.rows(
+            "SELECT reward FROM outings WHERE person = ? AND state = 'done' ORDER BY ended, number",
+            (person,),
+        )
+        return standing([reward for (reward,) in rows], settings.trials, settings.bar)
 
     def begin(self, person: int, start: Callable[[int, Callable[[Run, int], None]], Any]) -> Outing:
         """Send somebody out: `start` begins a session for a goal, and notes the outing with it."""

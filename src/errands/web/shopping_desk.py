@@ -263,7 +263,7 @@ def _errand_out(now: Errand, own: str) -> str:
         f"</blockquote><p>{dollars(now.offered)} when it is done.{trial}</p>"
         f'<div class="deeds"><a class="btn primary" href="{esc(now.address)}" target="_blank"'
         ' rel="noopener">To the shop (opens a new tab)</a>'
-        f'<a class="btn" href="{esc(own)}">I have bought something</a>'
+        f'<a class="btn" href="{esc(own)}" data-look-again>I have bought something</a>'
         f"{button('Give it back', f'{own}/return', kind='bad')}</div>"
         '<p class="note">Come back to this page when you have bought something. Who gives an errand'
         " back is not paid for it, and does not get it again.</p></div></section>"
