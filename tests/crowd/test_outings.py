@@ -246,6 +246,18 @@ def test_reading_when_the_server_is_gone(place: str, little: Catalog) -> None:
         assert read_overview(reading).finished == 0
 
 
+def test_a_file_that_begins_to_change_is_not_trusted(tmp_path: Path, little: Catalog) -> None:
+    place = str(tmp_path / "site.sqlite")
+    with open_database(place) as database:
+        Street(database, little).worker("Ann")
+    with open_reading(place) as reading:
+        assert len(read_overview(reading).workers) == 1
+        with open_database(place) as database:
+            Street(database, little).worker("Bob")
+        with pytest.raises(StorageError, match="once more"):
+            read_overview(reading)
+
+
 def test_what_is_no_store_cannot_be_read(tmp_path: Path) -> None:
     with pytest.raises(StorageError, match="There is no website"):
         open_reading(str(tmp_path / "none.sqlite"))

@@ -173,8 +173,10 @@ class SqliteReading:
             raise StorageError(
                 f"There is no website's data at {where}; name the --store of `errands serve`."
             )
+        self._path = where
         try:
-            self._connection = _looked_into(where)
+            self._print = _print(where)
+            self._connection, self._is_still = _looked_into(where)
             run = self._connection.execute
             [application] = run("PRAGMA application_id").fetchone()
             [version] = run("PRAGMA user_version").fetchone()
@@ -189,9 +191,12 @@ class SqliteReading:
     def rows(self, statement: str, values: Sequence[Any] = ()) -> list[Row]:
         try:
             with self._turn:
-                return self._connection.execute(statement, storable(values)).fetchall()
+                found = self._connection.execute(statement, storable(values)).fetchall()
         except sqlite3.Error as failure:
             raise StorageError(f"{self.place} cannot be read ({failure}).") from failure
+        if self._is_still and _print(self._path) != self._print:
+            raise StorageError(f"{self.place} changed while it was read; read it once more.")
+        return found
 
     def close(self) -> None:
         self._connection.close()
@@ -203,9 +208,16 @@ class SqliteReading:
         self.close()
 
 
-def _looked_into(path: Path) -> sqlite3.Connection:
-    """A connection that cannot write and sees one moment. A file without a log beside it is
-    complete and is read as it is, so that looking leaves no files behind."""
+def _print(path: Path) -> tuple[int, int]:
+    """Changes with the file."""
+    held = path.stat()
+    return held.st_mtime_ns, held.st_size
+
+
+def _looked_into(path: Path) -> tuple[sqlite3.Connection, bool]:
+    """A connection that cannot write and sees one moment, and whether it takes the file for one
+    that nobody writes: without a log beside it, it is complete and is read as it is, so that
+    looking leaves no files behind."""
     for tried in range(_TRIES):
         still = not os.path.exists(f"{path}-wal")
         connection = sqlite3.connect(
@@ -218,7 +230,7 @@ def _looked_into(path: Path) -> sqlite3.Connection:
             connection.execute("PRAGMA query_only = ON")
             connection.execute("BEGIN")
             connection.execute("PRAGMA schema_version").fetchone()
-            return connection
+            return connection, still
         except sqlite3.OperationalError:
             # The last writer tidies its log away in this moment.
             connection.close()
