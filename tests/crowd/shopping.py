@@ -27,14 +27,16 @@ class Clock:
 class Street:
     """A database, its people, and a shop."""
 
-    def __init__(self, database: Database, catalog: Catalog, seed: int = 0) -> None:
+    def __init__(
+        self, database: Database, catalog: Catalog, seed: int = 0, goals: str = "synthetic"
+    ) -> None:
         self.database = database
         self.catalog = catalog
         self.clock = Clock()
-        self.goals = catalog.goals("synthetic")
+        self.goals = catalog.goals(goals)
         about = {
             "catalogue": catalog.manifest.checksum,
-            "goals": f"synthetic ({len(self.goals)})",
+            "goals": f"{goals} ({len(self.goals)})",
             "rules": "released",
         }
         self.log = StepLog(database, about)

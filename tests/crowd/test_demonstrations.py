@@ -15,7 +15,7 @@ import itertools
 
 from shopping import Street
 
-from errands.crowd.database import Database, open_reading
+from errands.crowd.database import Database, open_database, open_reading
 from errands.crowd.demonstrations import Wanted, export_run
 from errands.crowd.human_run import Exported
 from errands.crowd.outings import Outing, Settings
@@ -29,6 +29,7 @@ from errands.runs.replay import reopen_world, replay
 from errands.runs.run_place import open_run
 from errands.runs.runner import run
 from errands.shop.catalog import Catalog
+from errands.shop.goal import write_goals
 from errands.shop.page import DONE, ITEM, RESULTS, SEARCH
 from errands.shop.site_url import Address, build
 
@@ -95,7 +96,7 @@ def test_an_agent_on_the_same_goals_is_compared(street: Street, tmp_path: Path) 
     assert report.runs[0].figures.score.mean == 100.0
     [compared] = report.comparisons
     assert (compared.refused, compared.pairs) == ("", 10)
-    assert "Collected from 1 people" in report.runs[0].remarks[0]
+    assert "Collected from 1 person" in report.runs[0].remarks[0]
     assert report.runs[0].command.startswith("errands demonstrations export")
 
 
@@ -229,6 +230,25 @@ def test_the_attributes_page_is_shown_where_people_saw_it(street: Street, tmp_pa
     [episode] = episodes_of(made.place)
     assert len(episode.steps) == 5
     assert find_protocol(made.protocol_file).settings == {"show_attrs": True}
+
+
+def test_goals_from_a_file_that_moved(little: Catalog, tmp_path: Path) -> None:
+    write_goals(tmp_path / "first.json", little.goals("synthetic"), little)
+    with open_database(str(tmp_path / "site.sqlite")) as database:
+        street = Street(database, little, goals=str(tmp_path / "first.json"))
+        street.outings.set_settings(Settings(trials=0))
+        street.errand(street.worker("Ann"))
+        (tmp_path / "first.json").rename(tmp_path / "second.json")
+        with pytest.raises(ErrandsError, match="no goal set"):
+            exported(street, tmp_path / "a")
+        made = export_run(
+            database,
+            tmp_path / "b",
+            Wanted(),
+            catalog=str(little.path),
+            goals=str(tmp_path / "second.json"),
+        )
+    assert (made.kept, made.unfit) == (1, ())
 
 
 def test_another_shop(street: Street, tmp_path: Path) -> None:

@@ -133,6 +133,8 @@ def test_the_admins_pages(shop: Shop, little: Catalog) -> None:
     assert [step["action"] for step in walk["steps"]] == [s.action for s in shop.steps(name)]
     assert walk["outing"]["pay"] == 0.7
     assert visitor.get("/office/demonstrations/nobody").status == 404
+    assert name not in visitor.get(f"/office/demonstrations?before={walk['outing']['number']}").text
+    assert visitor.get("/office/demonstrations?before=x").status == 400
     listed = read(call(shop, "GET", f"{ADMIN}/outings?most=1"))["outings"]
     assert len(listed) == 1
     assert call(shop, "GET", f"{ADMIN}/outings?most=x").status == 400

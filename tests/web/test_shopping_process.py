@@ -117,7 +117,7 @@ def test_the_commands(little: Catalog, tmp_path: Path) -> None:
     made = run(app, [*words, out, "--include-trials"])
     assert made.exit_code == 0, made.output
     assert f"Left out: {typed} of w" in made.output
-    assert "1 demonstrations of 1 people" in made.output
+    assert "1 demonstrations of 1 person" in made.output
     played = ["run", f"{out}/protocol.toml", "--agent", "rule", "--out", str(tmp_path / "rule")]
     assert run(app, played).exit_code == 0
     assert run(app, ["report", out, str(tmp_path / "rule"), "--format", "md"]).exit_code == 0

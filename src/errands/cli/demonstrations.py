@@ -9,7 +9,7 @@ import typer
 from rich.table import Table
 
 from errands.cli.output import Json, print_json, program, remarks, results
-from errands.crowd.human_run import Exported
+from errands.crowd.human_run import Exported, people
 
 __all__ = ["register"]
 
@@ -171,8 +171,8 @@ def _tell(made: Exported, as_json: bool) -> None:
         )
     place = shlex.quote(made.place)
     results.print(
-        f"{made.kept} demonstrations of {made.workers} people (score {made.score:.1f}, success"
-        f" {made.success:.1f} %) are in {made.place}; {len(made.unfit)} are left out.",
+        f"In {made.place}: {made.kept} demonstrations of {people(made.workers)}, score"
+        f" {made.score:.1f}, success {made.success:.1f} %; left out: {len(made.unfit)}.",
         soft_wrap=True,
     )
     remarks.print(f"Look at them: {program()} report {place}", soft_wrap=True)

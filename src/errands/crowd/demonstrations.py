@@ -160,9 +160,14 @@ def _protocol_of(database: Reading, catalog: str, goals: str | None, observation
             f" {about['catalogue'][:12]}, and {catalog} has {checksum[:12]}; name the right one"
             " with --catalog."
         )
-    named = goal_set(about)[0] if goals is None else goals
+    name, count = goal_set(about)
+    named = name if goals is None else goals
+    is_file = named not in opened.manifest.goals
+    if is_file:
+        named = str(Path(named).absolute())
     held = opened.goals(named)
-    if f"{held.name} ({len(held)})" != about["goals"]:
+    # A file may have moved since; each goal is compared later.
+    if len(held) != count or not (is_file or held.name == name):
         raise SettingError(
             f"{database.place} belongs to the goals {about['goals']}, not {held.name}"
             f" ({len(held)}); name the right ones with --goals."

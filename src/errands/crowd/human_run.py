@@ -38,6 +38,7 @@ __all__ = [
     "Unfit",
     "Way",
     "make_run",
+    "people",
     "people_protocol",
     "refused",
     "way",
@@ -194,7 +195,7 @@ def _fitting(protocol: Protocol, ways: Sequence[Way]) -> Protocol:
     return msgspec.structs.replace(
         protocol,
         picked=tuple(one.goal for one, _ in ways),
-        title=f"{len(ways):,} demonstrations by people",
+        title=f"Errands done by people: {len(ways):,}",
         max_steps=max([_STEPS, *(len(steps) for _, steps in ways)]),
         settings={"show_attrs": True} if needs_attributes else {},
     )
@@ -302,7 +303,7 @@ def _remarks(fit: Sequence[Candidate], unfit: Sequence[Unfit]) -> Iterator[str]:
         success = 100 * sum(reward >= 1.0 for reward in rewards) / len(rewards)
         return f"{who} with a score of {score:.1f} and a success rate of {success:.1f} %"
 
-    said = f"Collected from {len(by_worker)} people on the website"
+    said = f"Collected from {people(len(by_worker))} on the website"
     if len(ranked) > 1:
         said += f": the best is {told(best)}, the last {told(last)}"
     yield said
@@ -311,6 +312,11 @@ def _remarks(fit: Sequence[Candidate], unfit: Sequence[Unfit]) -> Iterator[str]:
             f"{len(unfit)} more finished errands are left out, since their way to the purchase"
             " cannot be done again in the environment"
         )
+
+
+def people(count: int) -> str:
+    """So many people, in words."""
+    return "1 person" if count == 1 else f"{count:,} people"
 
 
 def _write_protocol(place: str, protocol: Protocol) -> str:

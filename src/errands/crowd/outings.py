@@ -179,6 +179,7 @@ def read_outings(
     person: int | None = None,
     session: int | None = None,
     after: int = 0,
+    before: int | None = None,
     most: int | None = None,
     newest: bool = False,
 ) -> list[Outing]:
@@ -187,6 +188,9 @@ def read_outings(
     if person is not None:
         where.append("o.person = ?")
         values.append(person)
+    if before is not None:
+        where.append("o.number < ?")
+        values.append(before)
     if session is not None:
         where.append("o.session = ?")
         values.append(session)

@@ -97,7 +97,8 @@ class _DemonstrationsDesk:
 
     async def show(self, asked: Asked) -> Response:
         told = self._overview(asked.request)
-        newest = read_outings(self._database, most=_LISTED, newest=True)
+        before = _number(asked.request, "before", 2**62, 2**62)
+        newest = read_outings(self._database, before=before, most=_LISTED, newest=True)
         body = overview_page(told, newest, asked.check, HERE)
         return page("Demonstrations", body, asked, HERE)
 
@@ -244,7 +245,9 @@ def _paths() -> dict[str, Any]:
         {
             HERE: {
                 "get": operation(
-                    "What people did in the shop", media="text/html", query={"trials": flag}
+                    "What people did in the shop",
+                    media="text/html",
+                    query={"trials": flag, "before": number},
                 )
             },
             f"{HERE}/settings": {"post": operation("Change settings", form=form, status="303")},

@@ -127,7 +127,7 @@ def _downloads(here: str) -> str:
 
 def _errands(newest: Sequence[Outing], names: dict[int, str], here: str) -> str:
     if not newest:
-        return "<p>Nobody has been sent out yet.</p>"
+        return "<p>There are none.</p>"
     rows = [
         [
             f'<a href="{here}/{esc(one.name)}">{one.number}</a>',
@@ -144,7 +144,9 @@ def _errands(newest: Sequence[Outing], names: dict[int, str], here: str) -> str:
         for one in newest
     ]
     head = ["errand", "worker", "goal", "state", "kind", "score", "steps", "pay", "code", "began"]
-    return table(head, rows, f"The newest {len(rows)}")
+    last = newest[-1].number
+    older = f'<p><a href="{here}?before={last}">Older ones</a></p>' if last > 1 else ""
+    return table(head, rows, f"Errands {newest[0].number} to {last}") + older
 
 
 def _settings(held: Settings, check: str, here: str) -> str:
