@@ -189,3 +189,11 @@ def test_strangers_cannot_fill_the_store(little: Catalog, tmp_path: Path) -> Non
     with shop_served(little, place, visitors=3) as shop:
         assert shop.ask("/s4").status == 503
         assert shop.ask(f"/{name}").status == 200
+
+
+def test_an_office_without_a_shop(little: Catalog, tmp_path: Path) -> None:
+    with shop_served(little, tmp_path / "site.sqlite", has_site=False) as shop:
+        assert "has no shop" in text_of(admin(shop).get("/office/demonstrations"))
+        token = invited(shop, "Lou")
+        assert "Shopping" not in Visitor(shop).get(f"/work/{token}").text
+        assert call(shop, "POST", OWN, token=token).status == 404

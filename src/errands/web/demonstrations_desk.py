@@ -68,7 +68,8 @@ _DECISION: Final = msgspec.json.Decoder(Decision)
 def demonstrations_desk(office: Office) -> Desk:
     """The admin's view; an office without a shop has none."""
     if office.shopping is None:
-        return Desk((), lambda: paths({}))
+        none = Route(HERE, office.reception.page(_no_shop, "admin"), methods=["GET"])
+        return Desk([none], lambda: paths({}))
     outings = Outings(office.database, office.shopping.goals)
     desk = _DemonstrationsDesk(outings, str(office.shopping.catalog.path))
     at = office.reception
@@ -195,6 +196,11 @@ class _DemonstrationsDesk:
         with contextlib.closing(open_run(folder / "run")) as store:
             export(store, folder / "run.jsonl", "jsonl")
         return folder / "run.jsonl"
+
+
+async def _no_shop(asked: Asked) -> Response:
+    body = "<section><p>This office has no shop, so nobody can be sent shopping.</p></section>"
+    return page("Demonstrations", body, asked, HERE)
 
 
 def _wanted(request: Request) -> Wanted:
