@@ -1,7 +1,6 @@
 """Products are taken up, instructions handed in, reviewed and written to a file."""
 
 import json
-import time
 from collections import Counter
 from pathlib import Path
 
@@ -9,12 +8,11 @@ import pytest
 
 from errands.crowd import product_draw
 from errands.crowd.collecting import Collecting, collecting_of, read_collecting, write_collecting
-from errands.crowd.database import Database, StorageError, open_database
+from errands.crowd.database import Database, StorageError, open_database, open_reading
 from errands.crowd.human_file import human_records, summary, write_human_file
 from errands.crowd.instruction_checks import Draft, shown
 from errands.crowd.people import People, Person
 from errands.crowd.product_draw import draw_product
-from errands.crowd.reading import reading
 from errands.crowd.writing import AlreadyDone, NotAllowed, NotFound, Writing, Writings
 from errands.crowd.writing_lists import PAGE, listed, waiting, writers
 from errands.envs.shop import ShopEnv
@@ -284,7 +282,7 @@ def test_the_file_makes_goals(site: Place, place: str, little: Catalog, tmp_path
         site.written(ann, little, f'I need THING {number}, made with "love" & <b>care</b>.')
     site.written(bob, little)
     out = tmp_path / "items_human_ins.json"
-    with reading(place) as source:  # While it is open for writing.
+    with open_reading(place) as source:  # While it is open for writing.
         write_human_file(source, out)
         assert summary(source) == summary(site.database)
     text = out.read_text()
@@ -347,18 +345,18 @@ def test_the_file_is_written_whole_or_not(site: Place, tmp_path: Path) -> None:
 
 
 def test_reading_is_only_reading(site: Place, place: str, tmp_path: Path) -> None:
-    with reading(place) as source:
+    with open_reading(place) as source:
         before = source.rows("SELECT count(*) FROM people")
         site.worker("Ann")
         assert source.rows("SELECT count(*) FROM people") == before, "one moment"
         with pytest.raises(Exception, match="read"):
             source.rows("DELETE FROM people RETURNING id")
     for wrong in (str(tmp_path / "none"), "ftp://x"):
-        with pytest.raises(StorageError), reading(wrong):
+        with pytest.raises(StorageError), open_reading(wrong):
             pass
     other = tmp_path / "other"
     other.write_text("no database")
-    with pytest.raises(StorageError), reading(str(other)):
+    with pytest.raises(StorageError), open_reading(str(other)):
         pass
 
 
@@ -373,11 +371,9 @@ def test_drawing_looks_at_a_few_products_only(
         return look(catalog, row)
 
     monkeypatch.setattr(Catalog, "product_at", counted)
-    began = time.process_time()
     for number in range(100):
         assert draw_product(little, 0, number, lambda asin: True, lambda: lambda asin: True)
     assert sum(looked.values()) < 250
-    assert time.process_time() - began < 5
     monkeypatch.setattr(product_draw, "WALK", 10)
     looked.clear()
     assert draw_product(little, 0, 1, lambda asin: False, lambda: lambda asin: False) is None

@@ -11,6 +11,7 @@ from errands.cli import (
     catalog,
     data,
     demo,
+    demonstrations,
     instructions,
     nouns,
     report,
@@ -52,17 +53,8 @@ def _root(
 
 
 for _group in (
-    demo,
-    tour,
-    run,
-    report,
-    catalog,
-    search,
-    turk_demo,
-    serve,
-    instructions,
-    data,
-    nouns,
+    *(demo, tour, run, report, catalog, search, turk_demo, serve),
+    *(instructions, demonstrations, data, nouns),
     bench,
 ):
     _group.register(app)

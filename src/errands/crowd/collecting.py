@@ -5,8 +5,7 @@ from typing import Annotated, Any, Final
 
 import msgspec
 
-from errands.crowd.database import Database
-from errands.crowd.reading import Readable
+from errands.crowd.database import Database, Reading
 from errands.errors import SettingError
 
 __all__ = ["TABLES", "Collecting", "collecting_of", "read_collecting", "write_collecting"]
@@ -29,7 +28,7 @@ class Collecting(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Of the generator that draws products."""
 
 
-def read_collecting(source: Readable) -> Collecting:
+def read_collecting(source: Reading) -> Collecting:
     """The settings as they are."""
     held = {
         name: json.loads(value)

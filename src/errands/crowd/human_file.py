@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from errands.crowd.reading import Readable
+from errands.crowd.database import Reading
 from errands.crowd.writing import COLUMNS, Writing, writing_of
 from errands.shop.atomic import atomic_files
 
@@ -33,7 +33,7 @@ class WritingSummary(msgspec.Struct, frozen=True):
     """Dollars for all that was accepted."""
 
 
-def human_records(source: Readable) -> dict[str, list[dict[str, Any]]]:
+def human_records(source: Reading) -> dict[str, list[dict[str, Any]]]:
     """Product id to its accepted instructions, in the order in which they were begun."""
     salt = "".join(
         json.loads(value)
@@ -47,7 +47,7 @@ def human_records(source: Readable) -> dict[str, list[dict[str, Any]]]:
     return records
 
 
-def human_file(source: Readable) -> bytes:
+def human_file(source: Reading) -> bytes:
     """The file, a product a line; bare brackets where there is nothing."""
     lines = [
         msgspec.json.encode(asin) + b":" + msgspec.json.encode(held)
@@ -56,13 +56,13 @@ def human_file(source: Readable) -> bytes:
     return b"{\n" + b",\n".join(lines) + b"\n}\n" if lines else b"{}"
 
 
-def write_human_file(source: Readable, out: Path, *, replace: bool = False) -> int:
+def write_human_file(source: Reading, out: Path, *, replace: bool = False) -> int:
     """Write the file, whole or not at all; how many bytes it has."""
     with atomic_files([out], replace=replace) as [work]:
         return work.write_bytes(human_file(source))
 
 
-def summary(source: Readable) -> WritingSummary:
+def summary(source: Reading) -> WritingSummary:
     """What has been collected."""
     counts = source.rows("SELECT status, count(*) FROM writings GROUP BY status")
     [(trials,)] = source.rows(

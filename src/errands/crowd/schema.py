@@ -5,7 +5,7 @@ Written once for both databases: `{id}` stands for a number that the database gi
 
 from typing import Final
 
-from errands.crowd import collecting, people, qualifications, steps, writing
+from errands.crowd import collecting, outings, people, qualifications, steps, writing
 
 __all__ = ["SCHEMA"]
 
@@ -16,6 +16,7 @@ SCHEMA: Final = "\n".join(
         _ABOUT,
         people.TABLES,
         steps.TABLES,
+        outings.TABLES,
         qualifications.TABLES,
         collecting.TABLES,
         writing.TABLES,

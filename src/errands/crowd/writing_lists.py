@@ -6,7 +6,7 @@ from typing import Any, Final
 import msgspec
 
 from errands.crowd.collecting import read_collecting
-from errands.crowd.reading import Readable
+from errands.crowd.database import Reading
 from errands.crowd.writing import (
     COLUMNS,
     KIND,
@@ -42,7 +42,7 @@ class Writer(msgspec.Struct, frozen=True):
 
 
 def listed(
-    source: Readable, *, person: int | None = None, status: Status | None = None, page: int = 1
+    source: Reading, *, person: int | None = None, status: Status | None = None, page: int = 1
 ) -> WritingsPage:
     """Writings of somebody, of a status, or all."""
     wheres: list[str] = []
@@ -64,7 +64,7 @@ def listed(
     return WritingsPage(int(total), page, pages, [writing_of(row) for row in rows])
 
 
-def waiting(source: Readable, most: int = PAGE) -> list[Writing]:
+def waiting(source: Reading, most: int = PAGE) -> list[Writing]:
     """What waits for a review, who waits longest first."""
     rows = source.rows(
         f"SELECT {COLUMNS} FROM writings WHERE status = 'submitted' ORDER BY submitted, id LIMIT ?",
@@ -73,7 +73,7 @@ def waiting(source: Readable, most: int = PAGE) -> list[Writing]:
     return [writing_of(row) for row in rows]
 
 
-def writers(source: Readable) -> list[Writer]:
+def writers(source: Reading) -> list[Writer]:
     """Everybody who has begun; those who wait for a decision first."""
     counts: dict[int, list[Sequence[Any]]] = {}
     rows = source.rows(

@@ -116,8 +116,17 @@ class ShopWorld:
                 " `errands data` says how to get the originals; --data names another catalogue."
             ) from None
         self.goals = self.catalog.goals(protocol.goals)
-        if protocol.shuffle_workers:
-            self.indices: Sequence[int] = _legacy_order(
+        if protocol.picked:
+            count = len(self.goals)
+            wrong = next((goal for goal in protocol.picked if not 0 <= goal < count), None)
+            if wrong is not None:
+                raise ProtocolError(
+                    f"The protocol {protocol.id!r} picks goal {wrong}, and there are 0 to"
+                    f" {count - 1}."
+                )
+            self.indices: Sequence[int] = protocol.picked[: protocol.episodes]
+        elif protocol.shuffle_workers:
+            self.indices = _legacy_order(
                 len(self.goals), protocol.shuffle_workers, protocol.seed, protocol.episodes or 500
             )
         else:

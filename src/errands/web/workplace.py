@@ -8,15 +8,22 @@ from errands.crowd.people import People
 from errands.envs.shopping import Shopping
 from errands.turk.loader import load_tasks
 from errands.web.app import Part
+from errands.web.demonstrations_desk import demonstrations_desk
 from errands.web.front_desk import front_desk
 from errands.web.instructions_desk import instructions_desk
 from errands.web.office import Office, Seat, office_part
 from errands.web.reception import Reception
 from errands.web.shoppers import Shoppers
+from errands.web.shopping_desk import shopping_desk
 
 __all__ = ["DESKS", "open_office"]
 
-DESKS: Final[tuple[Seat, ...]] = (front_desk, instructions_desk)
+DESKS: Final[tuple[Seat, ...]] = (
+    front_desk,
+    instructions_desk,
+    shopping_desk,
+    demonstrations_desk,
+)
 
 
 def open_office(
