@@ -4,24 +4,21 @@
 """
 
 import json
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from instructions_served import evil_catalog, qualify
+from looking import WIDTHS, logged_in, looked_at, opened
 from office_served import call, invited
-from shop_served import PASSWORD, Shop, shop_served
+from shop_served import Shop, shop_served
 
 from errands.shop.catalog import Catalog
 from errands.turk import chromium
 
 sync_api = pytest.importorskip("playwright.sync_api", reason=chromium.MISSING_PACKAGE)
 
-WIDTHS = {"desk": (1280, 900), "phone": (390, 844)}
-TALLEST = 1600
-"""Pixels of a picture."""
 PICTURES = ("writing-form", "writing-problems", "writing-taken", "instructions", "instruction")
 
 
@@ -31,47 +28,8 @@ def shop(little: Catalog, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
         yield running
 
 
-def opened(browser: Any, width: str, **more: Any) -> Any:
-    wide, high = WIDTHS[width]
-    context = browser.new_context(viewport={"width": wide, "height": high}, **more)
-    page = context.new_page()
-    page.complaints = []
-    page.on("console", lambda message: page.complaints.append(message.text))
-    page.on("pageerror", lambda error: page.complaints.append(str(error)))
-    page.on("dialog", lambda dialog: page.complaints.append(dialog.message))
-    return page
-
-
 def seen(page: Any, name: str, width: str) -> None:
-    """It fits its window, axe finds nothing serious, and a picture is taken if wanted."""
-    axe = pytest.importorskip(
-        "axe_playwright_python.sync_playwright",
-        reason="axe-core is not installed: pip install axe-playwright-python",
-    ).Axe()
-    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), name
-    found = [
-        (violation["id"], [node["html"][:200] for node in violation["nodes"]])
-        for violation in axe.run(page).response["violations"]
-        if violation["impact"] in ("serious", "critical")
-    ]
-    assert not found, name
-    folder = os.environ.get("ERRANDS_PICTURES")
-    if folder and name in PICTURES:
-        wide, high = WIDTHS[width]
-        whole = page.evaluate("document.documentElement.scrollHeight")
-        page.set_viewport_size({"width": wide, "height": max(high, min(whole, TALLEST))})
-        page.screenshot(path=f"{folder}/office-{name}-{width}.png")
-        page.set_viewport_size({"width": wide, "height": high})
-
-
-def logged_in(browser: Any, shop: Shop, width: str) -> Any:
-    page = opened(browser, width)
-    page.goto(f"{shop.url}/office/login")
-    page.fill("#password", PASSWORD)
-    page.click("button:text-is('Log in')")
-    page.wait_for_url("**/office")
-    page.goto(f"{shop.url}/office/instructions")
-    return page
+    looked_at(page, name, width, picture=name in PICTURES)
 
 
 def fill(page: Any, text: str) -> None:
@@ -136,7 +94,7 @@ def test_a_person_writes_instructions(
         assert "being reviewed" in page.inner_text("main")
         assert page.locator("form").count() == 0
         look("writing-waiting")
-        boss = logged_in(browser, shop, width)
+        boss = logged_in(browser, shop, width, "/office/instructions")
         seen(boss, "instructions", width)
         for _ in range(3):
             card = boss.locator("article.review").first
@@ -208,7 +166,7 @@ def test_products_that_mean_harm_do_none(browser: Any, tmp_path: Path) -> None:
         assert "<script>alert(1)</script>" in page.inner_text(".product h3")
         fill(page, "please <script>alert(4)</script> <img src=x onerror=alert(5)> some")
         page.click("text=Hand in")
-        boss = logged_in(browser, shop, "desk")
+        boss = logged_in(browser, shop, "desk", "/office/instructions")
         boss.route("https://example.com/**", lambda route: route.abort())
         assert "<script>alert(4)</script>" in boss.inner_text("article.review")
         for one in (page, boss):

@@ -3,12 +3,12 @@
 `ERRANDS_PICTURES=docs/pictures` writes the screenshots anew.
 """
 
-import os
 import re
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from looking import WIDTHS, looked_at, opened
 from office_served import call, invited
 from outing_served import ADMIN, OWN, begin, buy, goal_of, read
 from shop_served import PASSWORD, Shop, shop_served
@@ -18,48 +18,11 @@ from errands.turk import chromium
 
 sync_api = pytest.importorskip("playwright.sync_api", reason=chromium.MISSING_PACKAGE)
 
-WIDTHS = {"desk": (1280, 800), "phone": (390, 844)}
-HIGHEST = 1600
-
 
 @pytest.fixture(scope="module")
 def shop(little: Catalog, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shop]:
     with shop_served(little, tmp_path_factory.mktemp("office") / "site.sqlite") as running:
         yield running
-
-
-def opened(browser: Any, width: str, *, script: bool = True) -> Any:
-    wide, high = WIDTHS[width]
-    context = browser.new_context(
-        viewport={"width": wide, "height": high}, java_script_enabled=script
-    )
-    return context.new_page()
-
-
-def seen(page: Any, name: str, width: str) -> None:
-    """Nothing is cut off; a picture is kept."""
-    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), name
-    folder = os.environ.get("ERRANDS_PICTURES")
-    if folder:
-        high = min(HIGHEST, page.evaluate("document.documentElement.scrollHeight"))
-        wide = WIDTHS[width][0]
-        page.screenshot(
-            path=f"{folder}/office-{name}-{width}.png",
-            full_page=True,
-            clip={"x": 0, "y": 0, "width": wide, "height": high},
-        )
-
-
-def serious(page: Any) -> list[Any]:
-    axe = pytest.importorskip(
-        "axe_playwright_python.sync_playwright",
-        reason="axe-core is not installed: pip install axe-playwright-python",
-    ).Axe()
-    return [
-        (violation["id"], [node["html"][:200] for node in violation["nodes"]])
-        for violation in axe.run(page).response["violations"]
-        if violation["impact"] in ("serious", "critical")
-    ]
 
 
 @pytest.mark.parametrize("width", WIDTHS)
@@ -72,12 +35,10 @@ def test_a_worker_shops_and_hands_in_the_code(
     page.click(".card:has(h2:text-is('Shopping')) a.btn")
     page.click("summary:has-text('How it works')")
     assert page.get_by_text("Do not paste the whole sentence").is_visible()
-    seen(page, "shopping-guide", width)
-    assert serious(page) == []
+    looked_at(page, "shopping-guide", width)
     page.click("button:text-is('Go shopping')")
     wanted = page.inner_text("blockquote")
-    seen(page, "shopping-errand", width)
-    assert serious(page) == []
+    looked_at(page, "shopping-errand", width)
     with page.context.expect_page() as waiting:
         page.click("text=To the shop")
     tab = waiting.value
@@ -110,8 +71,7 @@ def test_a_worker_shops_and_hands_in_the_code(
     page.fill("#code", code)
     page.click("button:text-is('Hand it in')")
     page.wait_for_selector("text=Your code was taken.")
-    seen(page, "shopping-done", width)
-    assert serious(page) == []
+    looked_at(page, "shopping-done", width)
     page.context.close()
     [errand] = read(call(shop, "GET", OWN, token=token))["errands"]
     assert (errand["state"], errand["reward"], errand["is_coded"]) == ("done", 1.0, True)
@@ -119,7 +79,7 @@ def test_a_worker_shops_and_hands_in_the_code(
 
 def test_it_works_without_scripts(browser: Any, shop: Shop) -> None:
     token = invited(shop, "Nina without scripts")
-    page = opened(browser, "desk", script=False)
+    page = opened(browser, "desk", java_script_enabled=False)
     page.goto(f"{shop.url}/work/{token}/shopping")
     page.click("button:text-is('Go shopping')")
     page.click("button:text-is('Give it back')")
@@ -141,8 +101,7 @@ def test_the_admin_looks(browser: Any, shop: Shop, little: Catalog, width: str) 
     page.fill("#password", PASSWORD)
     page.click("button:text-is('Log in')")
     page.goto(f"{shop.url}/office/demonstrations?trials=1")
-    seen(page, "demonstrations", width)
-    assert serious(page) == []
+    looked_at(page, "demonstrations", width)
     assert page.locator("text=expert").count() > 0
     row = page.locator("tr:has(th:has-text('Dora'))")
     assert "refused" in row.inner_text()
@@ -155,8 +114,7 @@ def test_the_admin_looks(browser: Any, shop: Shop, little: Catalog, width: str) 
     page.locator("table").nth(2).locator("tbody a").first.click()
     page.wait_for_selector("h2:text-is('Steps')")
     assert "click[buy now]" in page.inner_text("main")
-    seen(page, "demonstration", width)
-    assert serious(page) == []
+    looked_at(page, "demonstration", width)
     page.goto(f"{shop.url}/office/demonstrations")
     with page.expect_download() as waiting:
         page.click("text=Qualified (JSONL)")

@@ -162,7 +162,10 @@ def _home(person: Person, token: str, offers: Sequence[Offer]) -> bytes:
         '<p class="note">This page and its address are yours alone: who has the address can work'
         " in your name.</p></section>"
     )
-    return document("Your work", body, ways=work_ways(token), below=f"<p>{esc(person.name)}</p>")
+    ways = work_ways(token)
+    return document(
+        "Your work", body, ways=ways, here=ways[0][0], below=f"<p>{esc(person.name)}</p>"
+    )
 
 
 def dollars(amount: float) -> str:
