@@ -71,7 +71,7 @@ class SqliteDatabase:
                 f"{self.place} is a database of something else; name another file with --store."
             )
         run("PRAGMA journal_mode = WAL")
-        run("PRAGMA synchronous = FULL")
+        run("PRAGMA synchronous = NORMAL")
         run("PRAGMA foreign_keys = ON")
         run(f"PRAGMA wal_autocheckpoint = {_BACKLOG}")
         if tables:
@@ -140,14 +140,14 @@ class SqliteDatabase:
 
     @contextlib.contextmanager
     def _as_durable(self, durable: bool) -> Iterator[None]:
-        if durable:
+        if not durable:
             yield
             return
-        self._connection.execute("PRAGMA synchronous = NORMAL")
+        self._connection.execute("PRAGMA synchronous = FULL")
         try:
             yield
         finally:
-            self._connection.execute("PRAGMA synchronous = FULL")
+            self._connection.execute("PRAGMA synchronous = NORMAL")
 
     @contextlib.contextmanager
     def _explained(self) -> Iterator[None]:
