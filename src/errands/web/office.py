@@ -14,9 +14,11 @@ from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
+from starlette.datastructures import URLPath
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import BaseRoute, Route
+from starlette.routing import BaseRoute, Match, Route, Router
+from starlette.types import Receive, Scope, Send
 
 from errands.crowd.database import Database, StorageError
 from errands.crowd.people import People, Person
@@ -37,6 +39,7 @@ __all__ = ["Desk", "Offer", "Office", "Seat", "dollars", "office_part"]
 _TIDY_SECONDS: Final = 2.0
 _ROOMS: Final = ("office", "work")
 """What addresses of pages begin with."""
+_INSIDE: Final = ("/office/", "/work/", "/frame/", "/mturk/", "/v1/office/", "/v1/work/")
 _METHODS: Final = ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
 _log = logging.getLogger(__name__)
 
@@ -128,11 +131,19 @@ def office_part(office: Office, seats: Iterable[Seat]) -> Part:
 
     return Part(
         routes=(
-            *(route for desk in desks for route in desk.routes),
-            Route("/work/{token}", office.reception.worker_page(home), methods=["GET"]),
-            Route("/office/static/office.css", _static(sheet, "text/css"), methods=["GET"]),
-            Route("/office/static/office.js", _static(script, "text/javascript"), methods=["GET"]),
-            *(Route(f"/{room}/{{rest:path}}", lost, methods=_METHODS) for room in _ROOMS),
+            _Wing(
+                [
+                    *(route for desk in desks for route in desk.routes),
+                    Route("/work/{token}", office.reception.worker_page(home), methods=["GET"]),
+                    Route("/office/static/office.css", _static(sheet, "text/css"), methods=["GET"]),
+                    Route(
+                        "/office/static/office.js",
+                        _static(script, "text/javascript"),
+                        methods=["GET"],
+                    ),
+                    *(Route(f"/{room}/{{rest:path}}", lost, methods=_METHODS) for room in _ROOMS),
+                ]
+            ),
         ),
         paths=paths,
         lifespan=lifespan,
@@ -141,6 +152,24 @@ def office_part(office: Office, seats: Iterable[Seat]) -> Part:
         drain=lambda: state.update(draining=True),
         busy=lambda: office.reception.in_flight > 0,
     )
+
+
+class _Wing(BaseRoute):
+    """All addresses of the office behind one look: shoppers are not to wait for its routes."""
+
+    def __init__(self, routes: Sequence[BaseRoute]) -> None:
+        self._router = Router(routes, redirect_slashes=False)
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        path: str = scope["path"]
+        is_ours = scope["type"] == "http" and (path == "/office" or path.startswith(_INSIDE))
+        return (Match.FULL if is_ours else Match.NONE), {}
+
+    def url_path_for(self, name: str, /, **path_params: Any) -> URLPath:
+        return self._router.url_path_for(name, **path_params)
+
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self._router(scope, receive, send)
 
 
 def _home(person: Person, token: str, offers: Sequence[Offer]) -> bytes:
