@@ -191,11 +191,11 @@ def test_fleiss_kappa_of_a_known_table() -> None:
 
 def test_krippendorff_alpha_of_a_known_table() -> None:
     # Krippendorff's example of two observers and ten binary units: alpha 0.095.
-    one, two = "0100000000", "1110010000"
+    one, two = "0100000010", "1110010000"
     units = [list(pair) for pair in zip(one, two, strict=True)]
     assert krippendorff_alpha(units) == pytest.approx(0.095, abs=5e-4)
     # Four observers with gaps: alpha 0.743.
-    table = ["12332412*5*3", "12332215***3", "*3332242155*", "12332412515*"]
+    table = ["123321412***", "1233224125*3", "*3332342251*", "12332441251*"]
     columns = [[cell for cell in column if cell != "*"] for column in zip(*table, strict=True)]
     assert krippendorff_alpha(columns) == pytest.approx(0.743, abs=5e-4)
 
