@@ -43,9 +43,16 @@ _FORM_ID: Final = "mturk_form"
 
 
 def task_page(
-    template: str, inputs: Mapping[str, str], *, action: str, assignment: str, is_preview: bool
+    template: str,
+    inputs: Mapping[str, str],
+    *,
+    action: str,
+    assignment: str,
+    is_preview: bool,
+    guard: str = "",
 ) -> str:
-    """The page of one instance. `action` is where its form goes, `assignment` its key there."""
+    """The page of one instance. `action` is where its form goes, `assignment` its key there;
+    `guard` is a script that runs before all others."""
     filled = substitute(template.strip(), inputs.items())
     hidden = ""
     if not _has_assignment_field(template):
@@ -64,7 +71,8 @@ def task_page(
     button = "" if has_submit(template) else _button(form_id, is_preview)
     page = (
         "<!DOCTYPE html>\n<html>\n<head>\n<title>Task</title>\n"
-        '<meta http-equiv="Content-Type" content="text/html; charset=UTF-8">\n</head>\n<body>\n'
+        '<meta http-equiv="Content-Type" content="text/html; charset=UTF-8">\n'
+        f"{f'<script>{guard}</script>' if guard else ''}</head>\n<body>\n"
         f"{before}{filled}\n{button}{after}</body>\n</html>\n"
     )
     return _ADDRESS.sub(_nearer, without_integrity(page))

@@ -126,7 +126,6 @@ def policy(here: str, project: Project, *, is_preview: bool) -> str:
             f"form-action {sending}",
             "base-uri 'none'",
             "frame-ancestors 'self'",
-            "webrtc 'block'",
             f"sandbox {SANDBOX}",
         )
     )
@@ -182,6 +181,7 @@ class _TaskFrames:
             action=f"/frame/{key}/",
             assignment=UNAVAILABLE if is_preview else key,
             is_preview=is_preview,
+            guard=_script("frame_guard.js").decode(),
         )
         headers = {
             **_COMMON,
@@ -238,7 +238,7 @@ class _TaskFrames:
         address = f"https://{request.path_params['path']}"
         headers = {**_FILE_HEADERS, "Cache-Control": "max-age=86400"}
         if EXTERNAL_SCRIPT.fullmatch(address):
-            return Response(_external_script(), headers=headers, media_type=SCRIPT)
+            return Response(_script("external_hit.js"), headers=headers, media_type=SCRIPT)
         served = library(address)
         if served is None:
             raise _nothing()
@@ -268,8 +268,8 @@ def _content(path: Path) -> bytes:
 
 
 @cache
-def _external_script() -> bytes:
-    return Path(__file__).with_name("external_hit.js").read_bytes()
+def _script(name: str) -> bytes:
+    return Path(__file__).with_name(name).read_bytes()
 
 
 def _received() -> Response:
