@@ -118,7 +118,7 @@ def progress(project: Project, done: Progress) -> str:
         f'<progress max="{most}" value="{done.done}" aria-label="Assignments done"></progress>'
         f"<p><b>{done.done:,}</b> of {done.wanted:,} assignments are done"
         f" ({done.finished_items:,} of {project.items:,} instances by {project.wanted}"
-        f" worker{'s' if project.wanted > 1 else ''} or more); {done.accepted:,} are being worked"
+        f" worker{'s' if project.wanted > 1 else ''} or more); {done.accepted:,} being worked"
         f" on. {done.workers:,} worker{'s' if done.workers != 1 else ''};"
         f" <b>{dollars(done.owed)}</b> owed. The work is {'open' if project.is_open else 'closed'}."
         "</p>"
