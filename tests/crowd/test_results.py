@@ -5,7 +5,9 @@ import io
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
+from errands.cli import app
 from errands.crowd.agreement import (
     agreements,
     fleiss_kappa,
@@ -128,6 +130,37 @@ def test_results_are_a_task_folder_again(database: Database, tmp_path: Path, nam
     found = matched(project, projects.items(project.id), read_batch(content, task.template))
     assert (found.strangers, found.rejected) == (0, 0)
     assert work.bring_in(project.id, found.records) == 0
+
+
+def test_what_workers_submit_is_a_task_folder_with_these_labels(
+    database: Database, tmp_path: Path
+) -> None:
+    name = "Cat or Committee"
+    task = load_tasks("demo").task(name)
+    people, projects, work = People(database), Projects(database), Assignments(database)
+    owner = people.invite("Rita", "requester").person.id
+    columns = list(task.instances[0].inputs)
+    inputs = [instance.inputs for instance in task.instances]
+    project = projects.put_up(owner, Terms(name, wanted=3), task.template, columns, inputs)
+    for place in range(3):
+        worker = people.invite(f"Worker {place}", "worker").person.id
+        for instance in task.instances:
+            taken = work.accept(project, worker)
+            answers = {field: held[place] for field, held in instance.labels.items()}
+            # Browsers send texts, and nothing for what is not chosen.
+            work.submit(taken.key, {name: str(value) for name, value in answers.items() if value})
+    content = results_csv(project, task.template, projects.items(project.id), work.done(project.id))
+    folder = tmp_path / name
+    folder.mkdir()
+    (folder / "template.html").write_text(task.template)
+    (folder / "batch.csv").write_bytes(content)
+    again = load_task(folder)
+    for one, other in zip(again.instances, task.instances, strict=True):
+        assert one.inputs == other.inputs
+        assert one.labels == {field: held[:3] for field, held in other.labels.items()}
+    said = CliRunner().invoke(app, ["turk", "info", str(folder)])
+    assert said.exit_code == 0, said.output
+    assert "radio" in said.output
 
 
 def test_results_have_the_columns_of_mechanical_turk(database: Database) -> None:

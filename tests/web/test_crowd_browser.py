@@ -244,20 +244,42 @@ document.getElementById("go").onclick = () => {
 """
 
 
-@pytest.mark.parametrize(("template", "press"), [(EXTERNAL, "#submitButton"), (COMPUTED, "#go")])
+CALLED = EXTERNAL.replace(
+    '<script src="https://s3.amazonaws.com/mturk-public/externalHIT_v1.js"></script>', ""
+)
+REMEMBERS = """\
+<p>${word}</p><input name="answer"><input type="submit" id="go">
+<script>
+localStorage.setItem("word", "${word}"); sessionStorage.other = 1; document.cookie = "a=b";
+document.querySelector("[name=answer]").placeholder = localStorage.getItem("word");
+if (localStorage.length !== 1 || localStorage.word !== "${word}") { throw new Error("odd"); }
+if (localStorage.getItem("none") !== null || document.cookie) { throw new Error("odd"); }
+</script>
+"""
+TURK_PAGES = [
+    (EXTERNAL, "#submitButton"),
+    (CALLED, "#submitButton"),
+    (COMPUTED, "#go"),
+    (REMEMBERS, "#go"),
+]
+
+
+@pytest.mark.parametrize(
+    ("template", "press"), TURK_PAGES, ids=["script", "called", "computed", "remembers"]
+)
 def test_pages_written_for_mechanical_turk(
     browser: Any, shop: Shop, template: str, press: str
 ) -> None:
     project = put_up(shop, template)
     page = opened(browser)
     page.goto(f"{shop.url}/work/{invited(shop, 'Tom')}/tasks/{project}")
-    if template == EXTERNAL:
+    if template in (EXTERNAL, CALLED):
         assert inside(page).locator("#who").inner_text() == "nobody alpha"
         assert inside(page).locator(press).is_disabled()
     page.click("button:text-is('Accept')")
     page.wait_for_url("**/assignments/*")
     frame = inside(page)
-    if template == EXTERNAL:
+    if template in (EXTERNAL, CALLED):
         assert re.fullmatch(r"W\d+ alpha", frame.locator("#who").inner_text())
     frame.fill("[name=answer]", "done")
     frame.click(press)

@@ -221,7 +221,15 @@ def test_a_hostile_task_reaches_nothing(
     page.wait_for_timeout(300)
     assert evil.seen == []
     assert page.url == address
+    kept = {one["name"]: one["value"] for one in page.context.cookies()}
+    assert kept.keys() == {"errands_login"}
+    assert kept["errands_login"] != "forged"
     allowed = {
+        # There for the template's sake, and empty.
+        "cookie": "",
+        "set cookie": "set",
+        "local storage": "0",
+        "session storage": "0",
         "opener": "null",
         "frame element": "null",
         "referrer": "",

@@ -15,7 +15,7 @@ from typing import Any, Final, Literal
 import msgspec
 
 from errands.crowd.database import Database, Row, Run
-from errands.crowd.projects import Item, Project
+from errands.crowd.projects import Item, Project, insert_many
 from errands.errors import ErrandsError
 
 __all__ = ["TABLES", "Assignment", "Assignments", "NotPossible", "Progress", "Record", "Share"]
@@ -303,28 +303,31 @@ class Assignments:
             )
         }
         seen: dict[str, int] = {}
-        new = 0
-        with self._database.writing() as run:
-            for record in records:
-                mark = record.mark
-                if not mark:
-                    content = json.dumps([record.item, record.worker, record.answers])
-                    seen[content] = seen.get(content, 0) + 1
-                    mark = _mark(f"{content} {seen[content]}")
-                if mark in known:
-                    continue
-                known.add(mark)
-                new += 1
-                run(
-                    "INSERT INTO assignments (key, mark, project, item, worker, status, accepted,"
-                    " submitted, answers, pay) VALUES (?, ?, ?, ?, ?, 'imported', ?, ?, ?, 0)",
-                    (
-                        *(f"import {secrets.token_urlsafe(24)}", mark, project, record.item),
-                        *(record.worker or "import", record.accepted, record.submitted),
-                        json.dumps(record.answers),
-                    ),
+        rows = []
+        for record in records:
+            mark = record.mark
+            if not mark:
+                content = json.dumps([record.item, record.worker, record.answers])
+                seen[content] = seen.get(content, 0) + 1
+                mark = _mark(f"{content} {seen[content]}")
+            if mark in known:
+                continue
+            known.add(mark)
+            rows.append(
+                (
+                    *(f"import {secrets.token_urlsafe(24)}", mark, project, record.item),
+                    *(record.worker or "import", "imported", record.accepted, record.submitted),
+                    *(json.dumps(record.answers), 0.0),
                 )
-        return new
+            )
+        with self._database.writing() as run:
+            insert_many(
+                run,
+                "INSERT INTO assignments (key, mark, project, item, worker, status, accepted,"
+                " submitted, answers, pay) VALUES",
+                rows,
+            )
+        return len(rows)
 
     def _expire(self) -> None:
         now = self._clock()

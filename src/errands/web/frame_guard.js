@@ -1,5 +1,6 @@
 // Runs before a task's own code. No policy that browsers know keeps peer connections from the
 // network, so a task does without them, also in frames that it might make of its own text.
+// Storage and cookies, which a sandboxed page may not have, are there but forget everything.
 (() => {
   "use strict";
   for (const name of ["RTCPeerConnection", "webkitRTCPeerConnection", "RTCDataChannel",
@@ -7,6 +8,18 @@
     delete window[name];
     Object.defineProperty(window, name, { value: undefined });
   }
+  const forgetful = () => Object.create({
+    getItem(key) { return Object.hasOwn(this, key) ? String(this[key]) : null; },
+    setItem(key, value) { this[key] = String(value); },
+    removeItem(key) { delete this[key]; },
+    clear() { for (const key of Object.keys(this)) { delete this[key]; } },
+    key(place) { return Object.keys(this)[place] ?? null; },
+    get length() { return Object.keys(this).length; },
+  });
+  for (const name of ["localStorage", "sessionStorage"]) {
+    Object.defineProperty(window, name, { value: forgetful(), configurable: true });
+  }
+  Object.defineProperty(document, "cookie", { get: () => "", set: () => {}, configurable: true });
   const inner = "iframe, frame, object, embed";
   const look = (root) => {
     for (const one of root.querySelectorAll(inner)) {

@@ -175,13 +175,14 @@ class _TaskFrames:
             raise _nothing()
         key = request.path_params["key"]
         is_preview = assignment is None
+        template = self._projects.template(shown.project.id)
         content = task_page(
-            self._projects.template(shown.project.id),
+            template,
             item.inputs,
             action=f"/frame/{key}/",
             assignment=UNAVAILABLE if is_preview else key,
             is_preview=is_preview,
-            guard=_script("frame_guard.js").decode(),
+            guard=_before(template),
         )
         headers = {
             **_COMMON,
@@ -265,6 +266,14 @@ class _TaskFrames:
 @cache
 def _content(path: Path) -> bytes:
     return path.read_bytes()
+
+
+def _before(template: str) -> str:
+    """What runs before a task's own scripts. Mechanical Turk puts its script into pages that
+    call it without having asked for it, so do we."""
+    guard = _script("frame_guard.js").decode()
+    calls = any(name in template for name in ("turkSetAssignmentID", "turkGetParam"))
+    return f"{guard}\n{_script('external_hit.js').decode()}" if calls else guard
 
 
 @cache
