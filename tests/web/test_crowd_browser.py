@@ -290,6 +290,28 @@ def test_pages_written_for_mechanical_turk(
     page.context.close()
 
 
+def test_fields_behind_the_end_of_a_form_are_answers_too(browser: Any, shop: Shop) -> None:
+    template = (
+        "<form><input name=inside>${word}</form><textarea name=outside></textarea><p id=late></p>"
+        "<script>setTimeout(() => { document.getElementById('late').innerHTML ="
+        " '<input name=later value=made>'; }, 100)</script>"
+    )
+    project = put_up(shop, template)
+    page = opened(browser)
+    page.goto(f"{shop.url}/work/{invited(shop, 'Fay')}/tasks/{project}")
+    page.click("button:text-is('Accept')")
+    page.wait_for_url("**/assignments/*")
+    frame = inside(page)
+    frame.wait_for_selector("[name=later]")
+    frame.fill("[name=inside]", "in")
+    frame.fill("[name=outside]", "out")
+    frame.click("#submitButton")
+    page.wait_for_url(f"**/tasks/{project}")
+    [result] = results(shop, project)
+    assert result["answers"] == {"inside": "in", "outside": "out", "later": "made"}
+    page.context.close()
+
+
 def test_demo_tasks_work_in_their_frames(browser: Any, shop: Shop) -> None:
     page = logged_in(browser, shop)
     names = load_tasks("demo").names[::3]

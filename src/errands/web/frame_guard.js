@@ -37,5 +37,16 @@
   Element.prototype.attachShadow = function (options) {
     return look(attach.call(this, options));
   };
+  // The end of a form in a template is the end of the form around it; what stands behind it is
+  // to be answered, too.
+  const adopt = () => {
+    for (const one of document.querySelectorAll("input, select, textarea")) {
+      if (!one.form && !one.hasAttribute("form")) {
+        one.setAttribute("form", "mturk_form");
+      }
+    }
+  };
+  document.addEventListener("DOMContentLoaded", adopt);
+  document.addEventListener("submit", adopt, true);
   document.currentScript.remove();
 })();
