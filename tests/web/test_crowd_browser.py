@@ -4,6 +4,8 @@
 """
 
 import csv
+import io
+import json
 import os
 import re
 from collections.abc import Iterator
@@ -355,6 +357,40 @@ def test_real_tasks_work_in_their_frames(browser: Any, shop: Shop) -> None:
         if seen == 6:
             break
     assert seen == 6
+    page.context.close()
+
+
+WHERE_ANSWERS_GO = """() => {
+  const fields = [...document.querySelectorAll("input[name], select[name], textarea[name]")];
+  return [...new Set(fields.map((one) => one.form ? one.form.method + one.form.action : "lost"))];
+}"""
+
+
+@pytest.mark.shared
+def test_real_tasks_send_their_answers_here(browser: Any, shop: Shop) -> None:
+    """All fields are in a form, and the form is ours, whatever the template brings."""
+    tasks = load_tasks(str(SHARED))
+    token = invited(shop, "Rae")
+    page = opened(browser)
+    names = tasks.names[::6]
+    assert len(names) > 15
+    for name in names:
+        inputs = tasks.task(name).instances[0].inputs
+        out = io.StringIO()
+        csv.writer(out).writerows([inputs.keys(), inputs.values()])
+        project = put_up(shop, tasks.task(name).template, out.getvalue(), name=name)
+        answer = call(shop, "POST", f"/v1/work/tasks/{project}/accept", token=token)
+        address = json.loads(answer.body)["frame"]
+        page.goto(shop.url + address)
+        own = f"post{shop.url}{address.partition('?')[0]}"
+        goes = page.evaluate(WHERE_ANSWERS_GO)
+        assert goes, name
+        assert set(goes) <= {own, f"post{shop.url}/mturk/externalSubmit"}, name
+        if goes != [own]:
+            keys = page.evaluate(
+                "[...document.getElementsByName('assignmentId')].map(e => e.value)"
+            )
+            assert address.split("/")[2] in keys, name
     page.context.close()
 
 

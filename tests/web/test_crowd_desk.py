@@ -17,9 +17,18 @@ from shop_served import Answer, Shop, shop_served
 from errands.shop.catalog import Catalog
 
 
-@pytest.fixture(scope="module")
-def shop(little: Catalog, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shop]:
-    with shop_served(little, tmp_path_factory.mktemp("crowd") / "site.sqlite") as running:
+@pytest.fixture(scope="module", params=["sqlite", "postgres"])
+def shop(
+    little: Catalog, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
+) -> Iterator[Shop]:
+    store = str(tmp_path_factory.mktemp("crowd") / "site.sqlite")
+    if request.param == "postgres":
+        store = request.getfixturevalue("postgres_url")
+        import psycopg
+
+        with psycopg.connect(store, autocommit=True) as connection:
+            connection.execute("DROP SCHEMA IF EXISTS errands_site CASCADE")
+    with shop_served(little, store) as running:
         yield running
 
 
