@@ -129,6 +129,26 @@ def test_skip_return_and_show_again(shop: Shop) -> None:
     assert sam.post(f"{here}/skip", {"item": "x"}).status == 400
 
 
+def test_time_that_is_up_is_said(shop: Shop) -> None:
+    project = put_up(shop, minutes=5)
+    token = invited(shop, "Slow")
+    slow = Visitor(shop)
+    page = slow.post(f"/work/{token}/tasks/{project}/accept", {"item": "0"})
+    assert "Yours until" in text_of(page)
+    address, here = frame_of(page), page.links("/return")[0].removesuffix("/return")
+    assert shop.database is not None
+    shop.database.run("UPDATE assignments SET until = 1 WHERE project = ?", (project,))
+    assert "The time for this was up" in text_of(slow.get(here))
+    quick = invited(shop, "Quick")
+    taken = api(shop, "POST", f"/v1/work/tasks/{project}/accept", token=quick)
+    assert taken["item"] == 0
+    late = shop.ask(address, {"text": "late"})
+    assert late.status == 409
+    assert "somebody else" in late.text
+    api(shop, "POST", f"/v1/work/assignments/{taken['id']}/return", token=quick)
+    assert shop.ask(address, {"text": "late"}).status == 200, "nobody else has it now"
+
+
 def test_a_task_of_the_folder_with_its_answers(shop: Shop) -> None:
     rita = requester(shop)
     rita.get("/office/projects")

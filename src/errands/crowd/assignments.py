@@ -41,6 +41,7 @@ CREATE INDEX assignments_of_items ON assignments (project, item);
 CREATE INDEX assignments_of_people ON assignments (person, project);
 CREATE UNIQUE INDEX assignments_once ON assignments (project, item, person)
   WHERE status IN ('accepted', 'submitted');
+CREATE INDEX assignments_open ON assignments (until) WHERE status = 'accepted';
 CREATE TABLE skips (
   project BIGINT NOT NULL,
   item BIGINT NOT NULL,

@@ -89,7 +89,7 @@ class _RequesterDesk:
                 ]
             )
         head = ["project", "assignments done", "instances", "standing"]
-        listed = table(head, rows, "Projects") if rows else "<p>There are none yet.</p>"
+        listed = table(head, rows, "How far they are") if rows else "<p>There are none yet.</p>"
         tasks = self._office.tasks
         body = (
             f"<section><h2>Projects</h2>{listed}</section>"
@@ -188,7 +188,8 @@ class _RequesterDesk:
             f'<section><p><a href="{PROJECTS}/{project.id}">Back to the project</a></p>'
             f"<h2>Instance {number + 1} of {project.items:,}</h2>"
             f'{frame(address, "Preview of the task")}<div class="deeds">{ways}</div></section>'
-            f"<section><h2>Inputs</h2>{table(['column', 'value'], inputs, 'Inputs')}</section>"
+            '<section class="words"><h2>Inputs</h2>'
+            f"{table(['column', 'value'], inputs, 'What this instance shows')}</section>"
         )
         return page(project.name, body, asked, PROJECTS)
 
