@@ -240,6 +240,8 @@ def _paths() -> dict[str, object]:
         "minutes": {"type": "integer"},
     }
     one = f"{PROJECTS}/{{id}}"
+    download = operation("The results", media="text/csv")
+    download["responses"]["303"] = {"description": "To the login"}
     return paths(
         {
             PROJECTS: {
@@ -265,6 +267,6 @@ def _paths() -> dict[str, object]:
                 )
             },
             f"{one}/items/{{number}}": {"get": operation("Preview", media="text/html")},
-            f"{one}/results.csv": {"get": operation("The results", media="text/csv")},
+            f"{one}/results.csv": {"get": download},
         }
     )
