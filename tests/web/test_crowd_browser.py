@@ -1,6 +1,6 @@
 """Crowd work in a real browser: every kind of field, uploads and downloads, many templates.
 
-`ERRANDS_PICTURES=docs/pictures` writes the screenshots anew.
+`ERRANDS_PICTURES=docs/pictures` with `-k fit` writes the screenshots anew.
 """
 
 import csv
