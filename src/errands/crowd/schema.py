@@ -5,7 +5,16 @@ Written once for both databases: `{id}` stands for a number that the database gi
 
 from typing import Final
 
-from errands.crowd import collecting, outings, people, qualifications, steps, writing
+from errands.crowd import (
+    assignments,
+    collecting,
+    outings,
+    people,
+    projects,
+    qualifications,
+    steps,
+    writing,
+)
 
 __all__ = ["SCHEMA"]
 
@@ -16,6 +25,8 @@ SCHEMA: Final = "\n".join(
         _ABOUT,
         people.TABLES,
         steps.TABLES,
+        projects.TABLES,
+        assignments.TABLES,
         outings.TABLES,
         qualifications.TABLES,
         collecting.TABLES,

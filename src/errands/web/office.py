@@ -10,11 +10,12 @@ import asyncio
 import contextlib
 import logging
 import secrets
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
 from starlette.datastructures import URLPath
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Match, Route, Router
@@ -37,10 +38,7 @@ from errands.web.shoppers import Shoppers
 __all__ = ["Desk", "Offer", "Office", "Seat", "dollars", "office_part"]
 
 _TIDY_SECONDS: Final = 2.0
-_ROOMS: Final = ("office", "work")
-"""What addresses of pages begin with."""
 _INSIDE: Final = ("/office/", "/work/", "/frame/", "/mturk/", "/v1/office/", "/v1/work/")
-_METHODS: Final = ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
 _log = logging.getLogger(__name__)
 
 
@@ -141,8 +139,8 @@ def office_part(office: Office, seats: Iterable[Seat]) -> Part:
                         _static(script, "text/javascript"),
                         methods=["GET"],
                     ),
-                    *(Route(f"/{room}/{{rest:path}}", lost, methods=_METHODS) for room in _ROOMS),
-                ]
+                ],
+                lost,
             ),
         ),
         paths=paths,
@@ -157,8 +155,16 @@ def office_part(office: Office, seats: Iterable[Seat]) -> Part:
 class _Wing(BaseRoute):
     """All addresses of the office behind one look: shoppers are not to wait for its routes."""
 
-    def __init__(self, routes: Sequence[BaseRoute]) -> None:
-        self._router = Router(routes, redirect_slashes=False)
+    def __init__(
+        self, routes: Sequence[BaseRoute], lost: Callable[[Request], Awaitable[Response]]
+    ) -> None:
+        async def nothing_there(scope: Scope, receive: Receive, send: Send) -> None:
+            if scope["path"].startswith("/v1/"):
+                raise HTTPException(404)
+            response = await lost(Request(scope, receive))
+            await response(scope, receive, send)
+
+        self._router = Router(routes, redirect_slashes=False, default=nothing_there)
 
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
         path: str = scope["path"]
