@@ -6,7 +6,6 @@
 import csv
 import io
 import json
-import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,8 +13,9 @@ from typing import Any
 
 import pytest
 from crowd_served import EVERY_FIELD, WORDS, close_all, put_up, results
+from looking import WIDTHS, logged_in, looked_at, opened
 from office_served import call, invited
-from shop_served import PASSWORD, Shop, shop_served
+from shop_served import Shop, shop_served
 
 from errands.shop.catalog import Catalog
 from errands.turk import chromium
@@ -23,7 +23,6 @@ from errands.turk.loader import load_tasks
 
 pytest.importorskip("playwright.sync_api", reason=chromium.MISSING_PACKAGE)
 
-WIDTHS = {"desk": (1280, 900), "phone": (390, 844)}
 SHARED = Path(__file__).resolve().parents[3] / "shared" / "data" / "turkingbench"
 
 
@@ -36,40 +35,6 @@ def shop(little: Catalog, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
 @pytest.fixture(autouse=True)
 def nothing_else_is_open(shop: Shop) -> None:
     close_all(shop)
-
-
-def opened(browser: Any, width: str = "desk", **more: Any) -> Any:
-    wide, high = WIDTHS[width]
-    context = browser.new_context(viewport={"width": wide, "height": high}, **more)
-    context.set_default_timeout(10_000)
-    page = context.new_page()
-    page.complaints = []
-    page.on("console", lambda message: page.complaints.append(message.text))
-    page.on("pageerror", lambda error: page.complaints.append(str(error)))
-    return page
-
-
-def logged_in(browser: Any, shop: Shop, width: str = "desk", **more: Any) -> Any:
-    page = opened(browser, width, **more)
-    page.goto(f"{shop.url}/office/login")
-    page.fill("#password", PASSWORD)
-    page.click("button:text-is('Log in')")
-    page.wait_for_url("**/office")
-    return page
-
-
-def photograph(page: Any, name: str, width: str) -> None:
-    folder = os.environ.get("ERRANDS_PICTURES")
-    if folder:
-        wide = WIDTHS[width][0]
-        size = page.evaluate("document.documentElement.scrollHeight")
-        clip = {"x": 0, "y": 0, "width": wide, "height": min(size, 1600)}
-        path = f"{folder}/office-{name}-{width}.png"
-        page.screenshot(path=path, full_page=True, clip=clip)
-
-
-def fits(page: Any) -> bool:
-    return bool(page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"))
 
 
 def inside(page: Any) -> Any:
@@ -396,10 +361,6 @@ def test_real_tasks_send_their_answers_here(browser: Any, shop: Shop) -> None:
 
 @pytest.mark.parametrize("width", WIDTHS)
 def test_the_pages_are_fit_for_everybody(browser: Any, shop: Shop, width: str) -> None:
-    axe = pytest.importorskip(
-        "axe_playwright_python.sync_playwright",
-        reason="axe-core is not installed: pip install axe-playwright-python",
-    ).Axe()
     made = call(
         shop,
         "POST",
@@ -414,7 +375,6 @@ def test_the_pages_are_fit_for_everybody(browser: Any, shop: Shop, width: str) -
     work = opened(browser, width)
     taken = call(shop, "POST", f"/v1/work/tasks/{project}/accept", token=invited(shop, "Bob"))
     assert taken.status == 201
-    found = []
     pages = (
         ("projects", office, "/office/projects"),
         ("project", office, f"/office/projects/{project}"),
@@ -431,12 +391,6 @@ def test_the_pages_are_fit_for_everybody(browser: Any, shop: Shop, width: str) -
             page.goto(shop.url + address)
         if page.locator("iframe").count():
             inside(page)
-        assert fits(page), name
-        photograph(page, name, width)
-        for violation in axe.run(page, options={"iframes": False}).response["violations"]:
-            if violation["impact"] in ("serious", "critical"):
-                nodes = [node["html"][:200] for node in violation["nodes"]]
-                found.append((name, violation["id"], nodes))
-    assert not found
+        looked_at(page, name, width)
     office.context.close()
     work.context.close()
