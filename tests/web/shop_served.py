@@ -99,18 +99,23 @@ def shop_served(
     seed: int = 0,
     attrs: bool = False,
     most: int = 1000,
+    visitors: int = 100_000,
     token: str | None = None,
+    has_site: bool = True,
 ) -> Iterator[Shop]:
     """Run the website as `errands serve` does, but for the process."""
     with contextlib.ExitStack() as stack:
         database = stack.enter_context(open_database(str(store)))
         setting = open_shop(catalog, goals, Site(seed, attrs))
         steps = open_log(setting, database)
-        shoppers = Shoppers(setting, steps, seed=seed, most=most)
-        office, _ = open_office(database, "demo", PASSWORD, setting, shoppers)
-        site = shop_site(ShopSite(setting, shoppers), database)
+        shoppers = Shoppers(setting, steps, seed=seed, most=most, visitors=visitors)
+        shown = (setting, shoppers) if has_site else ()
+        office, _ = open_office(database, "demo", PASSWORD, *shown)
+        parts = [office]
+        if has_site:
+            parts.append(shop_site(ShopSite(setting, shoppers), database))
         started = threading.Event()
-        server = Server([office, site], Gate(token, public=True), Limits(), started.set)
+        server = Server(parts, Gate(token, public=True), Limits(), started.set)
         listening = stack.enter_context(listen("127.0.0.1", 0))
         thread = threading.Thread(target=server.run, args=([listening],))
         thread.start()

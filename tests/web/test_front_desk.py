@@ -127,6 +127,16 @@ def test_passwords_cannot_be_guessed_fast(little: Catalog, tmp_path: Path) -> No
         assert visitor.post("/office/login", {"password": PASSWORD}).status == 429
 
 
+def test_guesses_of_others_keep_nobody_out_who_is_in(little: Catalog, tmp_path: Path) -> None:
+    with shop_served(little, tmp_path / "site.sqlite") as shop:
+        assert call(shop, "GET", "/v1/office/people").status == 200
+        visitor = Visitor(shop)
+        for number in range(12):
+            visitor.post("/office/login", {"password": f"no {number}"})
+        assert visitor.post("/office/login", {"password": "no again"}).status == 429
+        assert call(shop, "GET", "/v1/office/people").status == 200
+
+
 def test_bodies_that_are_too_large(shop: Shop) -> None:
     visitor = admin(shop)
     assert visitor.post("/office/people", {"names": "x" * 2**21}).status == 413

@@ -99,6 +99,7 @@ WRONG_SETTINGS: list[tuple[str, dict[str, Any], str]] = [
     ("shop", {"goals": "/etc/passwd"}, "no goal set '/etc/passwd' here; expected synthetic, human"),
     ("shop", {"catalog": "/etc"}, "unknown field `catalog`"),
     ("shop", {"special_queries": True}, "unknown field `special_queries`"),
+    ("shop", {"observation": "screenshot"}, "needs a browser, which this server has not"),
     ("turk", {"tasks": "/etc"}, "unknown field `tasks`"),
     ("turk", {"driver": "browser"}, "no browser"),
     ("turk", {"observation": "screenshot"}, "needs a browser"),

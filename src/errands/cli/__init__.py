@@ -11,6 +11,8 @@ from errands.cli import (
     catalog,
     data,
     demo,
+    demonstrations,
+    instructions,
     nouns,
     report,
     run,
@@ -50,7 +52,11 @@ def _root(
     pass
 
 
-for _group in (demo, tour, run, report, catalog, search, turk_demo, serve, data, nouns, bench):
+for _group in (
+    *(demo, tour, run, report, catalog, search, turk_demo, serve),
+    *(instructions, demonstrations, data, nouns),
+    bench,
+):
     _group.register(app)
 
 

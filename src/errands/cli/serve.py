@@ -62,6 +62,9 @@ def serve(
     ),
     port: int = typer.Option(8000, min=0, max=65535, help="The port; 0 takes a free one."),
     sessions: int = typer.Option(10_000, min=1, help="Open sessions at most."),
+    visitors: int = typer.Option(
+        100_000, min=0, help="Unfinished errands of strangers at most; beyond, no new one begins."
+    ),
     per_client: int | None = typer.Option(
         None, min=1, help="Open sessions at most from one address (default: no such limit)."
     ),
@@ -99,7 +102,12 @@ def serve(
     from errands.web.server import Site, Started, Workplace
     from errands.web.server import serve as run
 
-    limits = Limits(sessions=sessions, sessions_per_client=per_client, idle_seconds=idle)
+    limits = Limits(
+        sessions=sessions,
+        sessions_per_client=per_client,
+        visitors=visitors,
+        idle_seconds=idle,
+    )
 
     def started(told: Started) -> None:
         address = told.address

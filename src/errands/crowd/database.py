@@ -18,10 +18,13 @@ from errands.errors import ErrandsError
 __all__ = [
     "VERSION",
     "Database",
+    "Reading",
     "Row",
+    "Run",
     "StorageError",
     "Taken",
     "open_database",
+    "open_reading",
     "shown",
     "storable",
 ]
@@ -42,14 +45,22 @@ class Taken(StorageError):
     """A row like that is there already."""
 
 
-class Database(Protocol):
-    """One database, which this process may write. Every statement is whole or not at all."""
+class Reading(Protocol):
+    """A database that is read."""
 
     place: str
     """As people may see it: without a password."""
 
     def rows(self, statement: str, values: Sequence[Any] = ()) -> list[Row]:
         """What a question is answered."""
+
+    def close(self) -> None: ...
+    def __enter__(self) -> Self: ...
+    def __exit__(self, *_: object) -> None: ...
+
+
+class Database(Reading, Protocol):
+    """One database, which this process may write. Every statement is whole or not at all."""
 
     def run(self, statement: str, values: Sequence[Any] = (), *, durable: bool = True) -> list[Row]:
         """One statement, committed. `durable=False` does not wait for the disk: the kernel, or
@@ -64,25 +75,36 @@ class Database(Protocol):
     def tidy(self) -> None:
         """Housekeeping that may wait for the disk; for another thread."""
 
-    def close(self) -> None: ...
-    def __enter__(self) -> Self: ...
-    def __exit__(self, *_: object) -> None: ...
-
 
 def open_database(place: str) -> Database:
     """A database; what is not there yet is made."""
-    scheme, colon, _ = place.partition("://")
-    if not colon:
+    if _is_file(place):
         from errands.crowd.sqlite_database import SqliteDatabase
 
         return SqliteDatabase(place)
-    if scheme not in ("postgresql", "postgres"):
-        raise StorageError(
-            f"The site's data cannot be kept at {scheme}://; expected a file, or postgresql://..."
-        )
     from errands.crowd.postgres_database import PostgresDatabase
 
     return PostgresDatabase(place, shown(place))
+
+
+def open_reading(place: str) -> Reading:
+    """A database that is there already, as it is in this moment; a server may go on writing it."""
+    if _is_file(place):
+        from errands.crowd.sqlite_database import SqliteReading
+
+        return SqliteReading(place)
+    from errands.crowd.postgres_database import PostgresReading
+
+    return PostgresReading(place, shown(place))
+
+
+def _is_file(place: str) -> bool:
+    scheme, colon, _ = place.partition("://")
+    if colon and scheme not in ("postgresql", "postgres"):
+        raise StorageError(
+            f"The site's data cannot be kept at {scheme}://; expected a file, or postgresql://..."
+        )
+    return not colon
 
 
 def shown(place: str) -> str:

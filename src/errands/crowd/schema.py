@@ -5,10 +5,31 @@ Written once for both databases: `{id}` stands for a number that the database gi
 
 from typing import Final
 
-from errands.crowd import people, steps
+from errands.crowd import (
+    assignments,
+    collecting,
+    outings,
+    people,
+    projects,
+    qualifications,
+    steps,
+    writing,
+)
 
 __all__ = ["SCHEMA"]
 
 _ABOUT: Final = "CREATE TABLE about (name TEXT PRIMARY KEY, value TEXT NOT NULL);"
 
-SCHEMA: Final = "\n".join([_ABOUT, people.TABLES, steps.TABLES])
+SCHEMA: Final = "\n".join(
+    [
+        _ABOUT,
+        people.TABLES,
+        steps.TABLES,
+        projects.TABLES,
+        assignments.TABLES,
+        outings.TABLES,
+        qualifications.TABLES,
+        collecting.TABLES,
+        writing.TABLES,
+    ]
+)

@@ -10,20 +10,23 @@ import fcntl
 import os
 import sqlite3
 import threading
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final, Self
+from urllib.parse import quote
 
 from errands.crowd.database import VERSION, Row, Run, StorageError, Taken, pieces, storable
 from errands.crowd.schema import SCHEMA
 
-__all__ = ["SqliteDatabase"]
+__all__ = ["SqliteDatabase", "SqliteReading"]
 
 _APPLICATION: Final = 0x45525257
 """`ERRW`, in the header of every file that is such a database."""
 _ID: Final = "INTEGER PRIMARY KEY AUTOINCREMENT"
 _BACKLOG: Final = 20_000
 """Pages of the WAL that a commit itself would move, if nobody had tidied up for so long."""
+_TRIES: Final = 5
 
 
 class SqliteDatabase:
@@ -68,7 +71,7 @@ class SqliteDatabase:
                 f"{self.place} is a database of something else; name another file with --store."
             )
         run("PRAGMA journal_mode = WAL")
-        run("PRAGMA synchronous = FULL")
+        run("PRAGMA synchronous = NORMAL")
         run("PRAGMA foreign_keys = ON")
         run(f"PRAGMA wal_autocheckpoint = {_BACKLOG}")
         if tables:
@@ -137,14 +140,14 @@ class SqliteDatabase:
 
     @contextlib.contextmanager
     def _as_durable(self, durable: bool) -> Iterator[None]:
-        if durable:
+        if not durable:
             yield
             return
-        self._connection.execute("PRAGMA synchronous = NORMAL")
+        self._connection.execute("PRAGMA synchronous = FULL")
         try:
             yield
         finally:
-            self._connection.execute("PRAGMA synchronous = FULL")
+            self._connection.execute("PRAGMA synchronous = NORMAL")
 
     @contextlib.contextmanager
     def _explained(self) -> Iterator[None]:
@@ -157,3 +160,84 @@ class SqliteDatabase:
                 f"{self.place} cannot be used ({failure}); check its directory, its permissions"
                 " and the disk, or name another file with --store."
             ) from failure
+
+
+class SqliteReading:
+    """A file as it is in this moment; whoever writes it goes on."""
+
+    def __init__(self, path: str) -> None:
+        where = Path(path).absolute()
+        self.place = str(where)
+        self._turn = threading.Lock()
+        if not where.is_file():
+            raise StorageError(
+                f"There is no website's data at {where}; name the --store of `errands serve`."
+            )
+        self._path = where
+        try:
+            self._print = _print(where)
+            self._connection, self._is_still = _looked_into(where)
+            run = self._connection.execute
+            [application] = run("PRAGMA application_id").fetchone()
+            [version] = run("PRAGMA user_version").fetchone()
+            if application != _APPLICATION or version != VERSION:
+                self._connection.close()
+                raise StorageError(
+                    f"{where} is not what this version of `errands serve` writes; name its --store."
+                )
+        except sqlite3.Error as failure:
+            raise StorageError(f"{where} cannot be read ({failure}).") from failure
+
+    def rows(self, statement: str, values: Sequence[Any] = ()) -> list[Row]:
+        try:
+            with self._turn:
+                found = self._connection.execute(statement, storable(values)).fetchall()
+        except sqlite3.Error as failure:
+            raise StorageError(f"{self.place} cannot be read ({failure}).") from failure
+        if self._is_still and _print(self._path) != self._print:
+            raise StorageError(f"{self.place} changed while it was read; read it once more.")
+        return found
+
+    def close(self) -> None:
+        self._connection.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def _print(path: Path) -> tuple[int, int]:
+    """Changes with the file."""
+    held = path.stat()
+    return held.st_mtime_ns, held.st_size
+
+
+def _looked_into(path: Path) -> tuple[sqlite3.Connection, bool]:
+    """A connection that cannot write and sees one moment, and whether it takes the file for one
+    that nobody writes: without a log beside it, it is complete and is read as it is, so that
+    looking leaves no files behind."""
+    for tried in range(_TRIES):
+        still = not os.path.exists(f"{path}-wal")
+        connection = sqlite3.connect(
+            f"file:{quote(str(path))}?mode=ro{'&immutable=1' if still else ''}",
+            uri=True,
+            isolation_level=None,
+            check_same_thread=False,
+        )
+        try:
+            connection.execute("PRAGMA query_only = ON")
+            connection.execute("BEGIN")
+            connection.execute("PRAGMA schema_version").fetchone()
+            return connection, still
+        except sqlite3.OperationalError:
+            # The last writer tidies its log away in this moment.
+            connection.close()
+            if tried == _TRIES - 1:
+                raise
+            time.sleep(0.02 * 2**tried)
+        except BaseException:
+            connection.close()
+            raise
+    raise AssertionError("unreachable")

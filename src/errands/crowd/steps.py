@@ -7,14 +7,23 @@ the server. (Power loss may take the last moments.)
 """
 
 import json
-from collections.abc import Mapping
-from typing import Any, Final
+from collections.abc import Callable, Mapping
+from typing import Any, Final, Protocol
 
 import msgspec
 
-from errands.crowd.database import Database, Row, StorageError
+from errands.crowd.database import Database, Reading, Row, Run, StorageError
 
-__all__ = ["TABLES", "Bought", "Session", "Step", "StepLog"]
+__all__ = [
+    "TABLES",
+    "Bought",
+    "Session",
+    "Step",
+    "StepLog",
+    "Watcher",
+    "find_session",
+    "session_steps",
+]
 
 TABLES: Final = """
 CREATE TABLE goals (number BIGINT PRIMARY KEY, record TEXT NOT NULL);
@@ -83,12 +92,23 @@ class Session(msgspec.Struct, frozen=True):
     bought: Bought | None
 
 
+class Watcher(Protocol):
+    """Somebody who wants to know when certain sessions end."""
+
+    def watches(self, session: int) -> bool:
+        """Whether it is one of theirs: its purchase has to be on disk before its page is sent."""
+
+    def finished(self, run: Run, session: int, at: float, bought: Bought) -> None:
+        """It ended; what is run now happens together with the purchase, or not at all."""
+
+
 class StepLog:
     """The log in a database that this process writes; `about` says which shop its sessions
     belong to."""
 
     def __init__(self, database: Database, about: Mapping[str, str]) -> None:
         self._database = database
+        self.watcher: Watcher | None = None
         held: dict[str, str] = dict(
             database.rows("SELECT name, value FROM about WHERE substr(name, 1, 5) = 'shop.'")
         )
@@ -107,10 +127,13 @@ class StepLog:
         [(number,)] = self._database.rows("SELECT coalesce(max(number), 0) + 1 FROM sessions")
         return int(number)
 
-    def begin(self, session: Session, goal: Any, first: Step) -> None:
-        """Note a new session, its goal's whole record and its first step."""
+    def begin(
+        self, session: Session, goal: Any, first: Step, also: Callable[[Run], None] | None = None
+    ) -> None:
+        """Note a new session, its goal's whole record and its first step; what is done `also`
+        belongs to it, and all of it is on disk."""
         record = json.dumps(msgspec.to_builtins(goal), ensure_ascii=False)
-        with self._database.writing(durable=False) as run:
+        with self._database.writing(durable=also is not None) as run:
             run(
                 "INSERT INTO goals VALUES (?, ?) ON CONFLICT (number) DO NOTHING",
                 (session.goal, record),
@@ -120,6 +143,8 @@ class StepLog:
                 (session.number, session.name, session.goal, session.began),
             )
             run(_STEP, _values(session.number, first))
+            if also is not None:
+                also(run)
 
     def append(self, session: int, step: Step) -> None:
         """Note a step; it is there when this returns."""
@@ -127,7 +152,10 @@ class StepLog:
 
     def finish(self, session: int, step: Step, bought: Bought) -> None:
         """Note the step that was the purchase, and what it was worth: both, or neither."""
-        with self._database.writing(durable=False) as run:
+        watcher = self.watcher
+        if watcher is not None and not watcher.watches(session):
+            watcher = None
+        with self._database.writing(durable=watcher is not None) as run:
             run(_STEP, _values(session, step))
             run(
                 "UPDATE sessions SET finished = ?, asin = ?, options = ?, price = ?, reward = ?,"
@@ -142,11 +170,24 @@ class StepLog:
                     session,
                 ),
             )
+            if watcher is not None:
+                watcher.finished(run, session, step.at, bought)
+
+    def is_watched(self, session: int) -> bool:
+        """Whether somebody wants to know when it ends."""
+        return self.watcher is not None and self.watcher.watches(session)
+
+    def unfinished(self) -> int:
+        """Sessions that nobody was sent for: how many have not bought anything."""
+        [(count,)] = self._database.rows(
+            "SELECT count(*) FROM sessions s WHERE s.finished IS NULL"
+            " AND NOT EXISTS (SELECT 1 FROM outings o WHERE o.session = s.number)"
+        )
+        return int(count)
 
     def find(self, name: str) -> Session | None:
         """The session of that name."""
-        rows = self._database.rows(f"SELECT {_SESSION} FROM sessions WHERE name = ?", (name,))
-        return _session(rows[0]) if rows else None
+        return find_session(self._database, name)
 
     def sessions(self) -> list[Session]:
         """All sessions, in the order in which they began."""
@@ -155,15 +196,26 @@ class StepLog:
 
     def steps(self, session: int) -> list[Step]:
         """The steps of a session, in their order."""
-        rows = self._database.rows(
-            "SELECT number, at, action, source, exact, page, address FROM steps"
-            " WHERE session = ? ORDER BY number",
-            (session,),
-        )
-        return [
-            Step(number, at, action, source, bool(exact), page, address)
-            for number, at, action, source, exact, page, address in rows
-        ]
+        return session_steps(self._database, session)
+
+
+def find_session(database: Reading, name: str) -> Session | None:
+    """The session of that name."""
+    rows = database.rows(f"SELECT {_SESSION} FROM sessions WHERE name = ?", (name,))
+    return _session(rows[0]) if rows else None
+
+
+def session_steps(database: Reading, session: int) -> list[Step]:
+    """The steps of a session, in their order."""
+    rows = database.rows(
+        "SELECT number, at, action, source, exact, page, address FROM steps"
+        " WHERE session = ? ORDER BY number",
+        (session,),
+    )
+    return [
+        Step(number, at, action, source, bool(exact), page, address)
+        for number, at, action, source, exact, page, address in rows
+    ]
 
 
 _SESSION: Final = "number, name, goal, began, finished, asin, options, price, reward, parts"

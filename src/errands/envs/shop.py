@@ -9,8 +9,12 @@ import os
 from typing import Any
 
 import gymnasium
+import numpy as np
+from gymnasium import spaces
+from numpy.typing import NDArray
 
-from errands.envs.shopping import Episode, Shopping
+from errands.envs.camera import PICTURED, Camera, picture_space, shared_camera
+from errands.envs.shopping import OBSERVATIONS, Episode, Shopping
 from errands.envs.spaces import ActionText, AnyText
 from errands.errors import ErrandsError, SettingError
 from errands.shop.catalog import Catalog
@@ -19,7 +23,7 @@ from errands.shop.goal import Goal, GoalSet
 __all__ = ["ShopEnv"]
 
 
-class ShopEnv(gymnasium.Env[str, str]):
+class ShopEnv(gymnasium.Env[Any, str]):
     """A shop with one customer.
 
     ## Action space
@@ -29,7 +33,8 @@ class ShopEnv(gymnasium.Env[str, str]):
     ## Observation space
     A text: the page as `text` (nodes joined by ` [SEP] `), `text_rich` (a line a node, buttons
     marked), `html`, or its `url`. `num_prev_obs` and `num_prev_actions` put so many earlier
-    observations and actions before it.
+    observations and actions before it. With a browser also `screenshot`, the pixels of the page
+    (800 x 1280 x 3), and `html+screenshot`, a dictionary of both.
 
     ## Rewards
     0.0, and at the purchase the reward of the chosen `rules`, `released` or `paper`; its parts
@@ -48,14 +53,15 @@ class ShopEnv(gymnasium.Env[str, str]):
     a goal file or a goal set. `search_anywhere=False` allows searching on the search page only,
     as the paper says. The remaining ones switch single quirks of the original, see
     docs/compatibility.md: `show_attrs`, `special_queries`, `goal_draw` (`released`, `weighted`,
-    `uniform`), `marks` (`released`, `true`), `after_purchase` (`locked`, `open`).
+    `uniform`), `marks` (`released`, `true`), `after_purchase` (`locked`, `open`). `camera` is one
+    that the caller closes; the default is that of the process.
 
     ## Version history
     v0: first release.
     """
 
     metadata: dict[str, Any] = {  # noqa: RUF012
-        "render_modes": ["ansi", "html"],
+        "render_modes": ["ansi", "html", "rgb_array"],
         "render_fps": 4,
     }
 
@@ -76,15 +82,27 @@ class ShopEnv(gymnasium.Env[str, str]):
         goal_draw: str = "released",
         marks: str = "released",
         after_purchase: str = "locked",
+        camera: Camera | None = None,
         render_mode: str | None = None,
     ) -> None:
-        if render_mode not in (None, "ansi", "html"):
-            raise SettingError(f"render_mode={render_mode!r}: expected 'ansi', 'html' or None.")
+        if render_mode not in (None, *self.metadata["render_modes"]):
+            raise SettingError(
+                f"render_mode={render_mode!r}: expected 'ansi', 'html', 'rgb_array' or None."
+            )
+        allowed = (*OBSERVATIONS, *PICTURED)
+        if observation not in allowed:
+            raise SettingError(f"observation={observation!r}: expected {', '.join(allowed)}.")
+        self._pictured = observation in PICTURED
+        if self._pictured and (num_prev_obs or num_prev_actions):
+            raise SettingError(
+                f"observation={observation!r} shows one page and nothing of earlier ones:"
+                " num_prev_obs and num_prev_actions must be 0."
+            )
         self.setting = Shopping(
             catalog=catalog,
             goals=goals,
             split=split,
-            observation=observation,
+            observation="html" if self._pictured else observation,
             rules=rules,
             max_steps=max_steps,
             search_anywhere=search_anywhere,
@@ -97,27 +115,64 @@ class ShopEnv(gymnasium.Env[str, str]):
             after_purchase=after_purchase,
         )
         self.render_mode = render_mode
-        self.observation_space = AnyText()
+        self.observation_space: spaces.Space[Any] = AnyText()
+        if observation == "screenshot":
+            self.observation_space = picture_space()
+        elif observation == "html+screenshot":
+            parts = {"html": AnyText(), "screenshot": picture_space()}
+            self.observation_space = spaces.Dict(parts)
         self.action_space = ActionText()
+        self._mode = observation
+        self._camera = camera
+        self._shot: tuple[str, NDArray[np.uint8]] | None = None
         self._episode: Episode | None = None
+
+    @property
+    def observation(self) -> str:
+        """What the environment shows."""
+        return self._mode
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[str, dict[str, Any]]:
+    ) -> tuple[Any, dict[str, Any]]:
         """Begin an episode; `options` may name the `goal` (an index in the whole goal list)."""
         super().reset(seed=seed)
         self._episode = self.setting.begin(self.np_random, options)
-        return self._episode.first()
+        seen, info = self._episode.first()
+        return (self._pixels(seen) if self._pictured else seen), info
 
-    def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
+    def step(self, action: str) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Do `search[...]` or `click[...]`."""
-        return self.episode.step(action)
+        if not self._pictured:
+            return self.episode.step(action)
+        html, reward, terminated, truncated, info = self.episode.step(action)
+        return self._pixels(html), reward, terminated, truncated, info
 
-    def render(self) -> str | None:
-        """The page, as a person would read it."""
+    def render(self) -> Any:
+        """The page, as a person would read or see it."""
         if self.render_mode is None:
             return None
+        if self.render_mode == "rgb_array":
+            return self._picture(self.episode.html())
         return self.episode.html() if self.render_mode == "html" else self.episode.text_rich()
+
+    def close(self) -> None:
+        """End the browser, unless other environments take pictures, too."""
+        self._shot = None
+        if self._camera is None:
+            shared_camera().release(self)
+
+    def _pixels(self, html: str) -> Any:
+        """The observation, where it is made of pixels."""
+        picture = self._picture(html)
+        return picture if self._mode == "screenshot" else {"html": html, "screenshot": picture}
+
+    def _picture(self, html: str) -> NDArray[np.uint8]:
+        """A page's pixels; those of the last one are kept, for an action may change nothing."""
+        if self._shot is None or self._shot[0] != html:
+            camera = self._camera or shared_camera()
+            self._shot = html, camera.take(self, html)
+        return self._shot[1].copy()
 
     @property
     def episode(self) -> Episode:

@@ -14,6 +14,7 @@ from gymnasium.spaces import Tuple
 from gymnasium.vector import AutoresetMode, VectorEnv
 from numpy.typing import NDArray
 
+from errands.envs.camera import no_pictures
 from errands.envs.shop import ShopEnv
 from errands.envs.shopping import Episode, Info
 from errands.envs.spaces import ActionText, AnyText
@@ -54,6 +55,11 @@ class ShopVectorEnv(VectorEnv[Observations, Sequence[str], NDArray[Any]]):
             raise SettingError(f"autoreset={autoreset!r}: expected {', '.join(MODES)}.")
         self.num_envs = num_envs
         self.metadata = {**self.metadata, "autoreset_mode": MODES[autoreset]}
+        no_pictures(
+            arguments.get("observation"),
+            "is for single environments, and this one plays many as texts; for pixels take"
+            " gymnasium.make_vec(..., vectorization_mode='sync')",
+        )
         self.setting = ShopEnv(**arguments).setting
         self.single_observation_space = AnyText()
         self.single_action_space = ActionText()

@@ -64,6 +64,11 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
 def command_of(info: RunInfo) -> str:
     """The command that repeats a run: the protocol, and all that departs from it."""
     name = str(info.protocol.get("id", "PROTOCOL"))
+    if name == "demonstrations" and info.agent == "human":
+        data = str(info.protocol.get("data", ""))
+        return shlex.join(
+            ["errands", "demonstrations", "export", "STORE", "--catalog", data, "--out", "RUN"]
+        )
     words = ["errands", "run", name, "--agent", info.agent]
     model = info.agent_settings.get("model")
     if isinstance(model, str) and model:

@@ -38,6 +38,8 @@ class Protocol(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """Shop: which goals."""
     split: str = ""
     """A named split; empty for everything."""
+    picked: tuple[int, ...] = ()
+    """Shop: these goals alone, in this order; one may come twice. Empty: those of the split."""
     tasks: tuple[str, ...] = ()
     """Paperwork: these tasks alone; empty for all of the split."""
     episodes: int | None = None
@@ -69,10 +71,12 @@ class Protocol(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
                 raise ValueError(f"{name} must not be negative")
             if getattr(self, name) >= 1 << 63:
                 raise ValueError(f"{name} must be below 2**63")
-        only = {"shop": ("per_task", "tasks"), "turk": ("shuffle_workers",)}[self.half]
+        only = {"shop": ("per_task", "tasks"), "turk": ("shuffle_workers", "picked")}[self.half]
         for name in only:
             if getattr(self, name):
                 raise ValueError(f"{name} means nothing for the {self.half} half")
+        if self.picked and (self.split or self.shuffle_workers):
+            raise ValueError("picked goals stand for themselves, without split or shuffle_workers")
 
 
 @functools.cache

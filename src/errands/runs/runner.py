@@ -34,7 +34,7 @@ from errands.runs.run_place import create_run, open_run, run_lock
 from errands.runs.store import Keeper, Store, StoreError
 from errands.runs.world import World, open_world
 
-__all__ = ["DEFAULT_SECONDS", "Finished", "default_place", "run"]
+__all__ = ["DEFAULT_SECONDS", "Finished", "default_place", "protocol_key", "run"]
 
 DEFAULT_SECONDS: Final = 900.0
 """How long an episode may take if nobody says otherwise."""
@@ -237,7 +237,7 @@ def _changed(base: Protocol, **changes: Any) -> Protocol:
     return msgspec.structs.replace(base, **given)
 
 
-def _key(base: Protocol, used: Protocol, world: World) -> str:
+def protocol_key(base: Protocol, used: Protocol, world: World) -> str:
     """The world's key, and what departs from the protocol as published; one of a user's own is
     told from another of the same id by a fingerprint."""
     own = [] if named_protocols().get(base.id) == base else [f"own:{_fingerprint(base)}"]
@@ -252,6 +252,8 @@ def _key(base: Protocol, used: Protocol, world: World) -> str:
 def _fingerprint(protocol: Protocol) -> str:
     """Of all that can move a score; the data has a checksum of its own."""
     told = {"title", "warning", "source", "data", "checksum"}
+    if not protocol.picked:  # so that protocols without it keep the key they had before it was
+        told.add("picked")
     played = {
         name: value for name, value in msgspec.to_builtins(protocol).items() if name not in told
     }
@@ -263,7 +265,7 @@ def _info(base: Protocol, used: Protocol, world: World, maker: Maker, rules: Rul
     return RunInfo(
         id=uuid.uuid4().hex[:12],
         protocol=msgspec.to_builtins(used),
-        protocol_key=_key(base, used, world),
+        protocol_key=protocol_key(base, used, world),
         half=used.half,
         agent=maker.name,
         agent_settings=dict(maker.settings),

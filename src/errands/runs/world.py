@@ -15,6 +15,7 @@ from typing import Protocol as Contract
 import gymnasium
 import msgspec
 
+from errands.envs.camera import PICTURED, Camera
 from errands.envs.shop import ShopEnv
 from errands.envs.turk import TurkEnv
 from errands.errors import CatalogError, TaskError
@@ -105,8 +106,6 @@ def _made(kind: Callable[..., Env], protocol: Protocol, **given: Any) -> Env:
 class ShopWorld:
     """Goals of a catalogue."""
 
-    waits = False
-
     def __init__(self, protocol: Protocol) -> None:
         self.protocol = protocol
         try:
@@ -117,8 +116,17 @@ class ShopWorld:
                 " `errands data` says how to get the originals; --data names another catalogue."
             ) from None
         self.goals = self.catalog.goals(protocol.goals)
-        if protocol.shuffle_workers:
-            self.indices: Sequence[int] = _legacy_order(
+        if protocol.picked:
+            count = len(self.goals)
+            wrong = next((goal for goal in protocol.picked if not 0 <= goal < count), None)
+            if wrong is not None:
+                raise ProtocolError(
+                    f"The protocol {protocol.id!r} picks goal {wrong}, and there are 0 to"
+                    f" {count - 1}."
+                )
+            self.indices: Sequence[int] = protocol.picked[: protocol.episodes]
+        elif protocol.shuffle_workers:
+            self.indices = _legacy_order(
                 len(self.goals), protocol.shuffle_workers, protocol.seed, protocol.episodes or 500
             )
         else:
@@ -132,6 +140,8 @@ class ShopWorld:
                 listed.update(msgspec.json.encode(self.goals[index]))
             self.checksum = listed.hexdigest()
         self.key = f"{protocol.id}@{protocol.version} data:{self.checksum[:12]}"
+        self.waits = protocol.observation in PICTURED
+        self.camera = Camera()
 
     def env(self) -> Env:
         protocol = self.protocol
@@ -143,6 +153,7 @@ class ShopWorld:
             observation=protocol.observation,
             rules=protocol.rules,
             max_steps=protocol.max_steps,
+            camera=self.camera,
         )
 
     def options(self, number: int) -> dict[str, Any]:
@@ -152,7 +163,8 @@ class ShopWorld:
         return _ShopTrack()
 
     def close(self) -> None:
-        """A catalogue is shared by the whole process; nothing is to be closed."""
+        """A catalogue is shared by the whole process; a browser is not."""
+        self.camera.close()
 
 
 def _legacy_order(count: int, workers: int, seed: int, episodes: int) -> list[int]:

@@ -20,7 +20,7 @@ from errands.turk.splits import Splits, find_splits
 from errands.turk.table import ANSWER, Table, decode, read_table
 from errands.turk.task import Task
 
-__all__ = ["BOOKKEEPING", "DEMO", "Problem", "TaskSet", "load_task", "load_tasks"]
+__all__ = ["BOOKKEEPING", "DEMO", "INPUT", "Problem", "TaskSet", "load_task", "load_tasks"]
 
 DEMO: Final = "demo"
 """The name of the tasks that come with Errands."""
@@ -34,6 +34,9 @@ BOOKKEEPING: Final = frozenset(
      "Last30DaysApprovalRate", "Last7DaysApprovalRate", "Approve", "Reject"}
 )  # fmt: skip
 """Columns of the crowdsourcing platform: no inputs, unless the template asks for one by name."""
+
+INPUT: Final = "Input."
+"""The prefix of inputs in results of Mechanical Turk."""
 
 _TREE: Final = "tasks"
 _TEMPLATE: Final = "template.html"
@@ -241,7 +244,7 @@ def _read(folder: Path | Traversable, name: str) -> tuple[Task, list[str]]:
     inputs, answers = _columns(table, template)
     if not answers:
         remarks.append(f"{_BATCH} has no column {ANSWER}NAME: nothing can be scored.")
-    if unknown := set(_VARIABLE.findall(template)) - set(table.columns):
+    if unknown := set(_VARIABLE.findall(template)) - set(table.columns) - set(inputs):
         listed = ", ".join(f"${{{variable}}}" for variable in sorted(unknown)[:5])
         remarks.append(f"{_TEMPLATE} has {listed}, for which {_BATCH} has no column.")
     instances = form_instances(name, len(table), inputs, answers)
@@ -260,12 +263,22 @@ def _reason(error: Exception) -> str:
 
 
 def _columns(table: Table, template: str) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
-    """Input columns, and answer columns without their prefix."""
+    """Input columns, and answer columns without their prefix.
+
+    In a file of results as Mechanical Turk gives it, inputs have a prefix, and all other columns
+    are the platform's.
+    """
+    is_results = f"${{{INPUT}" not in template and any(
+        column.startswith(INPUT) for column in table.columns
+    )
     inputs: dict[str, list[str]] = {}
     answers: dict[str, list[str]] = {}
     for column, cells in table.columns.items():
         if column.startswith(ANSWER):
             answers[column.removeprefix(ANSWER)] = cells
+        elif is_results:
+            if column.startswith(INPUT):
+                inputs[column.removeprefix(INPUT)] = cells
         elif column not in BOOKKEEPING or f"${{{column}}}" in template:
             inputs[column] = cells
     return inputs, answers

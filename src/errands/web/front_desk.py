@@ -212,7 +212,7 @@ class _FrontDesk:
             rows = [[esc(one.person.name), _secret(_link(one, asked.request))] for one in invited]
             new = (
                 '<section><div class="callout"><h2>New links</h2><p>They are shown only now: pass'
-                f" them on before you leave.</p>{table(['name', 'link'], rows)}</div></section>"
+                f" them on before you leave.</p>{_texts(['name', 'link'], rows)}</div></section>"
             )
         rows = [
             [f"{esc(person.name)}<br>{_standing(person)}", _deeds(person, asked.check)]
@@ -229,7 +229,7 @@ class _FrontDesk:
             '<option value="worker">workers</option><option value="requester">requesters</option>'
             '</select></p><button class="btn primary" type="submit">Invite</button></form>'
             "</section>"
-            f"<section><h2>Everybody</h2>{table(['name', 'link'], rows)}</section>"
+            f"<section><h2>Everybody</h2>{_texts(['name', 'link'], rows)}</section>"
         )
 
 
@@ -264,6 +264,10 @@ def _deeds(person: Person, check: str) -> str:
         f'<div class="deeds">{button("New link", f"{one}/renew", check)}'
         f"{button(label, f'{one}/standing', check, fields=[('is_active', value)])}</div>"
     )
+
+
+def _texts(head: list[str], rows: list[list[str]]) -> str:
+    return f'<div class="texts">{table(head, rows)}</div>'
 
 
 def _standing(person: Person) -> str:

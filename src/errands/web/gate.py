@@ -21,8 +21,8 @@ PROGRAMS: Final = frozenset({"v1", "metrics", "runs"})
 """First parts of the addresses that visitors of the shop have no business with."""
 PAGES: Final = "/runs"
 """Below it, people are asked for the token by their browser: any name, the token as password."""
-OPEN: Final = frozenset({"/health", "/ready", "/openapi.json"})
-OWN_KEYS: Final = ("/office", "/work/", "/frame/", "/mturk/", "/v1/office/", "/v1/work/")
+OPEN: Final = frozenset({"/health", "/ready", "/openapi.json", "/office"})
+OWN_KEYS: Final = ("/office/", "/work/", "/frame/", "/mturk/", "/v1/office/", "/v1/work/")
 """Addresses that ask for keys of their own: see `errands.web.reception`."""
 FRAMES: Final = ("/frame/", "/mturk/")
 """What a task in its frame may ask for: it is nobody from nowhere (`Origin: null`), and may know

@@ -17,6 +17,8 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     """Open at once from one address; None: as many as there may be."""
     desks: int = 256
     """Sessions of paperwork among them: each holds a whole page."""
+    visitors: int = 100_000
+    """Sessions of the shop's website that nobody was sent for and that have not ended."""
     idle_seconds: float = 900.0
     """After so long without a call a session is closed."""
     body_bytes: int = 2**20

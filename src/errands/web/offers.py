@@ -11,8 +11,9 @@ from typing import Any, Final, Protocol, TypeVar
 import msgspec
 import numpy as np
 
+from errands.envs.camera import no_pictures
 from errands.envs.shop import ShopEnv
-from errands.envs.shopping import Episode, Shopping
+from errands.envs.shopping import OBSERVATIONS, Episode, Shopping
 from errands.envs.turk import TurkEnv
 from errands.errors import SettingError
 from errands.shop.catalog import Catalog
@@ -102,6 +103,11 @@ class ShopOffer:
         most = self._limits.history
         if wanted.num_prev_obs > most or wanted.num_prev_actions > most:
             raise SettingError(f"num_prev_obs and num_prev_actions are at most {most} here.")
+        expected = ", ".join(OBSERVATIONS)
+        no_pictures(
+            wanted.observation,
+            f"needs a browser, which this server has not; expected {expected}",
+        )
         arguments = msgspec.structs.asdict(wanted)
         name = arguments.pop("goals")
         return ShopEnv(self._catalog, self._goal_set(name), **arguments).setting

@@ -12,4 +12,15 @@
       }
     });
   }
+
+  // Who comes back from the shop's tab sees at once whether the errand is done.
+  const again = document.querySelector("a[data-look-again]");
+  if (again) {
+    document.addEventListener("visibilitychange", () => {
+      const code = document.querySelector("#code");
+      if (!document.hidden && !(code && code.value)) {
+        window.location.assign(again.href);
+      }
+    });
+  }
 })();

@@ -10,13 +10,16 @@ import asyncio
 import contextlib
 import logging
 import secrets
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
+from starlette.datastructures import URLPath
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import BaseRoute, Route
+from starlette.routing import BaseRoute, Match, Route, Router
+from starlette.types import Receive, Scope, Send
 
 from errands.crowd.database import Database, StorageError
 from errands.crowd.people import People, Person
@@ -24,15 +27,18 @@ from errands.envs.shopping import Shopping
 from errands.reports.markup import esc
 from errands.turk.loader import TaskSet
 from errands.web.app import Part
+from errands.web.forms import Form
 from errands.web.office_document import HEADERS, document, script, sheet, work_ways
 from errands.web.office_openapi import operation
 from errands.web.office_openapi import paths as described
 from errands.web.reception import Asked, Reception
+from errands.web.refusals import Refusal
 from errands.web.shoppers import Shoppers
 
 __all__ = ["Desk", "Offer", "Office", "Seat", "dollars", "office_part"]
 
 _TIDY_SECONDS: Final = 2.0
+_INSIDE: Final = ("/office/", "/work/", "/frame/", "/mturk/", "/v1/office/", "/v1/work/")
 _log = logging.getLogger(__name__)
 
 
@@ -91,6 +97,11 @@ def office_part(office: Office, seats: Iterable[Seat]) -> Part:
 
     state = {"draining": False}
 
+    async def nowhere(request: Request, form: Form) -> Response:
+        raise Refusal(404, "not_found", "The address leads to no page of this office.")
+
+    lost = office.reception.open_page(nowhere)
+
     def paths() -> dict[str, Any]:
         said = [desk.paths() for desk in desks]
         home = {"get": operation("A worker's own page", media="text/html")}
@@ -118,10 +129,19 @@ def office_part(office: Office, seats: Iterable[Seat]) -> Part:
 
     return Part(
         routes=(
-            *(route for desk in desks for route in desk.routes),
-            Route("/work/{token}", office.reception.worker_page(home), methods=["GET"]),
-            Route("/office/static/office.css", _static(sheet, "text/css"), methods=["GET"]),
-            Route("/office/static/office.js", _static(script, "text/javascript"), methods=["GET"]),
+            _Wing(
+                [
+                    *(route for desk in desks for route in desk.routes),
+                    Route("/work/{token}", office.reception.worker_page(home), methods=["GET"]),
+                    Route("/office/static/office.css", _static(sheet, "text/css"), methods=["GET"]),
+                    Route(
+                        "/office/static/office.js",
+                        _static(script, "text/javascript"),
+                        methods=["GET"],
+                    ),
+                ],
+                lost,
+            ),
         ),
         paths=paths,
         lifespan=lifespan,
@@ -130,6 +150,32 @@ def office_part(office: Office, seats: Iterable[Seat]) -> Part:
         drain=lambda: state.update(draining=True),
         busy=lambda: office.reception.in_flight > 0,
     )
+
+
+class _Wing(BaseRoute):
+    """All addresses of the office behind one look: shoppers are not to wait for its routes."""
+
+    def __init__(
+        self, routes: Sequence[BaseRoute], lost: Callable[[Request], Awaitable[Response]]
+    ) -> None:
+        async def nothing_there(scope: Scope, receive: Receive, send: Send) -> None:
+            if scope["path"].startswith("/v1/"):
+                raise HTTPException(404)
+            response = await lost(Request(scope, receive))
+            await response(scope, receive, send)
+
+        self._router = Router(routes, redirect_slashes=False, default=nothing_there)
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        path: str = scope["path"]
+        is_ours = scope["type"] == "http" and (path == "/office" or path.startswith(_INSIDE))
+        return (Match.FULL if is_ours else Match.NONE), {}
+
+    def url_path_for(self, name: str, /, **path_params: Any) -> URLPath:
+        return self._router.url_path_for(name, **path_params)
+
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self._router(scope, receive, send)
 
 
 def _home(person: Person, token: str, offers: Sequence[Offer]) -> bytes:
@@ -151,7 +197,10 @@ def _home(person: Person, token: str, offers: Sequence[Offer]) -> bytes:
         '<p class="note">This page and its address are yours alone: who has the address can work'
         " in your name.</p></section>"
     )
-    return document("Your work", body, ways=work_ways(token), below=f"<p>{esc(person.name)}</p>")
+    ways = work_ways(token)
+    return document(
+        "Your work", body, ways=ways, here=ways[0][0], below=f"<p>{esc(person.name)}</p>"
+    )
 
 
 def dollars(amount: float) -> str:

@@ -34,9 +34,23 @@ def paths(said: Mapping[str, Mapping[str, Json]], types: Iterable[Any] = ()) -> 
     return {
         "schemas": schemas,
         "paths": {
-            path: {"parameters": _parameters(path), **methods} for path, methods in said.items()
+            path: {
+                "parameters": _parameters(path),
+                **{name: _for_people(path, one) for name, one in methods.items()},
+            }
+            for path, methods in said.items()
         },
     }
+
+
+def _for_people(path: str, said: Json) -> Json:
+    """Where people look, failures are pages, and strangers are sent to the login."""
+    if path.startswith("/v1/"):
+        return said
+    page = {"text/html": {"schema": {"type": "string"}}}
+    refused = {one: {"description": why, "content": page} for one, why in _REFUSALS.items()}
+    login = {"303": {"description": "To the login, or to the next page"}}
+    return {**said, "responses": {**login, **said["responses"], **refused}}
 
 
 def operation(
@@ -58,13 +72,10 @@ def operation(
     if status != "303":
         done["content"] = {media: content}
     failed = {"application/json": {"schema": {"$ref": "#/components/schemas/Failure"}}}
-    if media == "text/html" or status == "303":
-        failed = {"text/html": {"schema": {"type": "string"}}}
     said: Json = {
         "summary": summary,
         "responses": {
             status: done,
-            **({"303": {"description": "To the login"}} if media == "text/html" else {}),
             **{one: {"description": why, "content": failed} for one, why in _REFUSALS.items()},
         },
     }

@@ -3,13 +3,13 @@
 All of this is shown after the purchase only: a shopper knows the instruction, nothing else.
 """
 
-import hashlib
 import json
 from html import escape
 from typing import Final
 
 import msgspec
 
+from errands.crowd.outings import completion_code
 from errands.crowd.steps import Bought
 from errands.shop.goal import NO_CAP, Goal
 
@@ -72,15 +72,6 @@ def wanted(session: str, goal: Goal) -> str:
         f'<p class="code">Your code: <strong id="code">{completion_code(session)}</strong></p>\n'
         '<p class="again"><a href="/">Shop for something else</a></p>\n'
     )
-
-
-def completion_code(session: str) -> str:
-    """What a worker hands in to prove that a session was finished, as the original has it.
-
-    >>> completion_code("ABC")
-    '3C01BDBB26'
-    """
-    return hashlib.sha1(session.encode(), usedforsecurity=False).hexdigest()[:10].upper()
 
 
 def _options(goal: Goal) -> str:

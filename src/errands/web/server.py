@@ -98,7 +98,9 @@ def serve(
         if site is not None:
             setting = open_shop(opened, goals, site)
             log = open_log(setting, database)
-            shoppers = Shoppers(setting, log, seed=site.seed, most=limits.sessions)
+            shoppers = Shoppers(
+                setting, log, seed=site.seed, most=limits.sessions, visitors=limits.visitors
+            )
         if office is not None:
             part, password = open_office(database, office.tasks, office.password, setting, shoppers)
             parts.append(part)

@@ -5,6 +5,7 @@ been seen for longest are forgotten when there are too many; the log remembers t
 """
 
 import re
+import secrets
 import time
 from collections import OrderedDict
 from collections.abc import Callable
@@ -12,7 +13,8 @@ from typing import Final
 
 import numpy as np
 
-from errands.crowd.steps import Bought, Session, Step, StepLog
+from errands.crowd.database import Run
+from errands.crowd.steps import Bought, Session, Step, StepLog, Watcher
 from errands.envs.shopping import Shopping
 from errands.shop.goal import Goal
 from errands.shop.page import ITEM, SEARCH
@@ -78,15 +80,30 @@ class Shoppers:
         *,
         seed: int,
         most: int,
+        visitors: int = 100_000,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._setting = setting
         self._log = log
-        self._seed = seed
+        self.seed = seed
         self._most = most
         self._clock = clock
         self._kept: OrderedDict[str, Shopper] = OrderedDict()
         self.begun = 0
+        self._visitors = visitors
+        self._waiting = log.unfinished()
+        """Sessions that nobody was sent for and that have not ended."""
+
+    def watch(self, watcher: Watcher) -> None:
+        """Let somebody know when sessions of theirs end."""
+        self._log.watcher = watcher
+
+    def begin(self, goal: int, also: Callable[[Run, int], None]) -> Shopper:
+        """A session for somebody who is sent for that goal, under a name nobody can guess; what
+        is noted `also`, given the session's number, belongs to it."""
+        number = self._log.next_number()
+        shopper = self._begun(number, secrets.token_hex(16), goal, lambda run: also(run, number))
+        return self._keep(shopper)
 
     def __len__(self) -> int:
         return len(self._kept)
@@ -95,12 +112,14 @@ class Shoppers:
         """The shopper of that name: known, found in the log, or new."""
         shopper = self._kept.get(name)
         if shopper is None:
-            shopper = self._continued(name) or self._new(name)
-            self._kept[name] = shopper
-            while len(self._kept) > self._most:
-                self._kept.popitem(last=False)
-        else:
-            self._kept.move_to_end(name)
+            return self._keep(self._continued(name) or self._new(name))
+        self._kept.move_to_end(name)
+        return shopper
+
+    def _keep(self, shopper: Shopper) -> Shopper:
+        self._kept[shopper.name] = shopper
+        while len(self._kept) > self._most:
+            self._kept.popitem(last=False)
         return shopper
 
     def step(self, shopper: Shopper, address: Address, clicked_on: Address | None) -> None:
@@ -127,6 +146,8 @@ class Shoppers:
         bought = Bought(address.asin, address.options, price, reward.total, reward.parts)
         step = self._stepped(shopper, address, clicked_on)
         self._log.finish(shopper.number, step, bought)
+        if not self._log.is_watched(shopper.number):
+            self._waiting -= 1
         shopper.follow(step, address)
         shopper.bought = bought
         return bought
@@ -167,6 +188,11 @@ class Shoppers:
     def _new(self, name: str) -> Shopper:
         if not _NAME.fullmatch(name):
             raise Refusal(404, "not_found", "There is no such page in this shop.")
+        if self._waiting >= self._visitors:
+            # Whoever makes up names would fill the disk.
+            raise Refusal(
+                503, "busy", "Too many errands are waiting for their end; no new one can begin."
+            )
         number = self._log.next_number()
         goals = self._setting.goals
         if "fixed" in name:
@@ -180,11 +206,18 @@ class Shoppers:
             goal = int(asked[1])
         else:
             # A generator for each session, so that a server that was restarted goes on.
-            goal = self._setting.draw(np.random.default_rng([self._seed, number]))
+            goal = self._setting.draw(np.random.default_rng([self.seed, number]))
+        shopper = self._begun(number, name, goal)
+        self._waiting += 1
+        return shopper
+
+    def _begun(
+        self, number: int, name: str, goal: int, also: Callable[[Run], None] | None = None
+    ) -> Shopper:
         session = Session(number, name, goal, self._clock(), None, None)
-        shopper = Shopper(session, goals[goal])
+        shopper = Shopper(session, self._setting.goals[goal])
         first = Step(0, session.began, "", 0, True, SEARCH, build(shopper.here))
-        self._log.begin(session, shopper.goal, first)
+        self._log.begin(session, shopper.goal, first, also)
         shopper.follow(first, shopper.here)
         self.begun += 1
         return shopper

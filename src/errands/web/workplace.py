@@ -8,14 +8,30 @@ from errands.crowd.people import People
 from errands.envs.shopping import Shopping
 from errands.turk.loader import load_tasks
 from errands.web.app import Part
+from errands.web.crowd_desk import crowd_desk
+from errands.web.demonstrations_desk import demonstrations_desk
 from errands.web.front_desk import front_desk
+from errands.web.instructions_desk import instructions_desk
 from errands.web.office import Office, Seat, office_part
 from errands.web.reception import Reception
+from errands.web.requester_api import requester_api
+from errands.web.requester_desk import requester_desk
 from errands.web.shoppers import Shoppers
+from errands.web.shopping_desk import shopping_desk
+from errands.web.task_frame import task_frames
 
 __all__ = ["DESKS", "open_office"]
 
-DESKS: Final[tuple[Seat, ...]] = (front_desk,)
+DESKS: Final[tuple[Seat, ...]] = (
+    front_desk,
+    crowd_desk,
+    requester_desk,
+    requester_api,
+    task_frames,
+    instructions_desk,
+    shopping_desk,
+    demonstrations_desk,
+)
 
 
 def open_office(

@@ -23,6 +23,7 @@ from errands.agents.llm.settings import (
 )
 from errands.agents.llm.shop import ShopAgent, check_window
 from errands.agents.llm.turk import Desk, TurkAgent
+from errands.envs.camera import no_pictures
 from errands.envs.shop import ShopEnv
 from errands.envs.turk import TurkEnv
 from errands.errors import SettingError
@@ -91,6 +92,10 @@ class _Clerks(LanguageModel):
 def make(half: str, env: gymnasium.Env[Any, Any], settings: Mapping[str, Any]) -> LanguageModel:
     """The maker of language-model agents for an environment of this half."""
     if half == "shop" and isinstance(env, ShopEnv):
+        no_pictures(
+            env.observation,
+            "is not for the agent llm, which reads the shop as text; take observation='text'",
+        )
         client, play = read(settings, ShopSettings)
         tools = "-tools" if play.calls == "tools" else ""
         prompt = load(f"shop-{play.style}{tools}", "shop", play.prompt)

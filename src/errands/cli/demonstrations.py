@@ -1,0 +1,192 @@
+"""`errands demonstrations`: what people did in the shop, counted, and as a run."""
+
+import shlex
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import typer
+from rich.table import Table
+
+from errands.cli.output import Json, print_json, program, remarks, results
+from errands.crowd.human_run import Exported, people
+
+__all__ = ["register"]
+
+group = typer.Typer(
+    name="demonstrations",
+    help="What people did in the shop: who they are, how well they did, and all of it as a run.",
+    no_args_is_help=True,
+)
+_STORE = typer.Argument(help="The --store of `errands serve`: a file, or postgresql://...")
+_TRIALS = typer.Option(False, "--include-trials", help="Count the errands of trials, too.")
+
+
+def register(app: typer.Typer) -> None:
+    app.add_typer(group)
+
+
+@group.command()
+def info(store: str = _STORE, include_trials: bool = _TRIALS, as_json: bool = Json) -> None:
+    """Count: workers and where they stand, and the figures of people.
+
+    The server may go on meanwhile. Examples:
+
+      errands demonstrations info site.sqlite
+
+      errands demonstrations info site.sqlite --include-trials --json
+    """
+    from errands.crowd.database import open_reading
+    from errands.crowd.human_figures import read_overview
+
+    with open_reading(store) as database:
+        told = read_overview(database, include_trials=include_trials)
+    if as_json:
+        print_json(msgspec.to_builtins(told))
+        return
+    table = Table("worker", "standing", "trial", "errands", "score", "success %", "deviation")
+    for column in range(2, 7):
+        table.columns[column].justify = "right"
+    for worker in told.workers:
+        figures = worker.figures
+        table.add_row(
+            f"w{worker.id} {worker.name}",
+            "expert" if worker.is_expert else worker.standing,
+            _number(worker.trial, 2),
+            str(figures.outings),
+            _number(figures.score),
+            _number(figures.success),
+            _number(figures.deviation),
+        )
+    results.print(table)
+    counted = Table("who", "errands", "score", "success %", "steps", "states", "items", "searches")
+    for column in range(1, 8):
+        counted.columns[column].justify = "right"
+    for who, held in (("all", told.all), ("qualified", told.qualified), ("experts", told.experts)):
+        counted.add_row(
+            who,
+            str(held.outings),
+            _number(held.score),
+            _number(held.success),
+            *(_spread(one) for one in (held.steps, held.states, held.items, held.searches)),
+        )
+    results.print(counted)
+    results.print(
+        f"{told.finished} errands are finished, {told.open} open, {told.returned} given back;"
+        f" {told.visitors} visitors whom nobody sent bought something."
+    )
+
+
+@group.command()
+def export(
+    store: str = _STORE,
+    out: str = typer.Option(..., help="A new directory for the run, or a PostgreSQL address."),
+    catalog: str = typer.Option("demo", help="The catalogue that people shopped in."),
+    goals: str | None = typer.Option(
+        None, help="What they shopped for, where that was a goal file."
+    ),
+    experts: bool = typer.Option(False, "--experts", help="The better half of the qualified."),
+    qualified: bool = typer.Option(False, "--qualified", help="Those who passed the trial."),
+    worker: int | None = typer.Option(None, min=1, help="One worker alone, by number."),
+    visitors: bool = typer.Option(False, "--visitors", help="Also people whom nobody sent."),
+    min_reward: float = typer.Option(0.0, min=0.0, max=1.0, help="Leave out lower rewards."),
+    include_trials: bool = _TRIALS,
+    observation: str = typer.Option(
+        "text_rich", help="How pages are kept: text, text_rich, html, url."
+    ),
+    as_json: bool = Json,
+) -> None:
+    """Write demonstrations as a run, which `report`, `replay`, `export` and `serve --runs` read.
+
+    Every session is done again in the environment; those that cannot be are named. Beside the run
+    is its protocol, under which agents can be run on the same goals. The server may go on
+    meanwhile. Examples:
+
+      errands demonstrations export site.sqlite --catalog shop-1k --experts --out runs/experts
+
+      errands export runs/experts experts.jsonl
+
+      errands run runs/experts/protocol.toml --agent rule --out runs/rule
+
+      errands report runs/experts runs/rule
+    """
+    from errands.crowd.database import open_reading
+    from errands.crowd.demonstrations import Wanted, export_run
+
+    wanted = Wanted(
+        experts=experts,
+        qualified=qualified,
+        min_reward=min_reward,
+        include_trials=include_trials,
+        worker=worker,
+        visitors=visitors,
+    )
+    with open_reading(store) as database, remarks.status("doing it all again"):
+        made = export_run(
+            database, out, wanted, catalog=catalog, goals=goals, observation=observation
+        )
+    _tell(made, as_json)
+
+
+@group.command("import-logs")
+def import_logs(
+    folder: Path = typer.Argument(help="The original's user_session_logs, or a folder of them."),
+    out: str = typer.Option(..., help="A new directory for the run, or a PostgreSQL address."),
+    catalog: str = typer.Option(..., help="The catalogue of the products they shopped in."),
+    goals: str = typer.Option("human", help="What they shopped for: human, synthetic, a file."),
+    min_reward: float = typer.Option(0.0, min=0.0, max=1.0, help="Leave out lower rewards."),
+    observation: str = typer.Option(
+        "text_rich", help="How pages are kept: text, text_rich, html, url."
+    ),
+    as_json: bool = Json,
+) -> None:
+    """Write the original WebShop's logs of people as a run, with the actions that they lack.
+
+    Example:
+
+      errands demonstrations import-logs user_session_logs --catalog shop --out runs/people
+    """
+    from errands.crowd.session_logs import import_logs as imported
+
+    with remarks.status("doing it all again"):
+        made = imported(
+            folder,
+            out,
+            catalog=catalog,
+            goals=goals,
+            min_reward=min_reward,
+            observation=observation,
+        )
+    _tell(made, as_json)
+
+
+def _tell(made: Exported, as_json: bool) -> None:
+    if as_json:
+        print_json(msgspec.to_builtins(made))
+        return
+    for one in made.unfit:
+        remarks.print(
+            f"Left out: {one.session} of {one.worker} (goal {one.goal}): {one.reason}.",
+            soft_wrap=True,
+        )
+    place = shlex.quote(made.place)
+    results.print(
+        f"In {made.place}: {made.kept} demonstrations of {people(made.workers)}, score"
+        f" {made.score:.1f}, success {made.success:.1f} %; left out: {len(made.unfit)}.",
+        soft_wrap=True,
+    )
+    remarks.print(f"Look at them: {program()} report {place}", soft_wrap=True)
+    if made.protocol_file:
+        remarks.print(
+            f"Run an agent on the same goals: {program()} run {shlex.quote(made.protocol_file)}"
+            " --agent rule",
+            soft_wrap=True,
+        )
+
+
+def _number(value: float | None, digits: int = 1) -> str:
+    return "-" if value is None else f"{value:.{digits}f}"
+
+
+def _spread(held: Any) -> str:
+    return "-" if held is None else f"{held.mean:.1f} (to {held.most:.0f})"

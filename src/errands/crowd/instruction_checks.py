@@ -1,0 +1,188 @@
+"""What a written instruction has to be, each rule with one sentence for who wrote it.
+
+Pure functions of what was shown of a product and what was written about it. Attributes and
+options may be said in other words, so nobody looks for them in the text.
+"""
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+import msgspec
+
+from errands.shop.product import UNMINED, Product
+
+__all__ = [
+    "FEWEST_WORDS",
+    "LONGEST_COMMENT",
+    "LONGEST_INSTRUCTION",
+    "Draft",
+    "Problem",
+    "ShownProduct",
+    "copied_words",
+    "problems",
+    "shown",
+    "tidied",
+]
+
+FEWEST_WORDS: Final = 3
+LONGEST_INSTRUCTION: Final = 1_000
+"""Characters."""
+LONGEST_COMMENT: Final = 2_000
+SHORT_TITLE: Final = 3
+"""Words below which a title is just what a thing is called."""
+LONG_TITLE: Final = 6
+"""Words from which on four fifths of a title are as good as the whole."""
+_WORD: Final = re.compile(r"\w+")
+
+
+class ShownProduct(msgspec.Struct, frozen=True):
+    """What a writer sees of a product, as it was when they took it up."""
+
+    title: str
+    category: str
+    """The chain of categories, or the coarse one where there is none."""
+    image: str
+    attributes: tuple[str, ...]
+    options: dict[str, tuple[str, ...]]
+    """Option name to the values one can choose from."""
+
+
+class Draft(msgspec.Struct, frozen=True):
+    """What somebody wrote, and what they say they used."""
+
+    instruction: str
+    attributes: tuple[str, ...] = ()
+    options: dict[str, str] = {}
+    comment: str = ""
+
+
+class Problem(NamedTuple):
+    """Why a draft is not taken."""
+
+    field: str
+    """`attributes`, `options`, `instruction` or `comment`."""
+    message: str
+
+
+def shown(product: Product) -> ShownProduct:
+    """A product as writers see it: without repeats, gaps, and attributes that nobody mined."""
+    offered = {
+        name: tuple(dict.fromkeys(value for value in values if value.strip()))
+        for name, values in product.options.items()
+    }
+    real = (one for one in product.attributes if one.strip() and one not in UNMINED)
+    return ShownProduct(
+        title=product.title,
+        category=product.product_category.strip() or product.category,
+        image=product.image,
+        attributes=tuple(dict.fromkeys(real)),
+        options={name: values for name, values in offered.items() if values},
+    )
+
+
+def tidied(draft: Draft) -> Draft:
+    """A draft with single spaces, repeats ticked once."""
+    return Draft(
+        instruction=_line(draft.instruction),
+        attributes=tuple(dict.fromkeys(draft.attributes)),
+        options=draft.options,
+        comment=_clean(draft.comment).strip(),
+    )
+
+
+def problems(seen: ShownProduct, draft: Draft) -> list[Problem]:
+    """All that is wrong with a tidied draft; empty if it is taken."""
+    return [
+        *_attribute_problems(seen, draft.attributes),
+        *_option_problems(seen, draft.options),
+        *_instruction_problems(seen, draft.instruction),
+        *_comment_problems(draft.comment),
+    ]
+
+
+def _attribute_problems(seen: ShownProduct, ticked: Sequence[str]) -> list[Problem]:
+    if not ticked:
+        return [Problem("attributes", "Tick at least one attribute that your instruction uses.")]
+    if not set(ticked) <= set(seen.attributes):
+        return [Problem("attributes", "Tick only attributes that this product has.")]
+    return []
+
+
+def _option_problems(seen: ShownProduct, chosen: dict[str, str]) -> list[Problem]:
+    missing = [name for name in seen.options if not chosen.get(name)]
+    if missing:
+        return [Problem("options", f"Choose one value of each option; {_list(missing)} has none.")]
+    for name, value in chosen.items():
+        if value not in seen.options.get(name, ()):
+            return [Problem("options", "Choose only options that this product has.")]
+    return []
+
+
+def _instruction_problems(seen: ShownProduct, instruction: str) -> list[Problem]:
+    if not instruction:
+        return [Problem("instruction", "Write an instruction.")]
+    if len(instruction) > LONGEST_INSTRUCTION:
+        return [
+            Problem(
+                "instruction",
+                f"Write at most {LONGEST_INSTRUCTION:,} characters; these are"
+                f" {len(instruction):,}.",
+            )
+        ]
+    if len(_words(instruction)) < FEWEST_WORDS:
+        return [Problem("instruction", f"Write at least {FEWEST_WORDS} words.")]
+    if copied_words(seen.title, instruction):
+        return [
+            Problem(
+                "instruction",
+                "Do not copy the title; say in your own words what kind of product you want.",
+            )
+        ]
+    return []
+
+
+def _comment_problems(comment: str) -> list[Problem]:
+    if len(comment) > LONGEST_COMMENT:
+        return [Problem("comment", f"Comment in at most {LONGEST_COMMENT:,} characters.")]
+    return []
+
+
+def copied_words(title: str, instruction: str) -> int:
+    """How many words of a title stand in an instruction in one row, if that is too much; else 0.
+
+    Too much is the whole title, or four fifths of one with six words or more. Upper case,
+    punctuation and spacing make no difference; titles of one or two words are mere names.
+
+    >>> copied_words("Red Kettle, 2 Litres", "I want a red kettle 2 litres, please")
+    4
+    >>> copied_words("Red Kettle, 2 Litres", "I want a red kettle of 2 litres")
+    0
+    """
+    words = _words(title)
+    if len(words) < SHORT_TITLE:
+        return 0
+    most = len(words) if len(words) < LONG_TITLE else -(-len(words) * 4 // 5)
+    said = f" {' '.join(_words(instruction))} "
+    rows = (words[start : start + most] for start in range(len(words) - most + 1))
+    return most if any(f" {' '.join(row)} " in said for row in rows) else 0
+
+
+def _words(text: str) -> list[str]:
+    return _WORD.findall(unicodedata.normalize("NFKC", text).casefold())
+
+
+def _clean(text: str) -> str:
+    """Without what no database holds: NUL and halves of surrogate pairs."""
+    return (
+        text.replace("\0", "\ufffd").encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    )
+
+
+def _line(text: str) -> str:
+    return " ".join(_clean(text).split())
+
+
+def _list(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
