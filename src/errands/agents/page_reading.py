@@ -25,9 +25,8 @@ _DULL: Final = frozenset(
     " could do fancy find flavor for from get give going good has have hello help helps hi hoping i"
     " i'd i'll i'm in into is it it's its just like look looking made me my need nice nothing of on"
     " one or our out pick please preferably purchase ran shop should show size so some something"
-    " style suitable thank thanks that the their them there these they this those to too trip trying"
-    " us want wants was we well which who will wish with would you your"
-    .split()
+    " style suitable thank thanks that the their them there these they this those to too trip"
+    " trying us want wants was we well which who will wish with would you your".split()
 )
 
 

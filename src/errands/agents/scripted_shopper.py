@@ -68,10 +68,8 @@ class ScriptedShopper:
         return "click[< prev]"
 
     def _search(self) -> str:
-        if self._decided and self._seen:
-            query = max(self._seen).query
-        else:
-            query = self._next_query()
+        is_back = self._decided and bool(self._seen)
+        query = max(self._seen).query if is_back else self._next_query()
         self._pages = 1
         self._queries.append(query)
         return f"search[{query}]"
@@ -125,15 +123,15 @@ class ScriptedShopper:
         self._here = name
         self._opened.add(name)
         self._text = ""
-        # Attributes are often said further down only.
-        self._unread = [page for page in ("features", "description") if self._dice.random() < 0.5]
+        self._unread = ["features", "description"]
         return f"click[{name}]"
 
     def _on_item(self, observation: str, clickables: list[str]) -> str:
-        if self._unread and not self._decided:
-            return f"click[{self._unread.pop(0)}]"
         if not self._decided:
             fit = _share(self._wish.words, f"{_below_buttons(observation)} {self._text}")
+            if fit < _ENOUGH and self._unread and self._dice.random() >= self._errors:
+                # What was asked for is often said further down only.
+                return f"click[{self._unread.pop(0)}]"
             price = price_of(observation.partition("Price:")[2])
             if price is not None and price > self._wish.cap:
                 fit -= 0.5
@@ -143,7 +141,8 @@ class ScriptedShopper:
             self._decided = True
             best = max(self._seen)
             if best.name != self._here:
-                return "click[< prev]" if best.query == self._queries[-1] else "click[back to search]"
+                same = best.query == self._queries[-1]
+                return "click[< prev]" if same else "click[back to search]"
         return self._customise(observation, clickables)
 
     def _customise(self, observation: str, clickables: list[str]) -> str:

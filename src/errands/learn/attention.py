@@ -1,4 +1,11 @@
-"""The paper's cross-attention between an observation and an action: equations 3 to 6."""
+"""The paper's cross-attention between an observation and its actions: equations 3 to 6.
+
+o  observation tokens, a  action tokens
+(3)  alpha_ij = w1 . o_i + w2 . a_j + w3 . (o_i * a_j)
+(5)  c_j = softmax over i of alpha_ij, times o_i;  q = softmax over j of max_i alpha_ij, times a_j
+(4)  ca_j = w5 . leakyReLU(w4 . [a_j, c_j, a_j * c_j, q * c_j])
+(6)  the mean of ca_j over the action's tokens; the score is w6 of it
+"""
 
 import torch
 from torch import Tensor, nn
@@ -7,11 +14,11 @@ from torch.nn import functional
 __all__ = ["CrossAttention"]
 
 _NEVER = -1e9
-"""In place of minus infinity, so that a row without any token is no NaN."""
+"""In place of minus infinity, so that an action without any token is no NaN."""
 
 
 class CrossAttention(nn.Module):
-    """Token vectors of observations and actions to one vector for each action."""
+    """Token vectors of observations and their actions to one vector for each action."""
 
     def __init__(self, width: int) -> None:
         super().__init__()
@@ -21,20 +28,18 @@ class CrossAttention(nn.Module):
         self.w4 = nn.Linear(4 * width, width)
         self.w5 = nn.Linear(width, width)
 
-    def forward(
-        self, observed: Tensor, observed_mask: Tensor, action: Tensor, action_mask: Tensor
-    ) -> Tensor:
-        """`observed` is N x I x width, `action` N x J x width, masks are true at tokens."""
-        # (3): how much each token of the observation has to do with each of the action.
-        alpha = self.w1(observed) + self.w2(action).transpose(1, 2)
-        alpha = alpha + (observed * self.w3) @ action.transpose(1, 2)
-        alpha = alpha.masked_fill(~observed_mask.unsqueeze(2), _NEVER)
-        # (5): the observation as each token of the action sees it, and the action as a whole.
-        c = torch.softmax(alpha, dim=1).transpose(1, 2) @ observed
-        weight = alpha.amax(dim=1).masked_fill(~action_mask, _NEVER)
-        q = torch.softmax(weight, dim=1).unsqueeze(1) @ action
-        # (4), and the mean over tokens of (6).
-        joined = torch.cat([action, c, action * c, q * c], dim=2)
-        contextual = self.w5(functional.leaky_relu(self.w4(joined)))
-        count = action_mask.sum(dim=1, keepdim=True).clamp(min=1)
-        return (contextual * action_mask.unsqueeze(2)).sum(dim=1) / count
+    def forward(self, o: Tensor, o_mask: Tensor, a: Tensor, a_mask: Tensor) -> Tensor:
+        """`o` is B x I x width, `a` B x K x J x width; masks are true at tokens. B x K x width."""
+        count, actions, tokens, width = a.shape
+        flat = a.reshape(count, actions * tokens, width)
+        alpha = (flat * self.w3) @ o.transpose(1, 2) + self.w1(o).transpose(1, 2) + self.w2(flat)
+        alpha = alpha.masked_fill(~o_mask.unsqueeze(1), _NEVER)
+        c = (torch.softmax(alpha, dim=2) @ o).reshape_as(a)
+        strongest = alpha.amax(dim=2).reshape(count, actions, tokens)
+        weight = torch.softmax(strongest.masked_fill(~a_mask, _NEVER), dim=2)
+        q = weight.unsqueeze(2) @ a
+        joined = torch.cat([a, c, a * c, q * c], dim=3)
+        ca = self.w5(functional.leaky_relu(self.w4(joined)))
+        mask = a_mask.unsqueeze(3)
+        mean: Tensor = (ca * mask).sum(dim=2) / mask.sum(dim=2).clamp(min=1)
+        return mean

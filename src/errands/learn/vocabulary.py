@@ -9,15 +9,14 @@ import math
 import re
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import Final
 
-import msgspec
-
-__all__ = ["MARKS", "PAD", "Vocabulary", "tokens"]
+__all__ = ["END", "MARKS", "PAD", "Vocabulary", "tokens"]
 
 PAD: Final = 0
+END: Final = 2
 MARKS: Final = ("[pad]", "[begin]", "[end]", "[button]", "[clicked button]", "[image]")
 """Tokens that are no words; `[button_]` and its like, the ends of buttons, say nothing new."""
 STRANGERS: Final = 512
@@ -37,10 +36,15 @@ def tokens(text: str) -> list[str]:
     return _TOKEN.findall(_NOISE.sub(" ", text.lower()))
 
 
-class Vocabulary(msgspec.Struct, frozen=True, dict=True):
+class Vocabulary:
     """Known words in the order of their numbers."""
 
-    words: tuple[str, ...]
+    def __init__(self, words: Iterable[str]) -> None:
+        self.words = tuple(words)
+        first = len(MARKS) + PRICES + STRANGERS
+        self._numbers = {word: first + place for place, word in enumerate(self.words)}
+        self._numbers.update((mark, place) for place, mark in enumerate(MARKS))
+        self._known = lru_cache(2**14)(self._encode)
 
     @classmethod
     def of(cls, texts: Iterable[str], *, most: int = 8_000, at_least: int = 2) -> "Vocabulary":
@@ -52,21 +56,18 @@ class Vocabulary(msgspec.Struct, frozen=True, dict=True):
             (word for word, count in counts.items() if count >= at_least and word not in MARKS),
             key=lambda word: (-counts[word], word),
         )
-        return cls(tuple(ranked[:most]))
+        return cls(ranked[:most])
 
     def __len__(self) -> int:
         return len(MARKS) + PRICES + STRANGERS + len(self.words)
 
-    def __post_init__(self) -> None:
-        first = len(MARKS) + PRICES + STRANGERS
-        numbers = {word: first + place for place, word in enumerate(self.words)}
-        numbers.update((mark, place) for place, mark in enumerate(MARKS))
-        self.__dict__["_numbers"] = numbers
-        self.__dict__["encode"] = lru_cache(2**14)(self._encode)
+    def encode(self, text: str) -> tuple[int, ...]:
+        """The numbers of a text's tokens."""
+        return self._known(text)
 
     def number(self, token: str) -> int:
         """The number of a token."""
-        known: int | None = self.__dict__["_numbers"].get(token)
+        known = self._numbers.get(token)
         if known is not None:
             return known
         if token[:1] == "$":
@@ -86,9 +87,3 @@ def _price_bucket(price: float) -> int:
     if price <= 1:
         return 0
     return min(PRICES - 1, int(5 * math.log2(price)))
-
-
-def padded(rows: Sequence[Sequence[int]], most: int) -> list[list[int]]:
-    """Rows of one length, cut and filled up."""
-    width = max(1, min(most, max(map(len, rows), default=1)))
-    return [[*row[:width], *[PAD] * (width - len(row))] for row in rows]

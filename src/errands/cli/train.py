@@ -1,0 +1,182 @@
+"""`errands train`: demonstrations, and agents that learn from them."""
+
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import msgspec
+import typer
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from errands.cli.output import Json, print_json, remarks, results
+from errands.errors import SettingError
+
+__all__ = ["register"]
+
+app = typer.Typer(no_args_is_help=True, help="Train agents: demonstrations, imitation.")
+
+
+def register(main: typer.Typer) -> None:
+    main.add_typer(app, name="train")
+
+
+@app.command("demonstrations")
+def demonstrations(
+    out: str = typer.Argument(help="A new run: a directory."),
+    protocol: str = typer.Option("shop-learn-train", help="Which goals, as which pages."),
+    data: str | None = typer.Option(None, help="Another catalogue."),
+    episodes: int | None = typer.Option(None, min=1, help="Only the first so many."),
+    errors: float = typer.Option(0.05, min=0, max=1, help="How often the shopper errs."),
+    workers: int = typer.Option(2, min=1, help="Episodes at once."),
+    seed: int = typer.Option(0, min=0, help="Of the shopper's chance."),
+    resume: bool = typer.Option(False, "--resume", help="Go on with a run that was stopped."),
+) -> None:
+    """Let the scripted shopper give demonstrations: a run with whole pages, to learn from.
+
+    Examples:
+
+    \b
+      errands train demonstrations demos
+      errands train demonstrations demos --episodes 200
+    """
+    from errands.runs.runner import run
+
+    with _bar("shopping") as bar:
+        task = bar.add_task("", total=episodes)
+        finished = run(
+            protocol,
+            "shopper",
+            out=out,
+            data=data,
+            episodes=episodes,
+            settings={"errors": str(errors)},
+            workers=workers,
+            resume=resume,
+            observations="full",
+            seed=seed,
+            on_start=lambda info, *_: bar.update(task, total=info.episodes),
+            on_episode=lambda summary: bar.advance(task),
+        )
+    results.print(f"{finished.place}: {finished.kept:,} episodes.", soft_wrap=True)
+
+
+@app.command("choice")
+def choice(
+    demonstrations: str = typer.Argument(help="A run with whole text_rich pages, or JSONL."),
+    out: str = typer.Option(..., help="The checkpoint's directory."),
+    preset: str = typer.Option("small", help="small, rnn or paper."),
+    least: float = typer.Option(0.99, min=0, max=1, help="The reward an episode needs."),
+    epochs: int | None = typer.Option(None, min=1, help="Rounds over all choices."),
+    rate: float | None = typer.Option(None, min=0, help="The learning rate."),
+    width: int | None = typer.Option(None, min=4, help="Of the vectors."),
+    seed: int = typer.Option(0, min=0, help="Of everything that is chance."),
+    resume: bool = typer.Option(False, "--resume", help="Go on with a training that was stopped."),
+    track: str | None = typer.Option(None, help="A tracker's module: trackio, wandb or alike."),
+    as_json: bool = Json,
+) -> None:
+    """Train a choice model by imitation.
+
+    Ctrl-C stops after the update at hand; --resume goes on to the same weights.
+
+    Examples:
+
+    \b
+      errands train choice demos --out il
+      errands train choice demos --out rnn --preset rnn
+      errands run shop-learn --agent il --checkpoint il
+    """
+    _need_torch()
+    from errands.learn.demonstrations import read_choices_file, read_demonstrations
+    from errands.learn.imitation import PRESETS, train_choice
+
+    if preset not in PRESETS:
+        raise SettingError(f"There is no preset {preset!r}; expected {', '.join(PRESETS)}.")
+    config = PRESETS[preset]
+    given = {"epochs": epochs, "rate": rate, "seed": seed}
+    config = msgspec.structs.replace(
+        config,
+        choice=config.choice
+        if width is None
+        else msgspec.structs.replace(config.choice, width=width),
+        **{name: value for name, value in given.items() if value is not None},
+    )
+    if demonstrations.endswith(".jsonl"):
+        shown = read_choices_file(demonstrations)
+    else:
+        shown = read_demonstrations(demonstrations, least=least)
+    remarks.print(
+        f"{len(shown.choices):,} choices of {shown.episodes:,} episodes; {shown.left_out:,} left"
+        " out for their reward.",
+        soft_wrap=True,
+    )
+    with _bar("learning") as bar, _asked_to_stop() as stop:
+        task = bar.add_task("", total=None)
+
+        def show(progress: Any) -> None:
+            bar.update(
+                task,
+                total=progress.steps,
+                completed=progress.step,
+                description=f"loss {progress.loss:.3f}, {progress.accuracy:.0%} right",
+            )
+
+        trained = train_choice(
+            shown, Path(out), config, resume=resume, track=track, on_progress=show, stop=stop
+        )
+    figures = {
+        "checkpoint": str(trained.folder),
+        "updates": trained.steps,
+        "loss": trained.loss,
+        "accuracy": trained.accuracy,
+        "choices_per_second": trained.choices_per_second,
+    }
+    if as_json:
+        print_json(figures)
+        return
+    results.print(
+        f"{out}: {trained.steps:,} updates, loss {trained.loss:.3f}, {trained.accuracy:.1%} of"
+        f" choices right, {trained.choices_per_second:,.0f} choices a second.",
+        soft_wrap=True,
+    )
+
+
+def _need_torch() -> None:
+    try:
+        import torch  # noqa: F401
+    except ImportError:
+        raise SettingError(
+            "Training needs PyTorch, which is not installed; run pip install 'errands[train]'."
+        ) from None
+
+
+def _bar(what: str) -> Progress:
+    return Progress(
+        TextColumn(what),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        TextColumn("{task.description}"),
+        console=remarks,
+        transient=True,
+    )
+
+
+@contextmanager
+def _asked_to_stop() -> Iterator[Any]:
+    """Whether Ctrl-C or SIGTERM came; a second Ctrl-C ends at once."""
+    asked: list[int] = []
+
+    def note(number: int, frame: FrameType | None) -> None:
+        if asked:
+            raise KeyboardInterrupt
+        asked.append(number)
+
+    before = {number: signal.signal(number, note) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield lambda: bool(asked)
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
