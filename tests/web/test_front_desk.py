@@ -1,8 +1,11 @@
 """The office's front desk: who gets in, and how."""
 
+import contextlib
+import http.client
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 from office_served import Visitor, admin, call, invited, requester, text_of
@@ -135,6 +138,26 @@ def test_guesses_of_others_keep_nobody_out_who_is_in(little: Catalog, tmp_path: 
             visitor.post("/office/login", {"password": f"no {number}"})
         assert visitor.post("/office/login", {"password": "no again"}).status == 429
         assert call(shop, "GET", "/v1/office/people").status == 200
+
+
+def test_who_guesses_does_not_profit_from_who_knows(little: Catalog, tmp_path: Path) -> None:
+    with shop_served(little, tmp_path / "site.sqlite") as shop:
+
+        def tried(password: str, address: str) -> int:
+            line = http.client.HTTPConnection(
+                "127.0.0.1", shop.port, timeout=60, source_address=(address, 0)
+            )
+            with contextlib.closing(line):
+                line.request("POST", "/office/login", f"password={quote(password)}")
+                return line.getresponse().status
+
+        knows, guesses = "127.0.0.1", "127.0.0.2"
+        assert tried(PASSWORD, knows) == 303
+        assert [tried(f"no {n}", guesses) for n in range(11)] == [403] * 10 + [429]
+        assert tried(PASSWORD, guesses) == 429, "a right guess among too many is not taken"
+        assert tried(PASSWORD, knows) == 303
+        assert {tried(f"no {n}", knows) for n in range(100)} == {429}
+        assert tried(PASSWORD, knows) == 429, "nor from where the password is known"
 
 
 def test_bodies_that_are_too_large(shop: Shop) -> None:

@@ -90,7 +90,7 @@ class _FrontDesk:
     async def log_in(self, request: Request, form: Form) -> Response:
         if request.method == "GET":
             return _login_page()
-        person = await self._reception.admin(form.text("password"))
+        person = await self._reception.admin(form.text("password"), request)
         if person is None:
             return _login_page("That is not the password.")
         return self._entered(request, person)
@@ -158,7 +158,7 @@ class _FrontDesk:
         return page("Office", f'{body}<div class="deeds">{leave}</div>', asked, "/office")
 
     async def password(self, asked: Asked) -> Response:
-        if await self._reception.admin(asked.form.text("old")) is None:
+        if await self._reception.admin(asked.form.text("old"), asked.request) is None:
             raise Refusal(403, "forbidden", "That is not the current password.")
         self._people.set_password(asked.form.text("new"))
         return see("/office/login")
