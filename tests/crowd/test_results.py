@@ -2,8 +2,10 @@
 
 import csv
 import io
+import time
 from pathlib import Path
 
+import msgspec
 import pytest
 from typer.testing import CliRunner
 
@@ -181,6 +183,29 @@ def test_results_have_the_columns_of_mechanical_turk(database: Database) -> None
     assert own["AssignmentStatus"] == "Submitted"
     assert taken.key not in content.decode(), "a key opens a page"
     assert len({row["AssignmentId"] for row in rows}) == len(rows)
+
+
+def test_results_say_what_was_promised_for_each(database: Database) -> None:
+    people, projects, work = People(database), Projects(database), Assignments(database)
+    owner = people.invite("Rita", "requester").person.id
+    terms = Terms("Words", wanted=2, pay=0.5)
+    project = projects.put_up(owner, terms, "<input name=a>", ["word"], [{"word": "w"}])
+    for pay in (0.5, 0.1):
+        changed = projects.change(project.id, msgspec.structs.replace(terms, pay=pay))
+        assert changed is not None
+        taken = work.accept(changed, people.invite("Ann", "worker").person.id)
+        work.submit(taken.key, {"a": "x"})
+    content = results_csv(changed, "", projects.items(project.id), work.done(project.id))
+    rows = csv.DictReader(io.StringIO(content.decode()))
+    assert [row["Reward"] for row in rows] == ["$0.50", "$0.10"]
+
+
+def test_a_header_with_many_columns_is_soon_read() -> None:
+    names = [f"c{number}" for number in range(50_000)]
+    begun = time.process_time()
+    batch = read_batch("{0}\n{0}\n".format(",".join(names)).encode())
+    assert list(batch.columns) == names
+    assert time.process_time() - begun < 5, "pairs of columns are not compared one by one"
 
 
 def test_a_file_from_elsewhere_is_matched_by_its_inputs(database: Database) -> None:

@@ -8,6 +8,7 @@ task folders (`errands.turk.table`), but cells stay texts as they were written.
 import csv
 import io
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Final
@@ -154,7 +155,7 @@ def _check_header(data: bytes) -> None:
         header = next(csv.reader(io.StringIO(text.replace("\0", ""), newline="")), [])
     except csv.Error:
         raise TaskError("The CSV file has a header that cannot be read.") from None
-    twice = sorted({name for name in header if header.count(name) > 1})
+    twice = sorted(name for name, count in Counter(header).items() if count > 1)
     if twice:
         named = repr(twice[0][:80]) if twice[0] else "without a name"
         raise TaskError(f"The CSV file has the column {named} more than once.")
