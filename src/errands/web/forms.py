@@ -68,11 +68,16 @@ async def _multipart(headers: Headers, body: bytes) -> Form:
     files: list[tuple[str, str, bytes]] = []
     for name, value in parsed.multi_items():
         if not isinstance(value, UploadFile):
-            fields.append((name, value))
+            fields.append((_whole(name), _whole(value)))
         elif value.filename:
             files.append((name, value.filename, await value.read()))
     await parsed.close()
     return Form(tuple(fields), tuple(files))
+
+
+def _whole(text: str) -> str:
+    """A form may name a character set by which halves of surrogate pairs come out."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
 def _nonsense() -> Refusal:
