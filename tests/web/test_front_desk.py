@@ -122,6 +122,13 @@ def test_a_password_is_changed(little: Catalog, tmp_path: Path) -> None:
         assert Visitor(shop).post("/office/login", {"password": "a better one"}).status == 200
 
 
+def test_a_refusal_leads_on(shop: Shop) -> None:
+    refused = requester(shop).get("/office/people")
+    assert refused.status == 403
+    assert "/office" in refused.links("/office")
+    assert Visitor(shop).get("/work/guess/shopping").links("/work/") == []
+
+
 def test_passwords_cannot_be_guessed_fast(little: Catalog, tmp_path: Path) -> None:
     with shop_served(little, tmp_path / "site.sqlite") as shop:
         visitor = Visitor(shop)

@@ -8,6 +8,7 @@ somebody with a cookie carries a second key, which a page from elsewhere cannot 
 import asyncio
 import base64
 import binascii
+import contextlib
 import hashlib
 import hmac
 import logging
@@ -26,7 +27,7 @@ from errands.errors import ErrandsError
 from errands.web.app import read_body
 from errands.web.forms import FORM_BYTES, Form, read_form
 from errands.web.messages import decode, encode_json
-from errands.web.office_document import HEADERS, refused_page
+from errands.web.office_document import HEADERS, refused_page, work_ways
 from errands.web.refusals import Refusal, internal
 
 __all__ = ["COOKIE", "Asked", "Reception", "as_json", "see"]
@@ -201,13 +202,23 @@ class Reception:
                 headers = dict(HEADERS)
                 if refusal.status in (408, 413):
                     headers["Connection"] = "close"
-                return Response(
-                    refused_page(refusal), refusal.status, headers, media_type="text/html"
-                )
+                content = refused_page(refusal, self._ways(request))
+                return Response(content, refusal.status, headers, media_type="text/html")
             finally:
                 self.in_flight -= 1
 
         return endpoint
+
+    def _ways(self, request: Request) -> list[tuple[str, str]]:
+        """Where somebody who was refused can go on."""
+        if request.url.path.startswith("/office/"):
+            return [("/office", "Office")]
+        token = request.path_params.get("token", "")
+        with contextlib.suppress(StorageError):
+            person = self.people.by_token(token) if token else None
+            if person is not None and person.role == "worker":
+                return work_ways(token)
+        return []
 
 
 def see(address: str) -> Response:
