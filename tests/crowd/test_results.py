@@ -267,12 +267,18 @@ def test_figures_that_are_not_defined() -> None:
     assert krippendorff_alpha([["a", "a"], ["b", "b", "b"]]) == 1.0
 
 
-def test_agreement_field_by_field() -> None:
-    def done(item: int, **answers: str) -> Assignment:
-        return Assignment(
-            0, "", "", 1, item, None, "w", "submitted", None, None, None, answers, 0.0
-        )
+def done(item: int, **answers: str) -> Assignment:
+    return Assignment(0, "", "", 1, item, None, "w", "submitted", None, None, None, answers, 0.0)
 
+
+def test_texts_without_end_are_not_compared() -> None:
+    """Two workers could keep the server busy with every look at a project."""
+    given = [done(0, t=f"{word} " * 300_000) for word in ("ab", "ba")]
+    [found] = agreements(given, ["t"], {"t": "textarea"})
+    assert (found.same, found.rouge) == (0.0, None)
+
+
+def test_agreement_field_by_field() -> None:
     given = [
         done(0, r="a", c="on", t="the cat ran"),
         done(0, r="a", t="The cats are running!"),
