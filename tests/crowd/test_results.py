@@ -95,6 +95,14 @@ def test_times() -> None:
         assert time_of(text) is None
 
 
+@pytest.mark.parametrize(
+    "text",
+    ["0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00", "Fri Dec 31 23:59:59 PST 9999"],
+)
+def test_times_in_no_year_are_none(text: str) -> None:
+    assert time_of(text) is None, "results could not be written with it"
+
+
 def test_fields_of_a_template() -> None:
     template = (
         '<input name="b"><select name="a"></select><input type=radio name=b><input type=submit'

@@ -132,6 +132,8 @@ def test_a_refusal_leads_on(shop: Shop) -> None:
 def test_passwords_cannot_be_guessed_fast(little: Catalog, tmp_path: Path) -> None:
     with shop_served(little, tmp_path / "site.sqlite") as shop:
         visitor = Visitor(shop)
+        looks = {shop.ask("/office/login", method="HEAD").status for _ in range(12)}
+        assert looks == {200}, "who looks does not guess"
         seen = [visitor.post("/office/login", {"password": f"no {n}"}).status for n in range(11)]
         assert seen == [403] * 10 + [429]
         assert visitor.post("/office/login", {"password": PASSWORD}).status == 429

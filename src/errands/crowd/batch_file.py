@@ -186,16 +186,19 @@ def time_of(text: str) -> float | None:
     try:
         if found is None:
             then = datetime.fromisoformat(text.strip())
-            return then.replace(tzinfo=then.tzinfo or UTC).timestamp()
+            return _stamp(then.replace(tzinfo=then.tzinfo or UTC))
         month, day, hour, minute, second, zone, year = found.groups()
-        return datetime(
-            int(year),
-            _MONTHS.index(month) + 1,
-            int(day),
-            int(hour),
-            int(minute),
-            int(second),
-            tzinfo=timezone(timedelta(hours=_ZONES[zone])),
-        ).timestamp()
+        return _stamp(
+            datetime(
+                *(int(year), _MONTHS.index(month) + 1, int(day)),
+                *(int(hour), int(minute), int(second)),
+                tzinfo=timezone(timedelta(hours=_ZONES[zone])),
+            )
+        )
     except (ValueError, KeyError, OverflowError):
         return None
+
+
+def _stamp(then: datetime) -> float:
+    """Checked: at the ends of the calendar a time may be in no year of UTC."""
+    return then.astimezone(UTC).timestamp()

@@ -88,7 +88,7 @@ class _FrontDesk:
         self._reception = office.reception
 
     async def log_in(self, request: Request, form: Form) -> Response:
-        if request.method == "GET":
+        if request.method != "POST":
             return _login_page()
         person = await self._reception.admin(form.text("password"), request)
         if person is None:
