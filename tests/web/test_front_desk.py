@@ -10,8 +10,13 @@ from urllib.parse import quote
 import pytest
 from office_served import Visitor, admin, call, invited, requester, text_of
 from shop_served import PASSWORD, Shop, shop_served
+from starlette.routing import Route
 
+from errands.crowd.people import People
 from errands.shop.catalog import Catalog
+from errands.web.front_desk import front_desk
+from errands.web.office import Office
+from errands.web.reception import Reception
 
 
 @pytest.fixture(scope="module")
@@ -120,6 +125,30 @@ def test_a_password_is_changed(little: Catalog, tmp_path: Path) -> None:
         assert visitor.get("/office", follow=False).status == 303
         assert Visitor(shop).post("/office/login", {"password": PASSWORD}).status == 403
         assert Visitor(shop).post("/office/login", {"password": "a better one"}).status == 200
+
+
+def test_the_password_is_changed_by_a_program(little: Catalog, tmp_path: Path) -> None:
+    with shop_served(little, tmp_path / "site.sqlite") as shop:
+        path = "/v1/office/password"
+        worker, boss = invited(shop, "Ann"), invited(shop, "Rob", "requester")
+        wanted = {"old": PASSWORD, "new": "a better one"}
+        for token in (worker, boss):
+            assert call(shop, "PUT", path, wanted, token=token).status == 403
+        assert call(shop, "PUT", path, {**wanted, "old": "guess"}).status == 403
+        assert call(shop, "PUT", path, {**wanted, "new": "short"}).status == 400
+        assert call(shop, "PUT", path, wanted).status == 200
+        assert call(shop, "GET", "/v1/office/people").status == 401, "the old one is gone"
+        assert Visitor(shop).post("/office/login", {"password": "a better one"}).status == 200
+
+
+def test_every_address_of_the_desk_is_described(shop: Shop) -> None:
+    described = json.loads(shop.ask("/openapi.json").body)["paths"]
+    people = People(shop.database)  # type: ignore[arg-type]
+    office = Office(shop.database, people, Reception(people))  # type: ignore[arg-type]
+    for route in front_desk(office).routes:
+        assert isinstance(route, Route)
+        held = described.get(route.path.replace(":int", ""), {})
+        assert {method.lower() for method in route.methods or () if method != "HEAD"} <= set(held)
 
 
 def test_a_refusal_leads_on(shop: Shop) -> None:
