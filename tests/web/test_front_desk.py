@@ -12,11 +12,13 @@ from office_served import Visitor, admin, call, invited, requester, text_of
 from shop_served import PASSWORD, Shop, shop_served
 from starlette.routing import Route
 
+from errands.crowd.database import open_database
 from errands.crowd.people import People
 from errands.shop.catalog import Catalog
 from errands.web.front_desk import front_desk
 from errands.web.office import Office
 from errands.web.reception import Reception
+from errands.web.workplace import open_office
 
 
 @pytest.fixture(scope="module")
@@ -149,6 +151,20 @@ def test_every_address_of_the_desk_is_described(shop: Shop) -> None:
         assert isinstance(route, Route)
         held = described.get(route.path.replace(":int", ""), {})
         assert {method.lower() for method in route.methods or () if method != "HEAD"} <= set(held)
+
+
+def test_a_password_that_was_lost_is_replaced(tmp_path: Path) -> None:
+    with open_database(str(tmp_path / "site.sqlite")) as database:
+        people = People(database)
+        _, made_up = open_office(database)
+        assert made_up is not None
+        assert open_office(database, password="another one")[1] is None
+        assert people.admin(made_up) is not None, "an old place keeps its password"
+        assert open_office(database, password="another one", reset_password=True)[1] is None
+        assert people.admin(made_up) is None
+        assert people.admin("another one") is not None
+        _, again = open_office(database, reset_password=True)
+        assert people.admin(again or "") is not None
 
 
 def test_a_refusal_leads_on(shop: Shop) -> None:
