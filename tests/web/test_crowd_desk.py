@@ -409,6 +409,8 @@ def test_bodies_that_are_too_large(shop: Shop) -> None:
     assert call(shop, "POST", f"{at}/submit", {"answers": huge}, token=worker).status == 413
     many = "&".join(f"f{n}=1" for n in range(6000)).encode()
     assert shop.ask(taken["frame"], many).status == 400
+    answers = {"answers": {f"f{n}": "1" for n in range(6000)}}
+    assert call(shop, "POST", f"{at}/submit", answers, token=worker).status == 400
     rita = requester(shop)
     assert upload(rita, b"<input name=a>" + b" " * (65 * 2**20), WORDS).status == 413
     assert upload(rita, b"<input name=a>" + b" " * (2 * 2**20), WORDS).status == 400
