@@ -144,8 +144,8 @@ def button(
     )
 
 
-def refused_page(refusal: Refusal) -> bytes:
-    """What cannot be done, and why."""
+def refused_page(refusal: Refusal, ways: Sequence[Way] = ()) -> bytes:
+    """What cannot be done, and why; `ways` lead on."""
     title = _TITLES.get(refusal.code, "That did not work")
     body = f'<section><div class="callout bad"><p>{esc(refusal.message)}</p></div></section>'
-    return document(title, body)
+    return document(title, body, ways=ways)
