@@ -32,7 +32,7 @@ __all__ = ["Part", "application", "read_body", "respond"]
 class _Number(IntegerConvertor):
     """A number in an address; Python refuses to read those of some thousand digits."""
 
-    regex = "[0-9]{1,19}"
+    regex = "[0-9]{1,1000}"
 
 
 register_url_convertor("int", _Number())
