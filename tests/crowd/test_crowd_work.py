@@ -1,6 +1,9 @@
 """Projects and assignments: who gets what, once, in time, and paid as promised."""
 
+import contextlib
 import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -210,6 +213,22 @@ def test_progress_and_shares(setting: Setting) -> None:
         (setting.ann, 1, 0.5, 10.0),
         (setting.bob, 1, 0.5, 20.0),
     ]
+
+
+def test_a_file_that_comes_twice_at_once_is_there_once(setting: Setting) -> None:
+    project = setting.put_up(items=2, wanted=2)
+    both = threading.Barrier(2)
+
+    def records() -> Iterator[Record]:
+        # Waits for the other, who must not be here at the same time.
+        with contextlib.suppress(threading.BrokenBarrierError):
+            both.wait(0.3)
+        yield Record(0, {"a": "x"}, "M1", "AX")
+
+    with ThreadPoolExecutor(2) as pool:
+        asked = [pool.submit(setting.work.bring_in, project.id, records()) for _ in range(2)]
+    assert sorted(one.result() for one in asked) == [0, 1]
+    assert len(setting.work.done(project.id)) == 1
 
 
 def test_answers_from_elsewhere_are_brought_in_once(setting: Setting) -> None:

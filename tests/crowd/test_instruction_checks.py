@@ -120,3 +120,14 @@ def test_texts_that_no_database_holds_are_mended() -> None:
     draft = tidied(Draft("a\0b  c \ud800 d\n", comment=" \udfff\0 "))
     assert draft.instruction == "a\ufffdb c \ufffd d"
     draft.comment.encode()
+
+
+def test_what_steers_terminals_and_readers_is_no_text() -> None:
+    """Instructions are read by people, in files and on terminals."""
+    draft = tidied(
+        Draft(
+            "buy\x1b]0;x\x07 a \u202elamp\u202c \U0001f469\u200d\U0001f52c", comment="\x9bok\r\nso"
+        )
+    )
+    assert draft.instruction == "buy ]0;x a lamp \U0001f469\u200d\U0001f52c"
+    assert draft.comment == "ok\nso"

@@ -361,6 +361,7 @@ def test_forged_and_strange_frame_keys(shop: Shop) -> None:
         "%00",
         "import%20x",
         "A" * 5000,
+        f"preview-%D9%A1-0-{'0' * 32}",
         "ASSIGNMENT_ID_NOT_AVAILABLE",
     ):
         assert shop.ask(f"/frame/{forged}/").status == 404
@@ -408,6 +409,8 @@ def test_bodies_that_are_too_large(shop: Shop) -> None:
     assert call(shop, "POST", f"{at}/submit", {"answers": huge}, token=worker).status == 413
     many = "&".join(f"f{n}=1" for n in range(6000)).encode()
     assert shop.ask(taken["frame"], many).status == 400
+    answers = {"answers": {f"f{n}": "1" for n in range(6000)}}
+    assert call(shop, "POST", f"{at}/submit", answers, token=worker).status == 400
     rita = requester(shop)
     assert upload(rita, b"<input name=a>" + b" " * (65 * 2**20), WORDS).status == 413
     assert upload(rita, b"<input name=a>" + b" " * (2 * 2**20), WORDS).status == 400
@@ -430,6 +433,29 @@ def test_answers_of_any_kind_are_kept(shop: Shop) -> None:
     assert "<script>alert" not in page.text
     again = api(shop, "POST", f"/v1/work/tasks/{project}/accept", token=worker)
     assert shop.ask(again["frame"], b"=").status == 200, "nothing is an answer, too"
+
+
+def test_a_worker_cannot_spoil_results_with_half_a_character(shop: Shop) -> None:
+    """A form may name a character set of its own."""
+    project = put_up(shop, wanted=2)
+    sent = (
+        b'--x\r\nContent-Disposition: form-data; name="text"\r\n\r\n\\ud800 said\r\n'
+        b'--x\r\nContent-Disposition: form-data; name="n\\ud800"\r\n\r\nmore\r\n--x--\r\n'
+    )
+    kind = {"Content-Type": "multipart/form-data; boundary=x; charset=unicode_escape"}
+    for name in ("Odd", "Even"):
+        worker = invited(shop, name)
+        taken = api(shop, "POST", f"/v1/work/tasks/{project}/accept", token=worker)
+        assert shop.ask(taken["frame"], sent, headers=kind).status == 200
+    assert [one["answers"]["text"] for one in results(shop, project)] == ["? said"] * 2
+    api(shop, "GET", f"/v1/work/assignments/{taken['id']}", token=worker)
+    api(shop, "GET", f"/v1/office/projects/{project}/agreement")
+
+
+def test_numbers_that_nobody_can_read_lead_nowhere(shop: Shop) -> None:
+    worker = invited(shop, "Lou")
+    assert shop.ask(f"/work/{worker}/tasks/{'9' * 5000}").status == 404
+    assert call(shop, "GET", f"/v1/work/assignments/{'9' * 5000}", token=worker).status == 404
 
 
 PATHS = ["../batch.csv", "..%2f..%2fbatch.csv", "%2e%2e/%2e%2e/proofs.json", "batch.csv",

@@ -1,14 +1,24 @@
 """The office's front desk: who gets in, and how."""
 
+import contextlib
+import http.client
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 from office_served import Visitor, admin, call, invited, requester, text_of
 from shop_served import PASSWORD, Shop, shop_served
+from starlette.routing import Route
 
+from errands.crowd.database import open_database
+from errands.crowd.people import People
 from errands.shop.catalog import Catalog
+from errands.web.front_desk import front_desk
+from errands.web.office import Office
+from errands.web.reception import Reception
+from errands.web.workplace import open_office
 
 
 @pytest.fixture(scope="module")
@@ -119,9 +129,56 @@ def test_a_password_is_changed(little: Catalog, tmp_path: Path) -> None:
         assert Visitor(shop).post("/office/login", {"password": "a better one"}).status == 200
 
 
+def test_the_password_is_changed_by_a_program(little: Catalog, tmp_path: Path) -> None:
+    with shop_served(little, tmp_path / "site.sqlite") as shop:
+        path = "/v1/office/password"
+        worker, boss = invited(shop, "Ann"), invited(shop, "Rob", "requester")
+        wanted = {"old": PASSWORD, "new": "a better one"}
+        for token in (worker, boss):
+            assert call(shop, "PUT", path, wanted, token=token).status == 403
+        assert call(shop, "PUT", path, {**wanted, "old": "guess"}).status == 403
+        assert call(shop, "PUT", path, {**wanted, "new": "short"}).status == 400
+        assert call(shop, "PUT", path, wanted).status == 200
+        assert call(shop, "GET", "/v1/office/people").status == 401, "the old one is gone"
+        assert Visitor(shop).post("/office/login", {"password": "a better one"}).status == 200
+
+
+def test_every_address_of_the_desk_is_described(shop: Shop) -> None:
+    described = json.loads(shop.ask("/openapi.json").body)["paths"]
+    people = People(shop.database)  # type: ignore[arg-type]
+    office = Office(shop.database, people, Reception(people))  # type: ignore[arg-type]
+    for route in front_desk(office).routes:
+        assert isinstance(route, Route)
+        held = described.get(route.path.replace(":int", ""), {})
+        assert {method.lower() for method in route.methods or () if method != "HEAD"} <= set(held)
+
+
+def test_a_password_that_was_lost_is_replaced(tmp_path: Path) -> None:
+    with open_database(str(tmp_path / "site.sqlite")) as database:
+        people = People(database)
+        _, made_up = open_office(database)
+        assert made_up is not None
+        assert open_office(database, password="another one")[1] is None
+        assert people.admin(made_up) is not None, "an old place keeps its password"
+        assert open_office(database, password="another one", reset_password=True)[1] is None
+        assert people.admin(made_up) is None
+        assert people.admin("another one") is not None
+        _, again = open_office(database, reset_password=True)
+        assert people.admin(again or "") is not None
+
+
+def test_a_refusal_leads_on(shop: Shop) -> None:
+    refused = requester(shop).get("/office/people")
+    assert refused.status == 403
+    assert "/office" in refused.links("/office")
+    assert Visitor(shop).get("/work/guess/shopping").links("/work/") == []
+
+
 def test_passwords_cannot_be_guessed_fast(little: Catalog, tmp_path: Path) -> None:
     with shop_served(little, tmp_path / "site.sqlite") as shop:
         visitor = Visitor(shop)
+        looks = {shop.ask("/office/login", method="HEAD").status for _ in range(12)}
+        assert looks == {200}, "who looks does not guess"
         seen = [visitor.post("/office/login", {"password": f"no {n}"}).status for n in range(11)]
         assert seen == [403] * 10 + [429]
         assert visitor.post("/office/login", {"password": PASSWORD}).status == 429
@@ -135,6 +192,26 @@ def test_guesses_of_others_keep_nobody_out_who_is_in(little: Catalog, tmp_path: 
             visitor.post("/office/login", {"password": f"no {number}"})
         assert visitor.post("/office/login", {"password": "no again"}).status == 429
         assert call(shop, "GET", "/v1/office/people").status == 200
+
+
+def test_who_guesses_does_not_profit_from_who_knows(little: Catalog, tmp_path: Path) -> None:
+    with shop_served(little, tmp_path / "site.sqlite") as shop:
+
+        def tried(password: str, address: str) -> int:
+            line = http.client.HTTPConnection(
+                "127.0.0.1", shop.port, timeout=60, source_address=(address, 0)
+            )
+            with contextlib.closing(line):
+                line.request("POST", "/office/login", f"password={quote(password)}")
+                return line.getresponse().status
+
+        knows, guesses = "127.0.0.1", "127.0.0.2"
+        assert tried(PASSWORD, knows) == 303
+        assert [tried(f"no {n}", guesses) for n in range(11)] == [403] * 10 + [429]
+        assert tried(PASSWORD, guesses) == 429, "a right guess among too many is not taken"
+        assert tried(PASSWORD, knows) == 303
+        assert {tried(f"no {n}", knows) for n in range(100)} == {429}
+        assert tried(PASSWORD, knows) == 429, "nor from where the password is known"
 
 
 def test_bodies_that_are_too_large(shop: Shop) -> None:

@@ -75,12 +75,31 @@ def test_nothing_of_others(shop: Shop, little: Catalog) -> None:
     read(call(shop, "POST", f"{OWN}/code", {"code": completion_code(name)}, token=bea))
 
 
+def test_no_stranger_learns_what_a_worker_is_out_for(shop: Shop, little: Catalog) -> None:
+    """A worker might try out another session for the same goal, and read its score page."""
+    token = invited(shop, "Sly")
+    name = begin(shop, token)
+    number = goal_of(shop, name)
+    goal = little.goals("synthetic")[number]
+    spy = build(Address(DONE, f"spy_fixed_{number}", asin=goal.asin))
+    refused = shop.ask(spy)
+    assert refused.status == 409
+    assert "/" in refused.links("/")
+    assert 'id="goal-asin"' not in refused.text
+    assert shop.log is not None
+    assert shop.log.find(f"spy_fixed_{number}").bought is None  # type: ignore[union-attr]
+    buy(shop, little, name)
+    assert 'id="goal-asin"' in shop.ask(spy).text, "afterwards it is no secret"
+
+
 def test_given_back_and_never_again(shop: Shop, little: Catalog) -> None:
     token = invited(shop, "Gus")
     visitor, own = Visitor(shop), f"/work/{token}/shopping"
     name = begin(shop, token)
     assert visitor.post(f"{own}/return").status == 200
-    assert visitor.post(f"{own}/return").status == 409
+    again = visitor.post(f"{own}/return")
+    assert again.status == 409
+    assert again.links(f"/work/{token}"), "a refusal is no dead end"
     buy(shop, little, name)
     told = read(call(shop, "GET", OWN, token=token))
     assert (told["done"], told["earned"]) == (0, 0), "what was given back is not paid"

@@ -52,6 +52,11 @@ def serve(
         show_default=False,
         help="The admin's, for a new --store (default: one is made up and shown once).",
     ),
+    reset_password: bool = typer.Option(
+        False,
+        "--reset-password",
+        help="Give the admin another password, --password or a made-up one: the old one is lost.",
+    ),
     seed: int = typer.Option(0, min=0, help="Of the goals that visitors of the website get."),
     attrs: bool = typer.Option(
         False, "--attrs", help="Let the website show the hidden attributes of products."
@@ -141,7 +146,7 @@ def serve(
         goals=goals,
         tasks=tasks if environments else None,
         site=Site(seed, attrs) if has_site else None,
-        office=Workplace(tasks, password) if has_office else None,
+        office=Workplace(tasks, password, reset_password) if has_office else None,
         store=store,
         runs=runs,
         host=host,

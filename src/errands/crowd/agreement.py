@@ -22,6 +22,8 @@ __all__ = ["FieldAgreement", "agreements", "fleiss_kappa", "krippendorff_alpha",
 Units = Sequence[Sequence[str]]
 _MOST_PAIRS: Final = 50_000
 """Of texts that are compared word by word."""
+_MOST_WORK: Final = 10**11
+"""Pairs of characters in them: about a second. Two workers could send a million each."""
 _SCALES: Final = frozenset({"range", "number", "hidden"})
 
 
@@ -123,10 +125,16 @@ def krippendorff_alpha(units: Units) -> float | None:
 def _likeness(units: Units) -> float | None:
     """The mean over units of the mean ROUGE-L of their pairs; None where it is too much work."""
     pairs = sum(len(unit) * (len(unit) - 1) // 2 for unit in units)
-    if not 0 < pairs <= _MOST_PAIRS:
+    if not 0 < pairs <= _MOST_PAIRS or sum(map(_work, units)) > _MOST_WORK:
         return None
     means = []
     for unit in units:
         scores = [rouge_l(one, other) for one, other in combinations(unit, 2)]
         means.append(sum(scores) / len(scores))
     return sum(means) / len(means)
+
+
+def _work(unit: Sequence[str]) -> int:
+    """Over all pairs of texts, the product of their lengths."""
+    sizes = [len(text) for text in unit]
+    return (sum(sizes) ** 2 - sum(size**2 for size in sizes)) // 2

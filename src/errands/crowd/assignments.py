@@ -9,7 +9,7 @@ import hashlib
 import json
 import secrets
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final, Literal
 
 import msgspec
@@ -297,31 +297,13 @@ class Assignments:
         The same file brought in twice is there once: a record's name, or else its content and how
         often that came before in the file, says which one it is.
         """
-        known = {
-            mark
-            for (mark,) in self._database.rows(
-                "SELECT mark FROM assignments WHERE project = ?", (project,)
-            )
-        }
-        seen: dict[str, int] = {}
-        rows = []
-        for record in records:
-            mark = record.mark
-            if not mark:
-                content = json.dumps([record.item, record.worker, record.answers])
-                seen[content] = seen.get(content, 0) + 1
-                mark = _mark(f"{content} {seen[content]}")
-            if mark in known:
-                continue
-            known.add(mark)
-            rows.append(
-                (
-                    *(f"import {secrets.token_urlsafe(24)}", mark, project, record.item),
-                    *(record.worker or "import", "imported", record.accepted, record.submitted),
-                    *(json.dumps(record.answers), 0.0),
-                )
-            )
         with self._database.writing() as run:
+            # Inside, so that the same file sent twice at once is there once, too.
+            known = {
+                mark
+                for (mark,) in run("SELECT mark FROM assignments WHERE project = ?", (project,))
+            }
+            rows = list(_imported(project, records, known))
             insert_many(
                 run,
                 "INSERT INTO assignments (key, mark, project, item, worker, status, accepted,"
@@ -340,6 +322,25 @@ class Assignments:
                 " WHERE status = 'accepted' AND until <= ?",
                 (now,),
             )
+
+
+def _imported(project: int, records: Iterable[Record], known: set[str]) -> Iterator[list[Any]]:
+    """The rows of records that are not known; they are known from then on."""
+    seen: dict[str, int] = {}
+    for record in records:
+        mark = record.mark
+        if not mark:
+            content = json.dumps([record.item, record.worker, record.answers])
+            seen[content] = seen.get(content, 0) + 1
+            mark = _mark(f"{content} {seen[content]}")
+        if mark in known:
+            continue
+        known.add(mark)
+        yield [
+            *(f"import {secrets.token_urlsafe(24)}", mark, project, record.item),
+            *(record.worker or "import", "imported", record.accepted, record.submitted),
+            *(json.dumps(record.answers), 0.0),
+        ]
 
 
 def _is_free(run: Run, project: Project, person: int, item: int) -> bool:

@@ -8,6 +8,7 @@ task folders (`errands.turk.table`), but cells stay texts as they were written.
 import csv
 import io
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Final
@@ -154,7 +155,7 @@ def _check_header(data: bytes) -> None:
         header = next(csv.reader(io.StringIO(text.replace("\0", ""), newline="")), [])
     except csv.Error:
         raise TaskError("The CSV file has a header that cannot be read.") from None
-    twice = sorted({name for name in header if header.count(name) > 1})
+    twice = sorted(name for name, count in Counter(header).items() if count > 1)
     if twice:
         named = repr(twice[0][:80]) if twice[0] else "without a name"
         raise TaskError(f"The CSV file has the column {named} more than once.")
@@ -185,16 +186,19 @@ def time_of(text: str) -> float | None:
     try:
         if found is None:
             then = datetime.fromisoformat(text.strip())
-            return then.replace(tzinfo=then.tzinfo or UTC).timestamp()
+            return _stamp(then.replace(tzinfo=then.tzinfo or UTC))
         month, day, hour, minute, second, zone, year = found.groups()
-        return datetime(
-            int(year),
-            _MONTHS.index(month) + 1,
-            int(day),
-            int(hour),
-            int(minute),
-            int(second),
-            tzinfo=timezone(timedelta(hours=_ZONES[zone])),
-        ).timestamp()
+        return _stamp(
+            datetime(
+                *(int(year), _MONTHS.index(month) + 1, int(day)),
+                *(int(hour), int(minute), int(second)),
+                tzinfo=timezone(timedelta(hours=_ZONES[zone])),
+            )
+        )
     except (ValueError, KeyError, OverflowError):
         return None
+
+
+def _stamp(then: datetime) -> float:
+    """Checked: at the ends of the calendar a time may be in no year of UTC."""
+    return then.astimezone(UTC).timestamp()

@@ -35,6 +35,8 @@ SHORT_TITLE: Final = 3
 LONG_TITLE: Final = 6
 """Words from which on four fifths of a title are as good as the whole."""
 _WORD: Final = re.compile(r"\w+")
+_CONTROL: Final = re.compile(r"[\x01-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+"""What steers terminals, or turns the reading direction of all that follows."""
 
 
 class ShownProduct(msgspec.Struct, frozen=True):
@@ -174,10 +176,9 @@ def _words(text: str) -> list[str]:
 
 
 def _clean(text: str) -> str:
-    """Without what no database holds: NUL and halves of surrogate pairs."""
-    return (
-        text.replace("\0", "\ufffd").encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    )
+    """Without what no database holds (NUL and halves of surrogate pairs), and what is no text."""
+    text = _CONTROL.sub(" ", text.replace("\r\n", "\n").replace("\0", "\ufffd"))
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def _line(text: str) -> str:

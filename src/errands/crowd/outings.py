@@ -374,6 +374,11 @@ class Outings:
     def watches(self, session: int) -> bool:
         return session in self._sessions
 
+    def is_out(self, asin: str) -> bool:
+        """Whether a worker is out for that product now."""
+        rows = self.database.rows("SELECT goal FROM outings WHERE state = 'open'")
+        return any(self.goals[goal].asin == asin for (goal,) in rows)
+
     def finished(self, run: Run, session: int, at: float, bought: Bought) -> None:
         """A session has ended with a purchase; if it was an outing, it is done and paid."""
         rows = run("SELECT action, page, address FROM steps WHERE session = ?", (session,))

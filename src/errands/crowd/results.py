@@ -107,7 +107,8 @@ def _noted(project: Project, one: Assignment, shown: dict[str, str]) -> dict[str
         "Title": shown.get("Title") or project.name,
         "Description": shown.get("Description") or project.about,
         "Keywords": shown.get("Keywords", ""),
-        "Reward": f"${project.pay:.2f}",
+        # What was promised when it was accepted; nothing is known of work that was done elsewhere.
+        "Reward": f"${project.pay if one.person is None else one.pay:.2f}",
         "CreationTime": mturk_time(project.made),
         "MaxAssignments": str(project.wanted),
         "AssignmentDurationInSeconds": str(60 * project.minutes),

@@ -10,14 +10,13 @@ import fcntl
 import os
 import sqlite3
 import threading
-import time
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final, Self
-from urllib.parse import quote
 
 from errands.crowd.database import VERSION, Row, Run, StorageError, Taken, pieces, storable
 from errands.crowd.schema import SCHEMA
+from errands.runs.sqlite_looking import fingerprint, looked_into
 
 __all__ = ["SqliteDatabase", "SqliteReading"]
 
@@ -26,7 +25,6 @@ _APPLICATION: Final = 0x45525257
 _ID: Final = "INTEGER PRIMARY KEY AUTOINCREMENT"
 _BACKLOG: Final = 20_000
 """Pages of the WAL that a commit itself would move, if nobody had tidied up for so long."""
-_TRIES: Final = 5
 
 
 class SqliteDatabase:
@@ -175,9 +173,10 @@ class SqliteReading:
             )
         self._path = where
         try:
-            self._print = _print(where)
-            self._connection, self._is_still = _looked_into(where)
+            self._print = fingerprint(where)
+            self._connection, self._is_still = looked_into(where)
             run = self._connection.execute
+            run("BEGIN")
             [application] = run("PRAGMA application_id").fetchone()
             [version] = run("PRAGMA user_version").fetchone()
             if application != _APPLICATION or version != VERSION:
@@ -194,7 +193,7 @@ class SqliteReading:
                 found = self._connection.execute(statement, storable(values)).fetchall()
         except sqlite3.Error as failure:
             raise StorageError(f"{self.place} cannot be read ({failure}).") from failure
-        if self._is_still and _print(self._path) != self._print:
+        if self._is_still and fingerprint(self._path) != self._print:
             raise StorageError(f"{self.place} changed while it was read; read it once more.")
         return found
 
@@ -206,38 +205,3 @@ class SqliteReading:
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-
-def _print(path: Path) -> tuple[int, int]:
-    """Changes with the file."""
-    held = path.stat()
-    return held.st_mtime_ns, held.st_size
-
-
-def _looked_into(path: Path) -> tuple[sqlite3.Connection, bool]:
-    """A connection that cannot write and sees one moment, and whether it takes the file for one
-    that nobody writes: without a log beside it, it is complete and is read as it is, so that
-    looking leaves no files behind."""
-    for tried in range(_TRIES):
-        still = not os.path.exists(f"{path}-wal")
-        connection = sqlite3.connect(
-            f"file:{quote(str(path))}?mode=ro{'&immutable=1' if still else ''}",
-            uri=True,
-            isolation_level=None,
-            check_same_thread=False,
-        )
-        try:
-            connection.execute("PRAGMA query_only = ON")
-            connection.execute("BEGIN")
-            connection.execute("PRAGMA schema_version").fetchone()
-            return connection, still
-        except sqlite3.OperationalError:
-            # The last writer tidies its log away in this moment.
-            connection.close()
-            if tried == _TRIES - 1:
-                raise
-            time.sleep(0.02 * 2**tried)
-        except BaseException:
-            connection.close()
-            raise
-    raise AssertionError("unreachable")

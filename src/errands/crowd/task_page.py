@@ -40,6 +40,8 @@ _FORM: Final = re.compile(
 )
 _ID: Final = re.compile(r"""\sid\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s>"']+))""", re.IGNORECASE)
 _FORM_ID: Final = "mturk_form"
+_SHADOW: Final = re.compile("(?<=w)root(?=mode)", re.IGNORECASE)
+"""In the word by which markup makes a tree that no script can look into (`shadowrootmode`)."""
 
 
 def task_page(
@@ -69,13 +71,15 @@ def task_page(
         after = "</form>\n"
     # Bound by its name: the end of a form in the template is the end of ours, too.
     button = "" if has_submit(template) else _button(form_id, is_preview)
-    page = (
+    head = (
         "<!DOCTYPE html>\n<html>\n<head>\n<title>Task</title>\n"
         '<meta http-equiv="Content-Type" content="text/html; charset=UTF-8">\n'
-        f"{f'<script>{guard}</script>' if guard else ''}</head>\n<body>\n"
-        f"{before}{filled}\n{button}{after}</body>\n</html>\n"
+        f"{f'<script>{guard}</script>' if guard else ''}"
     )
-    return _ADDRESS.sub(_nearer, without_integrity(page))
+    page = f"</head>\n<body>\n{before}{filled}\n{button}{after}</body>\n</html>\n"
+    page = _ADDRESS.sub(_nearer, without_integrity(page))
+    # Last, so that nothing that was taken out has left the word behind.
+    return head + _SHADOW.sub(lambda found: f"-{found[0]}", page)
 
 
 def has_own_form(template: str) -> bool:

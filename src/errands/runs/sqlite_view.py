@@ -7,24 +7,20 @@ written, or was when its writer was killed.
 
 import contextlib
 import os
-import sqlite3
-import time
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final, NoReturn
-from urllib.parse import quote
 
 from errands.runs.episode import Episode, Summary
 from errands.runs.lock import is_held
 from errands.runs.rows import SUMMARY, summary_of
+from errands.runs.sqlite_looking import fingerprint, looked_into
 from errands.runs.sqlite_store import SqliteStore, explained
 from errands.runs.store import StoreError
 from errands.runs.view import Chosen, Totals, conditions, ordering
 
 __all__ = ["SqliteView"]
 
-_WAIT: Final = 5.0
-_TRIES: Final = 5
 _COLUMNS: Final = ", ".join(SUMMARY)
 _TOTALS: Final = (
     "SELECT count(*), total(status = 'error'), total(status = 'truncated'), total(seconds),"
@@ -47,7 +43,7 @@ class SqliteView(SqliteStore):
         self._inherited = []
         if not self.path.is_file():
             raise StoreError(f"There is no run at {self.path}.")
-        with explained(self.path), contextlib.closing(self._connect()) as connection:
+        with explained(self.path), contextlib.closing(looked_into(self.path)[0]) as connection:
             self._connection = connection
             self._info = self._checked_info()
 
@@ -104,7 +100,7 @@ class SqliteView(SqliteStore):
             return any(entry.name.startswith(mark) and entry.stat().st_size for entry in entries)
 
     def stamp(self) -> object:
-        return _print(self.path), _print(f"{self.path}-wal")
+        return fingerprint(self.path), fingerprint(f"{self.path}-wal")
 
     def add(self, episode: Episode) -> NoReturn:
         self._refuse()
@@ -124,55 +120,18 @@ class SqliteView(SqliteStore):
     def _refuse(self) -> NoReturn:
         raise StoreError(f"{self.path} was opened to look at; nothing can be written to it.")
 
-    def _connect(self) -> sqlite3.Connection:
-        return self._opened()[0]
-
-    def _opened(self) -> tuple[sqlite3.Connection, bool]:
-        """A connection, and whether it takes the file for one that nobody writes."""
-        for tried in range(_TRIES):
-            still = not os.path.exists(f"{self.path}-wal")
-            connection = sqlite3.connect(
-                f"file:{quote(str(self.path))}?mode=ro{'&immutable=1' if still else ''}",
-                uri=True,
-                timeout=_WAIT,
-                isolation_level=None,
-                check_same_thread=False,
-            )
-            try:
-                connection.execute("PRAGMA query_only = ON")
-                connection.execute("PRAGMA schema_version").fetchone()
-                return connection, still
-            except sqlite3.OperationalError:
-                # The last writer tidies its log away in this moment.
-                connection.close()
-                if tried == _TRIES - 1:
-                    raise
-                time.sleep(0.02 * 2**tried)
-            except BaseException:
-                connection.close()
-                raise
-        raise AssertionError("unreachable")
-
     @contextlib.contextmanager
     def _reading(self) -> Iterator[Any]:
         with explained(self.path):
-            before = _print(self.path)
-            connection, still = self._opened()
+            before = fingerprint(self.path)
+            connection, still = looked_into(self.path)
             with contextlib.closing(connection):
                 connection.execute("BEGIN")
                 yield connection.execute
-            if still and _print(self.path) != before:
+            if still and fingerprint(self.path) != before:
                 raise StoreError(f"{self.path} changed while it was read; read it once more.")
 
 
 def _where(chosen: Chosen) -> tuple[str, tuple[object, ...]]:
     tests, given = conditions(chosen, "?")
     return f"WHERE {' AND '.join(tests)}" if tests else "", tuple(given)
-
-
-def _print(path: str | os.PathLike[str]) -> tuple[int, int, int] | None:
-    try:
-        there = os.stat(path)
-    except OSError:
-        return None
-    return there.st_ino, there.st_size, there.st_mtime_ns

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from starlette.applications import Starlette
+from starlette.convertors import IntegerConvertor, register_url_convertor
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
@@ -26,6 +27,15 @@ from errands.web.openapi import describe
 from errands.web.refusals import Refusal, internal, shutting_down, too_large
 
 __all__ = ["Part", "application", "read_body", "respond"]
+
+
+class _Number(IntegerConvertor):
+    """A number in an address; Python refuses to read those of some thousand digits."""
+
+    regex = "[0-9]{1,1000}"
+
+
+register_url_convertor("int", _Number())
 
 
 @dataclass(frozen=True)

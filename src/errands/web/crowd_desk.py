@@ -17,6 +17,7 @@ from errands.crowd.people import Person
 from errands.crowd.projects import Item, Project, Projects
 from errands.crowd.task_page import NO_ANSWERS
 from errands.reports.markup import esc
+from errands.web.forms import MOST_FIELDS
 from errands.web.office import Desk, Offer, Office, dollars
 from errands.web.office_document import HEADERS, button, document, work_ways
 from errands.web.office_openapi import operation, paths
@@ -42,7 +43,7 @@ class ItemSkipped(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class TaskAnswers(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Answers by the names of their fields; several values of one name in a list."""
 
-    answers: dict[str, str | list[str]]
+    answers: Annotated[dict[str, str | list[str]], msgspec.Meta(max_length=MOST_FIELDS)]
 
 
 class TaskOffered(msgspec.Struct, frozen=True):

@@ -11,12 +11,12 @@ from starlette.requests import Request
 from errands.web.app import read_body
 from errands.web.refusals import Refusal
 
-__all__ = ["FORM_BYTES", "Form", "read_form"]
+__all__ = ["FORM_BYTES", "MOST_FIELDS", "Form", "read_form"]
 
 FORM_BYTES: Final = 2**20
 """The most that a form may have, unless a page says otherwise."""
 _SECONDS: Final = 60.0
-_FIELDS: Final = 5_000
+MOST_FIELDS: Final = 5_000
 _FILES: Final = 8
 _MULTIPART: Final = "multipart/form-data"
 
@@ -48,7 +48,7 @@ async def read_form(request: Request, most: int = FORM_BYTES) -> Form:
         return await _multipart(request.headers, body)
     try:
         text = body.decode("utf-8", "replace")
-        return Form(tuple(parse_qsl(text, keep_blank_values=True, max_num_fields=_FIELDS)))
+        return Form(tuple(parse_qsl(text, keep_blank_values=True, max_num_fields=MOST_FIELDS)))
     except ValueError:
         raise _nonsense() from None
 
@@ -58,7 +58,7 @@ async def _multipart(headers: Headers, body: bytes) -> Form:
         yield body
 
     parser = MultiPartParser(
-        headers, stream(), max_files=_FILES, max_fields=_FIELDS, max_part_size=max(len(body), 1)
+        headers, stream(), max_files=_FILES, max_fields=MOST_FIELDS, max_part_size=max(len(body), 1)
     )
     try:
         parsed = await parser.parse()
@@ -68,11 +68,16 @@ async def _multipart(headers: Headers, body: bytes) -> Form:
     files: list[tuple[str, str, bytes]] = []
     for name, value in parsed.multi_items():
         if not isinstance(value, UploadFile):
-            fields.append((name, value))
+            fields.append((_whole(name), _whole(value)))
         elif value.filename:
             files.append((name, value.filename, await value.read()))
     await parsed.close()
     return Form(tuple(fields), tuple(files))
+
+
+def _whole(text: str) -> str:
+    """A form may name a character set by which halves of surrogate pairs come out."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
 def _nonsense() -> Refusal:

@@ -39,6 +39,14 @@ class Standing(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     is_active: bool
 
 
+class NewPassword(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The admin's password from now on."""
+
+    old: str
+    """So that nobody changes it by mistake."""
+    new: str
+
+
 class Everybody(msgspec.Struct, frozen=True):
     """All accounts."""
 
@@ -70,6 +78,7 @@ def front_desk(office: Office) -> Desk:
         Route("/office/logout", at.page(desk.log_out, "admin", "requester"), methods=["POST"]),
         Route("/office", at.page(desk.overview, "admin", "requester"), methods=["GET"]),
         Route("/office/password", at.page(desk.password, "admin"), methods=["POST"]),
+        Route("/v1/office/password", at.api(desk.api_password, "admin"), methods=["PUT"]),
         Route(PEOPLE, at.page(desk.everybody, "admin"), methods=["GET"]),
         Route(PEOPLE, at.page(desk.invite, "admin"), methods=["POST"]),
         Route(f"{one}/renew", at.page(desk.renew, "admin"), methods=["POST"]),
@@ -88,9 +97,9 @@ class _FrontDesk:
         self._reception = office.reception
 
     async def log_in(self, request: Request, form: Form) -> Response:
-        if request.method == "GET":
+        if request.method != "POST":
             return _login_page()
-        person = await self._reception.admin(form.text("password"))
+        person = await self._reception.admin(form.text("password"), request)
         if person is None:
             return _login_page("That is not the password.")
         return self._entered(request, person)
@@ -158,7 +167,7 @@ class _FrontDesk:
         return page("Office", f'{body}<div class="deeds">{leave}</div>', asked, "/office")
 
     async def password(self, asked: Asked) -> Response:
-        if await self._reception.admin(asked.form.text("old")) is None:
+        if await self._reception.admin(asked.form.text("old"), asked.request) is None:
             raise Refusal(403, "forbidden", "That is not the current password.")
         self._people.set_password(asked.form.text("new"))
         return see("/office/login")
@@ -185,6 +194,14 @@ class _FrontDesk:
         if self._people.set_active(asked.number("id"), is_active) is None:
             raise _nobody()
         return see(PEOPLE)
+
+    async def api_password(self, asked: Asked) -> Response:
+        wanted = asked.read(_PASSWORD)
+        # Who asks has come in with it, so there is nothing to guess.
+        if self._people.proven_admin(wanted.old) is None:
+            raise Refusal(403, "forbidden", "That is not the current password.")
+        self._people.set_password(wanted.new)
+        return as_json({"done": True})
 
     async def api_everybody(self, asked: Asked) -> Response:
         return as_json(Everybody(self._people.everybody()))
@@ -234,6 +251,7 @@ class _FrontDesk:
 
 
 _INVITATION: Final = msgspec.json.Decoder(Invitation)
+_PASSWORD: Final = msgspec.json.Decoder(NewPassword)
 _STANDING: Final = msgspec.json.Decoder(Standing)
 
 
@@ -294,12 +312,41 @@ def _nobody() -> Refusal:
 
 def _paths() -> dict[str, Any]:
     text = {"type": "string"}
+    checked = {"check": text}
     people = "/v1/office/people"
     return paths(
         {
             "/office/login": {
                 "get": operation("The login", media="text/html"),
                 "post": operation("Log in", form={"password": text}, status="303"),
+            },
+            "/office/enter/{token}": {
+                "get": operation("Come in by a link", status="303"),
+                "post": operation("Come in by a link", status="303"),
+            },
+            "/office/logout": {"post": operation("Log out", form=checked, status="303")},
+            "/office": {"get": operation("What there is", media="text/html")},
+            "/office/password": {
+                "post": operation(
+                    "Change the password", form={**checked, "old": text, "new": text}, status="303"
+                )
+            },
+            "/v1/office/password": {"put": operation("Change the password", body=NewPassword)},
+            PEOPLE: {
+                "get": operation("Everybody and their links", media="text/html"),
+                "post": operation(
+                    "Invite people",
+                    form={**checked, "names": text, "role": text},
+                    media="text/html",
+                ),
+            },
+            f"{PEOPLE}/{{id}}/renew": {
+                "post": operation("A new link", form=checked, media="text/html")
+            },
+            f"{PEOPLE}/{{id}}/standing": {
+                "post": operation(
+                    "Let in or keep out", form={**checked, "is_active": text}, status="303"
+                )
             },
             people: {
                 "get": operation("Everybody", answer=Everybody),
@@ -312,5 +359,5 @@ def _paths() -> dict[str, Any]:
             },
             f"{people}/{{id}}/renew": {"post": operation("A new link", answer=Invitations)},
         },
-        [Everybody, Invitation, Invitations, Person, Standing],
+        [Everybody, Invitation, Invitations, NewPassword, Person, Standing],
     )

@@ -123,7 +123,7 @@ def encode_json(answer: Any) -> bytes:
     try:
         return _json.encode(answer)
     except UnicodeEncodeError:
-        return _json.encode(_clean(answer))
+        return _json.encode(_clean(msgspec.to_builtins(answer)))
 
 
 def encode_msgpack(answer: Any) -> bytes:

@@ -3,11 +3,15 @@
   "use strict";
 
   // A task's frame says that its answers were taken. It may say so wrongly: the page that is
-  // asked for then looks for itself.
+  // asked for then looks for itself. It is believed once, or a frame that says so again and
+  // again would keep its worker from Return.
   const frame = document.querySelector("iframe.task[data-then]");
   if (frame) {
     window.addEventListener("message", (event) => {
-      if (event.source === frame.contentWindow && event.data === "errands:submitted") {
+      const mark = `followed ${window.location.pathname}`;
+      const isSaid = event.source === frame.contentWindow && event.data === "errands:submitted";
+      if (isSaid && !window.sessionStorage.getItem(mark)) {
+        window.sessionStorage.setItem(mark, "1");
         window.location.assign(frame.dataset.then);
       }
     });

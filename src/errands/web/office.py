@@ -28,7 +28,7 @@ from errands.reports.markup import esc
 from errands.turk.loader import TaskSet
 from errands.web.app import Part
 from errands.web.forms import Form
-from errands.web.office_document import HEADERS, document, script, sheet, work_ways
+from errands.web.office_document import HEADERS, LOOK, document, work_ways
 from errands.web.office_openapi import operation
 from errands.web.office_openapi import paths as described
 from errands.web.reception import Asked, Reception
@@ -133,12 +133,7 @@ def office_part(office: Office, seats: Iterable[Seat]) -> Part:
                 [
                     *(route for desk in desks for route in desk.routes),
                     Route("/work/{token}", office.reception.worker_page(home), methods=["GET"]),
-                    Route("/office/static/office.css", _static(sheet, "text/css"), methods=["GET"]),
-                    Route(
-                        "/office/static/office.js",
-                        _static(script, "text/javascript"),
-                        methods=["GET"],
-                    ),
+                    *LOOK.routes(),
                 ],
                 lost,
             ),
@@ -210,12 +205,3 @@ def dollars(amount: float) -> str:
     '$1,234.50'
     """
     return f"${amount:,.2f}"
-
-
-def _static(made: Callable[[], bytes], kind: str) -> Callable[[Request], Any]:
-    headers = {"Cache-Control": "max-age=31536000, immutable", "X-Content-Type-Options": "nosniff"}
-
-    async def endpoint(request: Request) -> Response:
-        return Response(made(), media_type=kind, headers=headers)
-
-    return endpoint

@@ -3,18 +3,15 @@
 Nothing is loaded from elsewhere; no script or style stands in a page itself.
 """
 
-import hashlib
 from collections.abc import Sequence
-from functools import cache
-from pathlib import Path
 from typing import Final
 
 from errands.crowd.people import Person
 from errands.reports.markup import esc
-from errands.reports.page import style_sheet
+from errands.web.look import Look
 from errands.web.refusals import Refusal
 
-__all__ = ["HEADERS", "button", "document", "field", "refused_page", "script", "sheet"]
+__all__ = ["HEADERS", "LOOK", "button", "document", "field", "refused_page"]
 
 HEADERS: Final = {
     "Content-Security-Policy": (
@@ -39,22 +36,7 @@ _TITLES: Final = {
 }
 
 
-@cache
-def sheet() -> bytes:
-    """The style sheet: that of reports, and what the office adds."""
-    own = Path(__file__).with_name("office.css").read_text(encoding="utf-8")
-    return f"{style_sheet()}\n{own}".encode()
-
-
-@cache
-def script() -> bytes:
-    return Path(__file__).with_name("office.js").read_bytes()
-
-
-@cache
-def _version() -> str:
-    """Changes with the files, so that browsers may keep them for long."""
-    return hashlib.blake2b(sheet() + script(), digest_size=6).hexdigest()
+LOOK: Final = Look("office")
 
 
 def document(
@@ -78,8 +60,7 @@ def document(
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         '<meta name="color-scheme" content="light dark">\n'
         f'<title>{esc(title)} - Errands</title>\n<link rel="icon" href="data:,">\n'
-        f'<link rel="stylesheet" href="/office/static/office.css?v={_version()}">\n'
-        f'<script src="/office/static/office.js?v={_version()}" defer></script>\n</head>\n'
+        f"{LOOK.tags}</head>\n"
         f'<body class="office{" wide" if wide else ""}">\n'
         '<a class="skip" href="#main">Skip to the content</a>\n'
         '<header class="top"><div class="inner"><p class="brand">Errands</p>'
@@ -144,8 +125,8 @@ def button(
     )
 
 
-def refused_page(refusal: Refusal) -> bytes:
-    """What cannot be done, and why."""
+def refused_page(refusal: Refusal, ways: Sequence[Way] = ()) -> bytes:
+    """What cannot be done, and why; `ways` lead on."""
     title = _TITLES.get(refusal.code, "That did not work")
     body = f'<section><div class="callout bad"><p>{esc(refusal.message)}</p></div></section>'
-    return document(title, body)
+    return document(title, body, ways=ways)

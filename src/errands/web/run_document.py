@@ -3,17 +3,14 @@
 Nothing is loaded from elsewhere, and no script or style stands in a page itself.
 """
 
-import hashlib
 from collections.abc import Sequence
-from functools import cache
-from pathlib import Path
 from typing import Final
 
 from errands.reports.markup import cut, esc
-from errands.reports.page import style_sheet
 from errands.runs.episode import RunInfo
+from errands.web.look import Look
 
-__all__ = ["HEADERS", "document", "protocol_of", "script", "sheet", "sorry_page", "title_of"]
+__all__ = ["HEADERS", "LOOK", "document", "protocol_of", "sorry_page", "title_of"]
 
 HEADERS: Final = {
     "Content-Security-Policy": (
@@ -30,22 +27,7 @@ REFRESH: Final = 5
 Crumb = tuple[str, str]
 
 
-@cache
-def sheet() -> bytes:
-    """The style sheet: that of reports, and what the site adds."""
-    own = Path(__file__).with_name("runs.css").read_text(encoding="utf-8")
-    return f"{style_sheet()}\n{own}".encode()
-
-
-@cache
-def script() -> bytes:
-    return Path(__file__).with_name("runs.js").read_bytes()
-
-
-@cache
-def _version() -> str:
-    """Changes with the files, so that browsers may keep them for long."""
-    return hashlib.blake2b(sheet() + script(), digest_size=6).hexdigest()
+LOOK: Final = Look("runs")
 
 
 def document(
@@ -69,8 +51,7 @@ def document(
         '<meta name="color-scheme" content="light dark">\n'
         f"<title>{esc(title)} - Errands</title>\n{again}"
         f'<link rel="icon" href="data:,">\n'
-        f'<link rel="stylesheet" href="/runs/static/runs.css?v={_version()}">\n'
-        f'<script src="/runs/static/runs.js?v={_version()}" defer></script>\n</head>\n'
+        f"{LOOK.tags}</head>\n"
         '<body>\n<a class="skip" href="#main">Skip to the content</a>\n'
         '<header class="top"><div class="inner"><p class="brand"><a href="/runs">Errands</a></p>'
         f"<h1>{esc(title)}</h1>{below}</div></header>\n"

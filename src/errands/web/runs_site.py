@@ -26,7 +26,7 @@ from errands.runs.episode import Episode
 from errands.web.app import Part
 from errands.web.refusals import Refusal, busy, internal
 from errands.web.run_asking import Asked, unknown_episode, unknown_run
-from errands.web.run_document import HEADERS, protocol_of, script, sheet, sorry_page
+from errands.web.run_document import HEADERS, LOOK, protocol_of, sorry_page
 from errands.web.run_episode import episode_page, place_of
 from errands.web.run_frames import FRAME_HEADERS, still_page
 from errands.web.run_library import Held, RunLibrary, Standing
@@ -70,8 +70,7 @@ def runs_site(library: RunLibrary) -> Part:
     routes = [
         Route("/runs", site.page("list", site.runs), methods=["GET"]),
         Route("/runs/compare", site.page("compare", site.compare, "report"), methods=["GET"]),
-        Route("/runs/static/runs.css", _static(sheet, "text/css"), methods=["GET"]),
-        Route("/runs/static/runs.js", _static(script, "text/javascript"), methods=["GET"]),
+        *LOOK.routes(),
         Route(one, site.page("run", site.run), methods=["GET"]),
         Route(f"{one}/events", site.events, methods=["GET"]),
         *(
@@ -110,15 +109,6 @@ def runs_site(library: RunLibrary) -> Part:
         drain=site.drain,
         busy=site.is_busy,
     )
-
-
-def _static(made: Callable[[], bytes], kind: str) -> Callable[[Request], Any]:
-    headers = {"Cache-Control": "max-age=31536000, immutable", "X-Content-Type-Options": "nosniff"}
-
-    async def endpoint(request: Request) -> Response:
-        return Response(made(), media_type=kind, headers=headers)
-
-    return endpoint
 
 
 class _Site:

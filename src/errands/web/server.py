@@ -37,6 +37,8 @@ class Workplace(msgspec.Struct, frozen=True):
     """A folder of tasks that requesters may take from."""
     password: str | None = None
     """Of the admin, for a place that has none yet; None: one is made up."""
+    reset_password: bool = False
+    """Whether the admin gets another one."""
 
 
 class Started(msgspec.Struct, frozen=True):
@@ -102,7 +104,10 @@ def serve(
                 setting, log, seed=site.seed, most=limits.sessions, visitors=limits.visitors
             )
         if office is not None:
-            part, password = open_office(database, office.tasks, office.password, setting, shoppers)
+            part, password = open_office(
+                *(database, office.tasks, office.password, setting, shoppers),
+                reset_password=office.reset_password,
+            )
             parts.append(part)
         if setting is not None and shoppers is not None:
             parts.append(shop_site(ShopSite(setting, shoppers), database))

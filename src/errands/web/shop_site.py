@@ -173,6 +173,14 @@ class ShopSite:
         ways: list[Way],
         method: str,
     ) -> Answer:
+        if shopper.bought is None and not self._shoppers.may_buy(shopper):
+            ways.append(("Begin another errand", "/"))
+            raise Refusal(
+                409,
+                "somebody_is_out",
+                "Somebody is being sent for the same product, and the score would tell what is"
+                " wanted; buy this another day, or begin another errand.",
+            )
         bought = shopper.bought
         if bought is not None:
             first = Address(DONE, shopper.name, asin=bought.asin, options=bought.options)

@@ -31,6 +31,8 @@ _PLACES: Final = 256
 """Pages of a shopper whose steps are remembered; an action is done on one of the last ones."""
 _VISITED: Final = 512
 """Opened products that are marked at most."""
+_REDRAWN: Final = 20
+"""Goals that are drawn for a stranger at most, until nobody is out for the same product."""
 
 
 class Shopper:
@@ -152,6 +154,16 @@ class Shoppers:
         shopper.bought = bought
         return bought
 
+    def may_buy(self, shopper: Shopper) -> bool:
+        """Whether a shopper may see a score now. A worker could be sent for something, find it
+        again as a stranger, and have the score page tell what is wanted."""
+        watcher = self._log.watcher
+        return (
+            watcher is None
+            or watcher.watches(shopper.number)
+            or not watcher.is_out(shopper.goal.asin)
+        )
+
     def _stepped(self, shopper: Shopper, address: Address, clicked_on: Address | None) -> Step:
         shop = self._setting.shop
         # Most actions follow from the page seen last. Who has two tabs open, or went back, may
@@ -194,7 +206,7 @@ class Shoppers:
                 503, "busy", "Too many errands are waiting for their end; no new one can begin."
             )
         number = self._log.next_number()
-        goals = self._setting.goals
+        goals, watcher = self._setting.goals, self._log.watcher
         if "fixed" in name:
             asked = _FIXED.fullmatch(name)
             if asked is None or int(asked[1]) >= len(goals):
@@ -206,7 +218,12 @@ class Shoppers:
             goal = int(asked[1])
         else:
             # A generator for each session, so that a server that was restarted goes on.
-            goal = self._setting.draw(np.random.default_rng([self.seed, number]))
+            dice = np.random.default_rng([self.seed, number])
+            goal = self._setting.draw(dice)
+            for _ in range(_REDRAWN):
+                if watcher is None or not watcher.is_out(goals[goal].asin):
+                    break
+                goal = self._setting.draw(dice)
         shopper = self._begun(number, name, goal)
         self._waiting += 1
         return shopper

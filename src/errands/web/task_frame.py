@@ -41,7 +41,7 @@ UNAVAILABLE: Final = "ASSIGNMENT_ID_NOT_AVAILABLE"
 """What pages for Mechanical Turk are told instead of an assignment, in a preview."""
 SANDBOX: Final = "allow-scripts allow-forms"
 _HOST: Final = re.compile(r"[A-Za-z0-9.-]+(:\d+)?|\[[0-9A-Fa-f:.]+\](:\d+)?")
-_PREVIEW: Final = re.compile(r"preview-(\d{1,18})-(\d{1,18})-([0-9a-f]{32})")
+_PREVIEW: Final = re.compile(r"preview-(\d{1,18})-(\d{1,18})-([0-9a-f]{32})", re.ASCII)
 _COMMON: Final = {
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
