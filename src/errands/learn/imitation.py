@@ -54,7 +54,9 @@ class ImitationConfig(msgspec.Struct, frozen=True, kw_only=True):
 
 PRESETS: Final = {
     "small": ImitationConfig(),
-    "rnn": ImitationConfig(choice=ChoiceConfig(encoder="gru", hidden=512), rate=5e-4),
+    "rnn": ImitationConfig(
+        choice=ChoiceConfig(encoder="gru", hidden=512, word_attention=True), rate=5e-4
+    ),
     "paper": ImitationConfig(epochs=10, batch=32, rate=2e-5, warm_up=0, decay=0.0, most_actions=20),
 }
 
