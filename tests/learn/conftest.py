@@ -48,11 +48,14 @@ def shop(little: Catalog) -> ShopEnv:
 @pytest.fixture(scope="session")
 def taught(demos: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A checkpoint of a very small choice model, hardly trained."""
+    from errands.learn.batch import Lengths
     from errands.learn.choice_model import ChoiceConfig
     from errands.learn.demonstrations import read_demonstrations
     from errands.learn.imitation import ImitationConfig, train_choice
 
     folder = tmp_path_factory.mktemp("learn") / "il"
-    config = ImitationConfig(choice=ChoiceConfig(width=16), epochs=1, threads=1)
+    config = ImitationConfig(
+        choice=ChoiceConfig(width=16, lengths=Lengths(page=32)), epochs=1, threads=1
+    )
     train_choice(read_demonstrations(demos), folder, config)
     return folder

@@ -56,9 +56,7 @@ def test_is_equations_3_to_6_with_gradients() -> None:
         [
             torch.stack(
                 [
-                    _by_the_paper(
-                        layer, list(o[b][o_mask[b]]), list(a[b, k][a_mask[b, k]])
-                    )
+                    _by_the_paper(layer, list(o[b][o_mask[b]]), list(a[b, k][a_mask[b, k]]))
                     for k in range(a.shape[1])
                 ]
             )

@@ -64,7 +64,10 @@ def test_the_extra_attention_has_a_say_and_only_where_it_is_asked_for(
 def test_equal_actions_are_encoded_once() -> None:
     words = Vocabulary(["red", "blue"])
     batch = pack(
-        [encode(_view("red hat", *actions), words, Lengths()) for actions in (["red", "blue"], ["red"])]
+        [
+            encode(_view("red hat", *actions), words, Lengths())
+            for actions in (["red", "blue"], ["red"])
+        ]
     )
     assert len(batch.actions) == 2
     assert batch.which.tolist() == [[0, 1], [0, -1]]

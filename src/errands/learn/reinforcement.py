@@ -149,6 +149,7 @@ def train_rl(
     `env` has `autoreset="disabled"` and shows text_rich; `goals` are those to be drawn from.
     `start` is the checkpoint of a choice model, `shown` the demonstrations for an imitation part
     of the loss (and for words, where there is no `start`). `stop` is asked after every update.
+    A resumed training may have more `steps` than before.
     """
     _check(env, goals, config, shown)
     left = read_progress(folder) if folder.exists() else None
@@ -166,7 +167,7 @@ def train_rl(
     else:
         words, words_from = _words(env, goals, config, shown)
     plan = {**msgspec.to_builtins(config), "words_from": words_from}
-    if left is not None and read_about(folder, "choice").config != plan:
+    if left is not None and {**about.config, "steps": config.steps} != plan:
         raise SettingError(
             f"{folder} was trained with other settings; resume it with the same, or name another."
         )
