@@ -77,8 +77,8 @@ _RNN: Final = ChoiceConfig(encoder="gru", hidden=512, word_attention=True)
 PRESETS: Final = {
     "small": ReinforcementConfig(
         steps=20_000,
-        gamma=0.95,
-        rate=1e-4,
+        gamma=0.99,
+        rate=2e-4,
         clip=1.0,
         reward_scale=1.0,
         value=0.5,
