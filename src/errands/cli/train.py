@@ -223,6 +223,8 @@ def rl(
             on_progress=show,
             stop=stop,
         )
+        if stop():
+            remarks.print("Stopped and saved; the same command with --resume goes on.")
     if as_json:
         print_json({**trained._asdict(), "folder": str(trained.folder)})
         return
