@@ -87,6 +87,9 @@ def test_stopped_and_resumed_gives_the_same_weights(
     finished = train_choice(shown, halves, config, resume=True)
     assert stopped.steps < finished.steps
     assert _same(whole, halves)
+    again = train_choice(shown, halves, config, resume=True)
+    figures = [read_about(folder, "choice").figures for folder in (whole, halves)]
+    assert figures[0] == figures[1] == {"loss": again.loss, "accuracy": again.accuracy}
 
 
 def test_killed_and_resumed_gives_the_same_weights(
