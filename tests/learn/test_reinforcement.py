@@ -112,6 +112,41 @@ def test_what_pays_is_learnt(encoder: Any, tmp_path: Path) -> None:
     assert trained.episodes == 640
 
 
+class _OnlySearches(_OneButtonPays):
+    """Nothing to choose: everyone stands before a search bar, and some searches pay."""
+
+    def _seen(self) -> tuple[list[str], dict[str, Any]]:
+        pages, infos = super()._seen()
+        bar = {"has_search_bar": True, "clickables": []}
+        return pages, {**infos, "available_actions": [bar] * self.num_envs}
+
+    def step(self, actions: Sequence[str]) -> tuple[list[str], Any, Any, Any, Any]:
+        assert set(actions) == {"search[red]"}
+        pages, _, over, ended, infos = super().step(actions)
+        return pages, self._dice.random(self.num_envs), over, ended, infos
+
+
+def test_a_search_teaches_the_critic_and_not_the_policy(tmp_path: Path) -> None:
+    config = ReinforcementConfig(choice=TINY, steps=64, rate=1e-2)
+
+    def weights(name: str, **changes: float) -> dict[str, torch.Tensor]:
+        settings = msgspec.structs.replace(config, **changes)
+        train_rl(
+            _OnlySearches(), [0], tmp_path / name, settings, queries=lambda instruction: ["red"]
+        )
+        loaded: dict[str, torch.Tensor] = torch.load(
+            tmp_path / name / "weights.pt", weights_only=True
+        )
+        return loaded
+
+    untouched, no_critic, critic = (
+        weights("untouched", rate=0.0), weights("no-critic", value=0.0), weights("critic")
+    )  # fmt: skip
+    assert all(torch.equal(weight, no_critic[name]) for name, weight in untouched.items())
+    assert not torch.equal(untouched["value.0.weight"], critic["value.0.weight"])
+    assert torch.equal(untouched["w6.weight"], critic["w6.weight"])
+
+
 def _train(little: Catalog, folder: Path, **more: Any) -> Schooled:
     config = more.pop("config", SMALL)
     return train_rl(_floor(little, config.environments), GOALS, folder, config, **more)
