@@ -16,7 +16,9 @@ from errands.errors import SettingError
 
 __all__ = ["register"]
 
-app = typer.Typer(no_args_is_help=True, help="Train agents: demonstrations, imitation.")
+app = typer.Typer(
+    no_args_is_help=True, help="Train agents: demonstrations, imitation, reinforcement."
+)
 
 
 def register(main: typer.Typer) -> None:
@@ -139,6 +141,98 @@ def choice(
     results.print(
         f"{out}: {trained.steps:,} updates, loss {trained.loss:.3f}, {trained.accuracy:.1%} of"
         f" choices right, {trained.choices_per_second:,.0f} choices a second.",
+        soft_wrap=True,
+    )
+
+
+@app.command("rl")
+def rl(
+    out: str = typer.Option(..., help="The checkpoint's directory."),
+    start: str | None = typer.Option(None, "--from", help="The choice model to begin with."),
+    demonstrations: str | None = typer.Option(
+        None, help="A run to keep imitating, and to take words from."
+    ),
+    preset: str = typer.Option("small", help="small, paper or paper-rnn."),
+    steps: int | None = typer.Option(None, min=1, help="Steps of all shoppers together."),
+    environments: int | None = typer.Option(None, min=1, help="Shoppers side by side."),
+    protocol: str = typer.Option("shop-learn-train", help="Which goals, as which pages."),
+    catalog: str | None = typer.Option(None, help="Another catalogue."),
+    rate: float | None = typer.Option(None, min=0, help="The learning rate."),
+    entropy: float | None = typer.Option(None, min=0, help="The weight of the entropy."),
+    imitation: float | None = typer.Option(None, min=0, help="The weight of imitating."),
+    seed: int = typer.Option(0, min=0, help="Of everything that is chance."),
+    resume: bool = typer.Option(False, "--resume", help="Go on with a training that was stopped."),
+    track: str | None = typer.Option(None, help="A tracker's module: trackio, wandb or alike."),
+    as_json: bool = Json,
+) -> None:
+    """Train a choice model by reinforcement, from scratch or from a model that imitates.
+
+    Ctrl-C stops after the update at hand; --resume goes on to the same weights.
+
+    Examples:
+
+    \b
+      errands train rl --out rl --from il
+      errands train rl --out rl --from il --demonstrations demos --imitation 0.2
+      errands train rl --out rnn --preset paper-rnn --environments 8
+      errands run shop-learn --agent rl --checkpoint rl
+    """
+    _need_torch()
+    from errands.learn.demonstrations import read_demonstrations
+    from errands.learn.reinforcement import PRESETS, train_rl
+    from errands.learn.training_floor import open_floor
+
+    if preset not in PRESETS:
+        raise SettingError(f"There is no preset {preset!r}; expected {', '.join(PRESETS)}.")
+    given = {
+        "steps": steps,
+        "environments": environments,
+        "rate": rate,
+        "entropy": entropy,
+        "imitation": imitation,
+        "seed": seed,
+    }
+    config = msgspec.structs.replace(
+        PRESETS[preset], **{name: value for name, value in given.items() if value is not None}
+    )
+    floor = open_floor(protocol, config.environments, catalog)
+    shown = None
+    if demonstrations is not None:
+        shown = read_demonstrations(demonstrations, checksum=floor.checksum)
+    with _bar("shopping") as bar, _asked_to_stop() as stop:
+        task = bar.add_task("", total=None)
+
+        def show(reached: Any) -> None:
+            bar.update(
+                task,
+                total=reached.steps,
+                completed=reached.step,
+                description=f"score {reached.score:.1f}, {reached.success:.0%} right",
+            )
+
+        trained = train_rl(
+            floor.env,
+            floor.goals,
+            Path(out),
+            config,
+            start=None if start is None else Path(start),
+            shown=shown,
+            checksum=floor.checksum,
+            resume=resume,
+            track=track,
+            on_progress=show,
+            stop=stop,
+        )
+        if stop():
+            remarks.print("Stopped and saved; the same command with --resume goes on.")
+    if as_json:
+        print_json({**trained._asdict(), "folder": str(trained.folder)})
+        return
+    shares = ", ".join(f"{name} {share:.0%}" for name, share in trained.shares.items())
+    results.print(
+        f"{out}: {trained.steps:,} steps, {trained.episodes:,} episodes; the last ones scored"
+        f" {trained.score:.1f}, {trained.success:.1%} right. {trained.steps_per_second:,.0f} steps"
+        f" a second; time: {shares}. Words: from {trained.words_from}.",
         soft_wrap=True,
     )
 

@@ -54,7 +54,9 @@ class ImitationConfig(msgspec.Struct, frozen=True, kw_only=True):
 
 PRESETS: Final = {
     "small": ImitationConfig(),
-    "rnn": ImitationConfig(choice=ChoiceConfig(encoder="gru", hidden=512), rate=5e-4),
+    "rnn": ImitationConfig(
+        choice=ChoiceConfig(encoder="gru", hidden=512, word_attention=True), rate=5e-4
+    ),
     "paper": ImitationConfig(epochs=10, batch=32, rate=2e-5, warm_up=0, decay=0.0, most_actions=20),
 }
 
@@ -131,12 +133,13 @@ def train_choice(
                     "step": step,
                     "optimiser": optimiser.state_dict(),
                     "chance": torch.get_rng_state(),
+                    "recent": recent.held(),
                 }
                 save(folder, about, model.state_dict(), progress)
 
             model.train()
             began = saved = time.monotonic()
-            recent = _Recent()
+            recent = _Recent(*(left or {}).get("recent", ()))
             step = first
             for step, batch in _batches(data, config, first):
                 for group in optimiser.param_groups:
@@ -230,14 +233,18 @@ def _share(step: int, steps: int, warm_up: int) -> float:
 class _Recent:
     """Figures of the last batches, newer ones counting more."""
 
-    def __init__(self) -> None:
-        self.loss = self.accuracy = 0.0
-        self._weight = 0.0
+    def __init__(self, loss: float = 0.0, accuracy: float = 0.0, weight: float = 0.0) -> None:
+        self.loss = loss
+        self.accuracy = accuracy
+        self._weight = weight
 
     def add(self, loss: float, right: int, count: int) -> None:
         self._weight = 0.98 * self._weight + 1
         self.loss += (loss - self.loss) / self._weight
         self.accuracy += (right / count - self.accuracy) / self._weight
+
+    def held(self) -> tuple[float, float, float]:
+        return self.loss, self.accuracy, self._weight
 
     def figures(self) -> dict[str, float]:
         return {"loss": self.loss, "accuracy": self.accuracy}
