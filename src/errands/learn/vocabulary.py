@@ -41,6 +41,7 @@ class Vocabulary:
 
     def __init__(self, words: Iterable[str]) -> None:
         self.words = tuple(words)
+        self.places = {word: place for place, word in enumerate(self.words)}
         first = len(MARKS) + PRICES + STRANGERS
         self._numbers = {word: first + place for place, word in enumerate(self.words)}
         self._numbers.update((mark, place) for place, mark in enumerate(MARKS))
