@@ -57,6 +57,15 @@ _CHECKSUM: Final = Setting(str, "", "the sha256 that the file must have; empty: 
 _LEARNED: Final = {
     "checkpoint": Setting(str, "", "the directory that `errands train` wrote"),
     "choose": Setting(str, "sample", "one action by its probability, or the best: sample, best"),
+    "search": Setting(
+        str,
+        "",
+        "a search model: what `errands train search` wrote, or one of Hugging Face's; empty: the"
+        " instruction's own words",
+    ),
+    "queries": Setting(
+        str, "top", "the best query, then the next best, or any of the best five: top, sample"
+    ),
 }
 
 _KINDS: Final = (

@@ -209,7 +209,7 @@ def open_search_model(place: str) -> QueryModel:
         model = SearchModel(config.search, words)
         load_weights(folder, model)
         return Searcher(model, words)
-    if folder.is_file() or place.startswith((".", "/", "~")):
+    if not folder.is_dir() and (folder.exists() or place.startswith((".", "/", "~"))):
         raise DataError(
             f"{place} is no checkpoint: expected a directory with {ABOUT}, as `errands train"
             " search` makes it, or a model of Hugging Face's by name or path."

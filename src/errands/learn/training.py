@@ -78,9 +78,7 @@ class Measured(NamedTuple):
     count: int
 
 
-def left_over(
-    folder: Path, kind: str, plan: dict[str, Any], resume: bool
-) -> dict[str, Any] | None:
+def left_over(folder: Path, kind: str, plan: dict[str, Any], resume: bool) -> dict[str, Any] | None:
     """What a killed training left, if it is to go on."""
     there = read_progress(folder) if folder.exists() else None
     if there is None:
