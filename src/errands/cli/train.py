@@ -249,8 +249,8 @@ def queries(
     Examples:
 
     \b
-      errands train queries search --split disjoint-test --out predicted.json
-      errands run shop-learn --agent choice-oracle --set query=predicted --set queries=predicted.json
+      errands train queries search --split disjoint-test --out found.json
+      errands run shop-learn --agent choice-oracle --set query=predicted --set queries=found.json
     """
     _need_torch()
     from errands.learn.query_file import predict_queries, write_queries
