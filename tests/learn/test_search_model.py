@@ -40,14 +40,12 @@ def test_places_go_on_from_where_the_last_word_was_copied() -> None:
 def test_probabilities_sum_to_one_whatever_stands_beside() -> None:
     model = new_model()
     wishes = [read(text, WORDS, 64) for text in ("red jolvo hat jolvo", "i need it in klafy blue")]
-    sources = pack_sources(wishes, WORDS)
+    sources = pack_sources(wishes)
     rows = [write(wished, wished.words[:3], WORDS) for wished in wishes]
     written = Written(*(torch.tensor(part) for part in zip(*rows, strict=True)))
     with torch.inference_mode():
         together = model(sources, written)
-        alone = model(
-            pack_sources(wishes[:1], WORDS), Written(written.words[:1], written.places[:1])
-        )
+        alone = model(pack_sources(wishes[:1]), Written(written.words[:1], written.places[:1]))
     assert torch.allclose(together.exp().sum(dim=2), torch.ones(2, 4), atol=1e-4)
     assert torch.allclose(together[:1, :, : alone.shape[2]], alone, atol=1e-4)
 
@@ -55,7 +53,7 @@ def test_probabilities_sum_to_one_whatever_stands_beside() -> None:
 def test_a_word_is_not_seen_before_it_is_written() -> None:
     model = new_model()
     wished = read("red jolvo hat", WORDS, 64)
-    sources = pack_sources([wished], WORDS)
+    sources = pack_sources([wished])
     short, long = (
         Written(*(torch.tensor([part]) for part in write(wished, query, WORDS)))
         for query in (["red"], ["red", "hat", "jolvo"])

@@ -7,6 +7,7 @@ product's name that it has never seen can be part of a query.
     Searcher(model, words).queries("i need a red hat from jolvo") -> ["red hat jolvo", ...]
 """
 
+import random
 from collections.abc import Sequence
 from typing import Final, NamedTuple, Protocol
 
@@ -18,7 +19,7 @@ from torch import Tensor, nn
 from errands.agents.page_reading import wish
 from errands.agents.page_reading import words as split
 from errands.learn.beam import beam_search
-from errands.learn.vocabulary import PAD, Vocabulary
+from errands.learn.vocabulary import PAD, STRANGERS, Vocabulary
 
 __all__ = [
     "QueryModel",
@@ -27,6 +28,8 @@ __all__ = [
     "Searcher",
     "Sources",
     "Written",
+    "disguise",
+    "pack_sources",
     "read",
     "write",
 ]
@@ -84,6 +87,8 @@ class Wish(NamedTuple):
     """An instruction's words, and how each can be said."""
 
     words: tuple[str, ...]
+    numbers: tuple[int, ...]
+    """As the vocabulary counts them."""
     sayable: tuple[int, ...]
     strangers: tuple[str, ...]
     """Those that are not in the vocabulary."""
@@ -127,6 +132,9 @@ class SearchModel(nn.Module):
             + self.order(written.places)
             + self.turn(torch.arange(length).clamp(max=self.config.longest_query))
         )
+        # What stands around the word that was copied last tells how to go on.
+        places = (written.places - 1).clamp(min=0).unsqueeze(2).expand(-1, -1, encoded.shape[2])
+        vectors = vectors + encoded.gather(1, places) * (written.places > 0).unsqueeze(2)
         later = torch.ones(length, length, dtype=torch.bool).triu(1)
         states = self.decoder(
             vectors, encoded, tgt_mask=later, memory_key_padding_mask=padding, tgt_is_causal=True
@@ -153,7 +161,24 @@ def read(instruction: str, words: Vocabulary, longest: int) -> Wish:
     first = 1 + len(words.words)
     new = {word: first + place for place, word in enumerate(strangers)}
     sayable = tuple(new[word] if word in new else 1 + known[word] for word in found)
-    return Wish(found, sayable, strangers)
+    return Wish(found, tuple(map(words.number, found)), sayable, strangers)
+
+
+def disguise(wished: Wish, words: Vocabulary, share: float, dice: random.Random) -> Wish:
+    """The same with other numbers for its strangers, and for a share of the words that are known.
+
+    A model that is shown names under ever other numbers learns where to copy from, not which
+    names there are.
+    """
+    others = {
+        word: words.stranger(dice.randrange(STRANGERS))
+        for word in dict.fromkeys(wished.words)
+        if word not in words.places or dice.random() < share
+    }
+    numbers = (
+        others.get(word, number) for word, number in zip(wished.words, wished.numbers, strict=True)
+    )
+    return wished._replace(numbers=tuple(numbers))
 
 
 def write(wished: Wish, query: Sequence[str], words: Vocabulary) -> tuple[list[int], list[int]]:
@@ -162,22 +187,24 @@ def write(wished: Wish, query: Sequence[str], words: Vocabulary) -> tuple[list[i
     A place is the next one after the last where the instruction has the word, else its first.
     """
     numbers, places = [_BEGIN], [0]
+    known = dict(zip(wished.words, wished.numbers, strict=True))
     last = 0
     for word in query:
         at = [place for place, said in enumerate(wished.words, 1) if said == word]
         place = next((place for place in at if place > last), at[0] if at else 0)
         last = place or last
-        numbers.append(words.number(word))
+        numbers.append(known[word] if word in known else words.number(word))
         places.append(place)
     return numbers, places
 
 
-def pack_sources(wishes: Sequence[Wish], words: Vocabulary) -> Sources:
+def pack_sources(wishes: Sequence[Wish]) -> Sources:
+    """Many instructions as tensors."""
     longest = max(1, *(len(wished.words) for wished in wishes))
     numbers = np.zeros((len(wishes), longest), np.int64)
     sayable = np.full_like(numbers, END)
     for row, wished in enumerate(wishes):
-        numbers[row, : len(wished.words)] = [words.number(word) for word in wished.words]
+        numbers[row, : len(wished.words)] = wished.numbers
         sayable[row, : len(wished.words)] = wished.sayable
     strangers = max(len(wished.strangers) for wished in wishes)
     return Sources(torch.from_numpy(numbers), torch.from_numpy(sayable), strangers)
@@ -198,7 +225,7 @@ class Searcher:
             return []
         names = ("", *self._words.words, *wished.strangers)
         with torch.inference_mode():
-            sources = pack_sources([wished], self._words)
+            sources = pack_sources([wished])
             encoded = self._model.encode(sources)
 
             def ahead(prefixes: Sequence[tuple[int, ...]]) -> Tensor:

@@ -6,7 +6,8 @@ Where `SearchTraining.model` names a checkpoint of Hugging Face's, that one is t
 else a small model from scratch. `open_search_model` opens what either has left.
 """
 
-from collections.abc import Callable, Sequence
+import random
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -30,6 +31,7 @@ from errands.learn.search_model import (
     Sources,
     Wish,
     Written,
+    disguise,
     pack_sources,
     read,
     write,
@@ -55,6 +57,8 @@ class SearchTraining(msgspec.Struct, frozen=True, kw_only=True):
     decay: float = 0.01
     clip: float = 1.0
     words: int = 8_000
+    disguised: float = 0.1
+    """Share of an instruction's known words that the small model sees as if they were not."""
     seed: int = 0
     threads: int = 2
 
@@ -66,12 +70,12 @@ PRESETS: Final = {
 
 
 class Example(NamedTuple):
-    """An instruction and its query, in numbers."""
+    """An instruction and its query, in words and numbers."""
 
     wished: Wish
-    written: tuple[list[int], list[int]]
+    query: tuple[str, ...]
     said: tuple[int, ...]
-    """What comes after each word that is written; `UNSAYABLE` where no way leads to it."""
+    """The query and its end; `UNSAYABLE` where no way leads to a word."""
 
 
 class Batch(NamedTuple):
@@ -141,15 +145,27 @@ def train_search(
         left,
         steps=steps,
         make=lambda: SearchModel(config.search, words),
-        batches=lambda first: (
-            (step, pack([data[number] for number in chosen], words))
-            for step, chosen in order(len(data), config, first)
-        ),
+        batches=lambda first: _batches(data, words, config, first),
         measure=_measure,
         track=track,
         on_progress=on_progress,
         stop=stop,
     )
+
+
+def _batches(
+    data: Sequence[Example], words: Vocabulary, config: SearchTraining, first: int
+) -> Iterator[tuple[int, Batch]]:
+    """Batches from after `first` on, each with its number from 1."""
+    for step, chosen in order(len(data), config, first):
+        dice = random.Random(f"{config.seed} disguise {step}")
+        examples = [
+            data[number]._replace(
+                wished=disguise(data[number].wished, words, config.disguised, dice)
+            )
+            for number in chosen
+        ]
+        yield step, pack(examples, words)
 
 
 def example(query: Query, words: Vocabulary, config: SearchConfig) -> Example:
@@ -161,7 +177,7 @@ def example(query: Query, words: Vocabulary, config: SearchConfig) -> Example:
         copies.get(word, 1 + words.places[word] if word in words.places else UNSAYABLE)
         for word in asked
     ]
-    return Example(wished, write(wished, asked, words), (*said, END))
+    return Example(wished, tuple(asked), (*said, END))
 
 
 def pack(examples: Sequence[Example], words: Vocabulary) -> Batch:
@@ -173,10 +189,11 @@ def pack(examples: Sequence[Example], words: Vocabulary) -> Batch:
     said = torch.full(shape, UNSAYABLE)
     for row, one in enumerate(examples):
         length = len(one.said)
-        numbers[row, :length] = torch.tensor(one.written[0])
-        places[row, :length] = torch.tensor(one.written[1])
+        written = write(one.wished, one.query, words)
+        numbers[row, :length] = torch.tensor(written[0])
+        places[row, :length] = torch.tensor(written[1])
         said[row, :length] = torch.tensor(one.said)
-    sources = pack_sources([one.wished for one in examples], words)
+    sources = pack_sources([one.wished for one in examples])
     return Batch(sources, Written(numbers, places), said)
 
 
