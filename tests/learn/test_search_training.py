@@ -20,7 +20,7 @@ from errands.learn.search_training import (  # noqa: E402
     train_search,
 )
 
-DULL = ("please", "i", "want", "a", "with")
+DULL = ("please", "a")
 TINY = SearchTraining(
     search=SearchConfig(width=32, layers=1, heads=2, dropout=0.0, longest_wish=16),
     epochs=12,
@@ -36,8 +36,8 @@ def pairs(count: int, seed: int) -> list[Query]:
     dice = random.Random(seed)
     made = []
     for _ in range(count):
-        said = ["".join(dice.choices("bdfklmnprstvz", k=5)) for _ in range(dice.randint(1, 4))]
-        text = said + dice.choices(DULL, k=dice.randint(1, 4))
+        said = ["".join(dice.choices("bdfklmnprstvz", k=5)) for _ in range(dice.randint(1, 3))]
+        text = said + dice.choices(DULL, k=dice.randint(1, 2))
         dice.shuffle(text)
         made.append(Query(" ".join(text), " ".join(word for word in text if word not in DULL)))
     return made
