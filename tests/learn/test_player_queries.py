@@ -7,16 +7,16 @@ import pytest
 
 pytest.importorskip("torch", reason="needs PyTorch: pip install 'errands[train]'")
 
-from errands.agents.registry import make_maker  # noqa: E402
-from errands.envs.shop import ShopEnv  # noqa: E402
-from errands.errors import DataError, SettingError  # noqa: E402
-from errands.learn.checkpoint import About, save  # noqa: E402
-from errands.learn.choice_model import ChoiceConfig, ChoiceModel  # noqa: E402
-from errands.learn.imitation import ImitationConfig  # noqa: E402
-from errands.learn.player import Queries  # noqa: E402
-from errands.learn.private_chance import private_chance  # noqa: E402
-from errands.learn.vocabulary import Vocabulary  # noqa: E402
-from errands.shop.catalog import Catalog  # noqa: E402
+from errands.agents.registry import make_maker
+from errands.envs.shop import ShopEnv
+from errands.errors import DataError, SettingError
+from errands.learn.checkpoint import About, save
+from errands.learn.choice_model import ChoiceConfig, ChoiceModel
+from errands.learn.imitation import ImitationConfig
+from errands.learn.player import Queries
+from errands.learn.private_chance import private_chance
+from errands.learn.vocabulary import Vocabulary
+from errands.shop.catalog import Catalog
 
 
 class Five:

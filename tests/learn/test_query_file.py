@@ -8,8 +8,8 @@ from errands.errors import DataError
 
 pytest.importorskip("torch", reason="needs PyTorch: pip install 'errands[train]'")
 
-from errands.agents.query_source import query_source  # noqa: E402
-from errands.learn.query_file import predict_queries, write_queries  # noqa: E402
+from errands.agents.query_source import query_source
+from errands.learn.query_file import predict_queries, write_queries
 
 
 class Words:

@@ -75,7 +75,7 @@ class Measured(NamedTuple):
 
     loss: Tensor
     right: int
-    count: int
+    out_of: int
 
 
 def left_over(folder: Path, kind: str, plan: dict[str, Any], resume: bool) -> dict[str, Any] | None:
@@ -169,7 +169,7 @@ def learn(
                 measured.loss.backward()  # type: ignore[no-untyped-call]
                 nn.utils.clip_grad_norm_(model.parameters(), pace.clip)
                 optimiser.step()
-                recent.add(measured.loss.item(), measured.right, measured.count)
+                recent.add(measured.loss.item(), measured.right, measured.out_of)
                 if step % 20 == 0 or step == steps:
                     log.log(step, {"loss": recent.loss, "accuracy": recent.accuracy})
                     on_progress(Progress(step, steps, recent.loss, recent.accuracy))
