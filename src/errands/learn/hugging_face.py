@@ -144,13 +144,15 @@ def _tokenizer(library: Any, name: str) -> Any:
 
 def _library() -> Any:
     try:
+        import huggingface_hub
         import transformers
     except ImportError:
         raise SettingError(
             "Models of Hugging Face's need transformers, which is not installed; run pip install"
             " 'errands[hf]'."
         ) from None
-    # Its bars and remarks would be mixed with ours.
+    # Their bars and remarks would be mixed with ours.
+    huggingface_hub.utils.logging.set_verbosity_error()
     transformers.utils.logging.set_verbosity_error()
     transformers.utils.logging.disable_progress_bar()
     return transformers

@@ -136,7 +136,8 @@ def make(half: str, env: Any, settings: Mapping[str, Any]) -> Maker:
     queries = one_of("queries", str(settings["queries"]), ("top", "sample"))
     torch.set_num_threads(1)
     policy = open_policy(str(Path(folder).absolute()))
-    model = open_search_model(search) if search else None
+    place = str(Path(search).absolute()) if Path(search).is_dir() else search
+    model = open_search_model(place) if search else None
     return SimpleMaker(
         "learned",
         lambda seed: LearnedShopper(
