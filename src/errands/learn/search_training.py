@@ -57,7 +57,7 @@ class SearchTraining(msgspec.Struct, frozen=True, kw_only=True):
     decay: float = 0.01
     clip: float = 1.0
     words: int = 8_000
-    disguised: float = 0.1
+    disguised: float = 0.0
     """Share of an instruction's known words that the small model sees as if they were not."""
     seed: int = 0
     threads: int = 2
