@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from errands.errors import SettingError
-from errands.learn import imitation
+from errands.learn import training
 from errands.learn.batch import Lengths
 from errands.learn.checkpoint import read_about
 from errands.learn.choice_model import ChoiceConfig
@@ -96,7 +96,8 @@ def test_killed_and_resumed_gives_the_same_weights(
     shown: Demonstrations, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     train_choice(shown, tmp_path / "whole", SMALL)
-    monkeypatch.setattr(imitation, "_SAVE_SECONDS", 0.0)
+    monkeypatch.setattr(training, "_SAVE_SECONDS", 0.0)
+    monkeypatch.setattr(training, "_SAVE_SHARE", 0)
 
     def dies(progress: Any) -> None:
         raise MemoryError

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from errands.agents import Agent
+from errands.agents.registry import find_kind, make_maker
 from errands.envs.shop import ShopEnv
 from errands.errors import ErrandsError, SettingError
 from errands.learn.player import make
@@ -16,9 +17,11 @@ from errands.shop.catalog import Catalog
 
 from .conftest import Rules
 
+SETTINGS = {"search": "", "queries": "top"}
+
 
 def _agent(shop: ShopEnv, folder: Path, choose: str, seed: int) -> Agent:
-    return make("shop", shop, {"checkpoint": str(folder), "choose": choose}).agent(seed)
+    return make("il", shop, {**SETTINGS, "checkpoint": str(folder), "choose": choose}).agent(seed)
 
 
 def _actions(shop: ShopEnv, agent: Agent, goal: int) -> list[str]:
@@ -48,6 +51,15 @@ def test_only_does_what_can_be_done_and_follows_its_seed(shop: ShopEnv, taught: 
     assert played("best", 1) == played("best", 2)
 
 
+@pytest.mark.parametrize("name", ["il", "rl", "rnn"])
+def test_the_table_of_agents_makes_it(shop: ShopEnv, taught: Path, name: str) -> None:
+    maker = make_maker(name, "shop", shop, {"checkpoint": str(taught)})
+    assert maker.name == name
+    assert set(maker.settings) == set(find_kind(name).settings)
+    again = make_maker(name, "shop", shop, maker.settings)
+    assert _actions(shop, maker.agent(3), 2) == _actions(shop, again.agent(3), 2)
+
+
 def test_plays_a_run(rules: Rules, taught: Path, tmp_path: Path) -> None:
     settings = {"checkpoint": str(taught), "choose": "sample"}
     finished = run(rules(episodes=3), "il", out=tmp_path / "run", settings=settings)
@@ -60,7 +72,7 @@ def test_plays_a_run(rules: Rules, taught: Path, tmp_path: Path) -> None:
 def test_other_pages_are_refused(little: Catalog, taught: Path, settings: dict[str, Any]) -> None:
     env = ShopEnv(catalog=little, **{"observation": "text_rich", **settings})
     with pytest.raises(SettingError, match="shop-learn"):
-        make("shop", env, {"checkpoint": str(taught), "choose": "best"})
+        make("il", env, {**SETTINGS, "checkpoint": str(taught), "choose": "best"})
 
 
 @pytest.mark.parametrize(
@@ -73,4 +85,4 @@ def test_other_pages_are_refused(little: Catalog, taught: Path, settings: dict[s
 )
 def test_wrong_settings_are_named(shop: ShopEnv, checkpoint: str, choose: str, says: str) -> None:
     with pytest.raises(ErrandsError, match=says):
-        make("shop", shop, {"checkpoint": checkpoint, "choose": choose})
+        make("il", shop, {**SETTINGS, "checkpoint": checkpoint, "choose": choose})

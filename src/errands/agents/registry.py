@@ -56,7 +56,16 @@ _CHECKSUM: Final = Setting(str, "", "the sha256 that the file must have; empty: 
 
 _LEARNED: Final = {
     "checkpoint": Setting(str, "", "the directory that `errands train` wrote"),
-    "choose": Setting(str, "sample", "one action by its probability, or the best: sample, best"),
+    "choose": Setting(str, "best", "the best action, or one by its probability: best, sample"),
+    "search": Setting(
+        str,
+        "",
+        "a search model: what `errands train search` wrote, or one of Hugging Face's; empty: the"
+        " instruction's own words",
+    ),
+    "queries": Setting(
+        str, "top", "the best query, then the next best, or any of the best five: top, sample"
+    ),
 }
 
 _KINDS: Final = (
@@ -90,7 +99,7 @@ _KINDS: Final = (
             name=name,
             summary=summary,
             halves=("shop",),
-            maker="errands.learn.player:make",
+            maker=f"errands.learn.player:make_{name}",
             settings=_LEARNED,
             extra="train",
         )

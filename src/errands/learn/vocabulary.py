@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Final
 
-__all__ = ["END", "MARKS", "PAD", "Vocabulary", "tokens"]
+__all__ = ["END", "MARKS", "PAD", "STRANGERS", "Vocabulary", "tokens"]
 
 PAD: Final = 0
 END: Final = 2
@@ -41,6 +41,7 @@ class Vocabulary:
 
     def __init__(self, words: Iterable[str]) -> None:
         self.words = tuple(words)
+        self.places = {word: place for place, word in enumerate(self.words)}
         first = len(MARKS) + PRICES + STRANGERS
         self._numbers = {word: first + place for place, word in enumerate(self.words)}
         self._numbers.update((mark, place) for place, mark in enumerate(MARKS))
@@ -72,7 +73,12 @@ class Vocabulary:
             return known
         if token[:1] == "$":
             return len(MARKS) + _price_bucket(float(token[1:] or 0))
-        return len(MARKS) + PRICES + zlib.crc32(token.encode()) % STRANGERS
+        return self.stranger(zlib.crc32(token.encode()))
+
+    @staticmethod
+    def stranger(place: int) -> int:
+        """One of the numbers that words outside of the vocabulary share."""
+        return len(MARKS) + PRICES + place % STRANGERS
 
     def _encode(self, text: str) -> tuple[int, ...]:
         return tuple(map(self.number, tokens(text)))
