@@ -54,6 +54,20 @@ class AgentKind(msgspec.Struct, frozen=True, kw_only=True):
 
 _CHECKSUM: Final = Setting(str, "", "the sha256 that the file must have; empty: any")
 
+_LEARNED: Final = {
+    "checkpoint": Setting(str, "", "the directory that `errands train` wrote"),
+    "choose": Setting(str, "best", "the best action, or one by its probability: best, sample"),
+    "search": Setting(
+        str,
+        "",
+        "a search model: what `errands train search` wrote, or one of Hugging Face's; empty: the"
+        " instruction's own words",
+    ),
+    "queries": Setting(
+        str, "top", "the best query, then the next best, or any of the best five: top, sample"
+    ),
+}
+
 _KINDS: Final = (
     AgentKind(
         name="random",
@@ -72,6 +86,28 @@ _KINDS: Final = (
         summary="the first result that the money allows, with the options that are mentioned",
         halves=("shop",),
         maker="errands.agents.careful_shopper:make",
+    ),
+    AgentKind(
+        name="shopper",
+        summary="shops like a person: reads, goes back, looks at others, sometimes errs",
+        halves=("shop",),
+        maker="errands.agents.scripted_shopper:make",
+        settings={"errors": Setting(float, 0.05, "how often it errs: 0 to 1")},
+    ),
+    *(
+        AgentKind(
+            name=name,
+            summary=summary,
+            halves=("shop",),
+            maker=f"errands.learn.player:make_{name}",
+            settings=_LEARNED,
+            extra="train",
+        )
+        for name, summary in (
+            ("il", "a choice model trained by imitation (errands train choice)"),
+            ("rl", "a choice model trained by reinforcement (errands train rl)"),
+            ("rnn", "a choice model with a recurrent encoder"),
+        )
     ),
     AgentKind(
         name="do-nothing",

@@ -19,6 +19,7 @@ from errands.cli import (
     search,
     serve,
     tour,
+    train,
     turk_demo,
 )
 from errands.errors import ErrandsError
@@ -54,7 +55,7 @@ def _root(
 
 for _group in (
     *(demo, tour, run, report, catalog, search, turk_demo, serve),
-    *(instructions, demonstrations, data, nouns),
+    *(instructions, demonstrations, train, data, nouns),
     bench,
 ):
     _group.register(app)

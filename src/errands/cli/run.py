@@ -76,6 +76,9 @@ def run_command(
         False, "--retry-errors", help="With --resume: play failed episodes once more."
     ),
     model: str | None = typer.Option(None, help="The model of `--agent llm`."),
+    checkpoint: str | None = typer.Option(
+        None, help="What a trained agent was saved in (`errands train`)."
+    ),
     setting: list[str] = typer.Option(
         [], "--set", metavar="NAME=VALUE", help="A setting of the agent; may be repeated."
     ),
@@ -108,6 +111,8 @@ def run_command(
     settings: dict[str, Any] = dict(_pair(text) for text in setting)
     if model is not None:
         settings["model"] = model
+    if checkpoint is not None:
+        settings["checkpoint"] = checkpoint
     if retry_errors and not resume:
         raise SettingError("--retry-errors goes with --resume and the --out of a run.")
     if resume and out is None:

@@ -1,0 +1,1 @@
+"""Agents that learn: demonstrations, models, imitation, reinforcement, and what they show."""

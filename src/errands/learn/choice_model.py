@@ -1,0 +1,87 @@
+"""The choice model: which of a page's actions to take, and what the page is worth.
+
+Observation and actions are encoded by one encoder, brought together by the paper's
+cross-attention, and scored; a softmax over the scores is the policy. The value of a page, for
+reinforcement, is read off the observation's first token.
+"""
+
+from typing import Literal, NamedTuple
+
+import msgspec
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from errands.learn.attention import CrossAttention
+from errands.learn.batch import WISH, Batch, Lengths
+from errands.learn.encoders import BiGru, SmallTransformer
+from errands.learn.vocabulary import PAD
+
+__all__ = ["ChoiceConfig", "ChoiceModel", "Judged"]
+
+
+class ChoiceConfig(msgspec.Struct, frozen=True, kw_only=True):
+    """What a choice model is made of."""
+
+    encoder: Literal["transformer", "gru"] = "transformer"
+    width: int = 64
+    layers: int = 1
+    heads: int = 4
+    hidden: int = 512
+    """Of the recurrent encoder."""
+    word_attention: bool = False
+    """Whether actions also attend to the wish word by word, before any encoder: the paper has it
+    in its RNN, to match the text of options (B.2)."""
+    dropout: float = 0.1
+    lengths: Lengths = Lengths()
+
+
+class Judged(NamedTuple):
+    """Scores of actions (B x K, absent ones far below all others) and values of pages (B)."""
+
+    scores: Tensor
+    values: Tensor
+
+
+class ChoiceModel(nn.Module):
+    """Scores actions."""
+
+    def __init__(self, config: ChoiceConfig, words: int) -> None:
+        super().__init__()
+        self.config = config
+        self.encoder: BiGru | SmallTransformer
+        if config.encoder == "gru":
+            self.encoder = BiGru(words, config.width, config.hidden)
+        else:
+            self.encoder = SmallTransformer(
+                words, config.width, config.layers, config.heads, config.dropout
+            )
+        self.attention = CrossAttention(config.width)
+        attentions = 1
+        if config.word_attention:
+            self.word_attention = CrossAttention(config.width)
+            attentions = 2
+        self.w6 = nn.Linear(attentions * config.width, 1)
+        self.value = nn.Sequential(nn.Linear(config.width, 128), nn.LeakyReLU(), nn.Linear(128, 1))
+
+    def forward(self, batch: Batch) -> Judged:
+        observed = self.encoder(batch.observed, batch.observed_places)
+        actions = self.encoder(batch.actions, batch.action_places)
+        which = batch.which.clamp(min=0)
+        there = batch.which >= 0
+        mask = (batch.actions != PAD)[which] & there.unsqueeze(2)
+        judged = self.attention(observed, batch.observed != PAD, actions[which], mask)
+        if self.config.word_attention:
+            judged = torch.cat([judged, self._matched(batch, which, mask)], dim=2)
+        scores = self.w6(functional.leaky_relu(judged)).squeeze(2)
+        pooled = observed[:, 0]
+        return Judged(scores.masked_fill(~there, -1e9), self.value(pooled).squeeze(1))
+
+    def _matched(self, batch: Batch, which: Tensor, mask: Tensor) -> Tensor:
+        """Actions beside the wish, as bare words."""
+        wished = (batch.observed != PAD) & (batch.observed_places // 2 == WISH)
+        longest = int(wished.sum(dim=1).max())  # The wish stands first.
+        wish = self.encoder.words(batch.observed[:, :longest], batch.observed_places[:, :longest])
+        actions = self.encoder.words(batch.actions, batch.action_places)
+        matched: Tensor = self.word_attention(wish, wished[:, :longest], actions[which], mask)
+        return matched

@@ -1,0 +1,236 @@
+"""Search models learn to write the queries that demonstrations search for.
+
+    train_search(demonstrations.queries, Path("search"), SearchTraining())
+
+Where `SearchTraining.model` names a checkpoint of Hugging Face's, that one is trained further;
+else a small model from scratch. `open_search_model` opens what either has left.
+"""
+
+import random
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import msgspec
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from errands.agents.page_reading import words as split
+from errands.errors import DataError
+from errands.learn.checkpoint import ABOUT, About, load_weights, read_about
+from errands.learn.demonstrations import Query
+from errands.learn.search_model import (
+    END,
+    UNSAYABLE,
+    QueryModel,
+    SearchConfig,
+    Searcher,
+    SearchModel,
+    Sources,
+    Wish,
+    Written,
+    disguise,
+    pack_sources,
+    read,
+    write,
+)
+from errands.learn.training import Measured, Progress, Trained, learn, left_over, order, updates
+from errands.learn.vocabulary import Vocabulary
+
+__all__ = ["PRESETS", "SearchTraining", "open_search_model", "train_search"]
+
+
+class SearchTraining(msgspec.Struct, frozen=True, kw_only=True):
+    """How a search model is trained."""
+
+    search: SearchConfig = SearchConfig()
+    """Of the small model."""
+    model: str = ""
+    """A BART or T5 checkpoint of Hugging Face's, by name or path, to train instead."""
+    epochs: int = 20
+    batch: int = 32
+    rate: float = 2e-3
+    warm_up: int = 50
+    """Updates over which the rate rises; then it falls to 0 in a straight line."""
+    decay: float = 0.01
+    clip: float = 1.0
+    words: int = 8_000
+    disguised: float = 0.0
+    """Share of an instruction's known words that the small model sees as if they were not."""
+    seed: int = 0
+    threads: int = 2
+
+
+PRESETS: Final = {
+    "small": SearchTraining(),
+    "paper": SearchTraining(model="facebook/bart-base", epochs=10, batch=4, rate=5e-5),
+}
+
+
+class Example(NamedTuple):
+    """An instruction and its query, in words and numbers."""
+
+    wished: Wish
+    query: tuple[str, ...]
+    said: tuple[int, ...]
+    """The query and its end; `UNSAYABLE` where no way leads to a word."""
+
+
+class Batch(NamedTuple):
+    """Examples side by side."""
+
+    sources: Sources
+    written: Written
+    said: Tensor
+
+
+def train_search(
+    queries: Sequence[Query],
+    folder: Path,
+    config: SearchTraining,
+    *,
+    checksum: str = "",
+    resume: bool = False,
+    track: str | None = None,
+    on_progress: Callable[[Progress], None] = lambda progress: None,
+    stop: Callable[[], bool] = lambda: False,
+) -> Trained:
+    """Train, or go on training; the checkpoint in `folder` is written as it goes.
+
+    `checksum` is that of the catalogue the queries were made for. `stop` is asked after every
+    update: a training that stops is saved and can be resumed.
+    """
+    queries = [query for query in queries if split(query.wanted) and split(query.query)]
+    if not queries:
+        raise DataError("These demonstrations have no search to learn from.")
+    plan = msgspec.to_builtins(config)
+    left = left_over(folder, "search", plan, resume)
+    steps = updates(len(queries), config)
+    if config.model:
+        from errands.learn.hugging_face import measure_pairs, open_for_training
+
+        pretrained = open_for_training(config.model, folder, is_new=left is None)
+        about = About(kind="search", trained="imitation", config=plan, checksum=checksum)
+        return learn(
+            folder,
+            about,
+            config,
+            left,
+            steps=steps,
+            make=lambda: pretrained.model,
+            batches=lambda first: (
+                (step, [queries[number] for number in chosen])
+                for step, chosen in order(len(queries), config, first)
+            ),
+            measure=lambda model, pairs: measure_pairs(pretrained, pairs),
+            track=track,
+            on_progress=on_progress,
+            stop=stop,
+        )
+    words = (
+        Vocabulary.of((text for query in queries for text in query), most=config.words)
+        if left is None
+        else Vocabulary(read_about(folder, "search").words)
+    )
+    data = [example(query, words, config.search) for query in queries]
+    about = About(
+        kind="search", trained="imitation", config=plan, words=words.words, checksum=checksum
+    )
+    return learn(
+        folder,
+        about,
+        config,
+        left,
+        steps=steps,
+        make=lambda: SearchModel(config.search, words),
+        batches=lambda first: _batches(data, words, config, first),
+        measure=_measure,
+        track=track,
+        on_progress=on_progress,
+        stop=stop,
+    )
+
+
+def _batches(
+    data: Sequence[Example], words: Vocabulary, config: SearchTraining, first: int
+) -> Iterator[tuple[int, Batch]]:
+    """Batches from after `first` on, each with its number from 1."""
+    for step, chosen in order(len(data), config, first):
+        dice = random.Random(f"{config.seed} disguise {step}")
+        examples = [
+            data[number]._replace(
+                wished=disguise(data[number].wished, words, config.disguised, dice)
+            )
+            for number in chosen
+        ]
+        yield step, pack(examples, words)
+
+
+def example(query: Query, words: Vocabulary, config: SearchConfig) -> Example:
+    """A query as the small model is shown it."""
+    wished = read(query.wanted, words, config.longest_wish)
+    asked = split(query.query)[: config.longest_query]
+    copies = dict(zip(wished.words, wished.sayable, strict=True))
+    said = [
+        copies.get(word, 1 + words.places[word] if word in words.places else UNSAYABLE)
+        for word in asked
+    ]
+    return Example(wished, tuple(asked), (*said, END))
+
+
+def pack(examples: Sequence[Example], words: Vocabulary) -> Batch:
+    """Many examples as tensors."""
+    longest = max(len(one.said) for one in examples)
+    shape = (len(examples), longest)
+    numbers = torch.zeros(shape, dtype=torch.int64)
+    places = torch.zeros_like(numbers)
+    said = torch.full(shape, UNSAYABLE)
+    for row, one in enumerate(examples):
+        length = len(one.said)
+        written = write(one.wished, one.query, words)
+        numbers[row, :length] = torch.tensor(written[0])
+        places[row, :length] = torch.tensor(written[1])
+        said[row, :length] = torch.tensor(one.said)
+    sources = pack_sources([one.wished for one in examples])
+    return Batch(sources, Written(numbers, places), said)
+
+
+def _measure(model: SearchModel, batch: Batch) -> Measured:
+    scores = model(batch.sources, batch.written)
+    sayable = batch.said != UNSAYABLE
+    loss = functional.nll_loss(scores[sayable], batch.said[sayable])
+    right = (scores.argmax(dim=2) == batch.said) & sayable
+    return Measured(loss, int(right.sum()), int(sayable.sum()))
+
+
+@lru_cache(4)
+def open_search_model(place: str) -> QueryModel:
+    """A search model for use: a checkpoint's directory, or one of Hugging Face's by name or path.
+
+    Raises `DataError` for anything else.
+    """
+    folder = Path(place)
+    if folder.is_dir() and not (folder / "config.json").exists():
+        about = read_about(folder, "search")
+        try:
+            config = msgspec.convert(about.config, SearchTraining)
+        except msgspec.ValidationError as failure:
+            raise DataError(f"{folder} is of another architecture ({failure}).") from None
+        if config.model:
+            from errands.learn.hugging_face import open_trained
+
+            return open_trained(folder)
+        words = Vocabulary(about.words)
+        model = SearchModel(config.search, words)
+        load_weights(folder, model)
+        return Searcher(model, words)
+    if not folder.is_dir() and (folder.exists() or place.startswith((".", "/", "~"))):
+        raise DataError(
+            f"{place} is no checkpoint: expected a directory with {ABOUT}, as `errands train"
+            " search` makes it, or a model of Hugging Face's by name or path."
+        )
+    from errands.learn.hugging_face import open_pretrained
+
+    return open_pretrained(place)

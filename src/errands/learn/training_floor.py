@@ -1,0 +1,52 @@
+"""The training floor: a protocol's goals in a vector environment, for reinforcement."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import msgspec
+
+from errands.envs.shop_vector import ShopVectorEnv
+from errands.errors import SettingError
+from errands.runs.protocol import find_protocol
+from errands.runs.world import ShopWorld, open_world
+
+__all__ = ["Floor", "open_floor"]
+
+
+class Floor(NamedTuple):
+    """Where shoppers are trained."""
+
+    env: ShopVectorEnv
+    goals: Sequence[int]
+    checksum: str
+
+
+def open_floor(protocol: str, environments: int, catalog: str | None = None) -> Floor:
+    """So many shops under a protocol, perhaps with another catalogue than it names."""
+    found = find_protocol(protocol)
+    if found.half != "shop" or found.observation != "text_rich":
+        raise SettingError(
+            f"{protocol} shows {found.observation} of the {found.half} half; models learn from the"
+            " shop with observation='text_rich', as in shop-learn-train."
+        )
+    if catalog is not None:
+        found = msgspec.structs.replace(found, data=catalog)
+    world = open_world(found)
+    if not isinstance(world, ShopWorld):
+        raise SettingError(f"{protocol} is no protocol of the shop.")
+    try:
+        env = ShopVectorEnv(
+            environments,
+            autoreset="disabled",
+            catalog=world.catalog,
+            goals=world.goals,
+            observation=found.observation,
+            rules=found.rules,
+            max_steps=found.max_steps,
+            **found.settings,
+        )
+    except TypeError as failure:
+        raise SettingError(
+            f"{protocol} has settings that many shops at once cannot use: {failure}."
+        ) from None
+    return Floor(env, world.indices, world.checksum)

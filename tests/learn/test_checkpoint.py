@@ -1,0 +1,112 @@
+"""A checkpoint is whole, or it is refused in a sentence."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+import torch
+
+from errands.errors import DataError
+from errands.learn import checkpoint
+from errands.learn.checkpoint import About, load_weights, read_about, read_progress, save
+from errands.learn.choice_model import ChoiceConfig, ChoiceModel
+from errands.learn.player import open_policy
+
+ABOUT = About(kind="choice", trained="imitation", config={})
+
+
+def _layer(value: float) -> dict[str, torch.Tensor]:
+    return {"weight": torch.full((2, 2), value), "bias": torch.zeros(2)}
+
+
+def test_what_was_saved_is_read(tmp_path: Path) -> None:
+    save(tmp_path / "c", ABOUT, _layer(3.0), {"step": 7})
+    layer = torch.nn.Linear(2, 2)
+    load_weights(tmp_path / "c", layer)
+    assert (layer.weight == 3.0).all()
+    assert read_about(tmp_path / "c", "choice") == ABOUT
+    progress = read_progress(tmp_path / "c")
+    assert progress is not None
+    assert progress["step"] == 7
+    assert (progress["weights"]["weight"] == 3.0).all()
+    assert read_progress(tmp_path) is None
+
+
+def test_no_checkpoint_and_one_of_another_kind(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="is no checkpoint"):
+        read_about(tmp_path, "choice")
+    save(tmp_path, ABOUT, _layer(1.0), {})
+    with pytest.raises(DataError, match="is a choice model; expected a search model"):
+        read_about(tmp_path, "search")
+
+
+def test_another_version_is_refused(tmp_path: Path) -> None:
+    save(tmp_path, About(kind="choice", trained="x", config={}, version=99), _layer(1.0), {})
+    with pytest.raises(DataError, match="version 99"):
+        read_about(tmp_path, "choice")
+
+
+@pytest.mark.parametrize("rest", [0, 10, 500])
+def test_damaged_files_are_refused(rest: int, tmp_path: Path) -> None:
+    save(tmp_path, ABOUT, _layer(1.0), {})
+    for name in ("about.json", "weights.pt", "progress.pt"):
+        path = tmp_path / name
+        path.write_bytes(path.read_bytes()[: min(rest, path.stat().st_size - 5)])
+    with pytest.raises(DataError, match="damaged"):
+        read_about(tmp_path, "choice")
+    with pytest.raises(DataError, match="damaged"):
+        load_weights(tmp_path, torch.nn.Linear(2, 2))
+    with pytest.raises(DataError, match="damaged"):
+        read_progress(tmp_path)
+
+
+class _Trap:
+    def __reduce__(self) -> tuple[object, tuple[str]]:
+        return print, ("a checkpoint must never run anything",)
+
+
+def test_a_checkpoint_runs_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    save(tmp_path, ABOUT, _layer(1.0), {})
+    torch.save({"weight": _Trap()}, tmp_path / "weights.pt")
+    with pytest.raises(DataError, match="damaged, or no checkpoint"):
+        load_weights(tmp_path, torch.nn.Linear(2, 2))
+    assert capsys.readouterr().out == ""
+
+
+def test_weights_of_another_architecture_are_refused(taught: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "copy"
+    shutil.copytree(taught, folder)
+    with pytest.raises(DataError, match="another architecture"):
+        load_weights(folder, ChoiceModel(ChoiceConfig(width=32), 100))
+    torch.save(_layer(1.0), folder / "weights.pt")
+    with pytest.raises(DataError, match="another architecture"):
+        open_policy(str(folder))
+
+
+def test_killed_while_it_writes_the_last_one_is_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    save(tmp_path, ABOUT, _layer(1.0), {"step": 1})
+    write = torch.save
+
+    def dies(what: object, path: Path) -> None:
+        write(what, path)
+        path.write_bytes(path.read_bytes()[:100])
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(checkpoint.torch, "save", dies)
+    with pytest.raises(KeyboardInterrupt):
+        save(tmp_path, ABOUT, _layer(2.0), {"step": 2})
+    layer = torch.nn.Linear(2, 2)
+    load_weights(tmp_path, layer)
+    assert (layer.weight == 1.0).all()
+    progress = read_progress(tmp_path)
+    assert progress is not None
+    assert progress["step"] == 1
+    assert not list(tmp_path.glob(".*"))
+
+
+def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(DataError, match="cannot be written"):
+        save(tmp_path / "file" / "c", ABOUT, {}, {})

@@ -1,0 +1,88 @@
+"""Trained models play."""
+
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from errands.agents import Agent
+from errands.agents.registry import find_kind, make_maker
+from errands.envs.shop import ShopEnv
+from errands.errors import ErrandsError, SettingError
+from errands.learn.player import make
+from errands.runs.run_place import open_run
+from errands.runs.runner import run
+from errands.shop.catalog import Catalog
+
+from .conftest import Rules
+
+SETTINGS = {"search": "", "queries": "top"}
+
+
+def _agent(shop: ShopEnv, folder: Path, choose: str, seed: int) -> Agent:
+    return make("il", shop, {**SETTINGS, "checkpoint": str(folder), "choose": choose}).agent(seed)
+
+
+def _actions(shop: ShopEnv, agent: Agent, goal: int) -> list[str]:
+    seen, info = shop.reset(options={"goal": goal})
+    agent.begin(seen, info)
+    actions: list[str] = []
+    while len(actions) < 12:
+        action: Any = agent.act(seen, info)
+        available = info["available_actions"]
+        if available["has_search_bar"]:
+            assert action.startswith("search[")
+        else:
+            assert action.removeprefix("click[").removesuffix("]") in available["clickables"]
+        actions.append(action)
+        seen, _, terminated, truncated, info = shop.step(action)
+        if terminated or truncated:
+            break
+    return actions
+
+
+def test_only_does_what_can_be_done_and_follows_its_seed(shop: ShopEnv, taught: Path) -> None:
+    def played(choose: str, seed: int) -> list[list[str]]:
+        return [_actions(shop, _agent(shop, taught, choose, seed), goal) for goal in range(6)]
+
+    assert played("sample", 1) == played("sample", 1)
+    assert played("sample", 1) != played("sample", 2)
+    assert played("best", 1) == played("best", 2)
+
+
+@pytest.mark.parametrize("name", ["il", "rl", "rnn"])
+def test_the_table_of_agents_makes_it(shop: ShopEnv, taught: Path, name: str) -> None:
+    maker = make_maker(name, "shop", shop, {"checkpoint": str(taught)})
+    assert maker.name == name
+    assert set(maker.settings) == set(find_kind(name).settings)
+    again = make_maker(name, "shop", shop, maker.settings)
+    assert _actions(shop, maker.agent(3), 2) == _actions(shop, again.agent(3), 2)
+
+
+def test_plays_a_run(rules: Rules, taught: Path, tmp_path: Path) -> None:
+    settings = {"checkpoint": str(taught), "choose": "sample"}
+    finished = run(rules(episodes=3), "il", out=tmp_path / "run", settings=settings)
+    assert finished.kept == 3
+    with closing(open_run(str(finished.place))) as store:
+        assert not [one for one in store.episodes() if one.summary.status == "error"]
+
+
+@pytest.mark.parametrize("settings", [{"observation": "text"}, {"num_prev_obs": 1}])
+def test_other_pages_are_refused(little: Catalog, taught: Path, settings: dict[str, Any]) -> None:
+    env = ShopEnv(catalog=little, **{"observation": "text_rich", **settings})
+    with pytest.raises(SettingError, match="shop-learn"):
+        make("il", env, {**SETTINGS, "checkpoint": str(taught), "choose": "best"})
+
+
+@pytest.mark.parametrize(
+    ("checkpoint", "choose", "says"),
+    [
+        ("", "best", "needs its checkpoint"),
+        ("nowhere", "best", "is no checkpoint"),
+        ("nowhere", "worst", "best"),
+    ],
+)
+def test_wrong_settings_are_named(shop: ShopEnv, checkpoint: str, choose: str, says: str) -> None:
+    with pytest.raises(ErrandsError, match=says):
+        make("il", shop, {**SETTINGS, "checkpoint": checkpoint, "choose": choose})

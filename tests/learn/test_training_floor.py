@@ -1,0 +1,26 @@
+"""The training floor is what the protocol says."""
+
+import pytest
+from gymnasium.vector import AutoresetMode
+
+from errands.errors import SettingError
+from errands.learn.training_floor import open_floor
+from errands.shop.catalog import Catalog
+from errands.shop.split import split_indices
+
+
+def test_goals_are_those_of_the_protocol(little: Catalog) -> None:
+    floor = open_floor("shop-learn-train", 3, str(little.path))
+    assert list(floor.goals) == list(split_indices("disjoint-train", little.goals("human")))
+    assert floor.checksum == little.manifest.checksum
+    assert floor.env.num_envs == 3
+    assert floor.env.metadata["autoreset_mode"] is AutoresetMode.DISABLED
+    pages, infos = floor.env.reset(options={"goal": floor.goals[0]})
+    assert all("[button] Search [button_]" in page for page in pages)
+    assert infos["instruction"][0] == little.goals("human")[floor.goals[0]].instruction_text
+
+
+@pytest.mark.parametrize("protocol", ["shop-demo", "turk-demo"])
+def test_a_protocol_that_shows_something_else_is_refused(protocol: str) -> None:
+    with pytest.raises(SettingError, match="shop-learn-train"):
+        open_floor(protocol, 4)

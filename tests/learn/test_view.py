@@ -1,0 +1,63 @@
+"""What a model is shown, of the real pages."""
+
+from errands.envs.shop import ShopEnv
+from errands.learn.view import PAST, in_words, look
+
+
+def _results(shop: ShopEnv) -> str:
+    _, info = shop.reset(options={"goal": 3})
+    page, *_ = shop.step(f"search[{info['instruction'].partition(',')[0]}]")
+    return str(page)
+
+
+def test_the_search_page(shop: ShopEnv) -> None:
+    page, info = shop.reset(options={"goal": 3})
+    view = look(page)
+    asked, _, cap = info["instruction"].partition(", and price lower than ")
+    assert view.wanted == f"{asked.lower()} ${cap.split()[0]}"
+    assert view.names == view.actions == ("search",)
+    assert view.past == ("opened 0",)
+
+
+def test_products_are_told_by_place_price_and_title(shop: ShopEnv) -> None:
+    page = _results(shop)
+    view = look(page)
+    lines = page.splitlines()
+    for place, (name, action) in enumerate(zip(view.names[2:], view.actions[2:], strict=True), 1):
+        at = lines.index(f"[button] {name.upper()} [button_]")
+        assert action.startswith(f"item {place} $")
+        assert action.endswith(lines[at + 1])
+    assert len(view.names) == 12
+    assert view.wanted.split(" $")[0] not in view.page
+
+
+def test_every_name_can_be_clicked(shop: ShopEnv) -> None:
+    page = _results(shop)
+    page, *_, info = shop.step(f"click[{look(page).names[2]}]")
+    assert sorted(look(page).names) == sorted(info["available_actions"]["clickables"])
+
+
+def test_a_chosen_option_is_marked(shop: ShopEnv) -> None:
+    page = _results(shop)
+    page, *_ = shop.step(f"click[{look(page).names[2]}]")
+    view = look(page)
+    option = view.names[2]
+    page, *_ = shop.step(f"click[{option}]")
+    after = look(page)
+    assert f"[clicked button] {option}" in after.actions
+    assert option in after.names
+    assert f"[clicked button] {option}" not in view.actions
+
+
+def test_the_past_counts_products_and_forgets(shop: ShopEnv) -> None:
+    view = look(_results(shop))
+    opened = in_words(view, f"click[{view.names[2]}]")
+    assert opened.startswith("item 1 $")
+    assert in_words(view, "search[red hat]") == "search[red hat]"
+    long = look(_results(shop), [opened, *["< prev"] * 10, opened])
+    assert long.past == ("opened 2", *["< prev"] * (PAST - 1), opened)
+
+
+def test_a_page_without_instruction_is_all_page() -> None:
+    view = look("Thank you\n[button] Home [button_]")
+    assert (view.wanted, view.names) == ("", ("home",))
