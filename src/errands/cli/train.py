@@ -1,7 +1,7 @@
 """`errands train`: demonstrations, and agents that learn from them."""
 
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
@@ -117,34 +117,16 @@ def choice(
         soft_wrap=True,
     )
     with _bar("learning") as bar, _asked_to_stop() as stop:
-        task = bar.add_task("", total=None)
-
-        def show(progress: Any) -> None:
-            bar.update(
-                task,
-                total=progress.steps,
-                completed=progress.step,
-                description=f"loss {progress.loss:.3f}, {progress.accuracy:.0%} right",
-            )
-
         trained = train_choice(
-            shown, Path(out), config, resume=resume, track=track, on_progress=show, stop=stop
+            shown,
+            Path(out),
+            config,
+            resume=resume,
+            track=track,
+            on_progress=_shown_on(bar, "choices"),
+            stop=stop,
         )
-    figures = {
-        "checkpoint": str(trained.folder),
-        "updates": trained.steps,
-        "loss": trained.loss,
-        "accuracy": trained.accuracy,
-        "choices_per_second": trained.choices_per_second,
-    }
-    if as_json:
-        print_json(figures)
-        return
-    results.print(
-        f"{out}: {trained.steps:,} updates, loss {trained.loss:.3f}, {trained.accuracy:.1%} of"
-        f" choices right, {trained.choices_per_second:,.0f} choices a second.",
-        soft_wrap=True,
-    )
+    _tell(trained, "choices", "choices", as_json)
 
 
 @app.command("search")
@@ -197,16 +179,6 @@ def search(
         soft_wrap=True,
     )
     with _bar("learning") as bar, _asked_to_stop() as stop:
-        task = bar.add_task("", total=None)
-
-        def show(progress: Any) -> None:
-            bar.update(
-                task,
-                total=progress.steps,
-                completed=progress.step,
-                description=f"loss {progress.loss:.3f}, {progress.accuracy:.0%} of words right",
-            )
-
         trained = train_search(
             shown.queries,
             Path(out),
@@ -214,25 +186,10 @@ def search(
             checksum=shown.checksum,
             resume=resume,
             track=track,
-            on_progress=show,
+            on_progress=_shown_on(bar, "words"),
             stop=stop,
         )
-    if as_json:
-        print_json(
-            {
-                "checkpoint": str(trained.folder),
-                "updates": trained.steps,
-                "loss": trained.loss,
-                "accuracy": trained.accuracy,
-                "queries_per_second": trained.choices_per_second,
-            }
-        )
-        return
-    results.print(
-        f"{out}: {trained.steps:,} updates, loss {trained.loss:.3f}, {trained.accuracy:.1%} of"
-        f" words right, {trained.choices_per_second:,.0f} queries a second.",
-        soft_wrap=True,
-    )
+    _tell(trained, "words", "queries", as_json)
 
 
 @app.command("queries")
@@ -392,6 +349,38 @@ def _bar(what: str) -> Progress:
         TextColumn("{task.description}"),
         console=remarks,
         transient=True,
+    )
+
+
+def _shown_on(bar: Progress, what: str) -> Callable[[Any], None]:
+    """Shows how far a training is, and how much of what it gets right."""
+    task = bar.add_task("", total=None)
+    return lambda reached: bar.update(
+        task,
+        total=reached.steps,
+        completed=reached.step,
+        description=f"loss {reached.loss:.3f}, {reached.accuracy:.0%} of {what} right",
+    )
+
+
+def _tell(trained: Any, what: str, examples: str, as_json: bool) -> None:
+    """How a training ended."""
+    if as_json:
+        print_json(
+            {
+                "checkpoint": str(trained.folder),
+                "updates": trained.steps,
+                "loss": trained.loss,
+                "accuracy": trained.accuracy,
+                f"{examples}_per_second": trained.choices_per_second,
+            }
+        )
+        return
+    results.print(
+        f"{trained.folder}: {trained.steps:,} updates, loss {trained.loss:.3f},"
+        f" {trained.accuracy:.1%} of {what} right, {trained.choices_per_second:,.0f} {examples} a"
+        " second.",
+        soft_wrap=True,
     )
 
 
