@@ -14,6 +14,7 @@ from errands.crowd.database import Database, open_database
 from errands.crowd.steps import Step, StepLog
 from errands.shop.catalog import Catalog
 from errands.web.gate import Gate
+from errands.web.housekeeping import housekeeping
 from errands.web.limits import Limits
 from errands.web.running import Server
 from errands.web.server import Site, listen, open_log, open_shop
@@ -111,9 +112,9 @@ def shop_served(
         shoppers = Shoppers(setting, steps, seed=seed, most=most, visitors=visitors)
         shown = (setting, shoppers) if has_site else ()
         office, _ = open_office(database, "demo", PASSWORD, *shown)
-        parts = [office]
+        parts = [housekeeping(database), office]
         if has_site:
-            parts.append(shop_site(ShopSite(setting, shoppers), database))
+            parts.append(shop_site(ShopSite(setting, shoppers)))
         started = threading.Event()
         server = Server(parts, Gate(token, public=True), Limits(), started.set)
         listening = stack.enter_context(listen("127.0.0.1", 0))

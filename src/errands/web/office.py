@@ -6,11 +6,9 @@ A desk is a function from the office to its routes and its pages of the OpenAPI 
 desks share the database, the people and the reception.
 """
 
-import asyncio
 import contextlib
-import logging
 import secrets
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
@@ -21,7 +19,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Match, Route, Router
 from starlette.types import Receive, Scope, Send
 
-from errands.crowd.database import Database, StorageError
+from errands.crowd.database import Database
 from errands.crowd.people import People, Person
 from errands.envs.shopping import Shopping
 from errands.reports.markup import esc
@@ -37,9 +35,7 @@ from errands.web.shoppers import Shoppers
 
 __all__ = ["Desk", "Offer", "Office", "Seat", "dollars", "office_part"]
 
-_TIDY_SECONDS: Final = 2.0
 _INSIDE: Final = ("/office/", "/work/", "/frame/", "/mturk/", "/v1/office/", "/v1/work/")
-_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -111,22 +107,6 @@ def office_part(office: Office, seats: Iterable[Seat]) -> Part:
             "paths": {name: one for held in said for name, one in held["paths"].items()},
         }
 
-    async def tidy() -> None:
-        while True:
-            await asyncio.sleep(_TIDY_SECONDS)
-            try:
-                await asyncio.to_thread(office.database.tidy)
-            except StorageError:
-                _log.exception("the site's database cannot be tidied up")
-
-    @contextlib.asynccontextmanager
-    async def lifespan() -> AsyncIterator[None]:
-        tidying = asyncio.create_task(tidy())
-        try:
-            yield
-        finally:
-            tidying.cancel()
-
     return Part(
         routes=(
             _Wing(
@@ -139,7 +119,7 @@ def office_part(office: Office, seats: Iterable[Seat]) -> Part:
             ),
         ),
         paths=paths,
-        lifespan=lifespan,
+        lifespan=contextlib.nullcontext,
         metrics=lambda: "",
         ready=lambda: not state["draining"],
         drain=lambda: state.update(draining=True),

@@ -73,6 +73,7 @@ def serve(
     try:
         from errands.web.environments import environments
         from errands.web.gate import Gate
+        from errands.web.housekeeping import housekeeping
         from errands.web.running import Server
         from errands.web.runs_site import runs_site
         from errands.web.shop_site import ShopSite, shop_site
@@ -97,6 +98,7 @@ def serve(
         setting = shoppers = password = None
         if site is not None or office is not None:
             database = stack.enter_context(open_database(store))
+            parts.append(housekeeping(database))
         if site is not None:
             setting = open_shop(opened, goals, site)
             log = open_log(setting, database)
@@ -110,7 +112,7 @@ def serve(
             )
             parts.append(part)
         if setting is not None and shoppers is not None:
-            parts.append(shop_site(ShopSite(setting, shoppers), database))
+            parts.append(shop_site(ShopSite(setting, shoppers)))
         taken = listening.getsockname()[1]
         address = f"http://[{host}]:{taken}" if ":" in host else f"http://{host}:{taken}"
         gate = Gate(token, public=site is not None)

@@ -5,12 +5,11 @@ Every page is plain HTML made here; there is no script and no cookie. The addres
 it did and what it bought is in the log, which is written before a page is sent.
 """
 
-import asyncio
 import contextlib
 import logging
 import secrets
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from itertools import chain
 from typing import Any, Final
@@ -20,7 +19,7 @@ from starlette.datastructures import URLPath
 from starlette.routing import BaseRoute, Match, NoMatchFound
 from starlette.types import Receive, Scope, Send
 
-from errands.crowd.database import Database, StorageError
+from errands.crowd.database import StorageError
 from errands.envs.shopping import Shopping
 from errands.shop.html import html
 from errands.shop.page import DONE, ITEM, RESULTS, SEARCH, Page
@@ -46,7 +45,6 @@ _BODY_SECONDS: Final = 20.0
 _QUERY: Final = 1000
 """Characters of a search; the form says so, too."""
 _IN_FLIGHT: Final = 2048
-_TIDY_SECONDS: Final = 2.0
 
 _RESERVED: Final = frozenset(
     {"v1", "health", "ready", "metrics", "openapi.json", "office", "work", "frame", "mturk"}
@@ -228,24 +226,8 @@ class ShopSite:
         )
 
 
-def shop_site(site: ShopSite, database: Database) -> Part:
+def shop_site(site: ShopSite) -> Part:
     """The part of an application that is the shop's website."""
-
-    async def tidy() -> None:
-        while True:
-            await asyncio.sleep(_TIDY_SECONDS)
-            try:
-                await asyncio.to_thread(database.tidy)
-            except StorageError:
-                _log.exception("the log cannot be tidied up")
-
-    @contextlib.asynccontextmanager
-    async def lifespan() -> AsyncIterator[None]:
-        tidying = asyncio.create_task(tidy())
-        try:
-            yield
-        finally:
-            tidying.cancel()
 
     def drain() -> None:
         site.is_draining = True
@@ -253,7 +235,7 @@ def shop_site(site: ShopSite, database: Database) -> Part:
     return Part(
         routes=(_Rest(site),),
         paths=site_paths,
-        lifespan=lifespan,
+        lifespan=contextlib.nullcontext,
         metrics=site.figures.text,
         ready=lambda: not site.is_draining,
         drain=drain,
