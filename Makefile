@@ -3,16 +3,23 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+BASE := $(VENV)/.base
 READY := $(VENV)/.ready
 
 .PHONY: setup demo test test-llm lint types unit wheel docs bench oracle clean
 
 setup: $(READY)
 
-$(READY): pyproject.toml constraints.txt
+# What `pip install errands` brings: enough for the demo.
+$(BASE): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "errands needs Python 3.11 or newer; run make PYTHON=python3.12, for example")'
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || (apt-get update -qq && apt-get install -y -qq python3-venv)
 	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable .
+	@touch $(BASE)
+
+# Every extra, and what the tests need: a browser and a database among it.
+$(READY): $(BASE) requirements-dev.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[browser,export,llm,postgres,ray,serve,train]' --requirement requirements-dev.txt
 	@if [ -z "$$ERRANDS_CHROMIUM" ] && ! command -v chromium-headless-shell >/dev/null && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 	  echo "Installing Chromium for the browser driver (apt-get install chromium chromium-headless-shell)"; \
@@ -27,7 +34,7 @@ $(READY): pyproject.toml constraints.txt
 	    || echo "PostgreSQL could not be installed; its tests are skipped"; fi
 	@touch $(READY)
 
-demo: setup
+demo: $(BASE)
 	@$(BIN)/errands demo
 	@$(BIN)/errands turk demo
 	@$(BIN)/errands tour
