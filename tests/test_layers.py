@@ -17,7 +17,7 @@ MAY_USE: dict[str, set[str]] = {
     "agents": {"errors", "home", "shop", "turk", "envs"},
     "runs": {"errors", "home", "shop", "turk", "envs", "agents"},
     "reports": {"errors", "shop", "turk", "envs", "agents", "runs"},
-    "learn": {"errors", "home", "shop", "envs", "agents", "runs", "reports"},
+    "learn": {"errors", "home", "shop", "turk", "envs", "agents", "runs", "reports"},
     "crowd": {"errors", "shop", "turk", "envs", "runs", "reports"},
     "web": {"errors", "shop", "turk", "envs", "runs", "reports", "crowd"},
     "bench": {"errors", "shop", "turk", "envs", "agents", "runs", "reports", "crowd", "web"},

@@ -1,7 +1,7 @@
 """What a model is shown, of the real pages."""
 
 from errands.envs.shop import ShopEnv
-from errands.learn.view import PAST, in_words, look
+from errands.learn.view import PAST, Memory, look
 
 
 def _results(shop: ShopEnv) -> str:
@@ -50,12 +50,30 @@ def test_a_chosen_option_is_marked(shop: ShopEnv) -> None:
 
 
 def test_the_past_counts_products_and_forgets(shop: ShopEnv) -> None:
-    view = look(_results(shop))
-    opened = in_words(view, f"click[{view.names[2]}]")
-    assert opened.startswith("item 1 $")
-    assert in_words(view, "search[red hat]") == "search[red hat]"
-    long = look(_results(shop), [opened, *["< prev"] * 10, opened])
-    assert long.past == ("opened 2", *["< prev"] * (PAST - 1), opened)
+    memory = Memory()
+    view = memory.look(_results(shop))
+    memory.note(view, "search[red hat]")
+    for action in (view.names[2], *["back to search"] * 10, view.names[3]):
+        memory.note(view, f"click[{action}]")
+    past = memory.look(_results(shop)).past
+    assert past[:-1] == ("opened 2", *["back to search"] * (PAST - 1))
+    assert past[-1].startswith("item 2 $")
+
+
+def test_a_view_knows_whose_picture_is_shown(shop: ShopEnv) -> None:
+    memory = Memory()
+    view = memory.look(_results(shop))
+    assert view.product == ""
+    name = view.names[2]
+    memory.note(view, f"click[{name}]")
+    page, *_ = shop.step(f"click[{name}]")
+    view = memory.look(page)
+    assert view.product == name
+    memory.note(view, "click[description]")
+    page, *_ = shop.step("click[description]")
+    assert memory.look(page).product == "", "a sub-page shows no picture"
+    page, *_ = shop.step("click[< prev]")
+    assert memory.look(page).product == name
 
 
 def test_a_page_without_instruction_is_all_page() -> None:

@@ -14,7 +14,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from errands.cli.output import Json, print_json, remarks, results
 from errands.errors import SettingError
 
-__all__ = ["register"]
+__all__ = ["app", "need_torch", "progress_bar", "register"]
 
 app = typer.Typer(
     name="train",
@@ -48,7 +48,7 @@ def demonstrations(
     """
     from errands.runs.runner import run
 
-    with _bar("shopping") as bar:
+    with progress_bar("shopping") as bar:
         task = bar.add_task("", total=episodes)
         finished = run(
             protocol,
@@ -72,6 +72,9 @@ def choice(
     demonstrations: str = typer.Argument(help="A run with whole text_rich pages, or JSONL."),
     out: str = typer.Option(..., help="The checkpoint's directory."),
     preset: str = typer.Option("small", help="small, rnn or paper."),
+    pictures: Path | None = typer.Option(
+        None, help="What products look like, of `train pictures`; seen on their pages."
+    ),
     least: float = typer.Option(0.99, min=0, max=1, help="The reward an episode needs."),
     epochs: int | None = typer.Option(None, min=1, help="Rounds over all choices."),
     rate: float | None = typer.Option(None, min=0, help="The learning rate."),
@@ -92,9 +95,10 @@ def choice(
       errands train choice demos --out rnn --preset rnn
       errands run shop-learn --agent il --checkpoint il
     """
-    _need_torch()
+    need_torch()
     from errands.learn.demonstrations import read_choices_file, read_demonstrations
     from errands.learn.imitation import PRESETS, train_choice
+    from errands.learn.pictures import Pictures
 
     if preset not in PRESETS:
         raise SettingError(f"There is no preset {preset!r}; expected {', '.join(PRESETS)}.")
@@ -116,11 +120,12 @@ def choice(
         " out for their reward.",
         soft_wrap=True,
     )
-    with _bar("learning") as bar, _asked_to_stop() as stop:
+    with progress_bar("learning") as bar, _asked_to_stop() as stop:
         trained = train_choice(
             shown,
             Path(out),
             config,
+            pictures=None if pictures is None else Pictures.read(pictures),
             resume=resume,
             track=track,
             on_progress=_shown_on(bar, "choices"),
@@ -159,7 +164,7 @@ def search(
       errands train search demos --out bart --model facebook/bart-base
       errands run shop-learn --agent il --checkpoint il --set search=search
     """
-    _need_torch()
+    need_torch()
     from errands.learn.demonstrations import read_demonstrations
     from errands.learn.search_training import PRESETS, train_search
 
@@ -178,7 +183,7 @@ def search(
         " out for their reward.",
         soft_wrap=True,
     )
-    with _bar("learning") as bar, _asked_to_stop() as stop:
+    with progress_bar("learning") as bar, _asked_to_stop() as stop:
         trained = train_search(
             shown.queries,
             Path(out),
@@ -213,7 +218,7 @@ def queries(
       errands train queries search --split disjoint-test --out found.json
       errands run shop-learn --agent choice-oracle --set query=predicted --set queries=found.json
     """
-    _need_torch()
+    need_torch()
     from errands.learn.query_file import predict_queries, write_queries
     from errands.learn.search_training import open_search_model
     from errands.shop.catalog import Catalog
@@ -222,7 +227,7 @@ def queries(
     opened = Catalog.open(catalog).goals(goals)
     wanted = split_indices(split, opened)
     model = open_search_model(checkpoint)
-    with _bar("searching") as bar:
+    with progress_bar("searching") as bar:
         task = bar.add_task("", total=len(wanted))
         texts = (opened[index].instruction_text for index in wanted)
         found = predict_queries(model, texts, beams, on_text=lambda: bar.advance(task))
@@ -241,6 +246,9 @@ def rl(
         None, help="A run to keep imitating, and to take words from."
     ),
     preset: str = typer.Option("small", help="small, paper or paper-rnn."),
+    pictures: Path | None = typer.Option(
+        None, help="What products look like, of `train pictures`; for a model from scratch."
+    ),
     steps: int | None = typer.Option(None, min=1, help="Steps of all shoppers together."),
     environments: int | None = typer.Option(None, min=1, help="Shoppers side by side."),
     search: str | None = typer.Option(
@@ -268,8 +276,9 @@ def rl(
       errands train rl --out rnn --preset paper-rnn --environments 8
       errands run shop-learn --agent rl --checkpoint rl
     """
-    _need_torch()
+    need_torch()
     from errands.learn.demonstrations import read_demonstrations
+    from errands.learn.pictures import Pictures
     from errands.learn.reinforcement import PRESETS, train_rl
     from errands.learn.search_training import open_search_model
     from errands.learn.shoppers import own_words
@@ -292,7 +301,7 @@ def rl(
     shown = None
     if demonstrations is not None:
         shown = read_demonstrations(demonstrations, checksum=floor.checksum)
-    with _bar("shopping") as bar, _asked_to_stop() as stop:
+    with progress_bar("shopping") as bar, _asked_to_stop() as stop:
         task = bar.add_task("", total=None)
 
         def show(reached: Any) -> None:
@@ -310,6 +319,7 @@ def rl(
             config,
             start=None if start is None else Path(start),
             shown=shown,
+            pictures=None if pictures is None else Pictures.read(pictures),
             checksum=floor.checksum,
             queries=own_words if search is None else open_search_model(search).queries,
             resume=resume,
@@ -331,7 +341,7 @@ def rl(
     )
 
 
-def _need_torch() -> None:
+def need_torch() -> None:
     try:
         import torch  # noqa: F401
     except ImportError:
@@ -340,7 +350,7 @@ def _need_torch() -> None:
         ) from None
 
 
-def _bar(what: str) -> Progress:
+def progress_bar(what: str) -> Progress:
     return Progress(
         TextColumn(what),
         BarColumn(),

@@ -13,6 +13,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from errands.learn.pictures import Pictures
 from errands.learn.view import View
 from errands.learn.vocabulary import END, Vocabulary
 
@@ -39,6 +40,8 @@ class Encoded(NamedTuple):
     places: NDArray[np.int64]
     actions: tuple[tuple[int, ...], ...]
     action_places: tuple[tuple[int, ...], ...]
+    picture: NDArray[np.float32] | None = None
+    """What is to be seen, where something is."""
 
 
 class Batch(NamedTuple):
@@ -52,9 +55,15 @@ class Batch(NamedTuple):
     action_places: Tensor
     which: Tensor
     """B x K: which of them; -1 where a view has fewer actions."""
+    pictures: Tensor
+    """B x their width, which is 0 if nobody sees any."""
+    pictured: Tensor
+    """B: whether there is one."""
 
 
-def encode(view: View, words: Vocabulary, lengths: Lengths) -> Encoded:
+def encode(
+    view: View, words: Vocabulary, lengths: Lengths, pictures: Pictures | None = None
+) -> Encoded:
     wish = words.encode(view.wanted)[: lengths.wish]
     past = words.encode(" > ".join(view.past))[-lengths.past :]
     page = words.encode(view.page)[: lengths.page]
@@ -72,6 +81,7 @@ def encode(view: View, words: Vocabulary, lengths: Lengths) -> Encoded:
         np.array(marked, np.int64),
         actions,
         tuple(tuple(2 * ACTION + (token in said) for token in action) for action in actions),
+        None if pictures is None else pictures.of(view.product),
     )
 
 
@@ -94,4 +104,16 @@ def pack(views: Sequence[Encoded]) -> Batch:
     for row, (tokens, marks) in enumerate(known):
         actions[row, : len(tokens)] = tokens
         action_places[row, : len(marks)] = marks
-    return Batch(*map(torch.from_numpy, (observed, places, actions, action_places, which)))
+    tensors = map(torch.from_numpy, (observed, places, actions, action_places, which))
+    return Batch(*tensors, *map(torch.from_numpy, _pictures(views)))
+
+
+def _pictures(views: Sequence[Encoded]) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
+    seen = {row: view.picture for row, view in enumerate(views) if view.picture is not None}
+    width = len(next(iter(seen.values()))) if seen else 0
+    pictures = np.zeros((len(views), width), np.float32)
+    pictured = np.zeros(len(views), np.bool_)
+    for row, picture in seen.items():
+        pictures[row] = picture
+        pictured[row] = True
+    return pictures, pictured

@@ -7,6 +7,7 @@ file appears whole or not at all, and `progress.pt` last.
 
 import os
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
@@ -15,7 +16,16 @@ import torch
 
 from errands.errors import DataError
 
-__all__ = ["About", "load_weights", "read_about", "read_progress", "save"]
+__all__ = [
+    "About",
+    "fit",
+    "load_weights",
+    "read_about",
+    "read_progress",
+    "read_tensors",
+    "save",
+    "write_whole",
+]
 
 VERSION: Final = 1
 """Raised whenever a checkpoint means something else; others are refused."""
@@ -46,10 +56,11 @@ def save(folder: Path, about: About, weights: dict[str, Any], progress: dict[str
     """Write a checkpoint over an earlier one of the same training."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        _write(folder / ABOUT, lambda path: path.write_bytes(msgspec.json.encode(about)))
+        write_whole(folder / ABOUT, lambda path: path.write_bytes(msgspec.json.encode(about)))
         # Weights are inside of progress, too: what is resumed is of one moment.
-        _write(folder / WEIGHTS, lambda path: torch.save(weights, path))
-        _write(folder / PROGRESS, lambda path: torch.save({**progress, "weights": weights}, path))
+        write_whole(folder / WEIGHTS, lambda path: torch.save(weights, path))
+        kept = {**progress, "weights": weights}
+        write_whole(folder / PROGRESS, lambda path: torch.save(kept, path))
     except OSError as failure:
         raise DataError(f"{folder} cannot be written ({failure.strerror}).") from None
 
@@ -75,7 +86,7 @@ def read_about(folder: Path, kind: str) -> About:
 
 def load_weights(folder: Path, model: torch.nn.Module) -> None:
     """Weights into a model of the same architecture."""
-    weights = _read(folder / WEIGHTS)
+    weights = read_tensors(folder / WEIGHTS)
     fit(model, weights, folder)
 
 
@@ -92,11 +103,12 @@ def read_progress(folder: Path) -> dict[str, Any] | None:
     """What an interrupted training left; None where there is nothing."""
     if not (folder / PROGRESS).exists():
         return None
-    progress: dict[str, Any] = _read(folder / PROGRESS)
+    progress: dict[str, Any] = read_tensors(folder / PROGRESS)
     return progress
 
 
-def _read(path: Path) -> Any:
+def read_tensors(path: Path) -> Any:
+    """What torch has saved, as long as it is tensors and plain values."""
     try:
         return torch.load(path, map_location="cpu", weights_only=True)
     except OSError as failure:
@@ -108,7 +120,8 @@ def _read(path: Path) -> Any:
         ) from None
 
 
-def _write(path: Path, write: Any) -> None:
+def write_whole(path: Path, write: Callable[[Path], object]) -> None:
+    """Let a file be written under another name, and give it its own when it is whole."""
     handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     os.close(handle)
     work = Path(name)

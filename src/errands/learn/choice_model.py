@@ -15,9 +15,10 @@ from torch.nn import functional
 from errands.learn.attention import CrossAttention
 from errands.learn.batch import WISH, Batch, Lengths
 from errands.learn.encoders import BiGru, SmallTransformer
+from errands.learn.pictures import Pictures
 from errands.learn.vocabulary import PAD
 
-__all__ = ["ChoiceConfig", "ChoiceModel", "Judged"]
+__all__ = ["ChoiceConfig", "ChoiceModel", "Judged", "seeing"]
 
 
 class ChoiceConfig(msgspec.Struct, frozen=True, kw_only=True):
@@ -32,8 +33,15 @@ class ChoiceConfig(msgspec.Struct, frozen=True, kw_only=True):
     word_attention: bool = False
     """Whether actions also attend to the wish word by word, before any encoder: the paper has it
     in its RNN, to match the text of options (B.2)."""
+    pictures: int = 0
+    """The width of a picture's vector; 0 for a model that sees none."""
     dropout: float = 0.1
     lengths: Lengths = Lengths()
+
+
+def seeing(config: ChoiceConfig, pictures: Pictures | None) -> ChoiceConfig:
+    """The same model, for these pictures."""
+    return msgspec.structs.replace(config, pictures=0 if pictures is None else pictures.width)
 
 
 class Judged(NamedTuple):
@@ -61,6 +69,8 @@ class ChoiceModel(nn.Module):
         if config.word_attention:
             self.word_attention = CrossAttention(config.width)
             attentions = 2
+        if config.pictures:
+            self.picture = nn.Linear(config.pictures, config.width)
         self.w6 = nn.Linear(attentions * config.width, 1)
         self.value = nn.Sequential(nn.Linear(config.width, 128), nn.LeakyReLU(), nn.Linear(128, 1))
 
@@ -70,12 +80,24 @@ class ChoiceModel(nn.Module):
         which = batch.which.clamp(min=0)
         there = batch.which >= 0
         mask = (batch.actions != PAD)[which] & there.unsqueeze(2)
-        judged = self.attention(observed, batch.observed != PAD, actions[which], mask)
+        seen, seen_mask = self._with_picture(batch, observed)
+        judged = self.attention(seen, seen_mask, actions[which], mask)
         if self.config.word_attention:
             judged = torch.cat([judged, self._matched(batch, which, mask)], dim=2)
         scores = self.w6(functional.leaky_relu(judged)).squeeze(2)
         pooled = observed[:, 0]
         return Judged(scores.masked_fill(~there, -1e9), self.value(pooled).squeeze(1))
+
+    def _with_picture(self, batch: Batch, observed: Tensor) -> tuple[Tensor, Tensor]:
+        """The observation's tokens with the picture as one more, where pictures are seen."""
+        mask = batch.observed != PAD
+        if not self.config.pictures or not batch.pictures.shape[1]:
+            return observed, mask
+        token = self.picture(batch.pictures).unsqueeze(1)
+        return (
+            torch.cat([token, observed], dim=1),
+            torch.cat([batch.pictured.unsqueeze(1), mask], dim=1),
+        )
 
     def _matched(self, batch: Batch, which: Tensor, mask: Tensor) -> Tensor:
         """Actions beside the wish, as bare words."""

@@ -5,14 +5,14 @@ A run with whole `text_rich` observations is a set of demonstrations, whoever pl
 """
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
 
 from errands.errors import DataError
-from errands.learn.view import View, in_words, look
+from errands.learn.view import Memory, View
 from errands.runs.episode import Episode, RunInfo
 from errands.runs.run_place import open_run
 
@@ -83,13 +83,13 @@ def read_demonstrations(
 
 def moments(episode: Episode, place: str = "the run") -> Iterator[Choice | Query]:
     """What was decided in an episode, step by step."""
-    past: list[str] = []
+    memory = Memory()
     for step in episode.steps:
         if step.observation is None:
             raise DataError(
                 f"{place} has no observations to learn from; play it with --observations full."
             )
-        view = look(step.observation, past)
+        view = memory.look(step.observation)
         if step.action.startswith("search["):
             query = step.action[len("search[") : -1]
             yield Query(view.wanted.partition(" $")[0], query)
@@ -97,7 +97,7 @@ def moments(episode: Episode, place: str = "the run") -> Iterator[Choice | Query
             name = step.action.removeprefix("click[").removesuffix("]")
             if name in view.names:
                 yield Choice(view, view.names.index(name))
-        past.append(in_words(view, step.action))
+        memory.note(view, step.action)
 
 
 def _check(info: RunInfo, place: str, checksum: str | None) -> None:
@@ -125,12 +125,12 @@ def read_choices_file(path: str) -> Demonstrations:
             rows = zip(
                 record["states"], record["available_actions"], record["action_idxs"], strict=True
             )
-            past: list[str] = []
+            memory = Memory()
             for state, actions, taken in rows:
-                view = _original_view(state, actions, past)
+                view = _original_view(memory.look(state), actions)
                 if taken >= 0:
                     choices.append(Choice(view, taken))
-                    past.append(in_words(view, f"click[{view.names[taken]}]"))
+                    memory.note(view, f"click[{view.names[taken]}]")
             episodes += 1
         except (KeyError, TypeError, ValueError, IndexError) as failure:
             raise DataError(
@@ -141,10 +141,9 @@ def read_choices_file(path: str) -> Demonstrations:
     return Demonstrations(tuple(choices), (), episodes, 0, "")
 
 
-def _original_view(state: str, actions: Iterable[str], past: Sequence[str]) -> View:
-    view = look(state, past)
+def _original_view(view: View, actions: Iterable[str]) -> View:
     names = tuple(action.removeprefix("click[").removesuffix("]") for action in actions)
-    return View(view.wanted, view.past, view.page, names, names)
+    return View(view.wanted, view.past, view.page, names, names, view.product)
 
 
 def _records(path: str) -> Iterator[Any]:

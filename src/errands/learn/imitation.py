@@ -18,8 +18,9 @@ from torch.nn import functional
 
 from errands.learn.batch import Encoded, encode, pack
 from errands.learn.checkpoint import About, read_about
-from errands.learn.choice_model import ChoiceConfig, ChoiceModel
+from errands.learn.choice_model import ChoiceConfig, ChoiceModel, seeing
 from errands.learn.demonstrations import Demonstrations
+from errands.learn.pictures import Pictures, keep_pictures, kept_pictures
 from errands.learn.training import Measured, Progress, Trained, learn, left_over, order, updates
 from errands.learn.vocabulary import Vocabulary
 
@@ -59,6 +60,7 @@ def train_choice(
     folder: Path,
     config: ImitationConfig,
     *,
+    pictures: Pictures | None = None,
     resume: bool = False,
     track: str | None = None,
     on_progress: Callable[[Progress], None] = lambda progress: None,
@@ -66,14 +68,23 @@ def train_choice(
 ) -> Trained:
     """Train, or go on training; the checkpoint in `folder` is written as it goes.
 
+    `pictures` are seen on products' pages; the checkpoint keeps them, for a resumed training, too.
     `stop` is asked after every update: a training that stops is saved and can be resumed.
     """
+    if resume:
+        pictures = kept_pictures(folder) or pictures
+    config = msgspec.structs.replace(config, choice=seeing(config.choice, pictures))
     plan = msgspec.to_builtins(config)
     left = left_over(folder, "choice", plan, resume)
     words = (
         _words(shown, config) if left is None else Vocabulary(read_about(folder, "choice").words)
     )
-    data = [(encode(view, words, config.choice.lengths), taken) for view, taken in shown.choices]
+    if left is None:
+        keep_pictures(folder, pictures)
+    data = [
+        (encode(view, words, config.choice.lengths, pictures), taken)
+        for view, taken in shown.choices
+    ]
     about = About(
         kind="choice",
         trained="imitation",
@@ -121,6 +132,7 @@ def _cut(choice: tuple[Encoded, int], most: int, dice: random.Random) -> tuple[E
         view.places,
         tuple(view.actions[place] for place in kept),
         tuple(view.action_places[place] for place in kept),
+        view.picture,
     ), kept.index(taken)
 
 

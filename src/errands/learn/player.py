@@ -23,9 +23,10 @@ from errands.errors import SettingError
 from errands.learn.batch import encode, pack
 from errands.learn.checkpoint import load_weights, read_about
 from errands.learn.choice_model import ChoiceConfig, ChoiceModel
+from errands.learn.pictures import Pictures, kept_pictures
 from errands.learn.search_model import QueryModel
 from errands.learn.search_training import open_search_model
-from errands.learn.view import View, in_words, look
+from errands.learn.view import Memory, View
 from errands.learn.vocabulary import Vocabulary
 
 __all__ = [
@@ -48,10 +49,11 @@ class Policy(msgspec.Struct, frozen=True):
     model: ChoiceModel
     words: Vocabulary
     config: ChoiceConfig
+    pictures: Pictures | None = None
 
     def scores(self, view: View) -> torch.Tensor:
         with torch.inference_mode():
-            batch = pack([encode(view, self.words, self.config.lengths)])
+            batch = pack([encode(view, self.words, self.config.lengths, self.pictures)])
             scores: torch.Tensor = self.model(batch).scores[0]
         return scores
 
@@ -95,17 +97,17 @@ class LearnedShopper:
         self._is_sampling = is_sampling
 
     def begin(self, observation: str, info: Mapping[str, Any]) -> None:
-        self._past: list[str] = []
+        self._memory = Memory()
         self._queries.begin(info["instruction"])
 
     def act(self, observation: str, info: Mapping[str, Any]) -> str:
-        view = look(observation, self._past)
+        view = self._memory.look(observation)
         action = None
         if info["available_actions"]["has_search_bar"]:
             action = search_action(self._queries.next())
         if action is None:
             action = f"click[{view.names[self._choose(view)]}]"
-        self._past.append(in_words(view, action))
+        self._memory.note(view, action)
         return action
 
     def _choose(self, view: View) -> int:
@@ -127,7 +129,7 @@ def open_policy(folder: str) -> Policy:
     model = ChoiceModel(config, len(words))
     load_weights(Path(folder), model)
     model.eval()
-    return Policy(model, words, config)
+    return Policy(model, words, config, kept_pictures(Path(folder)))
 
 
 def make_il(half: str, env: Any, settings: Mapping[str, Any]) -> Maker:

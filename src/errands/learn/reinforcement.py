@@ -14,6 +14,7 @@ import random
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -24,10 +25,11 @@ from torch.nn import functional
 
 from errands import __version__
 from errands.errors import DataError, SettingError
-from errands.learn.batch import Encoded, encode, pack
+from errands.learn.batch import Batch, Encoded, Lengths, encode, pack
 from errands.learn.checkpoint import About, fit, load_weights, read_about, read_progress, save
-from errands.learn.choice_model import ChoiceConfig, ChoiceModel
+from errands.learn.choice_model import ChoiceConfig, ChoiceModel, seeing
 from errands.learn.demonstrations import Demonstrations
+from errands.learn.pictures import Pictures, keep_pictures, kept_pictures
 from errands.learn.private_chance import private_chance
 from errands.learn.shoppers import Queries, Shoppers, VectorShop, own_words
 from errands.learn.stopwatch import Stopwatch
@@ -137,6 +139,7 @@ def train_rl(
     *,
     start: Path | None = None,
     shown: Demonstrations | None = None,
+    pictures: Pictures | None = None,
     queries: Queries = own_words,
     checksum: str = "",
     resume: bool = False,
@@ -148,7 +151,8 @@ def train_rl(
 
     `env` has `autoreset="disabled"` and shows text_rich; `goals` are those to be drawn from.
     `start` is the checkpoint of a choice model, `shown` the demonstrations for an imitation part
-    of the loss (and for words, where there is no `start`). `stop` is asked after every update.
+    of the loss (and for words, where there is no `start`); `pictures` are seen on products' pages
+    by a model from scratch. `stop` is asked after every update.
     A resumed training may have more `steps` than before.
     """
     _check(env, goals, config, shown)
@@ -160,21 +164,25 @@ def train_rl(
         about = read_about(folder, "choice")
         words, words_from = Vocabulary(about.words), about.config.get("words_from", "")
         config = _with_choice(config, about, folder)
+        pictures = kept_pictures(folder)
     elif start is not None:
         about = read_about(start, "choice")
         words, words_from = Vocabulary(about.words), "checkpoint"
         config = _with_choice(config, about, start)
+        pictures = _pictures_of(start, pictures)
     else:
         words, words_from = _words(env, goals, config, shown)
+        config = msgspec.structs.replace(config, choice=seeing(config.choice, pictures))
     plan = {**msgspec.to_builtins(config), "words_from": words_from}
     if left is not None and {**about.config, "steps": config.steps} != plan:
         raise SettingError(
             f"{folder} was trained with other settings; resume it with the same, or name another."
         )
     lesson = [
-        (encode(view, words, config.choice.lengths), taken)
+        (encode(view, words, config.choice.lengths, pictures), taken)
         for view, taken in (shown.choices if shown is not None and config.imitation else ())
     ]
+    see = partial(_see, words=words, lengths=config.choice.lengths, pictures=pictures)
     updates = -(-config.steps // (config.bptt * config.environments))
     first: int = 0 if left is None else left["update"]
     recent = deque[float]([] if left is None else left["recent"], maxlen=_RECENT)
@@ -187,6 +195,8 @@ def train_rl(
             private_chance(config.seed),
             open_trackers(folder, track, folder.name, plan, first * at_once) as log,
         ):
+            if left is None:
+                keep_pictures(folder, pictures)
             model = ChoiceModel(config.choice, len(words))
             # Dropout would make what is learnt from another policy than the one that played.
             model.eval()
@@ -234,12 +244,12 @@ def train_rl(
             for update in range(first + 1, updates + 1):
                 moments = []
                 for _ in range(config.bptt):
-                    moment, ended = _play(model, words, shoppers, chance, config, watch)
+                    moment, ended = _play(model, see, shoppers, chance, config, watch)
                     moments.append(moment)
                     recent.extend(ended)
                     episodes += len(ended)
                 with watch.on("encoding"):
-                    batch = pack(_encoded(shoppers.views(), words, config))
+                    batch = see(shoppers.views())
                 with watch.on("model"), torch.no_grad():
                     last = model(batch).values
                 with watch.on("learning"):
@@ -281,9 +291,15 @@ def returns(rewards: Tensor, goes_on: Tensor, last: Tensor, gamma: float) -> Ten
     return torch.stack(found[::-1])
 
 
+def _see(
+    views: Sequence[View], *, words: Vocabulary, lengths: Lengths, pictures: Pictures | None
+) -> Batch:
+    return pack([encode(view, words, lengths, pictures) for view in views])
+
+
 def _play(
     model: ChoiceModel,
-    words: Vocabulary,
+    see: Callable[[Sequence[View]], Batch],
     shoppers: Shoppers,
     chance: torch.Generator,
     config: ReinforcementConfig,
@@ -293,7 +309,7 @@ def _play(
     with watch.on("encoding"):
         views = shoppers.views()
         searches = shoppers.searches()
-        batch = pack(_encoded(views, words, config))
+        batch = see(views)
     with watch.on("model"):
         judged = model(batch)
         spread = functional.log_softmax(judged.scores, dim=1)
@@ -361,10 +377,15 @@ def _update(
     return {name: part.item() for name, part in losses.items()}
 
 
-def _encoded(
-    views: Sequence[View], words: Vocabulary, config: ReinforcementConfig
-) -> list[Encoded]:
-    return [encode(view, words, config.choice.lengths) for view in views]
+def _pictures_of(start: Path, given: Pictures | None) -> Pictures | None:
+    """The pictures that a model has learnt with, and none else."""
+    kept = kept_pictures(start)
+    if given is not None and (kept is None or not kept.equals(given)):
+        raise SettingError(
+            f"{start} was trained {'with other' if kept else 'without'} pictures; leave --pictures"
+            " out: what it saw is in it."
+        )
+    return kept
 
 
 def _curve(recent: Sequence[float]) -> dict[str, float]:

@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple, Protocol
 from errands.agents.page_reading import wish
 from errands.agents.rule import search_action
 from errands.learn.stopwatch import Stopwatch
-from errands.learn.view import View, in_words, look
+from errands.learn.view import Memory, View
 
 __all__ = ["Finished", "Queries", "Shoppers", "VectorShop", "own_words"]
 
@@ -64,7 +64,7 @@ class Shoppers:
         count = env.num_envs
         self._episodes = [0] * count
         self._actions: list[list[str]] = [[] for _ in range(count)]
-        self._past: list[list[str]] = [[] for _ in range(count)]
+        self._memories = [Memory() for _ in range(count)]
         self._pages = [""] * count
         self._infos: list[dict[str, Any]] = [{} for _ in range(count)]
         if kept is not None:
@@ -82,7 +82,7 @@ class Shoppers:
 
     def views(self) -> list[View]:
         """What everyone sees."""
-        return [look(page, past) for page, past in zip(self._pages, self._past, strict=True)]
+        return [memory.look(page) for page, memory in zip(self._pages, self._memories, strict=True)]
 
     def searches(self) -> list[str | None]:
         """The search of everyone who stands before a search bar: nothing to choose there."""
@@ -95,7 +95,7 @@ class Shoppers:
         done = []
         for place, (view, action) in enumerate(zip(views, actions, strict=True)):
             self._actions[place].append(action)
-            self._past[place].append(in_words(view, action))
+            self._memories[place].note(view, action)
             done.append(Finished(float(rewards[place]), bool(bought[place] or stopped[place])))
         self._note(pages, infos, [True] * len(actions))
         over = [finished.is_over for finished in done]
@@ -125,7 +125,7 @@ class Shoppers:
         for place, is_new in enumerate(mask):
             if is_new:
                 self._actions[place] = []
-                self._past[place] = []
+                self._memories[place] = Memory()
         self._note(pages, infos, mask)
 
     def _replay(self, done: Sequence[Sequence[str]]) -> None:
@@ -145,7 +145,7 @@ class Shoppers:
             for place, at in enumerate(here):
                 if at >= 0:
                     self._actions[place].append(now[place])
-                    self._past[place].append(in_words(views[place], now[place]))
+                    self._memories[place].note(views[place], now[place])
             self._note(pages, infos, [True] * len(now))
         fresh = [not actions for actions in done]
         if longest and any(fresh):

@@ -12,12 +12,13 @@ import msgspec
 
 from errands.agents.page_reading import offers, wish
 
-__all__ = ["PAST", "View", "in_words", "look"]
+__all__ = ["PAST", "Memory", "View", "look"]
 
 PAST: Final = 6
 """How many earlier actions a view tells."""
 _HEADING: Final = "Instruction:"
 _BUTTON: Final = re.compile(r"^\s*\[(clicked )?button\] (.*?) \[(?:clicked )?button_\]\s*$", re.M)
+_PURCHASE: Final = "buy now"
 _LONGEST: Final = 60
 """Characters of an action that are remembered."""
 
@@ -36,10 +37,36 @@ class View(msgspec.Struct, frozen=True):
     value."""
     names: tuple[str, ...]
     """The same as the environment calls it."""
+    product: str = ""
+    """Whose page this is, as the environment calls it: its picture is to be seen. Empty on all
+    other pages."""
 
 
-def look(observation: str, past: Sequence[str] = ()) -> View:
-    """What a model is shown of a page; `past` are all earlier actions, in words."""
+class Memory:
+    """What a shopper remembers of an episode: what was done, and which product was opened."""
+
+    def __init__(self) -> None:
+        self._past: list[str] = []
+        self._opened = ""
+
+    def look(self, observation: str) -> View:
+        """What is seen now."""
+        return look(observation, self._past, self._opened)
+
+    def note(self, view: View, action: str) -> None:
+        """Remember what was done on a page."""
+        words = action
+        name = action.removeprefix("click[").removesuffix("]")
+        if action.startswith("click[") and name in view.names:
+            words = view.actions[view.names.index(name)]
+        if _is_product(words):
+            self._opened = name
+        self._past.append(words[:_LONGEST])
+
+
+def look(observation: str, past: Sequence[str] = (), opened: str = "") -> View:
+    """What a model is shown of a page; `past` are all earlier actions, in words, and `opened` is
+    the product that was opened last."""
     instruction, page = _split(observation)
     asked = wish(instruction)
     price = "" if asked.cap == float("inf") else f" ${asked.cap:.2f}"
@@ -59,15 +86,8 @@ def look(observation: str, past: Sequence[str] = ()) -> View:
             for name in names
         ),
         names=names,
+        product=opened if _PURCHASE in clicked else "",
     )
-
-
-def in_words(view: View, action: str) -> str:
-    """An action as the past tells it."""
-    name = action.removeprefix("click[").removesuffix("]")
-    if action.startswith("click[") and name in view.names:
-        return view.actions[view.names.index(name)][:_LONGEST]
-    return action[:_LONGEST]
 
 
 def _is_product(done: str) -> bool:

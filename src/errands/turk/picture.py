@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from errands.turk.driver import DriverError
 
-__all__ = ["HEIGHT", "WIDTH", "pixels"]
+__all__ = ["HEIGHT", "WIDTH", "decode", "pixels"]
 
 WIDTH: Final = 1280
 HEIGHT: Final = 800
@@ -18,14 +18,14 @@ _SIGNATURE: Final = b"\x89PNG\r\n\x1a\n"
 
 def pixels(png: bytes) -> NDArray[np.uint8]:
     """The picture as height x width x 3, cut or padded with white to the window's size."""
-    image = _decode(png)
+    image = decode(png)
     framed = np.full((HEIGHT, WIDTH, 3), 255, np.uint8)
     height, width = min(HEIGHT, image.shape[0]), min(WIDTH, image.shape[1])
     framed[:height, :width] = image[:height, :width, :3]
     return framed
 
 
-def _decode(png: bytes) -> NDArray[Any]:
+def decode(png: bytes) -> NDArray[Any]:
     """Read an 8-bit, not interlaced RGB or RGBA picture, which is what browsers write."""
     if not png.startswith(_SIGNATURE):
         raise DriverError("The screenshot is not a PNG picture.")
