@@ -12,6 +12,7 @@ from errands.cli import (
     data,
     demo,
     demonstrations,
+    experiment,
     instructions,
     nouns,
     report,
@@ -56,7 +57,7 @@ def _root(
 
 for _group in (
     *(demo, tour, run, report, catalog, search, turk_demo, serve),
-    *(instructions, demonstrations, train, train_pictures, data, nouns),
+    *(instructions, demonstrations, train, train_pictures, experiment, data, nouns),
     bench,
 ):
     _group.register(app)

@@ -1,0 +1,1 @@
+"""Experiments: the tables of the paper on our data, each one command."""

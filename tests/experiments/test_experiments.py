@@ -1,0 +1,149 @@
+"""The experiments, whole but tiny, on the little catalogue."""
+
+import importlib.util
+import json
+from pathlib import Path
+
+import msgspec
+import pytest
+from typer.testing import CliRunner
+
+if not importlib.util.find_spec("torch") or not importlib.util.find_spec("resvg_py"):
+    pytest.skip("pip install 'errands[train]' to train", allow_module_level=True)
+
+from errands.cli import app
+from errands.errors import DataError, SettingError
+from errands.experiments import crew, plan
+from errands.experiments.plan import FULL, QUICK, Plan
+from errands.experiments.table import to_markdown
+from errands.experiments.tables import EXPERIMENTS
+from errands.experiments.work import Demonstrate, Play
+from errands.learn.batch import Lengths
+from errands.learn.choice_model import ChoiceConfig
+from errands.runs.run_place import open_run
+from errands.shop.catalog import Catalog
+
+SMALL = ChoiceConfig(width=8, lengths=Lengths(page=16))
+
+
+@pytest.fixture(scope="module")
+def tiny(little: Catalog) -> Plan:
+    def replace(config: object, **changes: object) -> object:
+        return msgspec.structs.replace(config, **changes)  # type: ignore[type-var]
+
+    steps = {"steps": 64, "choice": SMALL}
+    gru = ChoiceConfig(encoder="gru", width=8, hidden=8, word_attention=True)
+    return msgspec.structs.replace(
+        QUICK,
+        seeds=(0, 1),
+        catalog=str(little.path),
+        demonstrations=20,
+        episodes=6,
+        pictures=replace(QUICK.pictures, epochs=1, width=4),
+        search=replace(QUICK.search, epochs=1),
+        imitation=replace(QUICK.imitation, epochs=1, choice=SMALL),
+        further=replace(QUICK.further, **steps),
+        scratch=replace(QUICK.scratch, **steps),
+        rnn=replace(QUICK.rnn, steps=64, choice=gru),
+    )
+
+
+@pytest.fixture(scope="module")
+def done(tiny: Plan, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder in which every experiment was carried out."""
+    folder = tmp_path_factory.mktemp("experiment") / "e"
+    crew.take_folder(folder, tiny)
+    works = {work.name: work for each in EXPERIMENTS.values() for work in each.works(tiny)}
+    looked: list[tuple[dict[str, float], int]] = []
+    crew.carry_out(
+        list(works.values()), folder, tiny, 2, lambda way, ready: looked.append((dict(way), ready))
+    )
+    assert looked[-1] == ({}, len(works))
+    return folder
+
+
+def test_the_main_table_has_every_agent_over_its_seeds(done: Path, tiny: Plan) -> None:
+    table = EXPERIMENTS["table"].read(done, tiny)
+    names = [row.name for row in table.rows]
+    assert names == ["rule", "IL", "RL", "IL+RL", "RNN", "choice oracle"]
+    for row in table.rows:
+        assert len(row.scores) == (1 if row.name in ("rule", "choice oracle") else 2)
+        assert all(len(line) == 6 for line in row.rewards)
+        assert row.score.mean == pytest.approx(sum(row.scores) / len(row.scores))
+    assert [claim.says.split()[0] for claim in table.claims] == ["IL", "IL+RL", "choice"]
+    oracle, rule = table.rows[-1], table.rows[0]
+    assert (oracle.score.mean or 0) > (rule.score.mean or 0)
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_every_table_is_written_down(name: str, done: Path, tiny: Plan) -> None:
+    table = EXPERIMENTS[name].read(done, tiny)
+    text = to_markdown(table)
+    assert text.startswith(f"## {table.title}\n")
+    assert all(f"| {row.name} |" in text for row in table.rows)
+
+
+def test_models_saw_and_searched_as_planned(done: Path, tiny: Plan) -> None:
+    def about(name: str) -> dict[str, object]:
+        return json.loads((done / name / "about.json").read_text())["config"]
+
+    assert about("il-0")["choice"]["pictures"] == 4  # type: ignore[index]
+    assert about("il-blind-0")["choice"]["pictures"] == 0  # type: ignore[index]
+    assert about("il-rl-1")["seed"] == 1
+    assert about("rnn-0")["choice"]["encoder"] == "gru"  # type: ignore[index]
+    store = open_run(str(done / "run-il-1"))
+    try:
+        settings = store.info.agent_settings
+        assert settings["search"].endswith("search-1")
+        assert settings["checkpoint"].endswith("il-1")
+        assert store.info.seed == 1
+    finally:
+        store.close()
+
+
+def test_nothing_is_done_twice(done: Path, tiny: Plan) -> None:
+    before = crew.spent(done)
+    crew.take_folder(done, tiny)
+    crew.carry_out(EXPERIMENTS["table"].works(tiny), done, tiny, 2)
+    assert crew.spent(done) == before
+
+
+def test_a_folder_is_of_one_plan(done: Path, tiny: Plan, tmp_path: Path) -> None:
+    with pytest.raises(SettingError, match="other settings"):
+        crew.take_folder(done, msgspec.structs.replace(tiny, seeds=(0,)))
+    (tmp_path / "thing").touch()
+    with pytest.raises(SettingError, match="other things in it"):
+        crew.take_folder(tmp_path, tiny)
+    (done.parent / "damaged").mkdir()
+    (done.parent / "damaged" / "plan.json").write_text("{")
+    with pytest.raises(DataError, match="damaged"):
+        crew.take_folder(done.parent / "damaged", tiny)
+
+
+def test_a_failure_says_whose_it_is(tiny: Plan, tmp_path: Path) -> None:
+    crew.take_folder(tmp_path / "e", tiny)
+    with pytest.raises(SettingError, match=r"^run-x: .*nobody"):
+        crew.carry_out([Play("run-x", "nobody", {})], tmp_path / "e", tiny, 1)
+    with pytest.raises(SettingError, match="Nobody makes what is needed for late"):
+        crew.carry_out([Demonstrate("late", needs=("never",))], tmp_path / "e", tiny, 1)
+
+
+def test_every_piece_of_work_comes_after_what_it_needs() -> None:
+    for experiment in EXPERIMENTS.values():
+        seen: set[str] = set()
+        for work in experiment.works(FULL):
+            assert seen.issuperset(work.needs), work
+            seen.add(work.name)
+
+
+def test_the_command(done: Path, tiny: Plan, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(plan, "QUICK", tiny)
+    arguments = ["--quick", "--out", str(done), "--catalog", tiny.catalog]
+    shown = CliRunner().invoke(app, ["experiment", "pictures", *arguments])
+    assert shown.exit_code == 0, shown.output
+    assert "IL without pictures" in shown.output
+    assert (done / "pictures.md").exists()
+    told = CliRunner().invoke(app, ["experiment", "table", *arguments, "--json", "--check"])
+    found = json.loads(told.stdout)
+    assert told.exit_code == (0 if found["holds"] else 1)
+    assert set(found["work"]) >= {"il-0", "run-rule"}
