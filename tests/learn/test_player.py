@@ -1,5 +1,6 @@
 """Trained models play."""
 
+from collections import Counter
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -49,6 +50,25 @@ def test_only_does_what_can_be_done_and_follows_its_seed(shop: ShopEnv, taught: 
     assert played("sample", 1) == played("sample", 1)
     assert played("sample", 1) != played("sample", 2)
     assert played("best", 1) == played("best", 2)
+
+
+def test_the_best_does_not_go_round_in_circles(shop: ShopEnv, taught: Path) -> None:
+    longest = 0
+    for goal in range(6):
+        agent = _agent(shop, taught, "best", 0)
+        seen, info = shop.reset(options={"goal": goal})
+        agent.begin(seen, info)
+        done: Counter[tuple[str, str]] = Counter()
+        is_over = False
+        while not is_over:
+            action: Any = agent.act(seen, info)
+            if action.startswith("click["):
+                done[seen, action] += 1
+            seen, _, terminated, truncated, info = shop.step(action)
+            is_over = terminated or truncated
+        assert max(done.values()) <= 2
+        longest = max(longest, sum(done.values()))
+    assert longest > 4, "nobody could have gone in circles"
 
 
 @pytest.mark.parametrize("name", ["il", "rl", "rnn"])

@@ -72,7 +72,6 @@ class Reinforce(msgspec.Struct, frozen=True, tag=True):
     how: Literal["further", "scratch", "rnn"]
     search: str
     start: str = ""
-    pictures: str = ""
     needs: tuple[str, ...] = ()
 
 
@@ -191,7 +190,6 @@ def _reinforce(work: Reinforce, folder: Path, plan: Plan, tell: Tell) -> None:
         folder / work.name,
         msgspec.structs.replace(config, seed=work.seed),
         start=folder / work.start if work.start else None,
-        pictures=_pictures(folder, work.pictures),
         # Goals come again; what is searched for them is the same each time.
         queries=cache(lambda instruction: model.queries(instruction)[:1]),
         checksum=floor.checksum,

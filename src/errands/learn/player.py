@@ -1,11 +1,12 @@
 """Trained models as agents: `errands run shop-learn --agent il --set checkpoint=DIR`.
 
 Searching is done by the search model if there is one (`--set search=DIR`), else with the
-instruction's own words; all other choices by the choice model, the best one or one drawn by its
-probability.
+instruction's own words; all other choices by the choice model: the best one (of those that were
+not taken twice already where the page looked the same), or one drawn by its probability.
 """
 
 import random
+from collections import Counter
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
@@ -41,6 +42,8 @@ __all__ = [
 ]
 
 _BEAMS: Final = 5
+_OFTEN: Final = 2
+"""So often the best action is taken on a page that looks the same; then the next best."""
 
 
 class Policy(msgspec.Struct, frozen=True):
@@ -98,6 +101,7 @@ class LearnedShopper:
 
     def begin(self, observation: str, info: Mapping[str, Any]) -> None:
         self._memory = Memory()
+        self._clicked: Counter[tuple[str, str]] = Counter()
         self._queries.begin(info["instruction"])
 
     def act(self, observation: str, info: Mapping[str, Any]) -> str:
@@ -106,15 +110,22 @@ class LearnedShopper:
         if info["available_actions"]["has_search_bar"]:
             action = search_action(self._queries.next())
         if action is None:
-            action = f"click[{view.names[self._choose(view)]}]"
+            action = f"click[{self._choose(view, observation)}]"
         self._memory.note(view, action)
         return action
 
-    def _choose(self, view: View) -> int:
+    def _choose(self, view: View, observation: str) -> str:
         scores = self._policy.scores(view)
-        if not self._is_sampling:
-            return int(scores.argmax())
-        return int(torch.multinomial(scores.softmax(0), 1, generator=self._chance))
+        if self._is_sampling:
+            drawn = torch.multinomial(scores.softmax(0), 1, generator=self._chance)
+            return view.names[int(drawn)]
+        order: list[int] = scores.argsort(descending=True).tolist()
+        ranked = [view.names[place] for place in order]
+        # Whoever always does the best would go round in circles for ever.
+        fresh = (name for name in ranked if self._clicked[observation, name] < _OFTEN)
+        chosen = next(fresh, ranked[0])
+        self._clicked[observation, chosen] += 1
+        return chosen
 
 
 @lru_cache(4)
