@@ -24,8 +24,10 @@ class FileTracker:
         path.parent.mkdir(parents=True, exist_ok=True)
         kept = []
         if path.exists():
-            kept = [line for line in path.read_text().splitlines() if _step(line) < from_step]
-        path.write_text("".join(f"{line}\n" for line in kept))
+            lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+            # Half a line of a training that was killed has no step, and goes.
+            kept = [line for line in lines if from_step and 0 <= _step(line) <= from_step]
+        path.write_text("".join(f"{line}\n" for line in kept), encoding="utf-8")
         self._file = path.open("a", encoding="utf-8", buffering=1)
 
     def log(self, step: int, figures: dict[str, float]) -> None:
@@ -39,7 +41,7 @@ def _step(line: str) -> int:
     try:
         return int(json.loads(line)["step"])
     except (ValueError, KeyError, TypeError):
-        return -1  # Half a line of a training that was killed: of no use, and not in the way.
+        return -1
 
 
 class _Module:
