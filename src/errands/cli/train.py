@@ -98,6 +98,7 @@ def choice(
     epochs: int | None = typer.Option(None, min=1, help="Rounds over all choices."),
     rate: float | None = typer.Option(None, min=0, help="The learning rate."),
     width: int | None = typer.Option(None, min=4, help="Of the vectors."),
+    threads: int | None = typer.Option(None, min=1, help="Cores to use."),
     evaluate: str | None = Evaluate,
     catalog: str | None = Catalog,
     seed: int = Seed,
@@ -123,7 +124,13 @@ def choice(
 
     config = chosen(preset, PRESETS)
     share, other = others(evaluate, least)
-    given = {"epochs": epochs, "rate": rate, "seed": seed, "held_out": share}
+    given = {
+        "epochs": epochs,
+        "rate": rate,
+        "threads": threads,
+        "seed": seed,
+        "held_out": share,
+    }
     config = msgspec.structs.replace(
         config,
         choice=config.choice

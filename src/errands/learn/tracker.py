@@ -93,7 +93,6 @@ def open_trackers(
     folder: Path, module: str | None, run: str, config: dict[str, Any], from_step: int = 0
 ) -> Trackers:
     """The file `log.jsonl`, and a tracker by its module's name."""
-    held: list[Tracker] = [FileTracker(folder / "log.jsonl", from_step)]
-    if module is not None:
-        held.append(_Module(module, "errands", run, config))
-    return Trackers(held)
+    # First what can be a mistake: a log is not to be touched for it.
+    held: list[Tracker] = [] if module is None else [_Module(module, "errands", run, config)]
+    return Trackers([FileTracker(folder / "log.jsonl", from_step), *held])
