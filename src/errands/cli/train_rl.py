@@ -88,6 +88,7 @@ def rl(
         chosen(preset, PRESETS),
         **{name: value for name, value in given.items() if value is not None},
     )
+    before = None if start is None else read_about(Path(start), "choice")
     floor = open_floor(protocol, config.environments, catalog)
     exam = None
     if evaluate_every:
@@ -103,10 +104,7 @@ def rl(
     shown = None
     if demonstrations is not None:
         shown = read_demonstrations(demonstrations, checksum=floor.checksum)
-    if start is not None and read_about(Path(start), "choice").checksum not in (
-        "",
-        floor.checksum,
-    ):
+    if before is not None and before.checksum not in ("", floor.checksum):
         # Going on in another shop is a thing to want, so this is no mistake.
         remarks.print(
             f"{start} was trained on another catalogue; words of this one that it does not know"

@@ -23,6 +23,8 @@ ABOUT: Final = "about.json"
 LOG: Final = "log.jsonl"
 MOST_POINTS: Final = 300
 """Of a curve; more cannot be told apart on a page."""
+_LARGEST: Final = 1e100
+"""Figures beyond are none: no scale could hold them."""
 _MOST_BYTES: Final = 256_000_000
 
 
@@ -188,7 +190,7 @@ def _curves(log: bytes) -> tuple[tuple[Curve, ...], int]:
         try:
             entry = json.loads(line)
             step = float(entry.pop("step"))
-            if not math.isfinite(step):
+            if not abs(step) < _LARGEST:
                 raise ValueError
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError, OverflowError):
             unread += 1
@@ -199,7 +201,7 @@ def _curves(log: bytes) -> tuple[tuple[Curve, ...], int]:
                     number = float(value)
                 except OverflowError:
                     continue
-                if math.isfinite(number):
+                if abs(number) < _LARGEST:
                     found.setdefault(str(name), {})[step] = number
     return tuple(Curve(name, _thin(sorted(at.items()))) for name, at in found.items()), unread
 
