@@ -189,6 +189,7 @@ def test_without_the_extra_a_sentence_says_what_to_install(
         (["rl", "--imitation", "1"], "--demonstrations RUN"),
         (["rl", "--protocol", "shop-demo"], "shop-learn-train"),
         (["rl", "--catalog", "nowhere"], "nowhere"),
+        (["rl", "--evaluate-choose", "worst"], "best, sample"),
         (["rl", "--search", "/nowhere"], "is no checkpoint"),
         (["choice", "nowhere"], "nowhere"),
         (["choice", "nowhere.jsonl"], "cannot be read"),

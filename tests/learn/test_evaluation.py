@@ -30,10 +30,11 @@ def test_a_mark_is_what_a_run_of_the_agent_gets(
     little: Catalog, rules: object, taught: Path, tmp_path: Path
 ) -> None:
     exam = open_exam("shop-learn-train", episodes=6, catalog=str(little.path))
+    policy = open_policy(str(taught))
     before = torch.get_rng_state()
-    mark = sit(exam, open_policy(str(taught)), own_words)
+    mark = sit(exam, policy, own_words)
     assert torch.equal(torch.get_rng_state(), before)
-    assert sit(exam, open_policy(str(taught)), own_words) == mark
+    assert sit(exam, policy, own_words) == mark
     protocol: Protocol = rules(split="disjoint-eval", episodes=6, max_steps=100)  # type: ignore[operator]
     world = open_world(protocol)
     assert isinstance(world, ShopWorld)
@@ -44,6 +45,17 @@ def test_a_mark_is_what_a_run_of_the_agent_gets(
     store.close()
     assert mark.score == pytest.approx(100 * sum(rewards) / 6)
     assert mark.success == pytest.approx(sum(reward == 1 for reward in rewards) / 6)
+
+
+def test_what_is_drawn_is_the_same_every_time(little: Catalog, taught: Path) -> None:
+    policy = open_policy(str(taught))
+    marks = [
+        sit(open_exam("shop-learn-train", episodes=8, choose=choose, catalog=str(little.path)),
+            policy, own_words)
+        for choose in ("sample", "sample", "best")
+    ]  # fmt: skip
+    assert marks[0] == marks[1]
+    assert marks[0] != marks[2]
 
 
 def test_nothing_to_evaluate_on_is_said(little: Catalog, monkeypatch: pytest.MonkeyPatch) -> None:

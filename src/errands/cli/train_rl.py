@@ -48,6 +48,9 @@ def rl(
         5_000, min=0, metavar="STEPS", help="Between evaluations on other goals; 0: none."
     ),
     evaluate_episodes: int = typer.Option(50, min=1, help="How many, of disjoint-eval."),
+    evaluate_choose: str = typer.Option(
+        "best", metavar="best|sample", help="Evaluate with the best actions, or by chance."
+    ),
     seed: int = Seed,
     resume: bool = Resume,
     save_every: float = SaveEvery,
@@ -93,7 +96,11 @@ def rl(
     exam = None
     if evaluate_every:
         exam = open_exam(
-            protocol, episodes=evaluate_episodes, every=evaluate_every, catalog=catalog
+            protocol,
+            episodes=evaluate_episodes,
+            every=evaluate_every,
+            choose=evaluate_choose,
+            catalog=catalog,
         )
         if not set(exam.goals).isdisjoint(floor.goals):
             remarks.print(

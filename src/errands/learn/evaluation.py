@@ -3,9 +3,9 @@
     exam = open_exam("shop-learn-train", episodes=50)
     sit(exam, policy) -> Mark(score=71.3, success=0.52)
 
-The model plays as `errands run` lets it: the agent of `learn.player`, best action. Every
-evaluation has the same goals in shops of its own, so marks can be compared, and training notices
-nothing of it.
+The model plays as `errands run` lets it: the agent of `learn.player`, with the best action or one
+by its probability. Every evaluation has the same goals in shops of its own, so marks can be
+compared, and training notices nothing of it.
 """
 
 from collections.abc import Sequence
@@ -14,6 +14,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 import torch
 
+from errands.agents.maker import one_of
 from errands.errors import SettingError
 from errands.learn.player import LearnedShopper, Policy, Queries
 from errands.learn.shoppers import Queries as Source
@@ -33,6 +34,8 @@ class Exam(NamedTuple):
     goals: Sequence[int]
     every: int
     """Steps of training between evaluations."""
+    is_sampling: bool = False
+    """Whether actions are drawn by their probability, the same draws at every evaluation."""
 
 
 class Mark(NamedTuple):
@@ -43,9 +46,15 @@ class Mark(NamedTuple):
 
 
 def open_exam(
-    protocol: str, *, episodes: int = 50, every: int = 5_000, catalog: str | None = None
+    protocol: str,
+    *,
+    episodes: int = 50,
+    every: int = 5_000,
+    choose: str = "best",
+    catalog: str | None = None,
 ) -> Exam:
     """Shops under a training's protocol, with goals that it does not train on."""
+    is_sampling = one_of("choose", choose, ("best", "sample")) == "sample"
     found = find_protocol(protocol)
     world = ShopWorld(
         msgspec.structs.replace(
@@ -59,7 +68,7 @@ def open_exam(
     )
     if not world.indices:
         raise SettingError(f"There are no goals of {SPLIT} to evaluate on; add --evaluate-every 0.")
-    return Exam(world.env(), world.indices, every)
+    return Exam(world.env(), world.indices, every, is_sampling)
 
 
 class _Written:
@@ -73,12 +82,12 @@ class _Written:
 
 
 def sit(exam: Exam, policy: Policy, queries: Source) -> Mark:
-    """Play every goal once, the best action each time; nothing outside is changed."""
+    """Play every goal once; nothing outside is changed."""
     rewards = []
     with torch.random.fork_rng(devices=[]):
         for goal in exam.goals:
             shopper = LearnedShopper(
-                policy, 0, is_sampling=False, queries=Queries(_Written(queries), 0, False)
+                policy, goal, exam.is_sampling, Queries(_Written(queries), goal, is_sampling=False)
             )
             seen, info = exam.env.reset(options={"goal": goal})
             shopper.begin(seen, info)
