@@ -4,9 +4,10 @@ import json
 import signal
 from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
-from school import Said, same_weights, started, wait_for
+from school import Said, call, same_weights, started, wait_for
 
 from errands.shop.catalog import Catalog
 
@@ -15,26 +16,40 @@ pytest.importorskip("torch", reason="needs torch: pip install 'errands[train]'")
 Errands = Callable[..., Said]
 
 
-@pytest.fixture(params=["choice", "search", "rl"])
-def words(
-    request: pytest.FixtureRequest, demos: Path, il: Path, little: Catalog
-) -> tuple[object, ...]:
-    """A training of a few seconds."""
-    if request.param == "choice":
-        return ("choice", demos, "--epochs", 6, "--width", 16, "--threads", 1, "--evaluate", "0.1")
-    if request.param == "search":
-        return ("search", demos, "--epochs", 60, "--threads", 1)
-    return (
-        "rl", "--from", il, "--catalog", little.path, "--steps", 960,
-        "--evaluate-every", 320, "--evaluate-episodes", 2,
-    )  # fmt: skip
+class Lesson(NamedTuple):
+    """A training of a second or two, and what it leads to when nothing happens."""
+
+    words: tuple[object, ...]
+    whole: Path
+
+
+@pytest.fixture(scope="module", params=["choice", "search", "rl"])
+def lesson(
+    request: pytest.FixtureRequest,
+    demos: Path,
+    il: Path,
+    little: Catalog,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Lesson:
+    words: dict[str, tuple[object, ...]] = {
+        "choice": (demos, "--epochs", 3, "--width", 16, "--threads", 1, "--evaluate", "0.1"),
+        "search": (demos, "--epochs", 30, "--threads", 1),
+        "rl": (
+            "--from", il, "--catalog", little.path, "--steps", 480,
+            "--evaluate-every", 240, "--evaluate-episodes", 2,
+        ),
+    }  # fmt: skip
+    whole = tmp_path_factory.mktemp("train") / request.param
+    given = (request.param, *words[request.param])
+    assert call("train", *given, "--out", whole) == 0
+    return Lesson(given, whole)
 
 
 @pytest.mark.parametrize("sent", [signal.SIGKILL, signal.SIGINT], ids=["killed", "stopped"])
 def test_it_goes_on_to_the_same_weights(
-    sent: signal.Signals, words: tuple[object, ...], errands: Errands, tmp_path: Path
+    sent: signal.Signals, lesson: Lesson, errands: Errands, tmp_path: Path
 ) -> None:
-    broken, whole = tmp_path / "broken", tmp_path / "whole"
+    (words, whole), broken = lesson, tmp_path / "broken"
     child = started("train", *words, "--out", broken, "--save-every", 0)
     progress = broken / "progress.pt"
     wait_for(progress.exists, child)
@@ -50,7 +65,6 @@ def test_it_goes_on_to_the_same_weights(
 
     assert "add --resume" in errands("train", *words, "--out", broken, status=2).err
     errands("train", *words, "--out", broken, "--resume")
-    errands("train", *words, "--out", whole)
     assert same_weights(broken, whole)
     figures = [json.loads((folder / "about.json").read_text()) for folder in (broken, whole)]
     assert figures[0] == figures[1]

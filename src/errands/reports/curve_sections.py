@@ -79,7 +79,7 @@ def _card(at: int, one: Training) -> str:
         ("Updates" if one.trained == "imitation" else "Steps", f"{one.step:,}"),
         ("Finished", "yes" if one.is_done else "no"),
         ("Speed at last", speed),
-        *((esc(_words(name)), f"{value:,.4g}") for name, value in known.items() if name != "step"),
+        *((esc(_words(name)), _told(name, value)) for name, value in known.items()),
     ]
     listed = "".join(f"<dt>{name}</dt><dd>{told}</dd>" for name, told in held)
     what = f"{_KINDS.get(one.kind, one.kind)} {_HOW.get(one.trained, one.trained)}"
@@ -182,6 +182,12 @@ def facts(trainings: Coloured) -> Iterator[str]:
             f'<details class="run e{at % plots.COLOURS}"{" open" if len(trainings) == 1 else ""}>'
             f"<summary>{esc(one.label)}</summary><dl>{listed}</dl></details>"
         )
+
+
+def _told(name: str, value: float) -> str:
+    if name.endswith(("accuracy", "success")):
+        return f"{100 * value:.1f} %"
+    return f"{value:,.1f}" if name.endswith("score") else f"{value:,.6g}"
 
 
 def _words(name: str) -> str:
