@@ -38,12 +38,14 @@ def test_a_training_from_the_start_has_a_log_of_its_own(tmp_path: Path) -> None:
     assert path.read_text() == ""
 
 
-def test_a_module_is_told_everything(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_module_is_told_everything(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     told: list[Any] = []
     module = SimpleNamespace(
         init=lambda **given: told.append(given),
         log=lambda figures, step: told.append((step, figures)),
-        finish=lambda: told.append("finished"),
+        finish=lambda: (told.append("finished"), print("uploading")),
     )
     monkeypatch.setitem(sys.modules, "recorder", module)  # type: ignore[arg-type]
     with open_trackers(tmp_path, "recorder", "il", {"rate": 1}) as log:
@@ -54,6 +56,7 @@ def test_a_module_is_told_everything(tmp_path: Path, monkeypatch: pytest.MonkeyP
         "finished",
     ]
     assert _logged(tmp_path / "log.jsonl") == [{"step": 20, "loss": 2.0}]
+    assert capsys.readouterr() == ("", "uploading\n")
 
 
 def test_what_is_no_tracker_is_said(tmp_path: Path) -> None:

@@ -2,6 +2,8 @@
 
 import importlib
 import json
+import sys
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any, Protocol, Self
 
@@ -45,7 +47,10 @@ def _step(line: str) -> int:
 
 
 class _Module:
-    """A module with `init`, `log` and `finish`, as wandb and trackio have them."""
+    """A module with `init`, `log` and `finish`, as wandb and trackio have them.
+
+    What it has to say goes to standard error: standard output is for results.
+    """
 
     def __init__(self, name: str, project: str, run: str, config: dict[str, Any]) -> None:
         try:
@@ -59,13 +64,16 @@ class _Module:
                 raise SettingError(
                     f"{name!r} is no tracker: it has no {part}(); expected wandb, trackio or alike."
                 )
-        self._module.init(project=project, name=run, config=config)
+        with redirect_stdout(sys.stderr):
+            self._module.init(project=project, name=run, config=config)
 
     def log(self, step: int, figures: dict[str, float]) -> None:
-        self._module.log(figures, step=step)
+        with redirect_stdout(sys.stderr):
+            self._module.log(figures, step=step)
 
     def close(self) -> None:
-        self._module.finish()
+        with redirect_stdout(sys.stderr):
+            self._module.finish()
 
 
 class Trackers:
