@@ -8,7 +8,7 @@ import msgspec
 import pytest
 import torch
 
-from errands.errors import SettingError
+from errands.errors import DataError, SettingError
 from errands.learn import training
 from errands.learn.batch import Lengths
 from errands.learn.checkpoint import read_about
@@ -96,14 +96,13 @@ def test_killed_and_resumed_gives_the_same_weights(
     shown: Demonstrations, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     train_choice(shown, tmp_path / "whole", SMALL)
-    monkeypatch.setattr(training, "_SAVE_SECONDS", 0.0)
     monkeypatch.setattr(training, "_SAVE_SHARE", 0)
 
     def dies(progress: Any) -> None:
         raise MemoryError
 
     with pytest.raises(MemoryError):
-        train_choice(shown, tmp_path / "killed", SMALL, on_progress=dies)
+        train_choice(shown, tmp_path / "killed", SMALL, on_progress=dies, save_every=0)
     train_choice(shown, tmp_path / "killed", SMALL, resume=True)
     assert _same(tmp_path / "whole", tmp_path / "killed")
 
@@ -125,6 +124,66 @@ def test_a_checkpoint_is_neither_overwritten_nor_mixed(
     other = msgspec.structs.replace(SMALL, rate=1.0)
     with pytest.raises(SettingError, match="other settings"):
         train_choice(shown, tmp_path / "il", other, resume=True)
+
+
+def test_what_is_held_out_is_measured_after_every_epoch(
+    shown: Demonstrations, tmp_path: Path
+) -> None:
+    config = msgspec.structs.replace(SMALL, held_out=0.2)
+    trained = train_choice(shown, tmp_path / "il", config)
+    lines = [json.loads(line) for line in (tmp_path / "il" / "log.jsonl").read_text().splitlines()]
+    measured = [line for line in lines if "held_out_loss" in line]
+    in_epoch = trained.steps // config.epochs
+    assert [line["step"] for line in measured] == [in_epoch * at for at in (1, 2, 3)]
+    last = {name: measured[-1][name] for name in ("held_out_loss", "held_out_accuracy")}
+    assert trained.held_out == last
+    about = read_about(tmp_path / "il", "choice")
+    assert about.figures.items() >= last.items()
+    whole = train_choice(shown, tmp_path / "whole", SMALL)
+    assert trained.steps < whole.steps
+    assert whole.held_out == {}
+
+
+def test_measuring_other_choices_leaves_no_trace_in_the_weights(
+    shown: Demonstrations, tmp_path: Path
+) -> None:
+    train_choice(shown, tmp_path / "alone", SMALL)
+    seen = train_choice(shown, tmp_path / "measured", SMALL, others=shown.choices[:40])
+    assert _same(tmp_path / "alone", tmp_path / "measured")
+    assert seen.held_out["held_out_loss"] > 0
+    stopped = tmp_path / "stopped"
+    train_choice(shown, stopped, SMALL, others=shown.choices[:40], stop=_stopper(10))
+    resumed = train_choice(shown, stopped, SMALL, others=shown.choices[:40], resume=True)
+    assert _same(tmp_path / "alone", stopped)
+    assert resumed.held_out == seen.held_out
+
+
+def test_other_demonstrations_cannot_be_resumed_with(shown: Demonstrations, tmp_path: Path) -> None:
+    train_choice(shown, tmp_path / "il", SMALL, stop=_stopper(3))
+    turned = msgspec.structs.replace(shown, choices=shown.choices[::-1])
+    with pytest.raises(SettingError, match="other demonstrations; resume it with the same"):
+        train_choice(turned, tmp_path / "il", SMALL, resume=True)
+    none = msgspec.structs.replace(shown, choices=())
+    with pytest.raises(DataError, match="no choice to learn from"):
+        train_choice(none, tmp_path / "none", SMALL)
+
+
+def test_a_loss_that_is_no_number_is_said(shown: Demonstrations, tmp_path: Path) -> None:
+    config = msgspec.structs.replace(SMALL, rate=1e30, clip=1e30)
+    with pytest.raises(SettingError, match="lower --rate"):
+        train_choice(shown, tmp_path / "il", config)
+
+
+def test_time_and_speed_are_reported(shown: Demonstrations, tmp_path: Path) -> None:
+    config = msgspec.structs.replace(SMALL, held_out=0.2)
+    trained = train_choice(shown, tmp_path / "il", config)
+    assert set(trained.shares) == {"encoding", "model", "learning", "evaluation", "saving"}
+    assert sum(trained.shares.values()) == pytest.approx(1)
+    assert min(trained.shares.values()) > 0
+    assert trained.choices_per_second > 0
+    assert trained.choices_per_cpu_second > 0
+    last = json.loads((tmp_path / "il" / "log.jsonl").read_text().splitlines()[-1])
+    assert {"samples_per_second", "samples_per_cpu_second", "time_model"} <= set(last)
 
 
 def test_the_presets_have_the_paper_figures() -> None:

@@ -11,13 +11,14 @@ import numpy as np
 import pytest
 import torch
 
+from errands.envs.shop import ShopEnv
 from errands.envs.shop_vector import ShopVectorEnv
 from errands.errors import DataError, SettingError
-from errands.learn import reinforcement
 from errands.learn.batch import Lengths
 from errands.learn.checkpoint import read_about
 from errands.learn.choice_model import ChoiceConfig
 from errands.learn.demonstrations import read_demonstrations
+from errands.learn.evaluation import Exam, sit
 from errands.learn.player import open_policy
 from errands.learn.reinforcement import (
     PRESETS,
@@ -26,6 +27,7 @@ from errands.learn.reinforcement import (
     returns,
     train_rl,
 )
+from errands.learn.shoppers import own_words
 from errands.shop.catalog import Catalog
 
 TINY = ChoiceConfig(width=8, heads=2, lengths=Lengths(wish=12, past=8, page=24, action=6))
@@ -55,6 +57,18 @@ def _stopper(updates: int) -> Any:
 def _same(one: Path, other: Path) -> bool:
     pair = [torch.load(folder / "weights.pt", weights_only=True) for folder in (one, other)]
     return all(torch.equal(weight, pair[1][name]) for name, weight in pair[0].items())
+
+
+def _log(folder: Path) -> list[dict[str, float]]:
+    return [json.loads(line) for line in (folder / "log.jsonl").read_text().splitlines()]
+
+
+def _timeless(folder: Path) -> list[dict[str, float]]:
+    """A log without what the machine has a say in."""
+    return [
+        {name: value for name, value in line.items() if not name.startswith(("time_", "steps_"))}
+        for line in _log(folder)
+    ]
 
 
 def test_returns_are_those_of_pencil_and_paper() -> None:
@@ -163,25 +177,17 @@ def test_stopped_and_resumed_gives_the_same_weights(little: Catalog, tmp_path: P
     assert _same(whole, parts)
     assert (last.steps, last.episodes, last.score) == (once.steps, once.episodes, once.score)
     assert read_about(parts, "choice").is_done
-    curves = [
-        [{name: value for name, value in json.loads(line).items() if "time" not in name}
-         for line in (folder / "log.jsonl").read_text().splitlines()]
-        for folder in (whole, parts)
-    ]  # fmt: skip
-    assert curves[0] == curves[1]
+    assert _timeless(whole) == _timeless(parts)
 
 
-def test_killed_and_resumed_gives_the_same_weights(
-    little: Catalog, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_killed_and_resumed_gives_the_same_weights(little: Catalog, tmp_path: Path) -> None:
     _train(little, tmp_path / "whole")
-    monkeypatch.setattr(reinforcement, "_SAVE_SECONDS", 0.0)
 
     def dies(reached: Any) -> None:
         raise MemoryError
 
     with pytest.raises(MemoryError):
-        _train(little, tmp_path / "killed", on_progress=dies)
+        _train(little, tmp_path / "killed", on_progress=dies, save_every=0)
     _train(little, tmp_path / "killed", resume=True)
     assert _same(tmp_path / "whole", tmp_path / "killed")
 
@@ -236,12 +242,77 @@ def test_demonstrations_give_words_and_a_part_of_the_loss(
 
 def test_time_and_speed_are_reported(little: Catalog, tmp_path: Path) -> None:
     trained = _train(little, tmp_path / "rl")
-    assert set(trained.shares) == {"environment", "encoding", "model", "learning"}
+    assert set(trained.shares) == {"environment", "encoding", "model", "learning", "saving"}
     assert sum(trained.shares.values()) == pytest.approx(1)
     assert trained.steps_per_second > 0
     assert trained.words_from == "random play"
     last = json.loads((tmp_path / "rl" / "log.jsonl").read_text().splitlines()[-1])
     assert {"score", "success", "entropy", "policy_loss", "value_loss", "time_model"} <= set(last)
+    assert last["steps_per_second"] > 0
+    assert last["steps_per_cpu_second"] > 0
+
+
+def _exam(little: Catalog, every: int = 100) -> Exam:
+    env = ShopEnv(catalog=little, goals="human", observation="text_rich", max_steps=9)
+    return Exam(env, range(30, 34), every)
+
+
+def test_evaluation_does_not_disturb_what_is_learnt(little: Catalog, tmp_path: Path) -> None:
+    plain, seen = tmp_path / "plain", tmp_path / "seen"
+    without = _train(little, plain)
+    trained = _train(little, seen, exam=_exam(little))
+    assert _same(plain, seen)
+    assert without.evaluated is None
+    # Before the first update, at 104 and 200 of 240 steps (8 at once), and at the end.
+    marks = {int(line["step"]): line for line in _log(seen) if "eval_score" in line}
+    assert list(marks) == [0, 104, 200, 240]
+    assert trained.evaluated == (marks[240]["eval_score"], marks[240]["eval_success"])
+    assert trained.best is not None
+    assert trained.best.score == max(mark["eval_score"] for mark in marks.values())
+    assert "evaluation" in trained.shares
+    best = read_about(seen / "best", "choice")
+    assert best.figures["best_score"] == trained.best.score
+    assert not (seen / "best" / "progress.pt").exists()
+    # What is kept as the best gets the same mark again.
+    mark = sit(_exam(little), open_policy(str(seen / "best")), own_words)
+    assert mark == trained.best
+
+
+def test_evaluation_of_a_resumed_training_is_the_same(little: Catalog, tmp_path: Path) -> None:
+    whole, parts = tmp_path / "whole", tmp_path / "parts"
+    once = _train(little, whole, exam=_exam(little))
+    _train(little, parts, exam=_exam(little), stop=_stopper(15))
+    last = _train(little, parts, exam=_exam(little), resume=True)
+    assert _same(whole, parts)
+    assert _same(whole / "best", parts / "best")
+    assert (last.best, last.evaluated) == (once.best, once.evaluated)
+    assert _timeless(whole) == _timeless(parts)
+
+
+def test_a_resumed_training_refuses_another_world(
+    little: Catalog, demos: str, tmp_path: Path
+) -> None:
+    shown = read_demonstrations(demos)
+    config = msgspec.structs.replace(SMALL, imitation=1.0)
+    settings: dict[str, Any] = {"config": config, "checksum": "abc"}
+    _train(little, tmp_path / "rl", shown=shown, stop=_stopper(2), **settings)
+    fewer = msgspec.structs.replace(shown, choices=shown.choices[1:])
+    with pytest.raises(SettingError, match="on other demonstrations"):
+        _train(little, tmp_path / "rl", shown=fewer, resume=True, **settings)
+    with pytest.raises(SettingError, match="on another catalogue"):
+        _train(
+            little, tmp_path / "rl", shown=shown, resume=True, **{**settings, "checksum": "other"}
+        )
+    with pytest.raises(SettingError, match="other settings"):
+        _train(
+            little, tmp_path / "rl", shown=shown, resume=True, queries_from="a model", **settings
+        )
+
+
+def test_scores_that_are_no_numbers_are_said(little: Catalog, tmp_path: Path) -> None:
+    config = msgspec.structs.replace(SMALL, rate=1e30, critic_first=0, clip=1e30)
+    with pytest.raises(SettingError, match="lower --rate"):
+        _train(little, tmp_path / "rl", config=config)
 
 
 def test_chance_outside_is_left_alone(little: Catalog, tmp_path: Path) -> None:

@@ -93,6 +93,29 @@ def test_a_stopped_training_goes_on_to_the_same_weights(tmp_path: Path, cut: int
     assert json.loads((tmp_path / "cut" / "about.json").read_bytes())["is_done"]
 
 
+def test_queries_that_are_held_out_are_measured(tmp_path: Path) -> None:
+    config = msgspec.structs.replace(TINY, epochs=4)
+    shown = pairs(80, 3)
+    plain = train_search(shown, tmp_path / "plain", config)
+    seen = train_search(shown, tmp_path / "seen", config, others=pairs(20, 4))
+    weights = [torch.load(tmp_path / name / "weights.pt") for name in ("plain", "seen")]
+    assert all(torch.equal(weight, weights[1][name]) for name, weight in weights[0].items())
+    assert (plain.held_out, set(seen.held_out)) == ({}, {"held_out_loss", "held_out_accuracy"})
+    held = msgspec.structs.replace(config, held_out=0.2)
+    kept = train_search(shown, tmp_path / "kept", held)
+    assert kept.held_out["held_out_loss"] > 0
+    assert kept.steps < plain.steps
+    log = (tmp_path / "kept" / "log.jsonl").read_text()
+    lines = [json.loads(line) for line in log.splitlines()]
+    assert sum("held_out_loss" in line for line in lines) == 4
+
+
+def test_other_queries_cannot_be_resumed_with(tmp_path: Path) -> None:
+    train_search(pairs(40, 3), tmp_path / "a", TINY, stop=lambda: True)
+    with pytest.raises(SettingError, match="other demonstrations"):
+        train_search(pairs(40, 4), tmp_path / "a", TINY, resume=True)
+
+
 def test_another_seed_gives_other_weights(tmp_path: Path) -> None:
     config = msgspec.structs.replace(TINY, epochs=1)
     for seed in (0, 1):

@@ -4,7 +4,7 @@ import pytest
 
 from errands.reports import plots
 from errands.reports.estimate import NOTHING, Estimate
-from errands.reports.plots import Mark, Row, Series
+from errands.reports.plots import Line, Mark, Row, Series
 
 HALF = Estimate(50.0, 40.0, 60.0, 10)
 ODD = 'a<b>&"c"\x00\ud800'
@@ -30,6 +30,15 @@ def drawn() -> dict[str, str]:
             "t", [0, 5, 20, 0, 1], Estimate(-12.0, -20.0, -1.0, 9), first=ODD, second="b",
             colours=(0, 1),
         ),
+        "curves": plots.curves(
+            ODD, [Line(ODD, 0, [(0, 1.2), (50, 0.4)]), Line("b", 9, [(7, -0.3)], is_checked=True)],
+            x_title="x", y_title="y",
+        ),
+        "flat curves": plots.curves("t", [Line("a", 0, [(0, 0.0)])], x_title="", y_title=""),
+        "far curves": plots.curves(
+            "t", [Line("a", 0, [(1e9, 1e300), (2e9, -1e300)])], x_title="", y_title=""
+        ),
+        "no curves": plots.curves("t", [Line("a", 0, [])], x_title="", y_title=""),
         "split": plots.split_bar("t", [("better", 1000, "c0"), ("same", 1, "muted"), ("b", 0, "")]),
     }  # fmt: skip
 
@@ -74,3 +83,13 @@ def test_nothing_foreign_gets_out_of_its_text() -> None:
     for picture in drawn().values():
         assert "<b>" not in picture
         picture.encode("utf-8")
+
+
+def test_a_curve_stands_where_its_figures_are() -> None:
+    line = Line("a", 0, [(0, -1.0), (100, 0.0), (200, 1.0)], is_checked=True)
+    root = ElementTree.fromstring(plots.curves("t", [line], x_title="x", y_title="y"))
+    dots = [(float(dot.get("cx", "")), float(dot.get("cy", ""))) for dot in root.iter("circle")]
+    assert [x for x, _ in dots] == [40.0, 213.0, 386.0]
+    assert [y for _, y in dots] == [214.0, 122.0, 30.0]
+    ticks = {text.text: float(text.get("y", "")) - 4 for text in root.iter("text")}
+    assert (ticks["-1"], ticks["0.5"], ticks["1"]) == (214.0, 76.0, 30.0)

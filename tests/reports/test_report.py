@@ -15,7 +15,16 @@ def test_the_json_has_the_names_of_its_schema(careful: MemoryStore, oracle: Memo
         "schema", "errands", "title", "runs", "comparisons", "ranks", "demonstrations", "notes",
     }  # fmt: skip
     run = told["runs"][0]
-    assert set(run) == {"label", "info", "figures", "listed", "remarks", "command", "row4"}
+    assert set(run) == {
+        "label",
+        "info",
+        "figures",
+        "listed",
+        "remarks",
+        "command",
+        "row4",
+        "training",
+    }
     assert set(run["figures"]) == {
         "episodes", "planned", "done", "truncated", "errors", "score", "success",
         "score_at_least", "success_at_least", "rewards", "bought", "parts", "trajectory", "usage",

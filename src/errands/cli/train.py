@@ -1,20 +1,32 @@
 """`errands train`: demonstrations, and agents that learn from them."""
 
-import signal
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from types import FrameType
-from typing import Any
 
 import msgspec
 import typer
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from errands.cli import train_report, train_rl
+from errands.cli.lesson import (
+    Catalog,
+    Evaluate,
+    Resume,
+    SaveEvery,
+    Seed,
+    Track,
+    asked_to_stop,
+    bar,
+    checked,
+    chosen,
+    end,
+    need_torch,
+    others,
+    shown_on,
+    tell,
+)
 from errands.cli.output import Json, print_json, remarks, results
 from errands.errors import SettingError
 
-__all__ = ["app", "need_torch", "progress_bar", "register"]
+__all__ = ["app", "register"]
 
 app = typer.Typer(
     name="train",
@@ -24,6 +36,8 @@ app = typer.Typer(
 
 
 def register(main: typer.Typer) -> None:
+    train_rl.register(app)
+    train_report.register(app)
     main.add_typer(app)
 
 
@@ -37,6 +51,7 @@ def demonstrations(
     workers: int = typer.Option(2, min=1, help="Episodes at once."),
     seed: int = typer.Option(0, min=0, help="Of the shopper's chance."),
     resume: bool = typer.Option(False, "--resume", help="Go on with a run that was stopped."),
+    as_json: bool = Json,
 ) -> None:
     """Let the scripted shopper give demonstrations: a run with whole pages, to learn from.
 
@@ -48,22 +63,29 @@ def demonstrations(
     """
     from errands.runs.runner import run
 
-    with progress_bar("shopping") as bar:
-        task = bar.add_task("", total=episodes)
-        finished = run(
-            protocol,
-            "shopper",
-            out=out,
-            data=data,
-            episodes=episodes,
-            settings={"errors": str(errors)},
-            workers=workers,
-            resume=resume,
-            observations="full",
-            seed=seed,
-            on_start=lambda info, *_: bar.update(task, total=info.episodes),
-            on_episode=lambda summary: bar.advance(task),
-        )
+    try:
+        with bar("shopping") as shown:
+            task = shown.add_task("", total=episodes)
+            finished = run(
+                protocol,
+                "shopper",
+                out=out,
+                data=data,
+                episodes=episodes,
+                settings={"errors": str(errors)},
+                workers=workers,
+                resume=resume,
+                observations="full",
+                seed=seed,
+                on_start=lambda info, *_: shown.update(task, total=info.episodes),
+                on_episode=lambda summary: shown.advance(task),
+            )
+    except KeyboardInterrupt:
+        end(was_stopped=True)
+        raise
+    if as_json:
+        print_json({"run": str(finished.place), "episodes": finished.kept})
+        return
     results.print(f"{finished.place}: {finished.kept:,} episodes.", soft_wrap=True)
 
 
@@ -79,9 +101,13 @@ def choice(
     epochs: int | None = typer.Option(None, min=1, help="Rounds over all choices."),
     rate: float | None = typer.Option(None, min=0, help="The learning rate."),
     width: int | None = typer.Option(None, min=4, help="Of the vectors."),
-    seed: int = typer.Option(0, min=0, help="Of everything that is chance."),
-    resume: bool = typer.Option(False, "--resume", help="Go on with a training that was stopped."),
-    track: str | None = typer.Option(None, help="A tracker's module: trackio, wandb or alike."),
+    threads: int | None = typer.Option(None, min=1, help="Cores to use."),
+    evaluate: str | None = Evaluate,
+    catalog: str | None = Catalog,
+    seed: int = Seed,
+    resume: bool = Resume,
+    save_every: float = SaveEvery,
+    track: str | None = Track,
     as_json: bool = Json,
 ) -> None:
     """Train a choice model by imitation.
@@ -92,18 +118,23 @@ def choice(
 
     \b
       errands train choice demos --out il
+      errands train choice demos --out il --evaluate 0.1
       errands train choice demos --out rnn --preset rnn
       errands run shop-learn --agent il --checkpoint il
     """
     need_torch()
-    from errands.learn.demonstrations import read_choices_file, read_demonstrations
     from errands.learn.imitation import PRESETS, train_choice
     from errands.learn.pictures import Pictures
 
-    if preset not in PRESETS:
-        raise SettingError(f"There is no preset {preset!r}; expected {', '.join(PRESETS)}.")
-    config = PRESETS[preset]
-    given = {"epochs": epochs, "rate": rate, "seed": seed}
+    config = chosen(preset, PRESETS)
+    share, other = others(evaluate, least)
+    given = {
+        "epochs": epochs,
+        "rate": rate,
+        "threads": threads,
+        "seed": seed,
+        "held_out": share,
+    }
     config = msgspec.structs.replace(
         config,
         choice=config.choice
@@ -111,27 +142,27 @@ def choice(
         else msgspec.structs.replace(config.choice, width=width),
         **{name: value for name, value in given.items() if value is not None},
     )
-    if demonstrations.endswith(".jsonl"):
-        shown = read_choices_file(demonstrations)
-    else:
-        shown = read_demonstrations(demonstrations, least=least)
+    shown = checked(demonstrations, catalog, least)
     remarks.print(
         f"{len(shown.choices):,} choices of {shown.episodes:,} episodes; {shown.left_out:,} left"
         " out for their reward.",
         soft_wrap=True,
     )
-    with progress_bar("learning") as bar, _asked_to_stop() as stop:
+    with bar("learning") as shown_bar, asked_to_stop() as stop:
         trained = train_choice(
             shown,
             Path(out),
             config,
             pictures=None if pictures is None else Pictures.read(pictures),
+            others=() if other is None else other.choices,
             resume=resume,
             track=track,
-            on_progress=_shown_on(bar, "choices"),
+            on_progress=shown_on(shown_bar, "choices"),
             stop=stop,
+            save_every=save_every,
         )
-    _tell(trained, "choices", "choices", as_json)
+    tell(trained, "choices", "choices", as_json)
+    end(stop())
 
 
 @app.command("search")
@@ -148,9 +179,12 @@ def search(
     epochs: int | None = typer.Option(None, min=1, help="Rounds over all queries."),
     rate: float | None = typer.Option(None, min=0, help="The learning rate."),
     threads: int | None = typer.Option(None, min=1, help="Cores to use."),
-    seed: int = typer.Option(0, min=0, help="Of everything that is chance."),
-    resume: bool = typer.Option(False, "--resume", help="Go on with a training that was stopped."),
-    track: str | None = typer.Option(None, help="A tracker's module: trackio, wandb or alike."),
+    evaluate: str | None = Evaluate,
+    catalog: str | None = Catalog,
+    seed: int = Seed,
+    resume: bool = Resume,
+    save_every: float = SaveEvery,
+    track: str | None = Track,
     as_json: bool = Json,
 ) -> None:
     """Train a search model: from an instruction to what to search for.
@@ -165,36 +199,45 @@ def search(
       errands run shop-learn --agent il --checkpoint il --set search=search
     """
     need_torch()
-    from errands.learn.demonstrations import read_demonstrations
     from errands.learn.search_training import PRESETS, train_search
 
-    chosen = preset or ("paper" if model else "small")
-    if chosen not in PRESETS:
-        raise SettingError(f"There is no preset {chosen!r}; expected {', '.join(PRESETS)}.")
-    if chosen == "small" and model:
+    named = preset or ("paper" if model else "small")
+    usual = chosen(named, PRESETS)
+    if named == "small" and model:
         raise SettingError("--preset small trains from scratch; leave --model or --preset out.")
-    given = {"model": model, "epochs": epochs, "rate": rate, "threads": threads, "seed": seed}
+    share, other = others(evaluate, least)
+    given = {
+        "model": model,
+        "epochs": epochs,
+        "rate": rate,
+        "threads": threads,
+        "seed": seed,
+        "held_out": share,
+    }
     config = msgspec.structs.replace(
-        PRESETS[chosen], **{name: value for name, value in given.items() if value is not None}
+        usual, **{name: value for name, value in given.items() if value is not None}
     )
-    shown = read_demonstrations(demonstrations, least=least)
+    shown = checked(demonstrations, catalog, least)
     remarks.print(
         f"{len(shown.queries):,} queries of {shown.episodes:,} episodes; {shown.left_out:,} left"
         " out for their reward.",
         soft_wrap=True,
     )
-    with progress_bar("learning") as bar, _asked_to_stop() as stop:
+    with bar("learning") as shown_bar, asked_to_stop() as stop:
         trained = train_search(
             shown.queries,
             Path(out),
             config,
+            others=() if other is None else other.queries,
             checksum=shown.checksum,
             resume=resume,
             track=track,
-            on_progress=_shown_on(bar, "words"),
+            on_progress=shown_on(shown_bar, "words"),
             stop=stop,
+            save_every=save_every,
         )
-    _tell(trained, "words", "queries", as_json)
+    tell(trained, "words", "queries", as_json)
+    end(stop())
 
 
 @app.command("queries")
@@ -227,186 +270,12 @@ def queries(
     opened = Catalog.open(catalog).goals(goals)
     wanted = split_indices(split, opened)
     model = open_search_model(checkpoint)
-    with progress_bar("searching") as bar:
-        task = bar.add_task("", total=len(wanted))
+    with bar("searching") as shown:
+        task = shown.add_task("", total=len(wanted))
         texts = (opened[index].instruction_text for index in wanted)
-        found = predict_queries(model, texts, beams, on_text=lambda: bar.advance(task))
+        found = predict_queries(model, texts, beams, on_text=lambda: shown.advance(task))
     write_queries(out, found, replace=force)
     if as_json:
         print_json({"file": str(out), "instructions": len(found)})
         return
     results.print(f"{out}: queries for {len(found):,} instructions.", soft_wrap=True)
-
-
-@app.command("rl")
-def rl(
-    out: str = typer.Option(..., help="The checkpoint's directory."),
-    start: str | None = typer.Option(None, "--from", help="The choice model to begin with."),
-    demonstrations: str | None = typer.Option(
-        None, help="A run to keep imitating, and to take words from."
-    ),
-    preset: str = typer.Option("small", help="small, paper or paper-rnn."),
-    pictures: Path | None = typer.Option(
-        None, help="What products look like, of `train pictures`; for a model from scratch."
-    ),
-    steps: int | None = typer.Option(None, min=1, help="Steps of all shoppers together."),
-    environments: int | None = typer.Option(None, min=1, help="Shoppers side by side."),
-    search: str | None = typer.Option(
-        None, help="The search model to search with (default: the instruction's own words)."
-    ),
-    protocol: str = typer.Option("shop-learn-train", help="Which goals, as which pages."),
-    catalog: str | None = typer.Option(None, help="Another catalogue."),
-    rate: float | None = typer.Option(None, min=0, help="The learning rate."),
-    entropy: float | None = typer.Option(None, min=0, help="The weight of the entropy."),
-    imitation: float | None = typer.Option(None, min=0, help="The weight of imitating."),
-    seed: int = typer.Option(0, min=0, help="Of everything that is chance."),
-    resume: bool = typer.Option(False, "--resume", help="Go on with a training that was stopped."),
-    track: str | None = typer.Option(None, help="A tracker's module: trackio, wandb or alike."),
-    as_json: bool = Json,
-) -> None:
-    """Train a choice model by reinforcement, from scratch or from a model that imitates.
-
-    Ctrl-C stops after the update at hand; --resume goes on to the same weights.
-
-    Examples:
-
-    \b
-      errands train rl --out rl --from il
-      errands train rl --out rl --from il --demonstrations demos --imitation 0.2
-      errands train rl --out rnn --preset paper-rnn --environments 8
-      errands run shop-learn --agent rl --checkpoint rl
-    """
-    need_torch()
-    from errands.learn.demonstrations import read_demonstrations
-    from errands.learn.pictures import Pictures
-    from errands.learn.reinforcement import PRESETS, train_rl
-    from errands.learn.search_training import open_search_model
-    from errands.learn.shoppers import own_words
-    from errands.learn.training_floor import open_floor
-
-    if preset not in PRESETS:
-        raise SettingError(f"There is no preset {preset!r}; expected {', '.join(PRESETS)}.")
-    given = {
-        "steps": steps,
-        "environments": environments,
-        "rate": rate,
-        "entropy": entropy,
-        "imitation": imitation,
-        "seed": seed,
-    }
-    config = msgspec.structs.replace(
-        PRESETS[preset], **{name: value for name, value in given.items() if value is not None}
-    )
-    floor = open_floor(protocol, config.environments, catalog)
-    shown = None
-    if demonstrations is not None:
-        shown = read_demonstrations(demonstrations, checksum=floor.checksum)
-    with progress_bar("shopping") as bar, _asked_to_stop() as stop:
-        task = bar.add_task("", total=None)
-
-        def show(reached: Any) -> None:
-            bar.update(
-                task,
-                total=reached.steps,
-                completed=reached.step,
-                description=f"score {reached.score:.1f}, {reached.success:.0%} right",
-            )
-
-        trained = train_rl(
-            floor.env,
-            floor.goals,
-            Path(out),
-            config,
-            start=None if start is None else Path(start),
-            shown=shown,
-            pictures=None if pictures is None else Pictures.read(pictures),
-            checksum=floor.checksum,
-            queries=own_words if search is None else open_search_model(search).queries,
-            resume=resume,
-            track=track,
-            on_progress=show,
-            stop=stop,
-        )
-        if stop():
-            remarks.print("Stopped and saved; the same command with --resume goes on.")
-    if as_json:
-        print_json({**trained._asdict(), "folder": str(trained.folder)})
-        return
-    shares = ", ".join(f"{name} {share:.0%}" for name, share in trained.shares.items())
-    results.print(
-        f"{out}: {trained.steps:,} steps, {trained.episodes:,} episodes; the last ones scored"
-        f" {trained.score:.1f}, {trained.success:.1%} right. {trained.steps_per_second:,.0f} steps"
-        f" a second; time: {shares}. Words: from {trained.words_from}.",
-        soft_wrap=True,
-    )
-
-
-def need_torch() -> None:
-    try:
-        import torch  # noqa: F401
-    except ImportError:
-        raise SettingError(
-            "Training needs PyTorch, which is not installed; run pip install 'errands[train]'."
-        ) from None
-
-
-def progress_bar(what: str) -> Progress:
-    return Progress(
-        TextColumn(what),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-        TextColumn("{task.description}"),
-        console=remarks,
-        transient=True,
-    )
-
-
-def _shown_on(bar: Progress, what: str) -> Callable[[Any], None]:
-    """Shows how far a training is, and how much of what it gets right."""
-    task = bar.add_task("", total=None)
-    return lambda reached: bar.update(
-        task,
-        total=reached.steps,
-        completed=reached.step,
-        description=f"loss {reached.loss:.3f}, {reached.accuracy:.0%} of {what} right",
-    )
-
-
-def _tell(trained: Any, what: str, examples: str, as_json: bool) -> None:
-    """How a training ended."""
-    if as_json:
-        print_json(
-            {
-                "checkpoint": str(trained.folder),
-                "updates": trained.steps,
-                "loss": trained.loss,
-                "accuracy": trained.accuracy,
-                f"{examples}_per_second": trained.choices_per_second,
-            }
-        )
-        return
-    results.print(
-        f"{trained.folder}: {trained.steps:,} updates, loss {trained.loss:.3f},"
-        f" {trained.accuracy:.1%} of {what} right, {trained.choices_per_second:,.0f} {examples} a"
-        " second.",
-        soft_wrap=True,
-    )
-
-
-@contextmanager
-def _asked_to_stop() -> Iterator[Any]:
-    """Whether Ctrl-C or SIGTERM came; a second Ctrl-C ends at once."""
-    asked: list[int] = []
-
-    def note(number: int, frame: FrameType | None) -> None:
-        if asked:
-            raise KeyboardInterrupt
-        asked.append(number)
-
-    before = {number: signal.signal(number, note) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield lambda: bool(asked)
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

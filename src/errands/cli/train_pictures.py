@@ -5,7 +5,8 @@ from pathlib import Path
 import typer
 
 from errands.cli.output import Json, print_json, results
-from errands.cli.train import app, need_torch, progress_bar
+from errands.cli.lesson import bar, need_torch
+from errands.cli.train import app
 from errands.errors import SettingError
 
 __all__ = ["register"]
@@ -58,7 +59,7 @@ def pictures(
         config = msgspec.structs.replace(
             PictureConfig(), **{name: value for name, value in given.items() if value is not None}
         )
-        with progress_bar("looking") as shown:
+        with bar("looking") as shown:
             task = shown.add_task("drawing", total=config.epochs)
             drawn = train_pictures(
                 opened,

@@ -45,6 +45,8 @@ class About(msgspec.Struct, frozen=True, kw_only=True):
     words: tuple[str, ...] = ()
     checksum: str = ""
     """Of the catalogue it was trained on."""
+    lesson: str = ""
+    """The fingerprint of the demonstrations it was trained on."""
     is_done: bool = False
     """Whether the training has come to its end."""
     figures: dict[str, float] = {}
@@ -52,15 +54,19 @@ class About(msgspec.Struct, frozen=True, kw_only=True):
     version: int = VERSION
 
 
-def save(folder: Path, about: About, weights: dict[str, Any], progress: dict[str, Any]) -> None:
-    """Write a checkpoint over an earlier one of the same training."""
+def save(
+    folder: Path, about: About, weights: dict[str, Any], progress: dict[str, Any] | None
+) -> None:
+    """Write a checkpoint over an earlier one of the same training; without `progress` it can be
+    used and not be resumed."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         write_whole(folder / ABOUT, lambda path: path.write_bytes(msgspec.json.encode(about)))
         # Weights are inside of progress, too: what is resumed is of one moment.
         write_whole(folder / WEIGHTS, lambda path: torch.save(weights, path))
-        kept = {**progress, "weights": weights}
-        write_whole(folder / PROGRESS, lambda path: torch.save(kept, path))
+        if progress is not None:
+            whole = {**progress, "weights": weights}
+            write_whole(folder / PROGRESS, lambda path: torch.save(whole, path))
     except OSError as failure:
         raise DataError(f"{folder} cannot be written ({failure.strerror}).") from None
 

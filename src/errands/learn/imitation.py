@@ -10,18 +10,31 @@ checkpoint to the same weights.
 import random
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 import torch
+from torch import Tensor
 from torch.nn import functional
 
-from errands.learn.batch import Encoded, encode, pack
+from errands.errors import DataError
+from errands.learn.batch import Batch, Encoded, encode, pack
 from errands.learn.checkpoint import About, read_about
 from errands.learn.choice_model import ChoiceConfig, ChoiceModel, seeing
-from errands.learn.demonstrations import Demonstrations
+from errands.learn.demonstrations import Choice, Demonstrations
+from errands.learn.lessons import fingerprint, hold_out, wished
 from errands.learn.pictures import Pictures, keep_pictures, kept_pictures
-from errands.learn.training import Measured, Progress, Trained, learn, left_over, order, updates
+from errands.learn.stopwatch import Stopwatch
+from errands.learn.training import (
+    SAVE_SECONDS,
+    Measured,
+    Progress,
+    Trained,
+    learn,
+    left_over,
+    order,
+    updates,
+)
 from errands.learn.vocabulary import Vocabulary
 
 __all__ = ["PRESETS", "ImitationConfig", "Progress", "Trained", "train_choice"]
@@ -42,8 +55,17 @@ class ImitationConfig(msgspec.Struct, frozen=True, kw_only=True):
     most_actions: int = 16
     """Larger pages keep their first six actions, the one that was taken and some by chance."""
     words: int = 8_000
+    held_out: float = 0.0
+    """Share of the wishes that is not learnt, but measured after every epoch."""
     seed: int = 0
     threads: int = 2
+
+
+class _Packed(NamedTuple):
+    """Choices side by side."""
+
+    views: Batch
+    taken: Tensor
 
 
 PRESETS: Final = {
@@ -61,36 +83,49 @@ def train_choice(
     config: ImitationConfig,
     *,
     pictures: Pictures | None = None,
+    others: Sequence[Choice] = (),
     resume: bool = False,
     track: str | None = None,
     on_progress: Callable[[Progress], None] = lambda progress: None,
     stop: Callable[[], bool] = lambda: False,
+    save_every: float = SAVE_SECONDS,
 ) -> Trained:
     """Train, or go on training; the checkpoint in `folder` is written as it goes.
 
     `pictures` are seen on products' pages; the checkpoint keeps them, for a resumed training, too.
-    `stop` is asked after every update: a training that stops is saved and can be resumed.
+    `others` are choices to measure after every epoch, beside what `config` holds out; what is
+    learnt does not depend on them. `stop` is asked after every update: a training that stops is
+    saved and can be resumed.
     """
     if resume:
         pictures = kept_pictures(folder) or pictures
     config = msgspec.structs.replace(config, choice=seeing(config.choice, pictures))
     plan = msgspec.to_builtins(config)
-    left = left_over(folder, "choice", plan, resume)
-    words = (
-        _words(shown, config) if left is None else Vocabulary(read_about(folder, "choice").words)
-    )
+    if not shown.choices:
+        raise DataError("These demonstrations have no choice to learn from.")
+    lesson, kept = hold_out(shown.choices, config.held_out, seed=config.seed, wish=wished)
+    mark = fingerprint(shown.choices)
+    left = left_over(folder, "choice", plan, resume, mark)
     if left is None:
         keep_pictures(folder, pictures)
-    data = [
-        (encode(view, words, config.choice.lengths, pictures), taken)
-        for view, taken in shown.choices
-    ]
+    watch = Stopwatch()
+    with watch.on("encoding"):
+        words = (
+            _words(lesson, config)
+            if left is None
+            else Vocabulary(read_about(folder, "choice").words)
+        )
+        data, held = (
+            [(encode(view, words, config.choice.lengths, pictures), taken) for view, taken in some]
+            for some in (lesson, [*kept, *others])
+        )
     about = About(
         kind="choice",
         trained="imitation",
         config=plan,
         words=words.words,
         checksum=shown.checksum,
+        lesson=mark,
     )
     return learn(
         folder,
@@ -101,24 +136,38 @@ def train_choice(
         make=lambda: ChoiceModel(config.choice, len(words)),
         batches=lambda first: _batches(data, config, first),
         measure=_measure,
+        held_out=(lambda: _whole(held, config.batch)) if held else None,
         track=track,
         on_progress=on_progress,
         stop=stop,
+        save_every=save_every,
+        watch=watch,
     )
 
 
-def _words(shown: Demonstrations, config: ImitationConfig) -> Vocabulary:
-    texts = (text for view, _ in shown.choices for text in (view.wanted, view.page, *view.actions))
+def _words(lesson: Sequence[Choice], config: ImitationConfig) -> Vocabulary:
+    texts = (text for view, _ in lesson for text in (view.wanted, view.page, *view.actions))
     return Vocabulary.of(texts, most=config.words)
 
 
 def _batches(
     data: Sequence[tuple[Encoded, int]], config: ImitationConfig, first: int
-) -> Iterator[tuple[int, list[tuple[Encoded, int]]]]:
+) -> Iterator[tuple[int, _Packed]]:
     """Batches from after `first` on, each with its number from 1."""
     for step, chosen in order(len(data), config, first):
         dice = random.Random(f"{config.seed} cut {step}")
-        yield step, [_cut(data[number], config.most_actions, dice) for number in chosen]
+        yield step, _pack([_cut(data[number], config.most_actions, dice) for number in chosen])
+
+
+def _whole(data: Sequence[tuple[Encoded, int]], count: int) -> Iterator[_Packed]:
+    """All choices in their order, pages with all their actions."""
+    for place in range(0, len(data), count):
+        yield _pack(data[place : place + count])
+
+
+def _pack(choices: Sequence[tuple[Encoded, int]]) -> _Packed:
+    taken = torch.tensor([place for _, place in choices])
+    return _Packed(pack([view for view, _ in choices]), taken)
 
 
 def _cut(choice: tuple[Encoded, int], most: int, dice: random.Random) -> tuple[Encoded, int]:
@@ -136,8 +185,7 @@ def _cut(choice: tuple[Encoded, int], most: int, dice: random.Random) -> tuple[E
     ), kept.index(taken)
 
 
-def _measure(model: ChoiceModel, batch: list[tuple[Encoded, int]]) -> Measured:
-    scores = model(pack([view for view, _ in batch])).scores
-    taken = torch.tensor([place for _, place in batch])
-    loss = functional.cross_entropy(scores, taken)
-    return Measured(loss, int((scores.argmax(dim=1) == taken).sum()), len(batch))
+def _measure(model: ChoiceModel, batch: _Packed) -> Measured:
+    scores = model(batch.views).scores
+    loss = functional.cross_entropy(scores, batch.taken)
+    return Measured(loss, int((scores.argmax(dim=1) == batch.taken).sum()), len(batch.taken))

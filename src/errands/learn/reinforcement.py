@@ -16,7 +16,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import msgspec
 import torch
@@ -29,67 +29,27 @@ from errands.learn.batch import Batch, Encoded, Lengths, encode, pack
 from errands.learn.checkpoint import About, fit, load_weights, read_about, read_progress, save
 from errands.learn.choice_model import ChoiceConfig, ChoiceModel, seeing
 from errands.learn.demonstrations import Demonstrations
+from errands.learn.evaluation import Exam, Mark, sit
+from errands.learn.lessons import fingerprint
 from errands.learn.pictures import Pictures, keep_pictures, kept_pictures
+from errands.learn.player import Policy
 from errands.learn.private_chance import private_chance
+from errands.learn.reinforcement_settings import PRESETS, ReinforcementConfig
 from errands.learn.shoppers import Queries, Shoppers, VectorShop, own_words
-from errands.learn.stopwatch import Stopwatch
+from errands.learn.stopwatch import ASIDE, Speed, Stopwatch
 from errands.learn.tracker import open_trackers
+from errands.learn.training import SAVE_SECONDS
 from errands.learn.view import View
 from errands.learn.vocabulary import Vocabulary
 
 __all__ = ["PRESETS", "Reached", "ReinforcementConfig", "Schooled", "returns", "train_rl"]
 
-_SAVE_SECONDS: Final = 30.0
+BEST: Final = "best"
+"""The folder of a checkpoint that holds the best one so far."""
 _RECENT: Final = 100
 """Finished episodes that a curve's points are means of."""
 _WORD_STEPS: Final = 100
 """Steps of random play, by everyone, from which words are learnt where nothing else has them."""
-
-
-class ReinforcementConfig(msgspec.Struct, frozen=True, kw_only=True):
-    """How a choice model is trained; the defaults are the paper's for its transformer."""
-
-    choice: ChoiceConfig = ChoiceConfig()
-    """Of a model from scratch; one from a checkpoint stays what it is."""
-    steps: int = 100_000
-    """Transitions, of all shoppers together."""
-    environments: int = 4
-    bptt: int = 8
-    """Steps of every shopper between updates."""
-    gamma: float = 0.9
-    rate: float = 1e-5
-    clip: float = 10.0
-    reward_scale: float = 10.0
-    policy: float = 1.0
-    """Weights of the parts of the loss, this one and the next three."""
-    value: float = 1.0
-    entropy: float = 1.0
-    imitation: float = 0.0
-    imitation_batch: int = 16
-    """Demonstrated choices beside every update, where `imitation` is not 0."""
-    critic_first: int = 0
-    """Updates at the beginning in which only the value is learnt, by its own layers: the
-    advantages of a critic that knows nothing would spoil a policy that knows something."""
-    words: int = 8_000
-    seed: int = 0
-    threads: int = 1
-
-
-_RNN: Final = ChoiceConfig(encoder="gru", hidden=512, word_attention=True)
-PRESETS: Final = {
-    "small": ReinforcementConfig(
-        steps=20_000,
-        gamma=0.99,
-        rate=2e-4,
-        clip=1.0,
-        reward_scale=1.0,
-        value=0.5,
-        entropy=0.003,
-        critic_first=20,
-    ),
-    "paper": ReinforcementConfig(),
-    "paper-rnn": ReinforcementConfig(choice=_RNN, rate=5e-4),
-}
 
 
 class Reached(NamedTuple):
@@ -113,8 +73,11 @@ class Schooled(NamedTuple):
     steps_per_second: float
     steps_per_cpu_second: float
     shares: dict[str, float]
-    """Of the time: environment, encoding, model, learning."""
+    """Of the time: environment, encoding, model, learning, saving, evaluation."""
     words_from: str
+    evaluated: Mark | None
+    """The last evaluation, if there was one, and the best."""
+    best: Mark | None
 
 
 class _Moment(NamedTuple):
@@ -141,19 +104,24 @@ def train_rl(
     shown: Demonstrations | None = None,
     pictures: Pictures | None = None,
     queries: Queries = own_words,
+    queries_from: str = "own words",
+    exam: Exam | None = None,
     checksum: str = "",
     resume: bool = False,
     track: str | None = None,
     on_progress: Callable[[Reached], None] = lambda reached: None,
     stop: Callable[[], bool] = lambda: False,
+    save_every: float = SAVE_SECONDS,
 ) -> Schooled:
     """Train, or go on training; the checkpoint in `folder` is written as it goes.
 
     `env` has `autoreset="disabled"` and shows text_rich; `goals` are those to be drawn from.
     `start` is the checkpoint of a choice model, `shown` the demonstrations for an imitation part
     of the loss (and for words, where there is no `start`); `pictures` are seen on products' pages
-    by a model from scratch. `stop` is asked after every update.
-    A resumed training may have more `steps` than before.
+    by a model from scratch. With an `exam` the model is evaluated
+    as it goes, before the first update too, and the best is kept in the folder `best`; weights are
+    the same without. `stop` is asked after every update. A resumed training may have more `steps`
+    than before.
     """
     _check(env, goals, config, shown)
     left = read_progress(folder) if folder.exists() else None
@@ -173,11 +141,14 @@ def train_rl(
     else:
         words, words_from = _words(env, goals, config, shown)
         config = msgspec.structs.replace(config, choice=seeing(config.choice, pictures))
-    plan = {**msgspec.to_builtins(config), "words_from": words_from}
-    if left is not None and {**about.config, "steps": config.steps} != plan:
-        raise SettingError(
-            f"{folder} was trained with other settings; resume it with the same, or name another."
-        )
+    plan = {
+        **msgspec.to_builtins(config),
+        "words_from": words_from,
+        "queries_from": queries_from,
+    }
+    mark = fingerprint(shown.choices if shown is not None and config.imitation else ())
+    if left is not None:
+        _check_resumed(folder, about, {**plan, "steps": about.config.get("steps")}, checksum, mark)
     lesson = [
         (encode(view, words, config.choice.lengths, pictures), taken)
         for view, taken in (shown.choices if shown is not None and config.imitation else ())
@@ -187,6 +158,7 @@ def train_rl(
     first: int = 0 if left is None else left["update"]
     recent = deque[float]([] if left is None else left["recent"], maxlen=_RECENT)
     episodes: int = 0 if left is None else left["episodes"]
+    best, evaluated = ((left or {}).get(name) for name in ("best", "evaluated"))
     threads = torch.get_num_threads()
     torch.set_num_threads(config.threads)
     at_once = config.bptt * config.environments
@@ -196,7 +168,8 @@ def train_rl(
             open_trackers(folder, track, folder.name, plan, first * at_once) as log,
         ):
             if left is None:
-                keep_pictures(folder, pictures)
+                for place in (folder, folder / BEST) if exam is not None else (folder,):
+                    keep_pictures(place, pictures)
             model = ChoiceModel(config.choice, len(words))
             # Dropout would make what is learnt from another policy than the one that played.
             model.eval()
@@ -217,17 +190,38 @@ def train_rl(
                 kept=None if left is None else left["shoppers"],
             )
 
-            def keep(update: int) -> None:
-                about = About(
+            def described(update: int) -> About:
+                return About(
                     kind="choice",
                     trained="reinforcement",
                     config=plan,
                     words=words.words,
                     checksum=checksum,
+                    lesson=mark,
                     is_done=update == updates,
-                    figures={**_curve(recent), "episodes": float(episodes)},
+                    figures={
+                        **_curve(recent),
+                        "episodes": float(episodes),
+                        "step": float(update * at_once),
+                        **_evaluated("eval", evaluated),
+                        **_evaluated("best", best),
+                    },
                     versions={"errands": __version__, "torch": str(torch.__version__)},
                 )
+
+            def evaluate(update: int) -> dict[str, float]:
+                nonlocal best, evaluated
+                assert exam is not None
+                with watch.on(ASIDE):
+                    evaluated = tuple(
+                        sit(exam, Policy(model, words, config.choice, pictures), queries)
+                    )
+                    if best is None or evaluated > best:
+                        best = evaluated
+                        save(folder / BEST, described(update), model.state_dict(), None)
+                return _evaluated("eval", evaluated)
+
+            def keep(update: int) -> None:
                 progress = {
                     "update": update,
                     "optimiser": optimiser.state_dict(),
@@ -235,11 +229,16 @@ def train_rl(
                     "shoppers": shoppers.kept(),
                     "recent": list(recent),
                     "episodes": episodes,
+                    "best": best,
+                    "evaluated": evaluated,
                 }
-                save(folder, about, model.state_dict(), progress)
+                with watch.on("saving"):
+                    save(folder, described(update), model.state_dict(), progress)
 
-            began = saved = time.monotonic()
-            cpu = time.process_time()
+            if exam is not None and not first:
+                log.log(0, evaluate(0))
+            saved = time.monotonic()
+            speed = Speed(watch)
             update = first
             for update in range(first + 1, updates + 1):
                 moments = []
@@ -254,26 +253,33 @@ def train_rl(
                     last = model(batch).values
                 with watch.on("learning"):
                     figures = _update(model, optimiser, moments, last, config, lesson, update)
-                if update % 10 == 0 or update == updates:
-                    shares = {f"time_{name}": share for name, share in watch.shares().items()}
-                    log.log(update * at_once, {**_curve(recent), **figures, **shares})
+                is_due = exam is not None and _is_due(update, updates, at_once, exam.every)
+                if is_due:
+                    figures |= evaluate(update)
+                if update % 10 == 0 or update == updates or is_due:
+                    rate = speed.lately((update - first) * at_once)
+                    figures |= {f"steps_{name}": held for name, held in rate._asdict().items()}
+                    figures |= {f"time_{name}": held for name, held in watch.shares().items()}
+                    log.log(update * at_once, {**_curve(recent), **figures})
                     on_progress(Reached(update * at_once, updates * at_once, **_curve(recent)))
-                if stop() or time.monotonic() - saved > _SAVE_SECONDS:
+                if stop():
+                    break
+                if time.monotonic() - saved > save_every:
                     keep(update)
                     saved = time.monotonic()
-                    if stop():
-                        break
+            whole = speed.whole((update - first) * at_once)
             keep(update)
-            done = (update - first) * at_once
             return Schooled(
                 folder,
                 update * at_once,
                 episodes,
                 **_curve(recent),
-                steps_per_second=done / max(time.monotonic() - began, 1e-9),
-                steps_per_cpu_second=done / max(time.process_time() - cpu, 1e-9),
+                steps_per_second=whole.per_second,
+                steps_per_cpu_second=whole.per_cpu_second,
                 shares=watch.shares(),
                 words_from=words_from,
+                evaluated=None if evaluated is None else Mark(*evaluated),
+                best=None if best is None else Mark(*best),
             )
     finally:
         torch.set_num_threads(threads)
@@ -313,6 +319,10 @@ def _play(
     with watch.on("model"):
         judged = model(batch)
         spread = functional.log_softmax(judged.scores, dim=1)
+        if not bool(spread.isfinite().all()):
+            raise SettingError(
+                "The model's scores are no numbers any more; train with a lower --rate."
+            )
         drawn = torch.multinomial(spread.detach().exp(), 1, generator=chance)
         likelihood = spread.gather(1, drawn).squeeze(1)
         entropy = -(spread.exp() * spread).sum(dim=1)
@@ -394,6 +404,29 @@ def _curve(recent: Sequence[float]) -> dict[str, float]:
         "score": 100 * sum(recent) / count,
         "success": sum(reward >= 1 for reward in recent) / count,
     }
+
+
+def _is_due(update: int, updates: int, at_once: int, every: int) -> bool:
+    """Whether an update crosses a multiple of `every` steps, or is the last one."""
+    return update == updates or update * at_once // every > (update - 1) * at_once // every
+
+
+def _evaluated(name: str, mark: Sequence[float] | None) -> dict[str, float]:
+    return {} if mark is None else {f"{name}_score": mark[0], f"{name}_success": mark[1]}
+
+
+def _check_resumed(
+    folder: Path, about: About, plan: dict[str, Any], checksum: str, lesson: str
+) -> None:
+    for is_other, what in (
+        (about.config != plan, "with other settings"),
+        (about.checksum != checksum, "on another catalogue"),
+        (about.lesson and about.lesson != lesson, "on other demonstrations"),
+    ):
+        if is_other:
+            raise SettingError(
+                f"{folder} was trained {what}; resume it with the same, or name another."
+            )
 
 
 def _check(

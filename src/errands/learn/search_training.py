@@ -10,7 +10,7 @@ import random
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeVar
 
 import msgspec
 import torch
@@ -21,6 +21,7 @@ from errands.agents.page_reading import words as split
 from errands.errors import DataError
 from errands.learn.checkpoint import ABOUT, About, load_weights, read_about
 from errands.learn.demonstrations import Query
+from errands.learn.lessons import fingerprint, hold_out, wished
 from errands.learn.search_model import (
     END,
     UNSAYABLE,
@@ -36,10 +37,23 @@ from errands.learn.search_model import (
     read,
     write,
 )
-from errands.learn.training import Measured, Progress, Trained, learn, left_over, order, updates
+from errands.learn.stopwatch import Stopwatch
+from errands.learn.training import (
+    SAVE_SECONDS,
+    Measured,
+    Progress,
+    Trained,
+    learn,
+    left_over,
+    order,
+    updates,
+)
 from errands.learn.vocabulary import Vocabulary
 
 __all__ = ["PRESETS", "SearchTraining", "open_search_model", "train_search"]
+
+
+Shown = TypeVar("Shown")
 
 
 class SearchTraining(msgspec.Struct, frozen=True, kw_only=True):
@@ -59,6 +73,8 @@ class SearchTraining(msgspec.Struct, frozen=True, kw_only=True):
     words: int = 8_000
     disguised: float = 0.0
     """Share of an instruction's known words that the small model sees as if they were not."""
+    held_out: float = 0.0
+    """Share of the wishes that is not learnt, but measured after every epoch."""
     seed: int = 0
     threads: int = 2
 
@@ -91,28 +107,37 @@ def train_search(
     folder: Path,
     config: SearchTraining,
     *,
+    others: Sequence[Query] = (),
     checksum: str = "",
     resume: bool = False,
     track: str | None = None,
     on_progress: Callable[[Progress], None] = lambda progress: None,
     stop: Callable[[], bool] = lambda: False,
+    save_every: float = SAVE_SECONDS,
 ) -> Trained:
     """Train, or go on training; the checkpoint in `folder` is written as it goes.
 
+    `others` are queries to measure after every epoch, beside what `config` holds out.
     `checksum` is that of the catalogue the queries were made for. `stop` is asked after every
     update: a training that stops is saved and can be resumed.
     """
-    queries = [query for query in queries if split(query.wanted) and split(query.query)]
+    queries, others = (
+        [one for one in some if split(one.wanted) and split(one.query)]
+        for some in (queries, others)
+    )
     if not queries:
         raise DataError("These demonstrations have no search to learn from.")
     plan = msgspec.to_builtins(config)
-    left = left_over(folder, "search", plan, resume)
-    steps = updates(len(queries), config)
+    lesson, kept = hold_out(queries, config.held_out, seed=config.seed, wish=wished)
+    held = [*kept, *others]
+    mark = fingerprint(queries)
+    left = left_over(folder, "search", plan, resume, mark)
+    steps = updates(len(lesson), config)
+    about = About(kind="search", trained="imitation", config=plan, checksum=checksum, lesson=mark)
     if config.model:
         from errands.learn.hugging_face import measure_pairs, open_for_training
 
         pretrained = open_for_training(config.model, folder, is_new=left is None)
-        about = About(kind="search", trained="imitation", config=plan, checksum=checksum)
         return learn(
             folder,
             about,
@@ -121,36 +146,52 @@ def train_search(
             steps=steps,
             make=lambda: pretrained.model,
             batches=lambda first: (
-                (step, [queries[number] for number in chosen])
-                for step, chosen in order(len(queries), config, first)
+                (step, [lesson[number] for number in chosen])
+                for step, chosen in order(len(lesson), config, first)
             ),
             measure=lambda model, pairs: measure_pairs(pretrained, pairs),
+            held_out=(lambda: _parts(held, config.batch)) if held else None,
             track=track,
             on_progress=on_progress,
             stop=stop,
+            save_every=save_every,
         )
-    words = (
-        Vocabulary.of((text for query in queries for text in query), most=config.words)
-        if left is None
-        else Vocabulary(read_about(folder, "search").words)
-    )
-    data = [example(query, words, config.search) for query in queries]
-    about = About(
-        kind="search", trained="imitation", config=plan, words=words.words, checksum=checksum
-    )
+    watch = Stopwatch()
+    with watch.on("encoding"):
+        words = (
+            Vocabulary.of((text for query in lesson for text in query), most=config.words)
+            if left is None
+            else Vocabulary(read_about(folder, "search").words)
+        )
+        data, unseen = (
+            [example(query, words, config.search) for query in some] for some in (lesson, held)
+        )
     return learn(
         folder,
-        about,
+        msgspec.structs.replace(about, words=words.words),
         config,
         left,
         steps=steps,
         make=lambda: SearchModel(config.search, words),
         batches=lambda first: _batches(data, words, config, first),
         measure=_measure,
+        held_out=(
+            (lambda: (pack(part, words) for part in _parts(unseen, config.batch)))
+            if unseen
+            else None
+        ),
         track=track,
         on_progress=on_progress,
         stop=stop,
+        save_every=save_every,
+        watch=watch,
     )
+
+
+def _parts(examples: Sequence[Shown], count: int) -> Iterator[list[Shown]]:
+    """All in their order, so many at once."""
+    for place in range(0, len(examples), count):
+        yield list(examples[place : place + count])
 
 
 def _batches(

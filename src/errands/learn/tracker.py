@@ -2,6 +2,8 @@
 
 import importlib
 import json
+import sys
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any, Protocol, Self
 
@@ -24,8 +26,10 @@ class FileTracker:
         path.parent.mkdir(parents=True, exist_ok=True)
         kept = []
         if path.exists():
-            kept = [line for line in path.read_text().splitlines() if _step(line) < from_step]
-        path.write_text("".join(f"{line}\n" for line in kept))
+            lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+            # Half a line of a training that was killed has no step, and goes.
+            kept = [line for line in lines if from_step and 0 <= _step(line) <= from_step]
+        path.write_text("".join(f"{line}\n" for line in kept), encoding="utf-8")
         self._file = path.open("a", encoding="utf-8", buffering=1)
 
     def log(self, step: int, figures: dict[str, float]) -> None:
@@ -39,11 +43,14 @@ def _step(line: str) -> int:
     try:
         return int(json.loads(line)["step"])
     except (ValueError, KeyError, TypeError):
-        return -1  # Half a line of a training that was killed: of no use, and not in the way.
+        return -1
 
 
 class _Module:
-    """A module with `init`, `log` and `finish`, as wandb and trackio have them."""
+    """A module with `init`, `log` and `finish`, as wandb and trackio have them.
+
+    What it has to say goes to standard error: standard output is for results.
+    """
 
     def __init__(self, name: str, project: str, run: str, config: dict[str, Any]) -> None:
         try:
@@ -57,13 +64,16 @@ class _Module:
                 raise SettingError(
                     f"{name!r} is no tracker: it has no {part}(); expected wandb, trackio or alike."
                 )
-        self._module.init(project=project, name=run, config=config)
+        with redirect_stdout(sys.stderr):
+            self._module.init(project=project, name=run, config=config)
 
     def log(self, step: int, figures: dict[str, float]) -> None:
-        self._module.log(figures, step=step)
+        with redirect_stdout(sys.stderr):
+            self._module.log(figures, step=step)
 
     def close(self) -> None:
-        self._module.finish()
+        with redirect_stdout(sys.stderr):
+            self._module.finish()
 
 
 class Trackers:
@@ -91,7 +101,6 @@ def open_trackers(
     folder: Path, module: str | None, run: str, config: dict[str, Any], from_step: int = 0
 ) -> Trackers:
     """The file `log.jsonl`, and a tracker by its module's name."""
-    held: list[Tracker] = [FileTracker(folder / "log.jsonl", from_step)]
-    if module is not None:
-        held.append(_Module(module, "errands", run, config))
-    return Trackers(held)
+    # First what can be a mistake: a log is not to be touched for it.
+    held: list[Tracker] = [] if module is None else [_Module(module, "errands", run, config)]
+    return Trackers([FileTracker(folder / "log.jsonl", from_step), *held])

@@ -1,9 +1,11 @@
 """What all supervised trainings share: order, pace, figures, checkpoints, going on after a stop.
 
 Which batch comes when follows from the seed alone, so a training that was killed goes on from
-its last checkpoint to the same weights.
+its last checkpoint to the same weights. What is held out is measured after every epoch and
+leaves no trace in them.
 """
 
+import math
 import random
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -18,11 +20,22 @@ from errands import __version__
 from errands.errors import SettingError
 from errands.learn.checkpoint import About, fit, read_about, read_progress, save
 from errands.learn.private_chance import private_chance
+from errands.learn.stopwatch import ASIDE, Rate, Speed, Stopwatch
 from errands.learn.tracker import open_trackers
 
-__all__ = ["Measured", "Pace", "Progress", "Trained", "learn", "left_over", "order", "updates"]
+__all__ = [
+    "SAVE_SECONDS",
+    "Measured",
+    "Pace",
+    "Progress",
+    "Trained",
+    "learn",
+    "left_over",
+    "order",
+    "updates",
+]
 
-_SAVE_SECONDS: Final = 30.0
+SAVE_SECONDS: Final = 30.0
 _SAVE_SHARE: Final = 20
 """Saving takes at most one part in so many of the time, however large the model is."""
 
@@ -59,6 +72,11 @@ class Trained(NamedTuple):
     accuracy: float
     choices_per_second: float
     steps: int
+    choices_per_cpu_second: float
+    shares: dict[str, float]
+    """Of the time: encoding, model, learning, saving, evaluation."""
+    held_out: dict[str, float]
+    """`held_out_loss` and `held_out_accuracy` after the last epoch, where something is."""
 
 
 class Progress(NamedTuple):
@@ -78,16 +96,24 @@ class Measured(NamedTuple):
     out_of: int
 
 
-def left_over(folder: Path, kind: str, plan: dict[str, Any], resume: bool) -> dict[str, Any] | None:
-    """What a killed training left, if it is to go on."""
+def left_over(
+    folder: Path, kind: str, plan: dict[str, Any], resume: bool, lesson: str = ""
+) -> dict[str, Any] | None:
+    """What a killed training left, if it is to go on; `lesson` is the demonstrations' print."""
     there = read_progress(folder) if folder.exists() else None
     if there is None:
         return None
     if not resume:
         raise SettingError(f"{folder} has a checkpoint already; add --resume, or name another.")
-    if read_about(folder, kind).config != plan:
+    about = read_about(folder, kind)
+    if about.config != plan:
         raise SettingError(
             f"{folder} was trained with other settings; resume it with the same, or name another."
+        )
+    if about.lesson and lesson and about.lesson != lesson:
+        raise SettingError(
+            f"{folder} was trained on other demonstrations; resume it with the same, or name"
+            " another --out."
         )
     return there
 
@@ -119,15 +145,20 @@ def learn(
     make: Callable[[], Model],
     batches: Callable[[int], Iterable[tuple[int, Batch]]],
     measure: Callable[[Model, Batch], Measured],
+    held_out: Callable[[], Iterable[Batch]] | None = None,
     track: str | None = None,
     on_progress: Callable[[Progress], None] = lambda progress: None,
     stop: Callable[[], bool] = lambda: False,
+    save_every: float = SAVE_SECONDS,
+    watch: Stopwatch | None = None,
 ) -> Trained:
     """Make a model, or take up what is `left`, and update it with every batch to the end.
 
-    `stop` is asked after every update: a training that stops is saved and can be resumed.
+    What is `held_out` is measured after every epoch. `stop` is asked after every update: a
+    training that stops is saved and can be resumed.
     """
     first = 0 if left is None else left["step"]
+    watch = watch or Stopwatch()
     threads = torch.get_num_threads()
     torch.set_num_threads(pace.threads)
     try:
@@ -141,12 +172,14 @@ def learn(
                 fit(model, left["weights"], folder)
                 optimiser.load_state_dict(left["optimiser"])
                 torch.set_rng_state(left["chance"])
+            recent = _Recent(*(left or {}).get("recent", ()))
+            held: dict[str, float] = dict((left or {}).get("held_out", {}))
 
-            def keep(step: int, figures: dict[str, float]) -> None:
+            def keep(step: int) -> None:
                 now = msgspec.structs.replace(
                     about,
                     is_done=step == steps,
-                    figures=figures,
+                    figures={**recent.figures(), **held},
                     versions={"errands": __version__, "torch": str(torch.__version__)},
                 )
                 progress = {
@@ -154,39 +187,104 @@ def learn(
                     "optimiser": optimiser.state_dict(),
                     "chance": torch.get_rng_state(),
                     "recent": recent.held(),
+                    "held_out": held,
                 }
-                save(folder, now, model.state_dict(), progress)
+                with watch.on("saving"):
+                    save(folder, now, model.state_dict(), progress)
 
             model.train()
-            began = saved = time.monotonic()
-            pause = _SAVE_SECONDS
-            recent = _Recent(*(left or {}).get("recent", ()))
+            saved = time.monotonic()
+            pause = save_every
+            speed = Speed(watch)
             step = first
-            for step, batch in batches(first):
+            for step, batch in _timed(batches(first), watch):
                 for group in optimiser.param_groups:
                     group["lr"] = pace.rate * _share(step, steps, pace.warm_up)
-                measured = measure(model, batch)
-                optimiser.zero_grad(set_to_none=True)
-                measured.loss.backward()  # type: ignore[no-untyped-call]
-                nn.utils.clip_grad_norm_(model.parameters(), pace.clip)
-                optimiser.step()
-                recent.add(measured.loss.item(), measured.right, measured.out_of)
-                if step % 20 == 0 or step == steps:
-                    log.log(step, {"loss": recent.loss, "accuracy": recent.accuracy})
+                with watch.on("model"):
+                    measured = measure(model, batch)
+                with watch.on("learning"):
+                    optimiser.zero_grad(set_to_none=True)
+                    measured.loss.backward()  # type: ignore[no-untyped-call]
+                    nn.utils.clip_grad_norm_(model.parameters(), pace.clip)
+                    optimiser.step()
+                    recent.add(measured.loss.item(), measured.right, measured.out_of)
+                if not math.isfinite(recent.loss):
+                    raise SettingError(
+                        f"The loss is no number any more after {step} updates; train with a lower"
+                        " --rate."
+                    )
+                is_epoch = step % max(steps // pace.epochs, 1) == 0
+                if held_out is not None and is_epoch:
+                    with watch.on(ASIDE):
+                        held.update(_held(model, measure, held_out()))
+                if step % 20 == 0 or step == steps or (held_out is not None and is_epoch):
+                    rate = speed.lately((step - first) * pace.batch)
+                    log.log(
+                        step,
+                        {
+                            **recent.figures(),
+                            **(held if is_epoch else {}),
+                            **_pace(rate, watch),
+                        },
+                    )
                     on_progress(Progress(step, steps, recent.loss, recent.accuracy))
                 if stop():
                     break
                 if time.monotonic() - saved > pause:
                     start = time.monotonic()
-                    keep(step, recent.figures())
+                    keep(step)
                     saved = time.monotonic()
-                    pause = max(_SAVE_SECONDS, _SAVE_SHARE * (saved - start))
-            keep(step, recent.figures())
-            seconds = max(time.monotonic() - began, 1e-9)
-            done = (step - first) * pace.batch
-            return Trained(folder, recent.loss, recent.accuracy, done / seconds, step)
+                    pause = max(save_every, _SAVE_SHARE * (saved - start))
+            whole = speed.whole((step - first) * pace.batch)
+            keep(step)
+            return Trained(
+                folder,
+                recent.loss,
+                recent.accuracy,
+                whole.per_second,
+                step,
+                whole.per_cpu_second,
+                watch.shares(),
+                held,
+            )
     finally:
         torch.set_num_threads(threads)
+
+
+def _timed(batches: Iterable[tuple[int, Batch]], watch: Stopwatch) -> Iterator[tuple[int, Batch]]:
+    """The same batches; what it takes to make them is measured."""
+    rest = iter(batches)
+    while True:
+        with watch.on("encoding"):
+            found = next(rest, None)
+        if found is None:
+            return
+        yield found
+
+
+def _pace(rate: Rate, watch: Stopwatch) -> dict[str, float]:
+    return {
+        "samples_per_second": rate.per_second,
+        "samples_per_cpu_second": rate.per_cpu_second,
+        **{f"time_{name}": share for name, share in watch.shares().items()},
+    }
+
+
+def _held(
+    model: Model, measure: Callable[[Model, Batch], Measured], batches: Iterable[Batch]
+) -> dict[str, float]:
+    """How well a model does on what it has not learnt; neither it nor chance is changed."""
+    loss, right, count = 0.0, 0, 0
+    with torch.random.fork_rng(devices=[]), torch.no_grad():
+        model.eval()
+        for batch in batches:
+            found = measure(model, batch)
+            loss += found.loss.item() * found.out_of
+            right += found.right
+            count += found.out_of
+        model.train()
+    count = max(count, 1)
+    return {"held_out_loss": loss / count, "held_out_accuracy": right / count}
 
 
 def _share(step: int, steps: int, warm_up: int) -> float:

@@ -1,16 +1,18 @@
 """The training floor: a protocol's goals in a vector environment, for reinforcement."""
 
 from collections.abc import Sequence
+from contextlib import closing
 from typing import NamedTuple
 
 import msgspec
 
 from errands.envs.shop_vector import ShopVectorEnv
-from errands.errors import SettingError
-from errands.runs.protocol import find_protocol
+from errands.errors import DataError, SettingError
+from errands.runs.protocol import Protocol, find_protocol
+from errands.runs.run_place import open_run
 from errands.runs.world import ShopWorld, open_world
 
-__all__ = ["Floor", "open_floor"]
+__all__ = ["Floor", "checksum_on", "open_floor"]
 
 
 class Floor(NamedTuple):
@@ -50,3 +52,15 @@ def open_floor(protocol: str, environments: int, catalog: str | None = None) -> 
             f"{protocol} has settings that many shops at once cannot use: {failure}."
         ) from None
     return Floor(env, world.indices, world.checksum)
+
+
+def checksum_on(place: str, catalog: str) -> str:
+    """The checksum that a run would have, had it been played on that catalogue."""
+    with closing(open_run(place)) as store:
+        data = {**store.info.protocol, "data": catalog, "checksum": ""}
+    try:
+        protocol = msgspec.convert(data, Protocol)
+    except msgspec.ValidationError as failure:
+        raise DataError(f"{place} has a protocol that cannot be read ({failure}).") from None
+    with closing(open_world(protocol)) as world:
+        return world.checksum

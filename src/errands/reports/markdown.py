@@ -24,6 +24,7 @@ def to_markdown(report: Report) -> str:
         if runs:
             lines += [f"## {title}", "", *(_shop(runs) if half == "shop" else _paperwork(runs))]
             lines += _ranks(report) if half == "shop" else _demonstrations(report)
+    lines += _trainings(report.runs)
     lines += _comparisons(report)
     lines += _usage(report.runs)
     lines += _failures(report.runs)
@@ -104,6 +105,30 @@ def _shop(runs: Sequence[Run]) -> Iterator[str]:
             for run in runs
         ),
     )
+
+
+def _trainings(runs: Sequence[Run]) -> Iterator[str]:
+    held = [run.training for run in runs if run.training is not None]
+    if not held:
+        return
+    yield "## Training"
+    yield ""
+    names = list(dict.fromkeys(name for one in held for name in one.figures if name != "step"))
+    yield from table(
+        ("run", "trained", "steps", *(text(name.replace("_", " ")) for name in names)),
+        (
+            (
+                text(one.label),
+                text(f"{one.kind}, {one.trained}" if one.kind else DASH),
+                f"{one.step:,}",
+                *(f"{one.figures[name]:.4g}" if name in one.figures else DASH for name in names),
+            )
+            for one in held
+        ),
+    )
+    for one in held:
+        yield from (f"- {text(one.label)}: {text(remark)}" for remark in one.remarks)
+    yield ""
 
 
 def _ranks(report: Report) -> Iterator[str]:

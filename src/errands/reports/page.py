@@ -8,7 +8,9 @@ from functools import cache
 from pathlib import Path
 from typing import Final, TextIO
 
-from errands.reports import sections
+from errands import __version__
+from errands.reports import curve_sections, sections
+from errands.reports.curves import Training
 from errands.reports.frames import Shelf, policy, script
 from errands.reports.markup import badge, cut, esc
 from errands.reports.plots import COLOURS
@@ -25,7 +27,7 @@ from errands.reports.wording import count, duration
 from errands.runs.episode import Episode, RunInfo
 from errands.runs.store import Store
 
-__all__ = ["EACH", "MOST", "single_page", "write_page"]
+__all__ = ["EACH", "MOST", "single_page", "training_page", "write_page"]
 
 EACH: Final = 32_000
 """Characters of pages for each listed episode."""
@@ -86,10 +88,12 @@ def _body(
     forms = [(at, run) for at, run in runs if run.info.half == "turk"]
     colours = {run.label: at for at, run in runs}
     failed = any(run.figures.failures for run in report.runs)
+    trainings = [(at, run.training) for at, run in runs if run.training is not None]
     there = [
         ("overview", "Overview", True),
         ("shop", "Shop", bool(shop)),
         ("paperwork", "Paperwork", bool(forms)),
+        ("training", "Training", bool(trainings)),
         ("comparisons", "Comparisons", bool(report.comparisons)),
         ("cost", "Cost and time", True),
         ("errors", "Errors", failed),
@@ -103,6 +107,8 @@ def _body(
         yield _section("shop", "Shop", sections.shop(report, shop))
     if forms:
         yield _section("paperwork", "Paperwork", sections.paperwork(report, forms))
+    if trainings:
+        yield _section("training", "Training", _trained(trainings))
     if report.comparisons:
         made = sections.comparisons(report.comparisons, colours)
         yield _section("comparisons", "Comparisons", made)
@@ -126,6 +132,16 @@ def _body(
         "</footer>"
     )
     yield _shelved(shelf)
+
+
+def _trained(trainings: Sequence[tuple[int, Training]]) -> Iterator[str]:
+    """How the models that played were trained."""
+    yield (
+        '<p class="note">The curves of the checkpoints that these runs played with; `errands train'
+        " report` shows more of them.</p>"
+    )
+    yield curve_sections.notes(trainings)
+    yield from curve_sections.drawn(trainings)
 
 
 def _listed(report: Report) -> int:
@@ -245,6 +261,29 @@ def single_page(info: RunInfo, command: str, episode: Episode, watch: Watch | No
         f"{_section('runs', 'The run', [_card(sections.run_facts(info, command))])}</main>"
     )
     return "".join(_document(title, [body, _shelved(shelf)]))
+
+
+def training_page(trainings: Sequence[Training], title: str = "") -> str:
+    """How trainings went, on a page of its own."""
+    held = list(enumerate(trainings))
+    title = title or f"Training of {', '.join(one.label for one in trainings)}"
+    links = {"overview": "Overview", "curves": "Curves", "time": "Time", "settings": "Settings"}
+    nav = "".join(f'<a href="#{ident}">{name}</a>' for ident, name in links.items())
+    parts = {
+        "overview": [curve_sections.notes(held), curve_sections.cards(held)],
+        "curves": [*curve_sections.drawn(held)],
+        "time": [curve_sections.times(held)],
+        "settings": [*curve_sections.facts(held)],
+    }
+    body = (
+        '<header class="top"><div class="inner"><p class="brand">Errands training</p>'
+        f"<h1>{esc(cut(title, 200))}</h1><p>{count(len(held), 'training')}</p></div></header>"
+        f'<nav class="jump" aria-label="Sections"><div class="inner">{nav}</div></nav><main>'
+        f"{''.join(_section(ident, links[ident], made) for ident, made in parts.items())}</main>"
+        f"<footer><p>Made by errands {esc(__version__)}. This page is one file and loads"
+        " nothing.</p></footer>"
+    )
+    return "".join(_document(title, [body]))
 
 
 def _shelved(shelf: Shelf) -> str:

@@ -12,8 +12,8 @@ from typing import Final, NamedTuple
 from errands.reports.estimate import Estimate
 from errands.reports.markup import cut, esc
 
-__all__ = ["Mark", "Row", "Series", "bars", "differences", "dots", "histogram", "lines", "scatter",
-           "split_bar"]  # fmt: skip
+__all__ = ["Line", "Mark", "Row", "Series", "bars", "curves", "differences", "dots", "histogram",
+           "lines", "scatter", "split_bar"]  # fmt: skip
 
 WIDTH: Final = 400
 COLOURS: Final = 8
@@ -40,6 +40,16 @@ class Series(NamedTuple):
     name: str
     colour: int
     points: Sequence[tuple[float, Estimate]]
+
+
+class Line(NamedTuple):
+    """A figure that changes as something goes on."""
+
+    name: str
+    colour: int
+    points: Sequence[tuple[float, float]]
+    is_checked: bool = False
+    """Whether it is measured now and then: a dashed line with dots."""
 
 
 def _svg(height: float, title: str, said: str, body: Iterable[str]) -> str:
@@ -94,6 +104,15 @@ def _ticks(top: float, least: int = 4) -> list[float]:
     power = 10.0 ** math.floor(math.log10(raw)) if raw > 0 else 1.0
     step = next((s * power for s in (1, 2, 2.5, 5, 10) if s * power >= raw), raw)
     return [step * i for i in range(int(top / step + 1e-9) + 1)]
+
+
+def _ticks_between(low: float, high: float) -> list[float]:
+    """Round numbers from one to another, both of which are such."""
+    if not low:
+        return _ticks(high)
+    step = _ticks(high - low)[1]
+    first = math.ceil(low / step - 1e-9)
+    return [step * i for i in range(first, math.floor(high / step + 1e-9) + 1)]
 
 
 def _number(value: float) -> str:
@@ -225,21 +244,22 @@ class _Frame:
 
     left, right, top, base = 40.0, WIDTH - 14.0, 12.0, 214.0
 
-    def __init__(self, low: float, high: float, most: float) -> None:
+    def __init__(self, low: float, high: float, most: float, least: float = 0.0) -> None:
         self.low, self.high = low, high if high > low else low + 1.0
-        self.most = most
+        self.most, self.least = most, least
 
     def x(self, value: float) -> float:
         part = (value - self.low) / (self.high - self.low)
         return self.left + (self.right - self.left) * part
 
     def y(self, value: float) -> float:
-        return self.base - (self.base - self.top) * min(max(value / self.most, 0.0), 1.0)
+        part = (value - self.least) / (self.most - self.least)
+        return self.base - (self.base - self.top) * min(max(part, 0.0), 1.0)
 
     def sides(self, x_title: str, y_title: str) -> list[str]:
         body = [
             part
-            for tick in _ticks(self.most)
+            for tick in _ticks_between(self.least, self.most)
             for part in (
                 _line(self.left, self.y(tick), self.right, self.y(tick), "gridline"),
                 _text(self.left - 8, self.y(tick) + 4, _number(tick), "tick", "end"),
@@ -304,6 +324,38 @@ def lines(title: str, series: Sequence[Series], *, x_title: str, y_title: str) -
         body.append(_text(frame.x(place), frame.base + 17, _number(place), "small", "middle"))
     body += _strokes(frame, series, logarithmic=False)
     said = "; ".join(_say(f"{s.name}, {x:g}", v, " %") for s in series for x, v in s.points)
+    return _svg(frame.base + 46, title, said, body)
+
+
+def curves(title: str, held: Sequence[Line], *, x_title: str, y_title: str) -> str:
+    """A line for each figure, on a scale that holds them all; 0 is on it."""
+    places = [x for line in held for x, _ in line.points]
+    if not places:
+        return _svg(40, title, "nothing to show", [_text(8, 24, "nothing to show", "tick")])
+    values = [y for line in held for _, y in line.points]
+    low, high = min(0.0, *values), max(0.0, *values)
+    step = _ticks(high - low)[1] if high > low else 1.0
+    least, most = math.floor(low / step + 1e-9) * step, math.ceil(high / step - 1e-9) * step
+    frame = _Frame(min(0.0, *places), max(places), most if most > least else least + step, least)
+    frame.top = 30.0
+    body = frame.sides(x_title, y_title)
+    for tick in _ticks(frame.high):
+        end = "end" if tick > 0.97 * frame.high else "middle"
+        body.append(_text(frame.x(tick), frame.base + 17, _number(tick), "small", end))
+    for line in held:
+        spots = [(frame.x(x), frame.y(y)) for x, y in line.points]
+        path = " ".join(f"{x:.1f},{y:.1f}" for x, y in spots)
+        kind = "stroke dashed" if line.is_checked else "stroke"
+        body.append(f'<polyline class="{kind} s{line.colour % COLOURS}" points="{path}"/>')
+        shown = range(len(spots)) if line.is_checked and len(spots) <= 60 else [len(spots) - 1]
+        for at in shown:
+            said = f"{line.name}, {line.points[at][0]:,.0f}: {line.points[at][1]:.4g}"
+            body.append(_dot(*spots[at], 4, f"dot {_colour(line.colour)}", said))
+    said = "; ".join(
+        f"{line.name}: from {line.points[0][1]:.4g} to {line.points[-1][1]:.4g}"
+        for line in held
+        if line.points
+    )
     return _svg(frame.base + 46, title, said, body)
 
 

@@ -16,6 +16,7 @@ from errands.agents.registry import kinds
 from errands.errors import SettingError
 from errands.reports.columns import Columns, read_columns
 from errands.reports.comparison import Comparison, compare, holm
+from errands.reports.curves import Training, training_of
 from errands.reports.figures import Figures, run_figures
 from errands.reports.paperwork import Demonstrations, Row4, demonstrations, table_row
 from errands.reports.ranks import Ranks, run_ranks
@@ -44,6 +45,8 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     command: str
     """What repeats it."""
     row4: Row4 | None = None
+    training: Training | None = None
+    """Of the checkpoint that it played with."""
 
 
 class Report(msgspec.Struct, frozen=True, kw_only=True):
@@ -127,6 +130,7 @@ def gather(
                 remarks=_remarks(info, figures),
                 command=command(info),
                 row4=_row4(info, figures, columns),
+                training=_training(label, info),
             )
         )
     forms = [(run.info, run.figures.paperwork) for run in runs]
@@ -166,6 +170,11 @@ def _row4(info: RunInfo, figures: Figures, columns: Columns) -> Row4 | None:
         return None
     steps = int(columns.steps.sum())
     return table_row(info, figures.paperwork, figures.usage.tokens_in, steps)
+
+
+def _training(label: str, info: RunInfo) -> Training | None:
+    found = training_of(info.agent_settings, info.started)
+    return None if found is None else msgspec.structs.replace(found, label=label)
 
 
 def _labels(infos: Sequence[RunInfo]) -> list[str]:

@@ -8,15 +8,16 @@ from pathlib import Path
 from typing import Final, TextIO
 
 from errands.errors import ErrandsError, SettingError
+from errands.reports.curves import Training
 from errands.reports.markdown import to_markdown
-from errands.reports.page import single_page, write_page
+from errands.reports.page import single_page, training_page, write_page
 from errands.reports.replay import Watch
 from errands.reports.report import Report, command_of, gather, to_json
 from errands.reports.sample import MOST
 from errands.runs.episode import RunInfo
 from errands.runs.store import Store
 
-__all__ = ["FORMATS", "NAME", "ReportError", "episode_page", "report", "write"]
+__all__ = ["FORMATS", "NAME", "ReportError", "episode_page", "report", "training_report", "write"]
 
 FORMATS: Final = ("html", "md", "json")
 NAME: Final = "report"
@@ -99,6 +100,13 @@ def episode_page(
     path = out / f"episode-{number}.html"
     with _whole(path) as file:
         file.write(single_page(store.info, command(store.info), store.episode(number), watch))
+    return path
+
+
+def training_report(trainings: Sequence[Training], path: Path, *, title: str = "") -> Path:
+    """How trainings went, as one page."""
+    with _whole(path) as file:
+        file.write(training_page(trainings, title))
     return path
 
 

@@ -1,0 +1,64 @@
+"""Evaluation: other goals than those of training and tests, the same ones every time."""
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from errands.errors import SettingError
+from errands.learn.evaluation import open_exam, sit
+from errands.learn.player import open_policy
+from errands.learn.shoppers import own_words
+from errands.learn.training_floor import open_floor
+from errands.runs.protocol import Protocol
+from errands.runs.run_place import open_run
+from errands.runs.runner import run
+from errands.runs.world import ShopWorld, open_world
+from errands.shop.catalog import Catalog
+
+
+def test_goals_are_of_neither_training_nor_test(little: Catalog) -> None:
+    exam = open_exam("shop-learn-train", episodes=10, catalog=str(little.path))
+    floor = open_floor("shop-learn-train", 1, str(little.path))
+    assert len(exam.goals) == 10
+    assert set(exam.goals).isdisjoint(floor.goals)
+    again = open_exam("shop-learn-train", episodes=10, catalog=str(little.path))
+    assert list(exam.goals) == list(again.goals)
+
+
+def test_a_mark_is_what_a_run_of_the_agent_gets(
+    little: Catalog, rules: object, taught: Path, tmp_path: Path
+) -> None:
+    exam = open_exam("shop-learn-train", episodes=6, catalog=str(little.path))
+    policy = open_policy(str(taught))
+    before = torch.get_rng_state()
+    mark = sit(exam, policy, own_words)
+    assert torch.equal(torch.get_rng_state(), before)
+    assert sit(exam, policy, own_words) == mark
+    protocol: Protocol = rules(split="disjoint-eval", episodes=6, max_steps=100)  # type: ignore[operator]
+    world = open_world(protocol)
+    assert isinstance(world, ShopWorld)
+    assert list(world.indices) == list(exam.goals)
+    run(protocol, "il", out=tmp_path / "run", settings={"checkpoint": str(taught)})
+    store = open_run(str(tmp_path / "run"))
+    rewards = [episode.summary.reward or 0.0 for episode in store.episodes()]
+    store.close()
+    assert mark.score == pytest.approx(100 * sum(rewards) / 6)
+    assert mark.success == pytest.approx(sum(reward == 1 for reward in rewards) / 6)
+
+
+def test_what_is_drawn_is_the_same_every_time(little: Catalog, taught: Path) -> None:
+    policy = open_policy(str(taught))
+    marks = [
+        sit(open_exam("shop-learn-train", episodes=8, choose=choose, catalog=str(little.path)),
+            policy, own_words)
+        for choose in ("sample", "sample", "best")
+    ]  # fmt: skip
+    assert marks[0] == marks[1]
+    assert marks[0] != marks[2]
+
+
+def test_nothing_to_evaluate_on_is_said(little: Catalog, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("errands.runs.world.split_indices", lambda split, goals: [])
+    with pytest.raises(SettingError, match="--evaluate-every 0"):
+        open_exam("shop-learn-train", catalog=str(little.path))

@@ -1,0 +1,67 @@
+"""Figures of a training go to a file, and to any module that looks like a tracker."""
+
+import json
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from errands.errors import SettingError
+from errands.learn.tracker import FileTracker, open_trackers
+
+
+def _logged(path: Path) -> list[Any]:
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def test_a_resumed_log_goes_on_where_the_checkpoint_is(tmp_path: Path) -> None:
+    path = tmp_path / "deep" / "log.jsonl"
+    tracker = FileTracker(path)
+    for step in (0, 20, 40, 60):
+        tracker.log(step, {"loss": 1 / (1 + step)})
+    tracker.close()
+    with path.open("ab") as file:
+        file.write(b'{"step": 80, "lo')
+    resumed = FileTracker(path, from_step=40)
+    resumed.log(60, {"loss": 0.5})
+    resumed.close()
+    assert [line["step"] for line in _logged(path)] == [0, 20, 40, 60]
+    assert _logged(path)[-1]["loss"] == 0.5
+
+
+def test_a_training_from_the_start_has_a_log_of_its_own(tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    path.write_bytes(b'{"step": 0, "loss": 3}\n\xff\xfe nonsense\n[]\n{"step": 20, "loss": 3}\n')
+    FileTracker(path).close()
+    assert path.read_text() == ""
+
+
+def test_a_module_is_told_everything(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    told: list[Any] = []
+    module = SimpleNamespace(
+        init=lambda **given: told.append(given),
+        log=lambda figures, step: told.append((step, figures)),
+        finish=lambda: (told.append("finished"), print("uploading")),
+    )
+    monkeypatch.setitem(sys.modules, "recorder", module)  # type: ignore[arg-type]
+    with open_trackers(tmp_path, "recorder", "il", {"rate": 1}) as log:
+        log.log(20, {"loss": 2.0})
+    assert told == [
+        {"project": "errands", "name": "il", "config": {"rate": 1}},
+        (20, {"loss": 2.0}),
+        "finished",
+    ]
+    assert _logged(tmp_path / "log.jsonl") == [{"step": 20, "loss": 2.0}]
+    assert capsys.readouterr() == ("", "uploading\n")
+
+
+def test_what_is_no_tracker_is_said(tmp_path: Path) -> None:
+    with pytest.raises(SettingError, match="run pip install no_such_tracker"):
+        open_trackers(tmp_path, "no_such_tracker", "il", {})
+    with pytest.raises(SettingError, match=r"'json' is no tracker: it has no init\(\)"):
+        open_trackers(tmp_path, "json", "il", {})
+    assert list(tmp_path.iterdir()) == []
