@@ -71,11 +71,23 @@ def demonstrations(
 def choice(
     demonstrations: str = typer.Argument(help="A run with whole text_rich pages, or JSONL."),
     out: str = typer.Option(..., help="The checkpoint's directory."),
-    preset: str = typer.Option("small", help="small, rnn or paper."),
+    preset: str | None = typer.Option(
+        None,
+        help="small (unless told), rnn, or paper: the paper's schedule, with --encoder its whole"
+        " model, without it a small encoder from scratch.",
+    ),
+    encoder: str | None = typer.Option(
+        None,
+        metavar="NAME_OR_PATH",
+        help="A BERT, RoBERTa or DistilBERT checkpoint of Hugging Face's to read pages with;"
+        " implies --preset paper.",
+    ),
     least: float = typer.Option(0.99, min=0, max=1, help="The reward an episode needs."),
     epochs: int | None = typer.Option(None, min=1, help="Rounds over all choices."),
     rate: float | None = typer.Option(None, min=0, help="The learning rate."),
-    width: int | None = typer.Option(None, min=4, help="Of the vectors."),
+    width: int | None = typer.Option(
+        None, min=4, help="Of the vectors; a pretrained encoder's are as wide as it is."
+    ),
     seed: int = typer.Option(0, min=0, help="Of everything that is chance."),
     resume: bool = typer.Option(False, "--resume", help="Go on with a training that was stopped."),
     track: str | None = typer.Option(None, help="A tracker's module: trackio, wandb or alike."),
@@ -90,15 +102,23 @@ def choice(
     \b
       errands train choice demos --out il
       errands train choice demos --out rnn --preset rnn
+      errands train choice demos --out bert --encoder bert-base-uncased
       errands run shop-learn --agent il --checkpoint il
     """
     _need_torch()
     from errands.learn.demonstrations import read_choices_file, read_demonstrations
-    from errands.learn.imitation import PRESETS, train_choice
+    from errands.learn.imitation import PRESETS, train_choice, with_encoder
 
-    if preset not in PRESETS:
-        raise SettingError(f"There is no preset {preset!r}; expected {', '.join(PRESETS)}.")
-    config = PRESETS[preset]
+    chosen = preset or ("small" if encoder is None else "paper")
+    if chosen not in PRESETS:
+        raise SettingError(f"There is no preset {chosen!r}; expected {', '.join(PRESETS)}.")
+    config = PRESETS[chosen]
+    if encoder is not None:
+        if chosen != "paper":
+            raise SettingError(
+                f"--preset {chosen} has an encoder of its own; leave --encoder or --preset out."
+            )
+        config = with_encoder(config, encoder)
     given = {"epochs": epochs, "rate": rate, "seed": seed}
     config = msgspec.structs.replace(
         config,

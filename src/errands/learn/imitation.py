@@ -16,14 +16,14 @@ import msgspec
 import torch
 from torch.nn import functional
 
-from errands.learn.batch import Encoded, encode, pack
+from errands.learn.batch import Encoded, Lengths, encode, pack
 from errands.learn.checkpoint import About, read_about
 from errands.learn.choice_model import ChoiceConfig, ChoiceModel
 from errands.learn.demonstrations import Demonstrations
+from errands.learn.reading import kept_reading, new_reading
 from errands.learn.training import Measured, Progress, Trained, learn, left_over, order, updates
-from errands.learn.vocabulary import Vocabulary
 
-__all__ = ["PRESETS", "ImitationConfig", "Progress", "Trained", "train_choice"]
+__all__ = ["PRESETS", "ImitationConfig", "Progress", "Trained", "train_choice", "with_encoder"]
 
 
 class ImitationConfig(msgspec.Struct, frozen=True, kw_only=True):
@@ -54,6 +54,16 @@ PRESETS: Final = {
 }
 
 
+def with_encoder(config: ImitationConfig, name: str) -> ImitationConfig:
+    """The same with a pretrained encoder, which reads whole pages as in the paper: 512 tokens,
+    128 of an action."""
+    lengths = Lengths(wish=64, past=64, page=380, action=128)
+    choice = msgspec.structs.replace(
+        config.choice, encoder="pretrained", pretrained=name, width=0, lengths=lengths
+    )
+    return msgspec.structs.replace(config, choice=choice)
+
+
 def train_choice(
     shown: Demonstrations,
     folder: Path,
@@ -70,9 +80,12 @@ def train_choice(
     """
     plan = msgspec.to_builtins(config)
     left = left_over(folder, "choice", plan, resume)
-    words = (
-        _words(shown, config) if left is None else Vocabulary(read_about(folder, "choice").words)
-    )
+    if left is None:
+        reading = new_reading(config.choice, _texts(shown), config.words, config.seed)
+        reading.keep(folder)
+    else:
+        reading = kept_reading(folder, config.choice, read_about(folder, "choice").words)
+    words = reading.words
     data = [(encode(view, words, config.choice.lengths), taken) for view, taken in shown.choices]
     about = About(
         kind="choice",
@@ -87,7 +100,7 @@ def train_choice(
         config,
         left,
         steps=updates(len(data), config),
-        make=lambda: ChoiceModel(config.choice, len(words)),
+        make=lambda: reading.model(config.choice),
         batches=lambda first: _batches(data, config, first),
         measure=_measure,
         track=track,
@@ -96,9 +109,8 @@ def train_choice(
     )
 
 
-def _words(shown: Demonstrations, config: ImitationConfig) -> Vocabulary:
-    texts = (text for view, _ in shown.choices for text in (view.wanted, view.page, *view.actions))
-    return Vocabulary.of(texts, most=config.words)
+def _texts(shown: Demonstrations) -> Iterator[str]:
+    return (text for view, _ in shown.choices for text in (view.wanted, view.page, *view.actions))
 
 
 def _batches(

@@ -29,11 +29,12 @@ from errands.learn.checkpoint import About, fit, load_weights, read_about, read_
 from errands.learn.choice_model import ChoiceConfig, ChoiceModel
 from errands.learn.demonstrations import Demonstrations
 from errands.learn.private_chance import private_chance
+from errands.learn.reading import Reading, kept_reading, new_reading
 from errands.learn.shoppers import Queries, Shoppers, VectorShop, own_words
 from errands.learn.stopwatch import Stopwatch
 from errands.learn.tracker import open_trackers
 from errands.learn.view import View
-from errands.learn.vocabulary import Vocabulary
+from errands.learn.vocabulary import Words
 
 __all__ = ["PRESETS", "Reached", "ReinforcementConfig", "Schooled", "returns", "train_rl"]
 
@@ -158,14 +159,16 @@ def train_rl(
     watch = Stopwatch()
     if left is not None:
         about = read_about(folder, "choice")
-        words, words_from = Vocabulary(about.words), about.config.get("words_from", "")
         config = _with_choice(config, about, folder)
+        reading = kept_reading(folder, config.choice, about.words)
+        words_from = about.config.get("words_from", "")
     elif start is not None:
         about = read_about(start, "choice")
-        words, words_from = Vocabulary(about.words), "checkpoint"
         config = _with_choice(config, about, start)
+        reading, words_from = kept_reading(start, config.choice, about.words), "checkpoint"
     else:
-        words, words_from = _words(env, goals, config, shown)
+        reading, words_from = _new_reading(env, goals, config, shown)
+    words = reading.words
     plan = {**msgspec.to_builtins(config), "words_from": words_from}
     if left is not None and {**about.config, "steps": config.steps} != plan:
         raise SettingError(
@@ -187,7 +190,7 @@ def train_rl(
             private_chance(config.seed),
             open_trackers(folder, track, folder.name, plan, first * at_once) as log,
         ):
-            model = ChoiceModel(config.choice, len(words))
+            model = reading.model(config.choice)
             # Dropout would make what is learnt from another policy than the one that played.
             model.eval()
             chance = torch.Generator().manual_seed(config.seed)
@@ -198,6 +201,8 @@ def train_rl(
                 chance.set_state(left["chance"])
             elif start is not None:
                 load_weights(start, model)
+            if left is None:
+                reading.keep(folder)
             shoppers = Shoppers(
                 env,
                 goals,
@@ -283,7 +288,7 @@ def returns(rewards: Tensor, goes_on: Tensor, last: Tensor, gamma: float) -> Ten
 
 def _play(
     model: ChoiceModel,
-    words: Vocabulary,
+    words: Words,
     shoppers: Shoppers,
     chance: torch.Generator,
     config: ReinforcementConfig,
@@ -361,9 +366,7 @@ def _update(
     return {name: part.item() for name, part in losses.items()}
 
 
-def _encoded(
-    views: Sequence[View], words: Vocabulary, config: ReinforcementConfig
-) -> list[Encoded]:
+def _encoded(views: Sequence[View], words: Words, config: ReinforcementConfig) -> list[Encoded]:
     return [encode(view, words, config.choice.lengths) for view in views]
 
 
@@ -400,13 +403,15 @@ def _with_choice(config: ReinforcementConfig, about: About, folder: Path) -> Rei
     return msgspec.structs.replace(config, choice=choice)
 
 
-def _words(
+def _new_reading(
     env: VectorShop,
     goals: Sequence[int],
     config: ReinforcementConfig,
     shown: Demonstrations | None,
-) -> tuple[Vocabulary, str]:
+) -> tuple[Reading, str]:
     """The words of demonstrations, else of pages that random play comes to."""
+    if config.choice.encoder == "pretrained":
+        return new_reading(config.choice, (), config.words, config.seed), "its encoder"
     if shown is not None:
         views = [view for view, _ in shown.choices]
     else:
@@ -425,5 +430,5 @@ def _words(
                 ],
             )
     texts = (text for view in views for text in (view.wanted, view.page, *view.actions))
-    found = Vocabulary.of(texts, most=config.words)
+    found = new_reading(config.choice, texts, config.words, config.seed)
     return found, "random play" if shown is None else "demonstrations"
