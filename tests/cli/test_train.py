@@ -1,4 +1,4 @@
-"""`errands train rl`, as a user calls it."""
+"""`errands train`, as a user calls it."""
 
 import json
 import os
@@ -14,12 +14,13 @@ from errands.shop.catalog import Catalog
 
 torch = pytest.importorskip("torch", reason="needs torch: pip install 'errands[train]'")
 
-COMMAND = (sys.executable, "-m", "errands", "train", "rl")
+ERRANDS = (sys.executable, "-m", "errands")
+COMMAND = (*ERRANDS, "train", "rl")
 
 
-def _train(*words: object, status: int = 0) -> str:
+def _train(*words: object, status: int = 0, command: tuple[str, ...] = COMMAND) -> str:
     done = subprocess.run(
-        [*COMMAND, *map(str, words)], text=True, capture_output=True, check=False, timeout=300,
+        [*command, *map(str, words)], text=True, capture_output=True, check=False, timeout=300,
         env={**os.environ, "COLUMNS": "120"},
     )  # fmt: skip
     assert done.returncode == status, done.stdout + done.stderr
@@ -74,3 +75,68 @@ def test_mistakes_are_one_sentence(words: list[str], says: str, tmp_path: Path) 
     said = _train("--out", tmp_path / "rl", *words, status=2)
     assert says in " ".join(said.split())
     assert not (tmp_path / "rl").exists()
+
+
+@pytest.fixture(scope="module")
+def demos(little: Catalog, tmp_path_factory: pytest.TempPathFactory) -> str:
+    from errands.runs.protocol import Protocol
+    from errands.runs.runner import run
+
+    rules = Protocol(
+        id="school", version=1, title="school", half="shop", data=str(little.path), goals="human",
+        split="disjoint-train", episodes=6, observation="text_rich", max_steps=30,
+    )  # fmt: skip
+    out = tmp_path_factory.mktemp("demos") / "run"
+    run(rules, "shopper", out=out, observations="full")
+    return str(out)
+
+
+def test_a_pretrained_encoder_from_demonstrations_to_a_run(
+    little: Catalog, demos: str, tmp_path: Path
+) -> None:
+    transformers = pytest.importorskip(
+        "transformers", reason="needs transformers: pip install 'errands[hf]'"
+    )
+    from errands.learn.private_chance import private_chance
+
+    hub, il, rl = (tmp_path / name for name in ("hub", "il", "rl"))
+    marks = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+    signs = "abcdefghijklmnopqrstuvwxyz0123456789<>[].,:$-_"
+    hub.mkdir()
+    (hub / "vocab.txt").write_text("\n".join([*marks, *signs, *(f"##{sign}" for sign in signs)]))
+    config = transformers.BertConfig(
+        vocab_size=len(marks) + 2 * len(signs), hidden_size=16, num_hidden_layers=1,
+        num_attention_heads=2, intermediate_size=16,
+    )  # fmt: skip
+    with private_chance(1):
+        transformers.BertModel(config).save_pretrained(hub)
+    train = ("train", "choice", demos, "--out", il, "--encoder", hub, "--epochs", 1, "--json")
+    told = json.loads(_train(*train, command=ERRANDS))
+    assert told["updates"] == json.loads(_train(*train, "--resume", command=ERRANDS))["updates"] > 0
+    about = json.loads((il / "about.json").read_text())
+    assert about["config"]["rate"] == 2e-5
+    assert about["config"]["choice"]["lengths"]["page"] == 380
+    floor = ("--catalog", little.path, "--steps", 16, "--environments", 2)
+    assert "Words: from checkpoint" in _train("--out", rl, "--from", il, *floor)
+    for agent, place in (("il", il), ("rl", rl)):
+        words = (agent, "--checkpoint", place, "--data", little.path, "--episodes", 2)
+        _train("run", "shop-learn", "--agent", *words, "--out", tmp_path / f"{agent}-run",
+               command=ERRANDS)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["--encoder", "x", "--preset", "rnn"], "leave --encoder or --preset out"),
+        (["--encoder", "x", "--preset", "huge"], "small, rnn, paper"),
+        (["--encoder", ""], "needs a name or a path"),
+        (["--encoder", "./nowhere"], "cannot be had"),
+    ],
+)
+def test_mistakes_about_encoders_are_one_sentence(
+    words: list[str], says: str, demos: str, tmp_path: Path
+) -> None:
+    pytest.importorskip("transformers", reason="needs transformers: pip install 'errands[hf]'")
+    whole = ("train", "choice", demos, "--out", tmp_path / "il", *words)
+    assert says in " ".join(_train(*whole, status=2, command=ERRANDS).split())
+    assert not (tmp_path / "il").exists()

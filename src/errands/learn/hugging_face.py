@@ -10,6 +10,7 @@ never run. What a training leaves holds settings and tokenizer, too, and is open
 network. Every way this can fail is one sentence.
 """
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -76,7 +77,7 @@ def find(name: str) -> Source:
     library()
     if not name.strip():
         raise SettingError("A model of Hugging Face's needs a name or a path; it is empty.")
-    if Path(name).is_dir():
+    if os.path.isdir(name):
         return Source(name, is_here=True)
     import huggingface_hub
 

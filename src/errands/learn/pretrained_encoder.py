@@ -150,7 +150,10 @@ def open_encoder(name: str, width: int, seed: int) -> PretrainedEncoder:
         )
         _check_model(name, model)
         _check_whole(name, told["missing_keys"])
-        tokenizer.add_tokens(list(BUTTONS), special_tokens=True)
+        _check_tokenizer(name, len(tokenizer), model.get_input_embeddings().num_embeddings)
+        # With the space before it: byte-level tokenizers would make it a token.
+        marks = [library().AddedToken(mark, lstrip=True, normalized=False) for mark in BUTTONS]
+        tokenizer.add_tokens(marks, special_tokens=True)
         if len(tokenizer) > model.get_input_embeddings().num_embeddings:
             model.resize_token_embeddings(len(tokenizer), mean_resizing=False)
         return model
@@ -217,6 +220,16 @@ def _check_whole(name: str, missing: Iterable[str]) -> None:
         raise DataError(
             f"{name} lacks weights of its own architecture ({len(lost)}, as {lost[0]}); it is"
             " damaged, or was not saved whole."
+        )
+
+
+def _check_tokenizer(name: str, known: int, vectors: int) -> None:
+    """Without its files the library makes a tokenizer that knows nothing; a model's vectors may be
+    a few more than there are words, never less."""
+    if not vectors / 2 <= known <= vectors:
+        raise DataError(
+            f"{name} has vectors for {vectors:,} words, and a tokenizer that knows {known:,}: files"
+            " of the tokenizer are missing, or it is another model's."
         )
 
 
