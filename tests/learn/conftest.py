@@ -62,9 +62,7 @@ def taught(demos: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def readers(
-    demos: str, tmp_path_factory: pytest.TempPathFactory
-) -> Callable[[str], Path]:
+def readers(demos: str, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
     """Writes a tiny BERT, DistilBERT or RoBERTa with random weights to disk, as one downloads it;
     its tokenizer was trained on the demonstrations."""
     transformers = pytest.importorskip(

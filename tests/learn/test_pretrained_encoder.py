@@ -141,7 +141,10 @@ def test_views_side_by_side_are_judged_as_each_alone(readers: Readers, kind: str
     model.eval()
     views = [
         encode(view, words, Lengths())
-        for view in (look(PAGE, ["search[red hat]"]), View("hat", ("opened 0",), "", ("x",), ("x",)))
+        for view in (
+            look(PAGE, ["search[red hat]"]),
+            View("hat", ("opened 0",), "", ("x",), ("x",)),
+        )
     ]
     with torch.inference_mode():
         together = model(pack(views))
@@ -169,9 +172,7 @@ def test_parts_that_fit_into_memory_give_the_same_gradients(
 
 
 @pytest.mark.parametrize(("kind", "room"), [("bert", 126), ("distilbert", 126), ("roberta", 126)])
-def test_what_is_longer_than_the_model_reads_is_cut(
-    readers: Readers, kind: str, room: int
-) -> None:
+def test_what_is_longer_than_the_model_reads_is_cut(readers: Readers, kind: str, room: int) -> None:
     """RoBERTa's 130 places are 128: the first two are of its padding."""
     model, words = _model(readers(kind))
     assert words.room == room

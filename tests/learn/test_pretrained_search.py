@@ -40,6 +40,8 @@ def _config(kind: str) -> Any:
             encoder_attention_heads=2, decoder_attention_heads=2, encoder_ffn_dim=16,
             decoder_ffn_dim=16, max_position_embeddings=64, pad_token_id=0, bos_token_id=1,
             eos_token_id=2, decoder_start_token_id=2, forced_eos_token_id=2, dropout=0.1,
+            # The usual 0.02 is for wide models: so narrow a one would hardly look at what is said.
+            init_std=0.3,
         )  # fmt: skip
     return transformers.T5Config(
         vocab_size=size, d_model=16, d_kv=8, d_ff=16, num_layers=1, num_heads=2, pad_token_id=0,
@@ -102,7 +104,7 @@ def test_a_checkpoint_is_trained_further_and_opened_from_its_own_folder(
     assert trained.loss < heard[0] / 2
     model = open_search_model(str(tmp_path / "a"))
     right = sum(model.queries(pair.wanted)[:1] == [pair.query] for pair in PAIRS)
-    assert right >= 5  # By chance it is hardly ever one.
+    assert right >= 8  # All of them with each of three seeds; one that does not read gets one.
 
 
 def test_a_stopped_training_goes_on_to_the_same_weights(

@@ -70,9 +70,7 @@ def shown(demos: str) -> Demonstrations:
 
 
 @pytest.fixture(scope="module")
-def bert(
-    shown: Demonstrations, readers: Readers, tmp_path_factory: pytest.TempPathFactory
-) -> Path:
+def bert(shown: Demonstrations, readers: Readers, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A checkpoint whose encoder came from a directory that is no more."""
     folder = tmp_path_factory.mktemp("bert")
     shutil.copytree(readers("bert"), folder / "hub")
