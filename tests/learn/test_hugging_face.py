@@ -84,7 +84,7 @@ def test_a_name_is_fetched_once_and_then_on_this_machine(
     assert child.returncode == 0, said
     assert fetched.startswith("(")
     assert again == fetched
-    assert time.monotonic() - began < 15  # The library alone asks half a minute for every file.
+    assert time.monotonic() - began < 60  # The library alone asks for half a minute, for each file.
 
 
 @pytest.mark.parametrize("is_silent", [False, True])
@@ -104,7 +104,7 @@ def test_a_hub_out_of_reach_or_silent_is_given_up_soon(
         began = time.monotonic()
         with pytest.raises(DataError, match=r"^nobody/such-a-model cannot be had"):
             read_config(find("nobody/such-a-model"))
-        assert time.monotonic() - began < 10
+        assert time.monotonic() - began < 20
 
 
 def test_a_directory_is_never_asked_for_elsewhere(tmp_path: Path) -> None:
