@@ -1,144 +1,122 @@
-"""Search models of Hugging Face's: tiny ones, written to disk here."""
+"""Finding checkpoints: here, in reach, out of reach, and without the library."""
 
 import json
+import os
+import socket
+import subprocess
 import sys
+import threading
+import time
+import zlib
 from collections.abc import Callable
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
 
-import msgspec
 import pytest
 
-from errands.errors import DataError, ErrandsError, SettingError
+from errands.errors import DataError, SettingError
+from errands.learn import hugging_face
+from errands.learn.hugging_face import find, kept, plain, read_config, tried
 
-torch = pytest.importorskip("torch", reason="needs PyTorch: pip install 'errands[train]'")
-transformers = pytest.importorskip(
-    "transformers", reason="needs transformers: pip install 'errands[hf]'"
-)
-
-from errands.learn.demonstrations import Query  # noqa: E402
-from errands.learn.hugging_face import open_pretrained  # noqa: E402
-from errands.learn.private_chance import private_chance  # noqa: E402
-from errands.learn.search_training import PRESETS, open_search_model, train_search  # noqa: E402
-
-WORDS = "please find me a red blue green hat lamp shoe for my sister now".split()
-PAIRS = [
-    Query(f"please find me a {colour} {thing}", f"{colour} {thing}")
-    for colour in ("red", "blue", "green")
-    for thing in ("hat", "lamp", "shoe")
-]
-CONFIG = msgspec.structs.replace(
-    PRESETS["paper"], epochs=200, batch=9, rate=1e-2, warm_up=5, threads=1
-)
+HUB = """
+import sys
+from errands.learn.pretrained_encoder import open_encoder
+for _ in range(2):
+    encoder = open_encoder("acme/tiny-bert", 0, seed=0)
+    print(encoder.sub_words.encode("red hat"), float(encoder.place.weight.sum()), flush=True)
+    sys.stdin.readline()
+"""
 
 
-def _config(kind: str) -> Any:
-    size = len(WORDS) + 4
-    if kind == "bart":
-        return transformers.BartConfig(
-            vocab_size=size, d_model=16, encoder_layers=1, decoder_layers=1,
-            encoder_attention_heads=2, decoder_attention_heads=2, encoder_ffn_dim=16,
-            decoder_ffn_dim=16, max_position_embeddings=64, pad_token_id=0, bos_token_id=1,
-            eos_token_id=2, decoder_start_token_id=2, forced_eos_token_id=2, dropout=0.1,
-        )  # fmt: skip
-    return transformers.T5Config(
-        vocab_size=size, d_model=16, d_kv=8, d_ff=16, num_layers=1, num_heads=2, pad_token_id=0,
-        eos_token_id=2, decoder_start_token_id=0,
+class _Hub(BaseHTTPRequestHandler):
+    """As much of the Hub as one model needs."""
+
+    folder: Path
+
+    def do_HEAD(self) -> None:
+        self.do_GET()
+
+    def do_GET(self) -> None:
+        name = self.path.partition("?")[0].removeprefix("/acme/tiny-bert/resolve/main/")
+        if self.path.startswith("/api/models/acme/tiny-bert") and "tree" not in self.path:
+            self._answer(json.dumps({"id": "acme/tiny-bert", "_id": "1"}).encode())
+        elif (self.folder / name).is_file():
+            self._answer((self.folder / name).read_bytes())
+        else:
+            self.send_response(404)
+            self.send_header("X-Error-Code", "EntryNotFound")
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+    def _answer(self, body: bytes) -> None:
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.send_header("ETag", f'"{zlib.crc32(body):x}"')
+        self.send_header("X-Repo-Commit", "a" * 40)
+        self.end_headers()
+        if self.command == "GET":
+            self.wfile.write(body)
+
+    def log_message(self, *args: object) -> None:
+        pass
+
+
+def test_a_name_is_fetched_once_and_then_on_this_machine(
+    readers: Callable[[str], Path], tmp_path: Path
+) -> None:
+    _Hub.folder = readers("bert")
+    server = ThreadingHTTPServer(("127.0.0.1", 0), _Hub)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    child = subprocess.Popen(
+        [sys.executable, "-c", HUB], text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={**os.environ, "HF_ENDPOINT": f"http://127.0.0.1:{server.server_port}",
+             "HF_HOME": str(tmp_path), "HF_HUB_OFFLINE": "0"},
     )  # fmt: skip
+    assert child.stdout is not None
+    fetched = child.stdout.readline()
+    server.shutdown()
+    server.server_close()
+    thread.join()
+    began = time.monotonic()
+    again, said = child.communicate("\n\n", timeout=100)
+    assert child.returncode == 0, said
+    assert fetched.startswith("(")
+    assert again == fetched
+    assert time.monotonic() - began < 60  # The library alone asks for half a minute, for each file.
 
 
-@pytest.fixture(scope="module")
-def tiny(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], str]:
-    """Writes a random model with a tokenizer of a dozen words to disk, as one downloads it."""
-    from tokenizers import Tokenizer, models, pre_tokenizers, processors
-
-    folder = tmp_path_factory.mktemp("hub")
-
-    def write(kind: str) -> str:
-        place = folder / kind
-        if not place.exists():
-            marks = ["<pad>", "<s>", "</s>", "<unk>"]
-            numbers = {word: number for number, word in enumerate([*marks, *WORDS])}
-            inner = Tokenizer(models.WordLevel(numbers, unk_token="<unk>"))
-            inner.pre_tokenizer = pre_tokenizers.Whitespace()
-            inner.post_processor = processors.TemplateProcessing(
-                single="$A </s>", special_tokens=[("</s>", 2)]
-            )
-            tokenizer = transformers.PreTrainedTokenizerFast(
-                tokenizer_object=inner, pad_token="<pad>", bos_token="<s>", eos_token="</s>",
-                unk_token="<unk>",
-            )  # fmt: skip
-            tokenizer.save_pretrained(place)
-            with private_chance(3):
-                model = transformers.AutoModelForSeq2SeqLM.from_config(_config(kind))
-            model.save_pretrained(place)
-        return str(place)
-
-    return write
-
-
-@pytest.mark.parametrize("kind", ["bart", "t5"])
-def test_a_checkpoint_on_disk_gives_different_queries_in_a_fixed_order(
-    tiny: Callable[[str], str], kind: str
+@pytest.mark.parametrize("is_silent", [False, True])
+def test_a_hub_out_of_reach_or_silent_is_given_up_soon(
+    is_silent: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    model = open_search_model(tiny(kind))
-    found = model.queries("Please find me a red hat, and price lower than 20.00 dollars", 5)
-    assert 1 <= len(found) <= 5
-    assert len(set(found)) == len(found)
-    assert all(query.strip() for query in found)
-    assert model.queries("please find me a red hat", 5) == found
-    assert model.queries("", 5) == []
+    pytest.importorskip("transformers", reason="needs transformers: pip install 'errands[hf]'")
+    import huggingface_hub
+
+    monkeypatch.setattr(hugging_face, "_ANSWERS_WITHIN", 1.0)
+    with socket.socket() as hub:
+        hub.bind(("127.0.0.1", 0))
+        if is_silent:
+            hub.listen()  # It takes calls, and never says a word.
+        address = f"http://127.0.0.1:{hub.getsockname()[1]}"
+        monkeypatch.setattr(huggingface_hub.constants, "ENDPOINT", address)
+        began = time.monotonic()
+        with pytest.raises(DataError, match=r"^nobody/such-a-model cannot be had"):
+            read_config(find("nobody/such-a-model"))
+        assert time.monotonic() - began < 20
 
 
-@pytest.mark.parametrize("kind", ["bart", "t5"])
-def test_a_checkpoint_is_trained_further_and_opened_from_its_own_folder(
-    tiny: Callable[[str], str], kind: str, tmp_path: Path
-) -> None:
-    config = msgspec.structs.replace(CONFIG, model=tiny(kind))
-    heard: list[float] = []
-    trained = train_search(
-        PAIRS, tmp_path / "a", config, on_progress=lambda told: heard.append(told.loss)
-    )
-    assert trained.loss < heard[0] / 2
-    model = open_search_model(str(tmp_path / "a"))
-    right = sum(model.queries(pair.wanted)[:1] == [pair.query] for pair in PAIRS)
-    assert right >= 5  # By chance it is hardly ever one.
-
-
-def test_a_stopped_training_goes_on_to_the_same_weights(
-    tiny: Callable[[str], str], tmp_path: Path
-) -> None:
-    config = msgspec.structs.replace(CONFIG, model=tiny("bart"), epochs=8, batch=3)
-    train_search(PAIRS, tmp_path / "whole", config)
-    asked: list[int] = []
-    train_search(
-        PAIRS, tmp_path / "cut", config, stop=lambda: asked.append(1) is None and len(asked) > 10
-    )
-    assert not json.loads((tmp_path / "cut" / "about.json").read_bytes())["is_done"]
-    train_search(PAIRS, tmp_path / "cut", config, resume=True)
-    whole, cut = (torch.load(tmp_path / name / "weights.pt") for name in ("whole", "cut"))
-    assert whole.keys() == cut.keys()
-    assert all(torch.equal(whole[name], cut[name]) for name in whole)
-
-
-def test_other_architectures_and_missing_models_are_one_sentence(
-    tmp_path: Path,
-) -> None:
-    reader = tmp_path / "bert"
-    transformers.BertConfig(hidden_size=8, num_attention_heads=2).save_pretrained(reader)
-    with pytest.raises(DataError, match=r"architecture bert.*BART or T5"):
-        open_pretrained(str(reader))
-    with pytest.raises(DataError, match="cannot be had"):
-        open_pretrained(str(tmp_path / "nowhere"))
-    bare = tmp_path / "bare"
-    _config("t5").save_pretrained(bare)
-    with pytest.raises(DataError, match="cannot be had"):
-        open_search_model(str(bare))
-    broken = tmp_path / "broken"
-    broken.mkdir()
-    (broken / "config.json").write_text("{")
-    with pytest.raises(ErrandsError, match="broken"):
-        open_search_model(str(broken))
+def test_a_directory_is_never_asked_for_elsewhere(tmp_path: Path) -> None:
+    pytest.importorskip("transformers", reason="needs transformers: pip install 'errands[hf]'")
+    source = find(str(tmp_path))
+    assert source.options() == {"trust_remote_code": False, "local_files_only": True}
+    for name in ("./nowhere", "/nowhere/at/all", "no such name", "a" * 300, "a\0b"):
+        assert find(name).is_here
+        with pytest.raises(DataError):
+            read_config(find(name))
+    with pytest.raises(SettingError, match="needs a name or a path"):
+        find(" ")
 
 
 def test_a_missing_extra_says_what_to_install(
@@ -146,4 +124,24 @@ def test_a_missing_extra_says_what_to_install(
 ) -> None:
     monkeypatch.setitem(sys.modules, "transformers", None)
     with pytest.raises(SettingError, match=r"pip install 'errands\[hf\]'"):
-        open_pretrained(str(tmp_path))
+        find(str(tmp_path))
+
+
+def test_every_failure_is_one_sentence(tmp_path: Path) -> None:
+    def fails(failure: Exception) -> None:
+        raise failure
+
+    with pytest.raises(DataError, match="m cannot be had"):
+        tried("m", lambda: fails(OSError("gone")))
+    with pytest.raises(SettingError, match="m needs a package that is not installed: sent"):
+        tried("m", lambda: fails(ImportError("sentencepiece\nand a long story")))
+    with pytest.raises(DataError, match=r"m is no model that can be used \(KeyError: 'x'\)"):
+        tried("m", lambda: fails(KeyError("x")))
+    with pytest.raises(DataError, match=r"^as it is$"):
+        tried("m", lambda: fails(DataError("as it is")))
+    with pytest.raises(DataError, match="lost its folder"):
+        kept(tmp_path)
+
+
+def test_texts_are_written_as_the_original_writes_them() -> None:
+    assert plain(' Men\'s 28" x 28"\n RED ') == "mens 28 x 28 red"

@@ -29,6 +29,7 @@ TINY = SearchTraining(
     warm_up=10,
     threads=1,
 )
+TAUGHT = msgspec.structs.replace(TINY, epochs=8)
 
 
 def pairs(count: int, seed: int) -> list[Query]:
@@ -46,7 +47,7 @@ def pairs(count: int, seed: int) -> list[Query]:
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("search") / "model"
-    train_search(pairs(600, 1), folder, TINY, checksum="abc")
+    train_search(pairs(1200, 1), folder, TAUGHT, checksum="abc")
     return folder
 
 
@@ -56,7 +57,7 @@ def test_words_that_no_one_has_seen_are_copied(trained: Path) -> None:
     model = open_search_model(str(trained))
     held = pairs(60, 2)
     right = sum(model.queries(one.wanted)[:1] == [one.query] for one in held)
-    assert right >= 45
+    assert right >= 54  # 57 to 59 with four other seeds.
 
 
 def test_words_that_an_instruction_does_not_have_are_written(tmp_path: Path) -> None:
@@ -133,9 +134,9 @@ def test_training_leaves_the_global_chance_alone(tmp_path: Path) -> None:
 
 def test_a_checkpoint_is_not_trained_over_or_with_other_settings(trained: Path) -> None:
     with pytest.raises(SettingError, match="--resume"):
-        train_search(pairs(40, 3), trained, TINY)
+        train_search(pairs(40, 3), trained, TAUGHT)
     with pytest.raises(SettingError, match="other settings"):
-        train_search(pairs(40, 3), trained, msgspec.structs.replace(TINY, rate=1e-3), resume=True)
+        train_search(pairs(40, 3), trained, msgspec.structs.replace(TAUGHT, rate=1e-3), resume=True)
 
 
 def test_demonstrations_without_searches_teach_nothing(tmp_path: Path) -> None:

@@ -10,8 +10,8 @@ import typer
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table as Printed
 
-from errands.cli.output import Json, print_json, remarks, results
 from errands.cli.lesson import need_torch
+from errands.cli.output import Json, print_json, remarks, results
 from errands.errors import SettingError
 
 __all__ = ["register"]

@@ -93,14 +93,26 @@ def demonstrations(
 def choice(
     demonstrations: str = typer.Argument(help="A run with whole text_rich pages, or JSONL."),
     out: str = typer.Option(..., help="The checkpoint's directory."),
-    preset: str = typer.Option("small", help="small, rnn or paper."),
+    preset: str | None = typer.Option(
+        None,
+        help="small (unless told), rnn, or paper: the paper's schedule, with --encoder its whole"
+        " model, without it a small encoder from scratch.",
+    ),
+    encoder: str | None = typer.Option(
+        None,
+        metavar="NAME_OR_PATH",
+        help="A BERT, RoBERTa or DistilBERT checkpoint of Hugging Face's to read pages with;"
+        " implies --preset paper.",
+    ),
     pictures: Path | None = typer.Option(
         None, help="What products look like, of `train pictures`; seen on their pages."
     ),
     least: float = typer.Option(0.99, min=0, max=1, help="The reward an episode needs."),
     epochs: int | None = typer.Option(None, min=1, help="Rounds over all choices."),
     rate: float | None = typer.Option(None, min=0, help="The learning rate."),
-    width: int | None = typer.Option(None, min=4, help="Of the vectors."),
+    width: int | None = typer.Option(
+        None, min=4, help="Of the vectors; a pretrained encoder's are as wide as it is."
+    ),
     threads: int | None = typer.Option(None, min=1, help="Cores to use."),
     evaluate: str | None = Evaluate,
     catalog: str | None = Catalog,
@@ -120,13 +132,21 @@ def choice(
       errands train choice demos --out il
       errands train choice demos --out il --evaluate 0.1
       errands train choice demos --out rnn --preset rnn
+      errands train choice demos --out bert --encoder bert-base-uncased
       errands run shop-learn --agent il --checkpoint il
     """
     need_torch()
-    from errands.learn.imitation import PRESETS, train_choice
+    from errands.learn.imitation import PRESETS, train_choice, with_encoder
     from errands.learn.pictures import Pictures
 
-    config = chosen(preset, PRESETS)
+    named = preset or ("small" if encoder is None else "paper")
+    config = chosen(named, PRESETS)
+    if encoder is not None:
+        if named != "paper":
+            raise SettingError(
+                f"--preset {named} has an encoder of its own; leave --encoder or --preset out."
+            )
+        config = with_encoder(config, encoder)
     share, other = others(evaluate, least)
     given = {
         "epochs": epochs,

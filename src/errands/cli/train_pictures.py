@@ -4,8 +4,8 @@ from pathlib import Path
 
 import typer
 
-from errands.cli.output import Json, print_json, results
 from errands.cli.lesson import bar, need_torch
+from errands.cli.output import Json, print_json, results
 from errands.cli.train import app
 from errands.errors import SettingError
 

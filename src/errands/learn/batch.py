@@ -15,7 +15,7 @@ from torch import Tensor
 
 from errands.learn.pictures import Pictures
 from errands.learn.view import View
-from errands.learn.vocabulary import END, Vocabulary
+from errands.learn.vocabulary import END, Words
 
 __all__ = ["Batch", "Encoded", "Lengths", "encode", "pack"]
 
@@ -61,21 +61,20 @@ class Batch(NamedTuple):
     """B: whether there is one."""
 
 
-def encode(
-    view: View, words: Vocabulary, lengths: Lengths, pictures: Pictures | None = None
-) -> Encoded:
+def encode(view: View, words: Words, lengths: Lengths, pictures: Pictures | None = None) -> Encoded:
     wish = words.encode(view.wanted)[: lengths.wish]
     past = words.encode(" > ".join(view.past))[-lengths.past :]
     page = words.encode(view.page)[: lengths.page]
     said = set(wish)
-    observed = [*wish, END, *past, END, *page]
+    observed = [*wish, END, *past, END, *page][: words.room]
     places = [
         *[WISH] * (len(wish) + 1),
         *[PAST] * (len(past) + 1),
         *[PAGE] * len(page),
-    ]
+    ][: words.room]
     marked = [2 * place + (token in said) for place, token in zip(places, observed, strict=True)]
-    actions = tuple(words.encode(action)[: lengths.action] or (END,) for action in view.actions)
+    longest = min(lengths.action, words.room)
+    actions = tuple(words.encode(action)[:longest] or (END,) for action in view.actions)
     return Encoded(
         np.array(observed, np.int64),
         np.array(marked, np.int64),

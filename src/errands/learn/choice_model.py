@@ -16,6 +16,7 @@ from errands.learn.attention import CrossAttention
 from errands.learn.batch import WISH, Batch, Lengths
 from errands.learn.encoders import BiGru, SmallTransformer
 from errands.learn.pictures import Pictures
+from errands.learn.pretrained_encoder import PretrainedEncoder
 from errands.learn.vocabulary import PAD
 
 __all__ = ["ChoiceConfig", "ChoiceModel", "Judged", "seeing"]
@@ -24,8 +25,11 @@ __all__ = ["ChoiceConfig", "ChoiceModel", "Judged", "seeing"]
 class ChoiceConfig(msgspec.Struct, frozen=True, kw_only=True):
     """What a choice model is made of."""
 
-    encoder: Literal["transformer", "gru"] = "transformer"
+    encoder: Literal["transformer", "gru", "pretrained"] = "transformer"
+    pretrained: str = ""
+    """Of the encoder `pretrained`: a BERT checkpoint of Hugging Face's, by name or path."""
     width: int = 64
+    """Of the vectors; 0 for that of the pretrained encoder."""
     layers: int = 1
     heads: int = 4
     hidden: int = 512
@@ -54,25 +58,31 @@ class Judged(NamedTuple):
 class ChoiceModel(nn.Module):
     """Scores actions."""
 
-    def __init__(self, config: ChoiceConfig, words: int) -> None:
+    def __init__(
+        self, config: ChoiceConfig, words: int, pretrained: PretrainedEncoder | None = None
+    ) -> None:
         super().__init__()
         self.config = config
-        self.encoder: BiGru | SmallTransformer
-        if config.encoder == "gru":
+        self.width = bare = config.width
+        self.encoder: BiGru | SmallTransformer | PretrainedEncoder
+        if pretrained is not None:
+            self.encoder = pretrained
+            self.width, bare = pretrained.width, pretrained.bare_width
+        elif config.encoder == "gru":
             self.encoder = BiGru(words, config.width, config.hidden)
         else:
             self.encoder = SmallTransformer(
                 words, config.width, config.layers, config.heads, config.dropout
             )
-        self.attention = CrossAttention(config.width)
-        attentions = 1
+        self.attention = CrossAttention(self.width)
+        judged = self.width
         if config.word_attention:
-            self.word_attention = CrossAttention(config.width)
-            attentions = 2
+            self.word_attention = CrossAttention(bare)
+            judged += bare
         if config.pictures:
-            self.picture = nn.Linear(config.pictures, config.width)
-        self.w6 = nn.Linear(attentions * config.width, 1)
-        self.value = nn.Sequential(nn.Linear(config.width, 128), nn.LeakyReLU(), nn.Linear(128, 1))
+            self.picture = nn.Linear(config.pictures, self.width)
+        self.w6 = nn.Linear(judged, 1)
+        self.value = nn.Sequential(nn.Linear(self.width, 128), nn.LeakyReLU(), nn.Linear(128, 1))
 
     def forward(self, batch: Batch) -> Judged:
         observed = self.encoder(batch.observed, batch.observed_places)

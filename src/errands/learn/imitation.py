@@ -18,12 +18,13 @@ from torch import Tensor
 from torch.nn import functional
 
 from errands.errors import DataError
-from errands.learn.batch import Batch, Encoded, encode, pack
+from errands.learn.batch import Batch, Encoded, Lengths, encode, pack
 from errands.learn.checkpoint import About, read_about
 from errands.learn.choice_model import ChoiceConfig, ChoiceModel, seeing
 from errands.learn.demonstrations import Choice, Demonstrations
 from errands.learn.lessons import fingerprint, hold_out, wished
 from errands.learn.pictures import Pictures, keep_pictures, kept_pictures
+from errands.learn.reading import kept_reading, new_reading
 from errands.learn.stopwatch import Stopwatch
 from errands.learn.training import (
     SAVE_SECONDS,
@@ -35,9 +36,8 @@ from errands.learn.training import (
     order,
     updates,
 )
-from errands.learn.vocabulary import Vocabulary
 
-__all__ = ["PRESETS", "ImitationConfig", "Progress", "Trained", "train_choice"]
+__all__ = ["PRESETS", "ImitationConfig", "Progress", "Trained", "train_choice", "with_encoder"]
 
 
 class ImitationConfig(msgspec.Struct, frozen=True, kw_only=True):
@@ -77,6 +77,16 @@ PRESETS: Final = {
 }
 
 
+def with_encoder(config: ImitationConfig, name: str) -> ImitationConfig:
+    """The same with a pretrained encoder, which reads whole pages as in the paper: 512 tokens,
+    128 of an action."""
+    lengths = Lengths(wish=64, past=64, page=380, action=128)
+    choice = msgspec.structs.replace(
+        config.choice, encoder="pretrained", pretrained=name, width=0, lengths=lengths
+    )
+    return msgspec.structs.replace(config, choice=choice)
+
+
 def train_choice(
     shown: Demonstrations,
     folder: Path,
@@ -110,11 +120,12 @@ def train_choice(
         keep_pictures(folder, pictures)
     watch = Stopwatch()
     with watch.on("encoding"):
-        words = (
-            _words(lesson, config)
-            if left is None
-            else Vocabulary(read_about(folder, "choice").words)
-        )
+        if left is None:
+            reading = new_reading(config.choice, _texts(lesson), config.words, config.seed)
+            reading.keep(folder)
+        else:
+            reading = kept_reading(folder, config.choice, read_about(folder, "choice").words)
+        words = reading.words
         data, held = (
             [(encode(view, words, config.choice.lengths, pictures), taken) for view, taken in some]
             for some in (lesson, [*kept, *others])
@@ -133,7 +144,7 @@ def train_choice(
         config,
         left,
         steps=updates(len(data), config),
-        make=lambda: ChoiceModel(config.choice, len(words)),
+        make=lambda: reading.model(config.choice),
         batches=lambda first: _batches(data, config, first),
         measure=_measure,
         held_out=(lambda: _whole(held, config.batch)) if held else None,
@@ -145,9 +156,8 @@ def train_choice(
     )
 
 
-def _words(lesson: Sequence[Choice], config: ImitationConfig) -> Vocabulary:
-    texts = (text for view, _ in lesson for text in (view.wanted, view.page, *view.actions))
-    return Vocabulary.of(texts, most=config.words)
+def _texts(lesson: Sequence[Choice]) -> Iterator[str]:
+    return (text for view, _ in lesson for text in (view.wanted, view.page, *view.actions))
 
 
 def _batches(

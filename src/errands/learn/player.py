@@ -25,10 +25,11 @@ from errands.learn.batch import encode, pack
 from errands.learn.checkpoint import load_weights, read_about
 from errands.learn.choice_model import ChoiceConfig, ChoiceModel
 from errands.learn.pictures import Pictures, kept_pictures
+from errands.learn.reading import kept_reading
 from errands.learn.search_model import QueryModel
 from errands.learn.search_training import open_search_model
 from errands.learn.view import Memory, View
-from errands.learn.vocabulary import Vocabulary
+from errands.learn.vocabulary import Words
 
 __all__ = [
     "LearnedShopper",
@@ -50,7 +51,7 @@ class Policy(msgspec.Struct, frozen=True):
     """A trained choice model with its words."""
 
     model: ChoiceModel
-    words: Vocabulary
+    words: Words
     config: ChoiceConfig
     pictures: Pictures | None = None
 
@@ -136,11 +137,11 @@ def open_policy(folder: str) -> Policy:
         config = msgspec.convert(about.config["choice"], ChoiceConfig)
     except (KeyError, msgspec.ValidationError) as failure:
         raise SettingError(f"{folder} is of another architecture ({failure}).") from None
-    words = Vocabulary(about.words)
-    model = ChoiceModel(config, len(words))
+    reading = kept_reading(Path(folder), config, about.words)
+    model = reading.model(config)
     load_weights(Path(folder), model)
     model.eval()
-    return Policy(model, words, config, kept_pictures(Path(folder)))
+    return Policy(model, reading.words, config, kept_pictures(Path(folder)))
 
 
 def make_il(half: str, env: Any, settings: Mapping[str, Any]) -> Maker:

@@ -34,13 +34,14 @@ from errands.learn.lessons import fingerprint
 from errands.learn.pictures import Pictures, keep_pictures, kept_pictures
 from errands.learn.player import Policy
 from errands.learn.private_chance import private_chance
+from errands.learn.reading import Reading, kept_reading, new_reading
 from errands.learn.reinforcement_settings import PRESETS, ReinforcementConfig
 from errands.learn.shoppers import Queries, Shoppers, VectorShop, own_words
 from errands.learn.stopwatch import ASIDE, Speed, Stopwatch
 from errands.learn.tracker import open_trackers
 from errands.learn.training import SAVE_SECONDS
 from errands.learn.view import View
-from errands.learn.vocabulary import Vocabulary
+from errands.learn.vocabulary import Words
 
 __all__ = ["PRESETS", "Reached", "ReinforcementConfig", "Schooled", "returns", "train_rl"]
 
@@ -130,17 +131,19 @@ def train_rl(
     watch = Stopwatch()
     if left is not None:
         about = read_about(folder, "choice")
-        words, words_from = Vocabulary(about.words), about.config.get("words_from", "")
         config = _with_choice(config, about, folder)
+        reading = kept_reading(folder, config.choice, about.words)
+        words_from = about.config.get("words_from", "")
         pictures = kept_pictures(folder)
     elif start is not None:
         about = read_about(start, "choice")
-        words, words_from = Vocabulary(about.words), "checkpoint"
         config = _with_choice(config, about, start)
+        reading, words_from = kept_reading(start, config.choice, about.words), "checkpoint"
         pictures = _pictures_of(start, pictures)
     else:
-        words, words_from = _words(env, goals, config, shown)
+        reading, words_from = _new_reading(env, goals, config, shown)
         config = msgspec.structs.replace(config, choice=seeing(config.choice, pictures))
+    words = reading.words
     plan = {
         **msgspec.to_builtins(config),
         "words_from": words_from,
@@ -170,7 +173,8 @@ def train_rl(
             if left is None:
                 for place in (folder, folder / BEST) if exam is not None else (folder,):
                     keep_pictures(place, pictures)
-            model = ChoiceModel(config.choice, len(words))
+                    reading.keep(place)
+            model = reading.model(config.choice)
             # Dropout would make what is learnt from another policy than the one that played.
             model.eval()
             chance = torch.Generator().manual_seed(config.seed)
@@ -298,7 +302,7 @@ def returns(rewards: Tensor, goes_on: Tensor, last: Tensor, gamma: float) -> Ten
 
 
 def _see(
-    views: Sequence[View], *, words: Vocabulary, lengths: Lengths, pictures: Pictures | None
+    views: Sequence[View], *, words: Words, lengths: Lengths, pictures: Pictures | None
 ) -> Batch:
     return pack([encode(view, words, lengths, pictures) for view in views])
 
@@ -454,13 +458,15 @@ def _with_choice(config: ReinforcementConfig, about: About, folder: Path) -> Rei
     return msgspec.structs.replace(config, choice=choice)
 
 
-def _words(
+def _new_reading(
     env: VectorShop,
     goals: Sequence[int],
     config: ReinforcementConfig,
     shown: Demonstrations | None,
-) -> tuple[Vocabulary, str]:
+) -> tuple[Reading, str]:
     """The words of demonstrations, else of pages that random play comes to."""
+    if config.choice.encoder == "pretrained":
+        return new_reading(config.choice, (), config.words, config.seed), "its encoder"
     if shown is not None:
         views = [view for view, _ in shown.choices]
     else:
@@ -479,5 +485,5 @@ def _words(
                 ],
             )
     texts = (text for view in views for text in (view.wanted, view.page, *view.actions))
-    found = Vocabulary.of(texts, most=config.words)
+    found = new_reading(config.choice, texts, config.words, config.seed)
     return found, "random play" if shown is None else "demonstrations"

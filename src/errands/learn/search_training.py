@@ -135,7 +135,7 @@ def train_search(
     steps = updates(len(lesson), config)
     about = About(kind="search", trained="imitation", config=plan, checksum=checksum, lesson=mark)
     if config.model:
-        from errands.learn.hugging_face import measure_pairs, open_for_training
+        from errands.learn.pretrained_search import measure_pairs, open_for_training
 
         pretrained = open_for_training(config.model, folder, is_new=left is None)
         return learn(
@@ -260,7 +260,7 @@ def open_search_model(place: str) -> QueryModel:
         except msgspec.ValidationError as failure:
             raise DataError(f"{folder} is of another architecture ({failure}).") from None
         if config.model:
-            from errands.learn.hugging_face import open_trained
+            from errands.learn.pretrained_search import open_trained
 
             return open_trained(folder)
         words = Vocabulary(about.words)
@@ -272,6 +272,6 @@ def open_search_model(place: str) -> QueryModel:
             f"{place} is no checkpoint: expected a directory with {ABOUT}, as `errands train"
             " search` makes it, or a model of Hugging Face's by name or path."
         )
-    from errands.learn.hugging_face import open_pretrained
+    from errands.learn.pretrained_search import open_pretrained
 
     return open_pretrained(place)

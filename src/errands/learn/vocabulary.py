@@ -11,9 +11,9 @@ import zlib
 from collections import Counter
 from collections.abc import Iterable
 from functools import lru_cache
-from typing import Final
+from typing import Final, Protocol
 
-__all__ = ["END", "MARKS", "PAD", "STRANGERS", "Vocabulary", "tokens"]
+__all__ = ["END", "MARKS", "PAD", "STRANGERS", "Vocabulary", "Words", "tokens"]
 
 PAD: Final = 0
 END: Final = 2
@@ -36,8 +36,30 @@ def tokens(text: str) -> list[str]:
     return _TOKEN.findall(_NOISE.sub(" ", text.lower()))
 
 
+class Words(Protocol):
+    """Whatever gives texts numbers: a vocabulary, or the tokenizer of a pretrained model."""
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """Those that `about.json` has to keep."""
+        ...
+
+    @property
+    def room(self) -> int:
+        """Tokens that can be read at once."""
+        ...
+
+    def __len__(self) -> int: ...
+
+    def encode(self, text: str) -> tuple[int, ...]:
+        """The numbers of a text's tokens; never `PAD` or `END`."""
+        ...
+
+
 class Vocabulary:
     """Known words in the order of their numbers."""
+
+    room: int = 2**31
 
     def __init__(self, words: Iterable[str]) -> None:
         self.words = tuple(words)
