@@ -3,9 +3,9 @@
     pip install errands torch 'trl>=1.16' 'transformers>=5.13' datasets
     python examples/train_with_trl.py --out shopper --steps 200
 
-The model gets an instruction and the shop's first page, calls the tools `search` and `click`, and is
-rewarded by what it bought. Several errands are done for each goal, and those that went better than
-their group's average are made more likely. See docs/training-elsewhere.md.
+The model gets an instruction and the shop's first page, calls the tools `search` and `click`, and
+is rewarded by what it bought. Several errands are done for each goal, and those that went better
+than their group's average are made more likely. See docs/training-elsewhere.md.
 """
 
 import sys

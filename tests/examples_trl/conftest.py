@@ -25,7 +25,14 @@ from errands.shop.goal import select_goals, write_goals
 
 ROOT = Path(__file__).resolve().parents[2]
 SPECIAL = ("<|endoftext|>", "<|im_start|>", "<|im_end|>")
-MARKS = ("<think>", "</think>", "<tool_call>", "</tool_call>", "<tool_response>", "</tool_response>")
+MARKS = (
+    "<think>",
+    "</think>",
+    "<tool_call>",
+    "</tool_call>",
+    "<tool_response>",
+    "</tool_response>",
+)
 
 Conversation = list[dict[str, Any]]
 

@@ -141,7 +141,9 @@ class ShopTools:
             assert page.product is not None
             return f"You bought {clean(page.product.asin)}. The errand is over."
         shown = self._view(episode).text
-        return clean(f"{shown}\n\nNo steps are left: the errand is over." if episode.over else shown)
+        return clean(
+            f"{shown}\n\nNo steps are left: the errand is over." if episode.over else shown
+        )
 
     def _decide(
         self, episode: Episode, tool: str, argument: str, value: object
