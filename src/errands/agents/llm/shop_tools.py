@@ -13,7 +13,7 @@ be evaluated by `errands run` in the same words.
 """
 
 import json
-from typing import Final
+from typing import Final, Literal
 
 from errands.agents.llm.answer import Answer, ToolCall
 from errands.agents.llm.messages import Message, clean, system, user
@@ -36,7 +36,7 @@ class ToolError(ErrandsError, ValueError):
     """A tool was called when or as it cannot be; the message is for the model."""
 
 
-def opening_messages(*, shots: int = 1) -> list[Message]:
+def opening_messages(*, shots: Literal[0, 1] = 1) -> list[Message]:
     """What every conversation begins with: the rules (with a worked example, unless `shots` is 0),
     and a message of the user's to which the text of `reset` is added."""
     rules = opening(load(_PROMPT, "shop"), ShopSettings(style="act", calls="tools", shots=shots))
