@@ -27,7 +27,9 @@ def test_a_model_of_chance_is_trained_and_calls_nothing(train: Any, untaught: Pa
     assert all((before[name] == after[name]).all() for name in before)
 
 
-def test_a_model_that_calls_tools_shops_is_rewarded_and_learns(train: Any, taught: Path) -> None:
+def test_a_model_that_calls_tools_is_rewarded_by_the_shop_and_changes(
+    train: Any, taught: Path
+) -> None:
     options = ("--steps", "4", "--group", "8", "--learning-rate", "3e-4", "--warmup", "0")
     trained = train(taught, *options)
     first = trained.log[0]
