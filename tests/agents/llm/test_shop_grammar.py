@@ -107,3 +107,8 @@ def test_a_megabyte_of_brackets_takes_no_time() -> None:
         read(Answer("click[" * 200_000), thinks=True)
     with pytest.raises(NoAction):
         read(Answer("click[\n" * 200_000), thinks=True)
+
+
+def test_brackets_inside_a_query_are_spaces() -> None:
+    assert str(read(Answer("search[a [red] hat]"), thinks=False)) == "search[a  red  hat]"
+    assert str(read(Answer("click[pack [2] of 3]"), thinks=False)) == "click[pack [2] of 3]"

@@ -4,30 +4,30 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["Message", "answered", "assistant", "called", "system", "tool", "user"]
+__all__ = ["Message", "answered", "assistant", "called", "clean", "system", "tool", "user"]
 
 Message = dict[str, Any]
 
 
-def _clean(text: str) -> str:
+def clean(text: str) -> str:
     """Without halves of characters, which pages may hold and JSON over a wire may not."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
 def system(text: str) -> Message:
-    return {"role": "system", "content": _clean(text)}
+    return {"role": "system", "content": clean(text)}
 
 
 def user(text: str, picture: str | None = None) -> Message:
     """A user's words, with a picture (a `data:` address) or without."""
     if picture is None:
-        return {"role": "user", "content": _clean(text)}
+        return {"role": "user", "content": clean(text)}
     shown = {"type": "image_url", "image_url": {"url": picture}}
-    return {"role": "user", "content": [{"type": "text", "text": _clean(text)}, shown]}
+    return {"role": "user", "content": [{"type": "text", "text": clean(text)}, shown]}
 
 
 def assistant(text: str) -> Message:
-    return {"role": "assistant", "content": _clean(text)}
+    return {"role": "assistant", "content": clean(text)}
 
 
 def called(name: str, arguments: Mapping[str, Any] | str, number: int, text: str = "") -> Message:
@@ -36,14 +36,14 @@ def called(name: str, arguments: Mapping[str, Any] | str, number: int, text: str
     call = {
         "id": f"call_{number}",
         "type": "function",
-        "function": {"name": name, "arguments": _clean(written)},
+        "function": {"name": name, "arguments": clean(written)},
     }
-    return {"role": "assistant", "content": _clean(text), "tool_calls": [call]}
+    return {"role": "assistant", "content": clean(text), "tool_calls": [call]}
 
 
 def tool(text: str, number: int) -> Message:
     """What a tool gave back."""
-    return {"role": "tool", "tool_call_id": f"call_{number}", "content": _clean(text)}
+    return {"role": "tool", "tool_call_id": f"call_{number}", "content": clean(text)}
 
 
 def answered(text: str, longest: int = 2_000) -> Message:

@@ -22,12 +22,12 @@ from errands.agents.llm.shop_page import View, look
 from errands.agents.llm.usage import total
 from errands.errors import SettingError
 
-__all__ = ["LEAST_HISTORY", "ShopAgent", "check_window", "opening"]
+__all__ = ["INVALID", "LEAST_HISTORY", "TOOLS", "ShopAgent", "check_window", "opening"]
 
 LEAST_HISTORY: Final = 1_000
 """Characters of history that a window must have room for."""
 _LEFT_OUT: Final = "[earlier steps are left out]"
-_INVALID: Final = "Invalid action!"
+INVALID: Final = "Invalid action!"
 _STOP: Final = ["\nObservation:"]
 
 
@@ -48,7 +48,7 @@ def _tool(name: str, about: str, argument: str, what: str) -> dict[str, Any]:
     return {"type": "function", "function": function}
 
 
-_TOOLS: Final = [
+TOOLS: Final = [
     _tool("search", "Look for products.", "query", "what to look for"),
     _tool("click", "Press what stands in brackets.", "name", "a product's code, option or button"),
 ]
@@ -154,7 +154,7 @@ class ShopAgent:
         else:
             possible = action.kind == "click" and name in view.clickables
         self._was_invalid = not possible
-        self._turns.append(_Turn(action, _INVALID))
+        self._turns.append(_Turn(action, INVALID))
         if possible and action.kind == "click" and name in view.choices:
             self._chosen[view.choices[name]] = name
         if action.kind == "think" or name in view.hidden:
@@ -165,11 +165,11 @@ class ShopAgent:
         """An answer that is no action goes to the environment as one it does not know."""
         text = invalid(shown(answer))
         self._was_invalid = True
-        self._turns.append(_Turn(ShopAction("invalid", text[8:-1]), _INVALID))
+        self._turns.append(_Turn(ShopAction("invalid", text[8:-1]), INVALID))
         return text
 
     def _tools(self) -> list[dict[str, Any]]:
-        return [*_TOOLS, _THINK] if self._thinks else _TOOLS
+        return [*TOOLS, _THINK] if self._thinks else TOOLS
 
     def _messages(self) -> list[Message]:
         if self._settings.calls == "tools":
@@ -177,7 +177,7 @@ class ShopAgent:
         history = f"Observation:\n{self._first}\n\n"
         for turn in self._turns:
             answer = turn.observation
-            gap = " " if answer in ("OK.", _INVALID) else "\n"
+            gap = " " if answer in ("OK.", INVALID) else "\n"
             history += f"Action: {turn.action}\n\nObservation:{gap}{answer}\n\n"
         history += "Action:"
         room = self._room()

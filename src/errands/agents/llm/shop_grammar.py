@@ -20,6 +20,7 @@ _ARGUMENT: Final = {"search": "query", "click": "name", "think": "thought"}
 _LABEL: Final = re.compile(r"\s*[*_>#\-\s]{0,8}action\s*\d{0,3}[*_]{0,2}\s*:[*_\s]{0,4}", re.I)
 _ACTION: Final = re.compile(r"(search|click|think)\s?\[(.*)\]", re.I)
 _OPEN_THOUGHT: Final = re.compile(r"think\s?\[(.*)", re.I)
+_BRACKETS: Final = re.compile(r"[\[\]]")
 _QUOTES: Final = "\"'`“”‘’"
 _FRAME: Final = " \t>*-•`"
 
@@ -43,6 +44,9 @@ def read(answer: Answer, *, thinks: bool) -> ShopAction:
     found = _called(answer) if answer.calls else _written(answer.text, answer.cut)
     if found.kind == "think" and not thinks:
         raise NoAction("there is no action think.")
+    if found.kind == "search":
+        # The shop would not understand them; in a query they are no more than spaces.
+        found = ShopAction("search", _BRACKETS.sub(" ", found.words).strip())
     if not found.words.strip():
         raise NoAction(f"{found.kind} needs something in its brackets.")
     if len(found.words) > LONGEST:
