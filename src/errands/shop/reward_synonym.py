@@ -1,0 +1,206 @@
+"""The rules `synonym`: the released reward, and what a person would count besides.
+
+After appendix A.7 of the paper: a synonym or a lexically similar word counts where the wanted value
+is nowhere verbatim. So everything starts from the released reward and can only grow:
+
+- an attribute counts if another way to say it stands in the title, a bullet, the description or
+  the hidden attributes;
+- an option counts if the chosen value is another way to say the wanted one, unless the product
+  offers the wanted value itself: whoever had the right one beside it gains nothing;
+- the type counts nouns, queries and categories that mean the same.
+
+`second_look` also says what counted for what.
+"""
+
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from typing import Final, Literal, NamedTuple
+
+from errands.shop.goal import Goal
+from errands.shop.nouns import EMPTY_GOAL_SCORE
+from errands.shop.product import Product
+from errands.shop.reward import (
+    Purchase,
+    Reward,
+    Type,
+    category_path,
+    matched_options,
+    missing_attributes,
+    released_type,
+    reward_of,
+    type_reward,
+)
+from errands.shop.stemmer import stem
+from errands.shop.thesaurus import Thesaurus, Words, phrase, thesaurus, words_of
+
+__all__ = ["Credit", "second_look", "synonym"]
+
+Part = Literal["type", "attribute", "option"]
+_BREAKS: Final = str.maketrans(dict.fromkeys("!?;:,()[]{}|•\n\r\t", "\n"))
+_DENYING: Final = frozenset({"no", "not", "non", "without", "never", "isnt", "arent", "dont"})
+
+
+class Credit(NamedTuple):
+    """What counted for a wanted thing that is not there verbatim."""
+
+    part: Part
+    wanted: str
+    found: str
+    place: str
+    """Where it was found: title, bullets, description, attributes, option, ..."""
+
+
+class _Texts(NamedTuple):
+    """What is said of a product."""
+
+    title: str
+    bullets: tuple[str, ...]
+    description: str
+    attributes: tuple[str, ...]
+
+
+def synonym(purchase: Purchase, goal: Goal) -> Reward:
+    """What a person would give, as far as a thesaurus can tell; never below `released`."""
+    return second_look(purchase, goal)[0]
+
+
+def second_look(purchase: Purchase, goal: Goal) -> tuple[Reward, tuple[Credit, ...]]:
+    """The reward with synonyms, and each synonym that counted."""
+    words = thesaurus()
+    product = purchase.product
+    missing = missing_attributes(product, goal)
+    attributes = list(_attributes(product, missing, words))
+    matched = matched_options(purchase.options.values(), goal)
+    options = list(_options(purchase, goal, matched, words))
+    kind, kinds = _type(product, goal, words)
+    reward = reward_of(
+        type_=kind,
+        attributes=len(goal.attributes) - len(missing) + len(attributes),
+        options=sum(matched) + len(options),
+        affordable=purchase.price <= goal.price_upper,
+        goal=goal,
+    )
+    return reward, (*kinds, *attributes, *options)
+
+
+def _attributes(product: Product, missing: Iterable[str], words: Thesaurus) -> Iterator[Credit]:
+    texts = _Texts(product.title, product.bullets, product.description, product.attributes)
+    for wanted in missing:
+        found = _in_texts(texts, wanted, words)
+        if found is not None:
+            yield found
+
+
+@lru_cache(1 << 14)
+def _in_texts(texts: _Texts, wanted: str, words: Thesaurus) -> Credit | None:
+    ways = words.ways(wanted)
+    for place, said in zip(texts._fields, texts, strict=True):
+        for text in (said,) if isinstance(said, str) else said:
+            found = _said(text, ways)
+            if found is not None:
+                return Credit("attribute", wanted, found, place)
+    return None
+
+
+def _options(
+    purchase: Purchase, goal: Goal, matched: list[bool], words: Thesaurus
+) -> Iterator[Credit]:
+    asked = goal.goal_options
+    values = list(asked.values()) if isinstance(asked, dict) else list(asked)
+    offered = {phrase(value) for held in purchase.product.options.values() for value in held}
+    chosen = sorted(set(purchase.options.values()))
+    for wanted, is_there in zip(values, matched, strict=True):
+        if is_there or not phrase(wanted) or phrase(wanted) in offered:
+            continue
+        found = next((value for value in chosen if _means(value, wanted, words)), None)
+        if found is not None:
+            yield Credit("option", wanted, found, "option")
+
+
+@lru_cache(1 << 14)
+def _means(chosen: str, wanted: str, words: Thesaurus) -> bool:
+    """Whether a chosen value is another way to say a wanted one, sizes and counts included."""
+    whole = phrase(chosen)
+    ways = words.ways(wanted) | words.shades(wanted)
+    if whole in ways:
+        return True
+    # A letter alone (s, m, l) must be the whole value; numbers must be the same ones.
+    figures = _figures(whole)
+    longer = frozenset(w for w in ways if len("".join(w)) > 1 and _figures(w) == figures)
+    return _said(chosen, longer) is not None
+
+
+def _figures(way: Words) -> list[str]:
+    return [word for word in way if any(letter.isdigit() for letter in word)]
+
+
+def _type(product: Product, goal: Goal, words: Thesaurus) -> tuple[Type, list[Credit]]:
+    """The type, with what means the same counted as the same."""
+    credits: list[Credit] = []
+    bought = {stem(noun): noun for noun in reversed(product.nouns)}
+    verbatim = set(product.nouns)
+    common = 0
+    for noun in dict.fromkeys(goal.nouns):
+        if noun in verbatim:
+            common += 1
+            continue
+        near = sorted(words.synonyms(noun) & bought.keys())
+        if near:
+            common += 1
+            credits.append(Credit("type", noun, bought[near[0]], "title"))
+    score = common / len(goal.nouns) if goal.nouns else EMPTY_GOAL_SCORE
+    query = product.query == goal.query
+    if not query and _alike(product.query, goal.query, words):
+        query = True
+        credits.append(Credit("type", goal.query, product.query, "query"))
+    path, wanted = category_path(product.product_category), category_path(goal.product_category)
+    category = len(path & wanted) >= 2
+    if not category and "" not in (path | wanted):
+        pairs = [(w, p) for w in sorted(wanted) for p in sorted(path) if _alike(p, w, words)]
+        if len({w for w, _ in pairs}) >= 2 and len({p for _, p in pairs}) >= 2:
+            category = True
+            credits += [Credit("type", w, p, "category") for w, p in pairs if w != p]
+    kind = type_reward(query, category, score)
+    before = released_type(product, goal)
+    # What did not help is not told.
+    return kind, credits if kind.value > before.value else []
+
+
+@lru_cache(1 << 14)
+def _alike(one: str, other: str, words: Thesaurus) -> bool:
+    return bool(phrase(one)) and phrase(one) in words.ways(other)
+
+
+def _said(text: str, ways: frozenset[Words]) -> str | None:
+    """The first place of a text that says it one of these ways, and does not deny it."""
+    for clause in _clauses(text):
+        for length in sorted({len(way) for way in ways}):
+            for at in range(len(clause.stems) - length + 1):
+                found = clause.stems[at : at + length]
+                way = tuple(sorted(found))
+                if way in ways and not _denied(clause.stems, at, length, way):
+                    return " ".join(clause.words[at : at + length])
+    return None
+
+
+def _denied(stems: Words, at: int, length: int, way: Words) -> bool:
+    """`not washable`, `alcohol free` where alcohol was wanted."""
+    before = stems[at - 1] if at else ""
+    after = stems[at + length] if at + length < len(stems) else ""
+    return before in _DENYING or (after == "free" and "free" not in way)
+
+
+class _Clause(NamedTuple):
+    words: Words
+    stems: Words
+
+
+@lru_cache(1 << 12)
+def _clauses(text: str) -> tuple[_Clause, ...]:
+    """A text between its stops, by words: a phrase does not go on after a comma."""
+    found = []
+    for clause in text.replace(". ", "\n").translate(_BREAKS).split("\n"):
+        words = words_of(clause)
+        if words:
+            found.append(_Clause(tuple(words), tuple(map(stem, words))))
+    return tuple(found)
