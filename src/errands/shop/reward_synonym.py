@@ -5,13 +5,14 @@ is nowhere verbatim. So everything starts from the released reward and can only 
 
 - an attribute counts if another way to say it stands in the title, a bullet, the description or
   the hidden attributes;
-- an option counts if the chosen value is another way to say the wanted one, unless the product
-  offers the wanted value itself: whoever had the right one beside it gains nothing;
+- an option counts if the chosen value is the wanted one word for word, or another way to say it
+  while the product does not offer the wanted one: whoever had that beside it gains nothing;
 - the type counts nouns, queries and categories that mean the same.
 
 `second_look` also says what counted for what.
 """
 
+import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Final, Literal, NamedTuple
@@ -31,12 +32,12 @@ from errands.shop.reward import (
     type_reward,
 )
 from errands.shop.stemmer import stem
-from errands.shop.thesaurus import Thesaurus, Words, phrase, thesaurus, words_of
+from errands.shop.thesaurus import Words, found_words, phrase, plain, thesaurus
 
 __all__ = ["Credit", "second_look", "synonym"]
 
 Part = Literal["type", "attribute", "option"]
-_BREAKS: Final = str.maketrans(dict.fromkeys("!?;:,()[]{}|•\n\r\t", "\n"))
+_STOPS: Final = re.compile(r"[!?;:,()\[\]{}|•\n\r\t]|\.\s|\b(?:and|or)\b")
 _DENYING: Final = frozenset({"no", "not", "non", "without", "never", "isnt", "arent", "dont"})
 
 
@@ -66,13 +67,12 @@ def synonym(purchase: Purchase, goal: Goal) -> Reward:
 
 def second_look(purchase: Purchase, goal: Goal) -> tuple[Reward, tuple[Credit, ...]]:
     """The reward with synonyms, and each synonym that counted."""
-    words = thesaurus()
     product = purchase.product
     missing = missing_attributes(product, goal)
-    attributes = list(_attributes(product, missing, words))
+    attributes = list(_attributes(product, missing))
     matched = matched_options(purchase.options.values(), goal)
-    options = list(_options(purchase, goal, matched, words))
-    kind, kinds = _type(product, goal, words)
+    options = list(_options(purchase, goal, matched))
+    kind, kinds = _type(product, goal)
     reward = reward_of(
         type_=kind,
         attributes=len(goal.attributes) - len(missing) + len(attributes),
@@ -83,17 +83,17 @@ def second_look(purchase: Purchase, goal: Goal) -> tuple[Reward, tuple[Credit, .
     return reward, (*kinds, *attributes, *options)
 
 
-def _attributes(product: Product, missing: Iterable[str], words: Thesaurus) -> Iterator[Credit]:
+def _attributes(product: Product, missing: Iterable[str]) -> Iterator[Credit]:
     texts = _Texts(product.title, product.bullets, product.description, product.attributes)
     for wanted in missing:
-        found = _in_texts(texts, wanted, words)
+        found = _in_texts(texts, wanted)
         if found is not None:
             yield found
 
 
 @lru_cache(1 << 14)
-def _in_texts(texts: _Texts, wanted: str, words: Thesaurus) -> Credit | None:
-    ways = words.ways(wanted)
+def _in_texts(texts: _Texts, wanted: str) -> Credit | None:
+    ways = thesaurus().ways(wanted)
     for place, said in zip(texts._fields, texts, strict=True):
         for text in (said,) if isinstance(said, str) else said:
             found = _said(text, ways)
@@ -102,26 +102,28 @@ def _in_texts(texts: _Texts, wanted: str, words: Thesaurus) -> Credit | None:
     return None
 
 
-def _options(
-    purchase: Purchase, goal: Goal, matched: list[bool], words: Thesaurus
-) -> Iterator[Credit]:
+def _options(purchase: Purchase, goal: Goal, matched: list[bool]) -> Iterator[Credit]:
     asked = goal.goal_options
     values = list(asked.values()) if isinstance(asked, dict) else list(asked)
     offered = {phrase(value) for held in purchase.product.options.values() for value in held}
-    chosen = sorted(set(purchase.options.values()))
+    chosen = {phrase(value): value for value in sorted(set(purchase.options.values()))}
     for wanted, is_there in zip(values, matched, strict=True):
-        if is_there or not phrase(wanted) or phrase(wanted) in offered:
+        whole = phrase(wanted)
+        if is_there or not whole:
             continue
-        found = next((value for value in chosen if _means(value, wanted, words)), None)
+        # The released code may miss the very value: it takes `rectangular` for the colour tan.
+        found = chosen.get(whole)
+        if found is None and whole not in offered:
+            found = next((v for v in chosen.values() if _means(v, wanted)), None)
         if found is not None:
             yield Credit("option", wanted, found, "option")
 
 
 @lru_cache(1 << 14)
-def _means(chosen: str, wanted: str, words: Thesaurus) -> bool:
+def _means(chosen: str, wanted: str) -> bool:
     """Whether a chosen value is another way to say a wanted one, sizes and counts included."""
     whole = phrase(chosen)
-    ways = words.ways(wanted) | words.shades(wanted)
+    ways = thesaurus().ways(wanted) | thesaurus().shades(wanted)
     if whole in ways:
         return True
     # A letter alone (s, m, l) must be the whole value; numbers must be the same ones.
@@ -134,7 +136,7 @@ def _figures(way: Words) -> list[str]:
     return [word for word in way if any(letter.isdigit() for letter in word)]
 
 
-def _type(product: Product, goal: Goal, words: Thesaurus) -> tuple[Type, list[Credit]]:
+def _type(product: Product, goal: Goal) -> tuple[Type, list[Credit]]:
     """The type, with what means the same counted as the same."""
     credits: list[Credit] = []
     bought = {stem(noun): noun for noun in reversed(product.nouns)}
@@ -144,19 +146,19 @@ def _type(product: Product, goal: Goal, words: Thesaurus) -> tuple[Type, list[Cr
         if noun in verbatim:
             common += 1
             continue
-        near = sorted(words.synonyms(noun) & bought.keys())
+        near = sorted(thesaurus().synonyms(noun) & bought.keys())
         if near:
             common += 1
             credits.append(Credit("type", noun, bought[near[0]], "title"))
     score = common / len(goal.nouns) if goal.nouns else EMPTY_GOAL_SCORE
     query = product.query == goal.query
-    if not query and _alike(product.query, goal.query, words):
+    if not query and _alike(product.query, goal.query):
         query = True
         credits.append(Credit("type", goal.query, product.query, "query"))
     path, wanted = category_path(product.product_category), category_path(goal.product_category)
     category = len(path & wanted) >= 2
     if not category and "" not in (path | wanted):
-        pairs = [(w, p) for w in sorted(wanted) for p in sorted(path) if _alike(p, w, words)]
+        pairs = [(w, p) for w in sorted(wanted) for p in sorted(path) if _alike(p, w)]
         if len({w for w, _ in pairs}) >= 2 and len({p for _, p in pairs}) >= 2:
             category = True
             credits += [Credit("type", w, p, "category") for w, p in pairs if w != p]
@@ -167,8 +169,8 @@ def _type(product: Product, goal: Goal, words: Thesaurus) -> tuple[Type, list[Cr
 
 
 @lru_cache(1 << 14)
-def _alike(one: str, other: str, words: Thesaurus) -> bool:
-    return bool(phrase(one)) and phrase(one) in words.ways(other)
+def _alike(one: str, other: str) -> bool:
+    return bool(phrase(one)) and phrase(one) in thesaurus().ways(other)
 
 
 def _said(text: str, ways: frozenset[Words]) -> str | None:
@@ -179,7 +181,7 @@ def _said(text: str, ways: frozenset[Words]) -> str | None:
                 found = clause.stems[at : at + length]
                 way = tuple(sorted(found))
                 if way in ways and not _denied(clause.stems, at, length, way):
-                    return " ".join(clause.words[at : at + length])
+                    return clause.text[clause.starts[at] : clause.ends[at + length - 1]]
     return None
 
 
@@ -191,16 +193,20 @@ def _denied(stems: Words, at: int, length: int, way: Words) -> bool:
 
 
 class _Clause(NamedTuple):
-    words: Words
+    text: str
     stems: Words
+    """Of its words, in their order, small ones left out; and where each of them stands."""
+    starts: tuple[int, ...]
+    ends: tuple[int, ...]
 
 
 @lru_cache(1 << 12)
 def _clauses(text: str) -> tuple[_Clause, ...]:
-    """A text between its stops, by words: a phrase does not go on after a comma."""
+    """A text between its stops, by words: a phrase does not go on after a comma or an `and`."""
     found = []
-    for clause in text.replace(". ", "\n").translate(_BREAKS).split("\n"):
-        words = words_of(clause)
+    for clause in _STOPS.split(plain(text)):
+        words = found_words(clause)
         if words:
-            found.append(_Clause(tuple(words), tuple(map(stem, words))))
+            stems, starts, ends = zip(*((stem(w), at, end) for w, at, end in words), strict=True)
+            found.append(_Clause(clause, stems, starts, ends))
     return tuple(found)

@@ -12,13 +12,13 @@ from functools import cache, lru_cache
 from importlib import resources
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Final, NamedTuple, Protocol
 
 from errands.errors import SettingError
 from errands.shop.stemmer import stem
 from errands.shop.wordnet import Synset, WordNet
 
-__all__ = ["EDITION", "Thesaurus", "Words", "phrase", "thesaurus", "words_of"]
+__all__ = ["EDITION", "Thesaurus", "Words", "found_words", "phrase", "plain", "thesaurus"]
 
 EDITION: Final = 1
 """Of the list and of the rules below; raised whenever a score can move."""
@@ -63,15 +63,32 @@ class Thesaurus(Protocol):
         ...
 
 
+class Found(NamedTuple):
+    """A word of a text, and where it stands."""
+
+    word: str
+    start: int
+    end: int
+
+
+def plain(text: str) -> str:
+    """A text as its words are read from: in lower case, with inches and apostrophes resolved."""
+    return _INCHES.sub(" inch ", _APOSTROPHE.sub("", text.lower()))
+
+
+def found_words(text: str) -> list[Found]:
+    """The words of a plain text in order, small ones left out."""
+    found = [Found(m[0], m.start(), m.end()) for m in _WORD.finditer(text)]
+    return [one for one in found if one.word not in _SMALL] if len(found) > 1 else found
+
+
 def words_of(text: str) -> list[str]:
     """The words of a text in order, lower-cased, small ones left out.
 
     >>> words_of("Easy to clean, 12.5 oz")
     ['easy', 'clean', '12.5', 'oz']
     """
-    plain = _INCHES.sub(" inch ", _APOSTROPHE.sub("", text.lower()))
-    found = _WORD.findall(plain)
-    return [word for word in found if word not in _SMALL] if len(found) > 1 else found
+    return [one.word for one in found_words(plain(text))]
 
 
 @lru_cache(1 << 14)
