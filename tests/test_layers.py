@@ -17,13 +17,14 @@ MAY_USE: dict[str, set[str]] = {
     "agents": {"errors", "home", "shop", "turk", "envs"},
     "runs": {"errors", "home", "shop", "turk", "envs", "agents"},
     "reports": {"errors", "shop", "turk", "envs", "agents", "runs"},
+    "verify": {"errors", "shop", "envs", "agents", "runs", "reports"},
     "learn": {"errors", "home", "shop", "envs", "agents", "runs", "reports"},
     "crowd": {"errors", "shop", "turk", "envs", "runs", "reports"},
-    "web": {"errors", "shop", "turk", "envs", "runs", "reports", "crowd"},
+    "web": {"errors", "shop", "turk", "envs", "runs", "reports", "crowd", "verify"},
     "bench": {"errors", "shop", "turk", "envs", "agents", "runs", "reports", "crowd", "web"},
     "cli": {
         *("errors", "home", "shop", "turk", "data", "envs", "agents", "runs", "reports", "bench"),
-        *("learn", "crowd", "web"),
+        *("learn", "crowd", "web", "verify"),
     },
 }
 

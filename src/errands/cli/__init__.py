@@ -21,6 +21,7 @@ from errands.cli import (
     tour,
     train,
     turk_demo,
+    verify_reward,
 )
 from errands.errors import ErrandsError
 
@@ -54,7 +55,7 @@ def _root(
 
 
 for _group in (
-    *(demo, tour, run, report, catalog, search, turk_demo, serve),
+    *(demo, tour, run, report, verify_reward, catalog, search, turk_demo, serve),
     *(instructions, demonstrations, train, data, nouns),
     bench,
 ):

@@ -176,7 +176,7 @@ def _alike(one: str, other: str) -> bool:
 def _said(text: str, ways: frozenset[Words]) -> str | None:
     """The first place of a text that says it one of these ways, and does not deny it."""
     for clause in _clauses(text):
-        for length in sorted({len(way) for way in ways}):
+        for length in sorted({len(way) for way in ways}, reverse=True):
             for at in range(len(clause.stems) - length + 1):
                 found = clause.stems[at : at + length]
                 way = tuple(sorted(found))
