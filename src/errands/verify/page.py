@@ -14,7 +14,8 @@ __all__ = ["NOTE", "summary_line", "verification_body", "write_verification_page
 
 NOTE: Final = (
     "Means are points of 100; options over the goals that want some. Within 10 %: a first score"
-    " that differs from the second by at most a tenth of it. No correlation where a scorer never varies."
+    " that differs from the second by at most a tenth of it. No correlation where a scorer never"
+    " varies."
 )
 
 

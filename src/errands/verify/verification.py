@@ -96,9 +96,7 @@ def verify(
     person has scored, by three scorers."""
     if rules == FIRST:
         expected = " or ".join(name for name in RULES if name != FIRST)
-        raise SettingError(
-            f"The second scorer cannot be {FIRST!r}, the first; expected {expected}."
-        )
+        raise SettingError(f"{FIRST!r} is the first scorer; expected {expected} as the second.")
     second = rules_named(rules)
     chosen = _chosen(material, hand)
     scorers: dict[str, dict[int, Scores]] = {
