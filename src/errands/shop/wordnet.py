@@ -70,7 +70,7 @@ class WordNet:
     def _senses(self, word: str, kind: str) -> tuple[str, ...]:
         """The numbers of a word's synsets, the most frequent meaning first."""
         name = f"index.{_FILES[kind]}"
-        line = _line(self._files[name], word)
+        line = _line(self._files[name], word) if word else None
         if line is None:
             return ()
         fields = line.split()
@@ -106,7 +106,7 @@ class WordNet:
         if self.senses(word, kind):
             return word
         for ending, instead in _ENDINGS[kind]:
-            if word.endswith(ending) and len(word) > len(ending) + 2:
+            if word.endswith(ending) and len(word) > len(ending) + 1:
                 shorter = word.removesuffix(ending) + instead
                 if self.senses(shorter, kind):
                     return shorter

@@ -63,10 +63,11 @@ def _example(one: Example) -> str:
         f" “{esc(cut(credit.wanted, 120))}”</li>"
         for credit in one.credits
     )
+    because = f"<ul>{told}</ul>" if told else ""
     return (
-        f'<article class="card"><h3>Episode {one.episode} ({esc(one.key)}): {scores}</h3>'
+        f'<article class="card differs"><h3>Episode {one.episode} ({esc(one.key)}): {scores}</h3>'
         f"<p>{esc(cut(one.instruction, 600))}</p>"
-        f"<p><b>Bought:</b> {esc(cut(one.bought, 300)) or 'nothing'}</p><ul>{told}</ul></article>"
+        f"<p><b>Bought:</b> {esc(cut(one.bought, 300)) or 'nothing'}</p>{because}</article>"
     )
 
 
@@ -80,8 +81,8 @@ def write_verification_page(held: Verification, path: Path, *, replace: bool = F
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         '<meta name="color-scheme" content="light dark">\n<link rel="icon" href="data:,">\n'
         f"<title>{esc(title)} - Errands</title>\n<style>\n{style_sheet()}\n"
-        "article.card { margin-bottom: 18px; }\narticle.card > * + * { margin-top: 8px; }\n"
-        "article.card ul { padding-left: 20px; }\n</style>\n</head>\n<body>\n"
+        ".differs { margin-bottom: 18px; }\n.differs > * + * { margin-top: 8px; }\n"
+        ".differs ul { padding-left: 20px; }\n</style>\n</head>\n<body>\n"
         f'<header class="top"><div class="inner"><p class="brand">Errands</p><h1>{esc(title)}</h1>'
         f"<p>{esc(held.protocol)}; second scorer: {esc(held.rules)}</p></div></header>\n"
         f"<main>{verification_body(held)}</main>\n</body>\n</html>\n"

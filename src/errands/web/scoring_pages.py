@@ -92,7 +92,7 @@ def scoring_body(
     said = f'<div class="callout bad" role="alert"><p>{esc(wrong)}</p></div>' if wrong else ""
     steps = "".join(f"<li><code>{esc(cut(action, 300))}</code></li>" for action in one.actions)
     return (
-        f'{said}<section class="writing"><p class="note">{done} of {total} are scored.</p>'
+        f'{said}<section class="writing scoring"><p class="note">{done} of {total} are scored.</p>'
         f'<h2>What was wanted</h2><p class="wrote">{esc(one.goal.instruction_text)}</p>'
         f"{_bought(one.purchase)}{_questions(place, one.goal, one.purchase, draft, check)}"
         f'<details class="card guide"><summary>All steps ({len(one.actions)})</summary>'
@@ -123,8 +123,9 @@ def _bought(purchase: Purchase) -> str:
         f'<p class="note">{esc(product.product_category)}</p></div></div>'
         '<div class="card guide"><h3>Options, the chosen ones marked</h3>'
         f"{offered or '<p>It has none.</p>'}<h3>Features</h3><ul>{bullets or '<li>none</li>'}</ul>"
-        f"<h3>Description</h3><p>{esc(product.description) or 'none'}</p>"
-        f"<h3>Attributes</h3><p>{attributes}</p></div>"
+        f"<h3>Description</h3><p>{esc(product.description) or 'none'}</p></div>"
+        '<details class="card guide"><summary>Attributes that were found in these texts by a program,'
+        f" and that no shopper sees</summary><p>{attributes}</p></details>"
     )
 
 
