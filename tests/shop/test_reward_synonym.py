@@ -94,6 +94,9 @@ class TestAttributes:
         wanted = goal(attributes=("perfume",))
         assert look(product(description="fragrance-free"), wanted)[0].parts["r_att"] == 0.0
         assert look(product(description="with a fragrance"), wanted)[0].parts["r_att"] == 1.0
+        wanted = goal(attributes=("alcohol free",))
+        assert look(product(description="without alcohol"), wanted)[0].parts["r_att"] == 1.0
+        assert look(product(description="alcohol without water"), wanted)[0].parts["r_att"] == 0.0
 
 
 class TestOptions:
@@ -130,6 +133,8 @@ class TestOptions:
             ("6 feet", "6 ft", True),
             ("6 feet", "8 ft", False),
             ("large", "l", True),
+            ("l", "x-large", False),
+            ("l", "large blue", True),
             ("huge lamp", "l", False),
             ("12 count", "pack of 12", True),
             ("12 count", "pack of 13", False),

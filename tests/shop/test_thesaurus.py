@@ -53,6 +53,9 @@ def test_what_means_the_same(wanted: str, other: str) -> None:
         ("gluten free", "gluten"),
         ("cotton", "polyester"),
         ("high waist", "low waist"),
+        ("slim fit", "fit"),
+        ("long lasting", "last"),
+        ("lace closure", "lace"),
     ],
 )
 def test_what_does_not(wanted: str, other: str) -> None:
@@ -70,6 +73,7 @@ def test_shades_are_one_step_away() -> None:
 def test_synonyms_are_words() -> None:
     assert {"couch", "sofa"} <= thesaurus().synonyms("sofa")
     assert "trouser" in thesaurus().synonyms("pants")
+    assert "piec" not in str(thesaurus().synonyms("pcs")), "measures are no things"
     assert thesaurus().synonyms("zzz") == {"zzz"}
 
 

@@ -47,7 +47,7 @@ def test_a_person_scores_purchases(
             page.locator("input[name=attribute]").first.check()
             page.locator("input[name=price]").check()
             page.get_by_label("Remark").fill("found <i>nothing</i> amiss")
-            look("scoring", picture=place == 1)
+            look("scoring", picture=page.locator("mark").count() > 0)
             page.click("text=Save and go on")
         assert "3 of 3 scored" in page.inner_text("main")
         assert "by hand" in page.inner_text("main")

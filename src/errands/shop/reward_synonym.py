@@ -31,14 +31,16 @@ from errands.shop.reward import (
     reward_of,
     type_reward,
 )
-from errands.shop.stemmer import stem
-from errands.shop.thesaurus import Words, found_words, phrase, plain, thesaurus
+from errands.shop.thesaurus import Words, found_words, key, phrase, plain, singular, thesaurus
 
 __all__ = ["Credit", "second_look", "synonym"]
 
 Part = Literal["type", "attribute", "option"]
 _STOPS: Final = re.compile(r"[!?;:,()\[\]{}|•\n\r\t]|\.\s|\b(?:and|or)\b")
 _DENYING: Final = frozenset({"no", "not", "non", "without", "never", "isnt", "arent", "dont"})
+
+_SIZING: Final = frozenset("x xx xxx 2x 3x 4x 5x extra plus wide narrow big tall petite".split())
+"""Beside one of these, another size is meant."""
 
 
 class Credit(NamedTuple):
@@ -126,6 +128,8 @@ def _means(chosen: str, wanted: str) -> bool:
     ways = thesaurus().ways(wanted) | thesaurus().shades(wanted)
     if whole in ways:
         return True
+    if not _SIZING.isdisjoint(found.word for found in found_words(plain(chosen))):
+        return False  # An extra large one is not a large one.
     # A letter alone (s, m, l) must be the whole value; numbers must be the same ones.
     figures = _figures(whole)
     longer = frozenset(w for w in ways if len("".join(w)) > 1 and _figures(w) == figures)
@@ -139,7 +143,7 @@ def _figures(way: Words) -> list[str]:
 def _type(product: Product, goal: Goal) -> tuple[Type, list[Credit]]:
     """The type, with what means the same counted as the same."""
     credits: list[Credit] = []
-    bought = {stem(noun): noun for noun in reversed(product.nouns)}
+    bought = {singular(noun): noun for noun in reversed(product.nouns)}
     verbatim = set(product.nouns)
     common = 0
     for noun in dict.fromkeys(goal.nouns):
@@ -177,25 +181,30 @@ def _said(text: str, ways: frozenset[Words]) -> str | None:
     """The first place of a text that says it one of these ways, and does not deny it."""
     for clause in _clauses(text):
         for length in sorted({len(way) for way in ways}, reverse=True):
-            for at in range(len(clause.stems) - length + 1):
-                found = clause.stems[at : at + length]
-                way = tuple(sorted(found))
-                if way in ways and not _denied(clause.stems, at, length, way):
+            for at in range(len(clause.words) - length + 1):
+                if key(clause.words[at : at + length]) in ways and not _denied(
+                    clause.words, at, length
+                ):
                     return clause.text[clause.starts[at] : clause.ends[at + length - 1]]
     return None
 
 
-def _denied(stems: Words, at: int, length: int, way: Words) -> bool:
-    """`not washable`, `alcohol free` where alcohol was wanted."""
-    before = stems[at - 1] if at else ""
-    after = stems[at + length] if at + length < len(stems) else ""
-    return before in _DENYING or (after == "free" and "free" not in way)
+def _denied(words: tuple[str, ...], at: int, length: int) -> bool:
+    """`not washable`; `alcohol free` where alcohol was wanted; `scents without` for scentless."""
+    found = words[at : at + length]
+    before = words[at - 1] if at else ""
+    after = words[at + length] if at + length < len(words) else ""
+    return (
+        before in _DENYING
+        or (after == "free" and "free" not in found)
+        or any(word in _DENYING for word in found[1:])
+    )
 
 
 class _Clause(NamedTuple):
     text: str
-    stems: Words
-    """Of its words, in their order, small ones left out; and where each of them stands."""
+    words: tuple[str, ...]
+    """In their order, small ones left out; and where each of them stands."""
     starts: tuple[int, ...]
     ends: tuple[int, ...]
 
@@ -205,8 +214,7 @@ def _clauses(text: str) -> tuple[_Clause, ...]:
     """A text between its stops, by words: a phrase does not go on after a comma or an `and`."""
     found = []
     for clause in _STOPS.split(plain(text)):
-        words = found_words(clause)
-        if words:
-            stems, starts, ends = zip(*((stem(w), at, end) for w, at, end in words), strict=True)
-            found.append(_Clause(clause, stems, starts, ends))
+        found_here = found_words(clause)
+        if found_here:
+            found.append(_Clause(clause, *zip(*found_here, strict=True)))
     return tuple(found)

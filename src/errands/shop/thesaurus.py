@@ -2,12 +2,13 @@
 
 Words come from WordNet 3.0 (the extra `synonyms`), of which only the frequent meanings count, and
 from a short list of our own for what sellers say and no dictionary has (`trade_words.txt`). A
-phrase is a set of stems: small words, endings and order do not matter.
+phrase is a set of stems: small words, endings and order do not matter; a word alone is more than
+its stem.
 """
 
 import itertools
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
 from importlib import resources
 from importlib.util import find_spec
@@ -18,7 +19,17 @@ from errands.errors import SettingError
 from errands.shop.stemmer import stem
 from errands.shop.wordnet import Synset, WordNet
 
-__all__ = ["EDITION", "Thesaurus", "Words", "found_words", "phrase", "plain", "thesaurus"]
+__all__ = [
+    "EDITION",
+    "Thesaurus",
+    "Words",
+    "found_words",
+    "key",
+    "phrase",
+    "plain",
+    "singular",
+    "thesaurus",
+]
 
 EDITION: Final = 1
 """Of the list and of the rules below; raised whenever a score can move."""
@@ -29,7 +40,7 @@ _SHORT: Final = 3
 _MOST_WAYS: Final = 600
 _SMALL: Final = frozenset(
     "a an the of to and or for with in on at is are be it its your our you this that as by from"
-    " s t very".split()
+    " very".split()
 )
 _NEGATING: Final = frozenset({"no", "not", "non", "without", "zero"})
 _FIXED: Final = frozenset({*_NEGATING, "free", "anti"})
@@ -39,7 +50,10 @@ _APOSTROPHE: Final = re.compile(r"(?<=[a-z])['’](?=[a-z])")
 _INCHES: Final = re.compile(r"(?<=[0-9])\s?(?:\"|”|″|'')")
 
 Words = tuple[str, ...]
-"""Stems in alphabetical order."""
+"""A phrase as it is compared: its stems in alphabetical order; of a single word all but the plural,
+for a stem alone says too little: `fitted` is not `fit`."""
+Way = tuple[str, ...]
+"""Words as they are written."""
 
 
 class Thesaurus(Protocol):
@@ -55,7 +69,7 @@ class Thesaurus(Protocol):
         ...
 
     def synonyms(self, word: str) -> frozenset[str]:
-        """Stems of words that mean the same thing, the word itself among them."""
+        """Words that mean the same thing, each as a singular, the word itself among them."""
         ...
 
     def shades(self, text: str) -> frozenset[Words]:
@@ -91,6 +105,11 @@ def words_of(text: str) -> list[str]:
     return [one.word for one in found_words(plain(text))]
 
 
+def key(words: Sequence[str]) -> Words:
+    """Words by what matters of them."""
+    return (singular(words[0]),) if len(words) == 1 else tuple(sorted(map(stem, words)))
+
+
 @lru_cache(1 << 14)
 def phrase(text: str) -> Words:
     """A phrase by what matters of it.
@@ -98,7 +117,22 @@ def phrase(text: str) -> Words:
     >>> phrase("cleans the rugs") == phrase("rug cleaning")
     True
     """
-    return tuple(sorted(map(stem, words_of(text))))
+    return key(words_of(text))
+
+
+def singular(word: str) -> str:
+    """A word without the ending of its plural, whether it is one or not.
+
+    >>> singular("couches"), singular("berries"), singular("glass"), singular("pants")
+    ('couch', 'berry', 'glass', 'pant')
+    """
+    if len(word) <= 3 or not word.endswith("s") or word.endswith(("ss", "us", "is")):
+        return word
+    if word.endswith("ies"):
+        return word[:-3] + "y"
+    if word.endswith(("ches", "shes", "xes", "sses")):
+        return word[:-2]
+    return word[:-1]
 
 
 @cache
@@ -126,38 +160,43 @@ class _Shelf:
     def __init__(self, wordnet: WordNet) -> None:
         self.name = f"wordnet-3.0+trade-{EDITION}"
         self._wordnet = wordnet
-        self._trade: dict[Words, set[Words]] = {}
-        for line in _trade_lines():
-            ways = {phrase(way) for way in line.split(",")}
+        self._trade: dict[Words, list[Way]] = {}
+        self._things: dict[str, set[str]] = {}
+        for section, line in _trade_lines():
+            ways = [tuple(words_of(way)) for way in line.split(",")]
             for way in ways:
-                self._trade.setdefault(way, set()).update(ways)
+                self._trade.setdefault(key(way), []).extend(ways)
+            if section == "things":
+                single = {key(way)[0] for way in ways if len(way) == 1}
+                for word in single:
+                    self._things.setdefault(word, set()).update(single)
         self.ways = lru_cache(1 << 13)(self._ways)
         self.synonyms = lru_cache(1 << 14)(self._synonyms)
         self.shades = lru_cache(1 << 12)(self._shades)
         self._related = lru_cache(1 << 13)(self._all_related)
 
     def _ways(self, text: str) -> frozenset[Words]:
-        words = words_of(text)
-        whole = phrase(text)
-        ways = {whole, *self._trade.get(whole, ()), *_without(whole)}
+        words = tuple(words_of(text))
+        whole = key(words)
+        ways = {whole, *map(key, self._trade.get(whole, ())), *_without(whole)}
         ways |= {phrase(other) for other in self._whole_synonyms(words)}
         # The trade's words may be exchanged all at once, WordNet's one at a time.
-        choices = [[(stem(word),), *sorted(self._trade.get((stem(word),), ()))] for word in words]
+        choices = [[(word,), *self._trade.get(key((word,)), ())] for word in words]
         ways |= {
-            tuple(sorted(itertools.chain.from_iterable(chosen)))
+            key(tuple(itertools.chain.from_iterable(chosen)))
             for chosen in itertools.islice(itertools.product(*choices), _MOST_WAYS)
         }
         if len(words) <= _SHORT:
             for place, word in enumerate(words):
-                rest = [stem(other) for at, other in enumerate(words) if at != place]
-                ways |= {tuple(sorted((*rest, *other))) for other in self._related(word)}
+                before, after = words[:place], words[place + 1 :]
+                ways |= {key((*before, *other, *after)) for other in self._related(word)}
         return frozenset(way for way in ways if way)
 
     def _synonyms(self, word: str) -> frozenset[str]:
-        found = {stem(word)}
-        found |= {way[0] for way in self._trade.get((stem(word),), ()) if len(way) == 1}
+        single = singular(word)
+        found = {single, *self._things.get(single, ())}
         for synset in self._synsets(word, "n"):
-            found |= {stem(w) for w in self._frequent(synset) if w.isalnum()}
+            found |= {singular(other) for other in self._frequent(synset) if other.isalnum()}
         return frozenset(found)
 
     def _shades(self, text: str) -> frozenset[Words]:
@@ -183,7 +222,7 @@ class _Shelf:
                 return True
         return False
 
-    def _whole_synonyms(self, words: list[str]) -> Iterator[str]:
+    def _whole_synonyms(self, words: Way) -> Iterator[str]:
         """What WordNet has for a phrase as a whole: `living room`, `sitting room`."""
         for joint in ("_", "-", "") if len(words) > 1 else ():
             for kind in ("n", "v", "a"):
@@ -191,7 +230,7 @@ class _Shelf:
                     for word in self._wordnet.synset(kind, number).words:
                         yield word.replace("_", " ")
 
-    def _all_related(self, word: str) -> frozenset[Words]:
+    def _all_related(self, word: str) -> frozenset[Way]:
         """Other words for one: of the same meaning, or the same root."""
         found: set[str] = set()
         if word in _FIXED or len(word) <= 2 or not word.isalpha():
@@ -201,7 +240,7 @@ class _Shelf:
             for synset in self._synsets(word, kind):
                 found |= self._frequent(synset)
                 found |= set(self._derived(synset, base))
-        return frozenset({phrase(other.replace("_", " ")) for other in found} - {(stem(word),)})
+        return frozenset(tuple(words_of(other.replace("_", " "))) for other in found - {word})
 
     def _derived(self, synset: Synset, base: str) -> Iterator[str]:
         for pointer in synset.following("+"):
@@ -236,6 +275,12 @@ def _without(whole: Words) -> set[Words]:
     return {tuple(sorted((word, rest[0]))) for word in (*_NEGATING, "free")}
 
 
-def _trade_lines() -> list[str]:
+def _trade_lines() -> Iterator[tuple[str, str]]:
+    """The lines of the list, each with the section that it stands in."""
     text = resources.files("errands.shop").joinpath("trade_words.txt").read_text("utf-8")
-    return [line for line in text.splitlines() if line.strip() and not line.startswith("#")]
+    section = ""
+    for line in text.splitlines():
+        if line.startswith("["):
+            section = line.strip("[] ")
+        elif line.strip() and not line.startswith("#"):
+            yield section, line

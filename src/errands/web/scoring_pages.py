@@ -124,8 +124,8 @@ def _bought(purchase: Purchase) -> str:
         '<div class="card guide"><h3>Options, the chosen ones marked</h3>'
         f"{offered or '<p>It has none.</p>'}<h3>Features</h3><ul>{bullets or '<li>none</li>'}</ul>"
         f"<h3>Description</h3><p>{esc(product.description) or 'none'}</p></div>"
-        '<details class="card guide"><summary>Attributes that were found in these texts by a program,'
-        f" and that no shopper sees</summary><p>{attributes}</p></details>"
+        '<details class="card guide"><summary>Attributes that a program found in these texts, and'
+        f" that no shopper sees</summary><p>{attributes}</p></details>"
     )
 
 
