@@ -44,10 +44,11 @@ def verify_reward(
 ) -> None:
     """Verify a run's rewards as the paper's appendix A.7 does: released rules and a second scorer.
 
-    Every purchase is scored again by the rules `released` and by others, `synonym` (needs the extra
-    errands[synonyms]); the table has the means of each part, Pearson's correlation and the share
-    within 10 %. With --hand, a third scorer is a person. --web serves the page on which a person
-    scores: blind, until the last purchase of the sample is scored; every score is kept at once.
+    Every purchase is scored again by the released rules and by others, `synonym` unless you say
+    otherwise (which needs the extra synonyms); the table has the means of each part, Pearson's
+    correlation and the share within 10 %. With --hand, a third scorer is a person. --web serves
+    the page on which a person scores: blind, until the last purchase of the sample is scored;
+    every score is kept at once. See docs/reward-verification.md.
 
     Examples:
 

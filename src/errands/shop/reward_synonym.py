@@ -31,7 +31,7 @@ from errands.shop.reward import (
     reward_of,
     type_reward,
 )
-from errands.shop.thesaurus import Words, found_words, key, phrase, plain, singular, thesaurus
+from errands.shop.thesaurus import Words, found_words, phrase, plain, singular, stem_of, thesaurus
 
 __all__ = ["Credit", "second_look", "synonym"]
 
@@ -182,9 +182,7 @@ def _said(text: str, ways: frozenset[Words]) -> str | None:
     for clause in _clauses(text):
         for length in sorted({len(way) for way in ways}, reverse=True):
             for at in range(len(clause.words) - length + 1):
-                if key(clause.words[at : at + length]) in ways and not _denied(
-                    clause.words, at, length
-                ):
+                if _way(clause, at, length) in ways and not _denied(clause.words, at, length):
                     return clause.text[clause.starts[at] : clause.ends[at + length - 1]]
     return None
 
@@ -207,6 +205,14 @@ class _Clause(NamedTuple):
     """In their order, small ones left out; and where each of them stands."""
     starts: tuple[int, ...]
     ends: tuple[int, ...]
+    stems: tuple[str, ...]
+
+
+def _way(clause: _Clause, at: int, length: int) -> Words:
+    """Some words of a clause as they are compared; the same as `key`, without its work."""
+    if length == 1:
+        return (singular(clause.words[at]),)
+    return tuple(sorted(clause.stems[at : at + length]))
 
 
 @lru_cache(1 << 12)
@@ -216,5 +222,7 @@ def _clauses(text: str) -> tuple[_Clause, ...]:
     for clause in _STOPS.split(plain(text)):
         found_here = found_words(clause)
         if found_here:
-            found.append(_Clause(clause, *zip(*found_here, strict=True)))
+            stems = tuple(stem_of(one.word) for one in found_here)
+            words, starts, ends = zip(*found_here, strict=True)
+            found.append(_Clause(clause, words, starts, ends, stems))
     return tuple(found)

@@ -28,6 +28,7 @@ __all__ = [
     "phrase",
     "plain",
     "singular",
+    "stem_of",
     "thesaurus",
 ]
 
@@ -105,9 +106,13 @@ def words_of(text: str) -> list[str]:
     return [one.word for one in found_words(plain(text))]
 
 
+stem_of = lru_cache(1 << 16)(stem)
+"""Descriptions repeat their words, and a stem takes a while."""
+
+
 def key(words: Sequence[str]) -> Words:
     """Words by what matters of them."""
-    return (singular(words[0]),) if len(words) == 1 else tuple(sorted(map(stem, words)))
+    return (singular(words[0]),) if len(words) == 1 else tuple(sorted(map(stem_of, words)))
 
 
 @lru_cache(1 << 14)
