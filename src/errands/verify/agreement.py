@@ -77,7 +77,7 @@ def _compared(pairs: Sequence[tuple[float, float]]) -> PartAgreement:
 def pearson(pairs: Sequence[tuple[float, float]]) -> float | None:
     """Pearson's correlation; None where it has no meaning.
 
-    >>> pearson([(0, 1), (1, 3), (2, 5)])
+    >>> round(pearson([(0, 1), (1, 3), (2, 5)]) or 0, 6)
     1.0
     """
     if len(pairs) < 2:
