@@ -19,12 +19,13 @@ MAY_USE: dict[str, set[str]] = {
     "reports": {"errors", "shop", "turk", "envs", "agents", "runs"},
     "learn": {"errors", "home", "shop", "turk", "envs", "agents", "runs", "reports"},
     "experiments": {"errors", "shop", "agents", "runs", "reports", "learn"},
+    "verify": {"errors", "shop", "envs", "agents", "runs", "reports"},
     "crowd": {"errors", "shop", "turk", "envs", "runs", "reports"},
-    "web": {"errors", "shop", "turk", "envs", "runs", "reports", "crowd"},
+    "web": {"errors", "shop", "turk", "envs", "runs", "reports", "crowd", "verify"},
     "bench": {"errors", "shop", "turk", "envs", "agents", "runs", "reports", "crowd", "web"},
     "cli": {
         *("errors", "home", "shop", "turk", "data", "envs", "agents", "runs", "reports", "bench"),
-        *("learn", "experiments", "crowd", "web"),
+        *("learn", "experiments", "crowd", "web", "verify"),
     },
 }
 

@@ -15,6 +15,7 @@ ROOT = Path(__file__).resolve().parents[1]
 NEEDED = (
     "errands/py.typed",
     "errands/shop/shop.css",
+    "errands/shop/trade_words.txt",
     "errands/shop/word_break.txt",
     "errands/shop/wordbank/fashion.toml",
     "errands/data/turkingbench.sha256",

@@ -53,6 +53,23 @@ def test_one_process_and_several_play_the_same(little: Catalog, tmp_path: Path) 
     assert _played(one.place) != _played(other.place)
 
 
+def test_other_rules_are_told_by_the_key(little: Catalog, tmp_path: Path) -> None:
+    protocol = _protocol(little, goals="human")
+    plain = run(protocol, "rule", out=tmp_path / "plain", episodes=20)
+    again = run(protocol, "rule", out=tmp_path / "same", episodes=20, rules="released")
+    kind = run(protocol, "rule", out=tmp_path / "kind", episodes=20, rules="synonym")
+    assert plain.info.protocol_key == again.info.protocol_key
+    assert kind.info.protocol_key.endswith("rules=synonym")
+    assert " words:wordnet-3.0+trade-" in kind.info.protocol_key
+    assert kind.info.protocol["rules"] == "synonym"
+    pairs = zip(_played(tmp_path / "plain"), _played(tmp_path / "kind"), strict=True)
+    for (_, before, _, actions), (_, after, _, same_actions) in pairs:
+        assert actions == same_actions
+        assert after >= before
+    with pytest.raises(SettingError, match="There are no rules"):
+        run(protocol, "rule", out=tmp_path / "none", rules="kindness")
+
+
 class _Stops(CarefulShopper):
     """Ends the run after a few episodes, as a person who quits."""
 

@@ -23,6 +23,7 @@ from errands.cli import (
     train,
     train_pictures,
     turk_demo,
+    verify_reward,
 )
 from errands.errors import ErrandsError
 
@@ -56,7 +57,7 @@ def _root(
 
 
 for _group in (
-    *(demo, tour, run, report, catalog, search, turk_demo, serve),
+    *(demo, tour, run, report, verify_reward, catalog, search, turk_demo, serve),
     *(instructions, demonstrations, train, train_pictures, experiment, data, nouns),
     bench,
 ):

@@ -84,6 +84,9 @@ def run_command(
     ),
     data: str | None = typer.Option(None, help="Another catalogue or folder of tasks."),
     max_steps: int | None = typer.Option(None, min=1, help="Another limit of steps."),
+    rules: str | None = typer.Option(
+        None, help="Other rules of the reward: released, paper, synonym (docs/reward.md)."
+    ),
     seconds: float = typer.Option(DEFAULT_SECONDS, help="An episode's time; 0: no limit."),
     observations: str = typer.Option(
         "auto", help="What is kept of pages: full, hash, none; auto: full for models and forms."
@@ -127,6 +130,7 @@ def run_command(
                 data=data,
                 episodes=episodes,
                 max_steps=max_steps,
+                rules=rules,
                 settings=settings,
                 workers=workers,
                 ray=ray,

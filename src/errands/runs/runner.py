@@ -65,6 +65,7 @@ def run(
     data: str | None = None,
     episodes: int | None = None,
     max_steps: int | None = None,
+    rules: str | None = None,
     settings: Mapping[str, Any] | None = None,
     workers: int | None = None,
     ray: str | None = None,
@@ -81,13 +82,13 @@ def run(
     """Play an agent under a protocol.
 
     `out` is a new directory (default: one below `runs`), or a PostgreSQL address; with `resume`
-    one that holds a run. `data` names other data than the protocol's; `episodes` and `max_steps`
-    change the protocol, and its key says so. `workers` play at once: as processes, or in one
-    process where the agent waits for a model. `ray` is the address of a Ray cluster (see
-    `errands.runs.ray_cluster.joined`) that plays instead, by default with every CPU it has; what
-    it tells on the way, as that a node cannot play, goes to `on_remark`. `observations` is `full`,
-    `hash`, `none` or `auto`: full where a model or a person plays, else hashes, from which a replay
-    shows every page again.
+    one that holds a run. `data` names other data than the protocol's; `episodes`, `max_steps` and
+    `rules` (of the reward) change the protocol, and its key says so. `workers` play at once: as
+    processes, or in one process where the agent waits for a model. `ray` is the address of a Ray
+    cluster (see `errands.runs.ray_cluster.joined`) that plays instead, by default with every CPU
+    it has; what it tells on the way, as that a node cannot play, goes to `on_remark`.
+    `observations` is `full`, `hash`, `none` or `auto`: full where a model or a person plays, else
+    hashes, from which a replay shows every page again.
     """
     if workers is not None and workers < 1:
         raise SettingError(f"workers={workers}: expected 1 or more.")
@@ -102,7 +103,7 @@ def run(
             f"observations={observations!r}: expected auto, {', '.join(OBSERVATIONS)}."
         )
     base = find_protocol(protocol) if isinstance(protocol, str) else protocol
-    used = _changed(base, data=data, episodes=episodes, max_steps=max_steps)
+    used = _changed(base, data=data, episodes=episodes, max_steps=max_steps, rules=rules)
     with contextlib.ExitStack() as stack:
         world = stack.enter_context(contextlib.closing(open_world(used)))
         given = dict(settings or {})
@@ -114,8 +115,8 @@ def run(
             _check_for_cluster(agent, maker)
         if observations == "auto":
             observations = "hash" if maker.mode == "compute" and not world.waits else "full"
-        rules = Rules(used.seed if seed is None else seed, seconds, observations)
-        info = _info(base, used, world, maker, rules)
+        played_by = Rules(used.seed if seed is None else seed, seconds, observations)
+        info = _info(base, used, world, maker, played_by)
         place = str(out if out is not None else default_place(info))
         lock = stack.enter_context(run_lock(place))
         store = stack.enter_context(
@@ -138,7 +139,7 @@ def run(
             protocol=used,
             agent=agent if isinstance(agent, str) else "",
             settings=given,
-            rules=rules,
+            rules=played_by,
             place=place,
             fsync=fsync,
         )
@@ -159,7 +160,7 @@ def run(
                         spent=spent,
                     )
             elif maker.mode == "model":
-                _play_waiting(world, maker, rules, store, pending, crew, played)
+                _play_waiting(world, maker, played_by, store, pending, crew, played)
             elif maker.mode == "compute" and min(crew, len(pending)) > 1:
                 if not job.agent:
                     raise SettingError(
@@ -168,7 +169,7 @@ def run(
                     )
                 play_in_processes(job, world, store, pending, crew, played, lock.descriptors)
             else:
-                _play_here(world, maker, rules, store, pending, played)
+                _play_here(world, maker, played_by, store, pending, played)
         except EndOfRun as reason:
             ended = str(reason) or "the agent ended the run"
         return Finished(
@@ -243,7 +244,7 @@ def protocol_key(base: Protocol, used: Protocol, world: World) -> str:
     own = [] if named_protocols().get(base.id) == base else [f"own:{_fingerprint(base)}"]
     departures = [
         f"{name}={getattr(used, name)}"
-        for name in ("episodes", "max_steps")
+        for name in ("episodes", "max_steps", "rules")
         if getattr(used, name) != getattr(base, name)
     ]
     return " ".join([world.key, *own, *departures])

@@ -24,6 +24,7 @@ from errands.runs.protocol import Protocol, ProtocolError
 from errands.shop.catalog import Catalog
 from errands.shop.goal import shuffled
 from errands.shop.page import ITEM
+from errands.shop.reward import rules_version
 from errands.shop.split import split_indices
 from errands.turk.drivers import Pages
 from errands.turk.loader import load_tasks
@@ -140,6 +141,10 @@ class ShopWorld:
                 listed.update(msgspec.json.encode(self.goals[index]))
             self.checksum = listed.hexdigest()
         self.key = f"{protocol.id}@{protocol.version} data:{self.checksum[:12]}"
+        version = rules_version(protocol.rules)
+        if version:
+            # Other words would give other scores.
+            self.key += f" words:{version}"
         self.waits = protocol.observation in PICTURED
         self.camera = Camera()
 

@@ -6,8 +6,10 @@ attribute and option matching, colour words found anywhere in a value, nouns of 
 categories, the whole fine-grained chain. (Equation 2 as printed gives 0.5 where everything
 matches; the text around it and the released code show that the case is the opposite one:
 0.5 only where neither the title, nor c, nor f matches.)
+`synonym` is `released` and what a person would count besides; it needs the extra `synonyms`, and
+is in `errands.shop.reward_synonym`.
 
-Both are pure functions of the product bought, what it costs, the options chosen and the goal.
+All are pure functions of the product bought, what it costs, the options chosen and the goal.
 """
 
 import functools
@@ -23,7 +25,23 @@ from errands.shop.goal import Goal
 from errands.shop.nouns import title_score
 from errands.shop.product import Product
 
-__all__ = ["RULES", "Purchase", "Reward", "Rules", "matches", "normalize_color", "rules_named"]
+__all__ = [
+    "RULES",
+    "Purchase",
+    "Reward",
+    "Rules",
+    "Type",
+    "category_path",
+    "matched_options",
+    "matches",
+    "missing_attributes",
+    "normalize_color",
+    "released_type",
+    "reward_of",
+    "rules_named",
+    "rules_version",
+    "type_reward",
+]
 
 FUZZY_THRESHOLD: Final = 85
 COLORS: Final = tuple(
@@ -59,7 +77,9 @@ class Reward(msgspec.Struct, frozen=True):
 Rules = Callable[[Purchase, Goal], Reward]
 
 
-class _Type(NamedTuple):
+class Type(NamedTuple):
+    """Whether it is that kind of product, and what decided it."""
+
     value: float
     query_match: bool
     category_match: bool
@@ -69,15 +89,10 @@ class _Type(NamedTuple):
 def released(purchase: Purchase, goal: Goal) -> Reward:
     """What WebShop's released code gives."""
     product = purchase.product
-    common = _path(product.product_category) & _path(goal.product_category)
-    return _reward(
-        type_=_type_reward(
-            product.query == goal.query,
-            len(common) >= 2,
-            title_score(product.nouns, goal.nouns),
-        ),
-        attributes=_matched_attributes(product, goal),
-        options=_matched_options(purchase.options.values(), goal),
+    return reward_of(
+        type_=released_type(product, goal),
+        attributes=len(goal.attributes) - len(missing_attributes(product, goal)),
+        options=sum(matched_options(purchase.options.values(), goal)),
         affordable=purchase.price <= goal.price_upper,
         goal=goal,
     )
@@ -87,8 +102,8 @@ def paper(purchase: Purchase, goal: Goal) -> Reward:
     """What the paper's equations 1 and 2 describe, by exact matching."""
     product = purchase.product
     chain = _chain(product.product_category)
-    return _reward(
-        type_=_type_reward(
+    return reward_of(
+        type_=type_reward(
             product.category == goal.category,
             bool(chain) and chain == _chain(goal.product_category),
             title_score(product.nouns, goal.nouns),
@@ -100,17 +115,41 @@ def paper(purchase: Purchase, goal: Goal) -> Reward:
     )
 
 
-RULES: Final[Mapping[str, Rules]] = {"released": released, "paper": paper}
+def synonym(purchase: Purchase, goal: Goal) -> Reward:
+    """What a person would give: `released`, and synonyms where the wanted value is nowhere."""
+    from errands.shop.reward_synonym import synonym
+
+    return synonym(purchase, goal)
+
+
+RULES: Final[Mapping[str, Rules]] = {"released": released, "paper": paper, "synonym": synonym}
 
 
 def rules_named(name: str) -> Rules:
-    """The rule set of that name."""
+    """The rule set of that name; what it needs must be installed."""
     if name not in RULES:
         raise SettingError(f"There are no rules {name!r}; expected {' or '.join(RULES)}.")
+    if name == "synonym":
+        # Now, and not at the first purchase, it is told what is missing.
+        from errands.shop.reward_synonym import synonym
+        from errands.shop.thesaurus import thesaurus
+
+        thesaurus()
+        return synonym
     return RULES[name]
 
 
-def _reward(type_: _Type, attributes: int, options: int, affordable: bool, goal: Goal) -> Reward:
+def rules_version(name: str) -> str:
+    """What a result under these rules depends on beside this code; empty for most."""
+    if name != "synonym":
+        return ""
+    from errands.shop.thesaurus import thesaurus
+
+    return thesaurus().name
+
+
+def reward_of(type_: Type, attributes: int, options: int, affordable: bool, goal: Goal) -> Reward:
+    """Equation 1: the parts put together."""
     wanted_attributes, wanted_options = len(goal.attributes), len(goal.goal_options)
     everything = wanted_attributes + wanted_options + 1
     # The order of operations is part of the rule: the page prints every digit.
@@ -131,7 +170,18 @@ def _reward(type_: _Type, attributes: int, options: int, affordable: bool, goal:
     return Reward(total, parts)
 
 
-def _type_reward(query_match: bool, category_match: bool, title: float) -> _Type:
+def released_type(product: Product, goal: Goal) -> Type:
+    """Whether it is that kind of product, by the released code."""
+    common = category_path(product.product_category) & category_path(goal.product_category)
+    return type_reward(
+        product.query == goal.query,
+        len(common) >= 2,
+        title_score(product.nouns, goal.nouns),
+    )
+
+
+def type_reward(query_match: bool, category_match: bool, title: float) -> Type:
+    """Equation 2 as it is meant; grows with each of its arguments."""
     value = 1.0
     if not (query_match or category_match or title > 0.2):
         value = 0.5
@@ -139,35 +189,37 @@ def _type_reward(query_match: bool, category_match: bool, title: float) -> _Type
         value = 0.1
     if title == 0.0:
         value = 0.0
-    return _Type(value, query_match, category_match, title)
+    return Type(value, query_match, category_match, title)
 
 
 def _chain(product_category: str) -> tuple[str, ...]:
     return tuple(entry.strip() for entry in product_category.split("›") if entry.strip())
 
 
-def _path(product_category: str) -> set[str]:
+def category_path(product_category: str) -> set[str]:
+    """The entries of a path of categories, without their order."""
     return {entry.strip() for entry in product_category.split("›")}
 
 
-def _matched_attributes(product: Product, goal: Goal) -> int:
+def missing_attributes(product: Product, goal: Goal) -> list[str]:
+    """The wanted attributes that the released code does not find."""
     missing = [
         wanted
         for wanted in goal.attributes
         if not any(matches(wanted, held) for held in product.attributes)
     ]
     if not missing:
-        return len(goal.attributes)
+        return missing
     texts = [
         product.title.lower(),
         " ".join(product.bullets).lower(),
         product.description.lower(),
     ]
-    said = sum(any(wanted in text for text in texts) for wanted in missing)
-    return len(goal.attributes) - len(missing) + said
+    return [wanted for wanted in missing if not any(wanted in text for text in texts)]
 
 
-def _matched_options(chosen: Iterable[str], goal: Goal) -> int:
+def matched_options(chosen: Iterable[str], goal: Goal) -> list[bool]:
+    """For each wanted option, whether the released code takes a chosen value for it."""
     bought = [normalize_color(value) for value in chosen]
     if isinstance(goal.goal_options, dict):
         # Synthetic goals are compared as (name, value) pairs: a colour is recognised only where
@@ -178,7 +230,7 @@ def _matched_options(chosen: Iterable[str], goal: Goal) -> int:
         ]
     else:
         wanted = [normalize_color(value) for value in goal.goal_options]
-    return sum(any(matches(held, value) for held in bought) for value in wanted)
+    return [any(matches(held, value) for held in bought) for value in wanted]
 
 
 def _exact_options(chosen: Mapping[str, str], goal: Goal) -> int:

@@ -1,0 +1,130 @@
+"""`errands verify-reward`: a run's purchases scored again, by other rules and by hand."""
+
+from contextlib import closing
+from pathlib import Path
+
+import typer
+from rich.table import Table
+
+from errands.cli.output import Json, print_json, progress_bar, remarks, results
+from errands.errors import SettingError
+from errands.reports.wording import dash, share
+from errands.runs.run_place import open_run
+from errands.verify.hand_scores import read_hand_scores
+from errands.verify.page import NOTE, summary_line, write_verification_page
+from errands.verify.scores import PARTS
+from errands.verify.verification import Material, Verification, verify
+
+__all__ = ["register"]
+
+
+def register(app: typer.Typer) -> None:
+    app.command("verify-reward")(verify_reward)
+
+
+def verify_reward(
+    run: str = typer.Argument(help="The directory of a run of the shop, or its address."),
+    rules: str = typer.Option("synonym", help="The second scorer: synonym or paper."),
+    hand: Path | None = typer.Option(
+        None,
+        metavar="FILE.jsonl",
+        help="Scores by hand: compare on those episodes. With --web: where to keep them (default:"
+        " hand-scores.jsonl beside the run).",
+    ),
+    web: bool = typer.Option(False, "--web", help="Serve the page for scoring by hand."),
+    sample: int = typer.Option(
+        100, min=1, help="With --web: how many purchases a person is to score."
+    ),
+    seed: int = typer.Option(0, min=0, help="With --web: which purchases, and their order."),
+    port: int = typer.Option(8000, min=0, max=65535, help="With --web; 0 takes a free one."),
+    out: Path | None = typer.Option(None, metavar="PAGE.html", help="Write it as a page, too."),
+    force: bool = typer.Option(False, "--force", help="Replace a page that exists."),
+    examples: int = typer.Option(5, min=0, help="How many of the greatest differences to tell."),
+    as_json: bool = Json,
+) -> None:
+    """Verify a run's rewards as the paper's appendix A.7 does: released rules and a second scorer.
+
+    Every purchase is scored again by the released rules and by others, `synonym` unless you say
+    otherwise (which needs the extra synonyms); the table has the means of each part, Pearson's
+    correlation and the share within 10 %. With --hand, a third scorer is a person. --web serves
+    the page on which a person scores: blind, until the last purchase of the sample is scored;
+    every score is kept at once. See docs/reward-verification.md.
+
+    Examples:
+
+    \b
+      errands verify-reward runs/rule
+      errands verify-reward runs/rule --out verified.html
+      errands verify-reward runs/rule --web --sample 50
+      errands verify-reward runs/rule --hand runs/rule/hand-scores.jsonl --json
+    """
+    if web and (as_json or out is not None):
+        raise SettingError("--web serves pages; --json and --out go with the table, without it.")
+    with closing(open_run(run)) as store:
+        place = hand
+        if web and place is None:
+            if "://" in run:
+                raise SettingError(
+                    "A run in a database has no directory for the scores; say --hand FILE.jsonl."
+                )
+            path = Path(run)
+            place = (path.parent if path.is_file() else path) / "hand-scores.jsonl"
+        with progress_bar() as bar:
+            material = Material.read(store, lambda done, total: bar("playing again", done, total))
+    if web:
+        assert place is not None
+        _serve(material, place, rules, sample, seed, port)
+        return
+    scores = None if hand is None else read_hand_scores(hand, material.info.id)
+    with remarks.status("scoring"):
+        held = verify(material, rules, scores, examples=examples)
+    if out is not None:
+        write_verification_page(held, out, replace=force)
+    if as_json:
+        print_json(held.plain())
+        return
+    _show(held)
+    if out is not None:
+        results.print(f"Written: {out}")
+
+
+def _show(held: Verification) -> None:
+    results.print(summary_line(held))
+    table = Table("scorer", *PARTS, title=f"{held.agent} on {held.protocol}")
+    for column in table.columns[1:]:
+        column.justify = "right"
+    for name, parts in held.means.items():
+        table.add_row(name, *(dash(parts[part]) for part in PARTS))
+    for pair in held.agreements:
+        table.add_section()
+        table.add_row(f"{pair.first} and {pair.second}")
+        parts_of = pair.parts
+        table.add_row("  Pearson", *(dash(parts_of[part].pearson, 3) for part in PARTS))
+        table.add_row("  within 10 %", *(share(parts_of[part].near) for part in PARTS))
+        table.add_row("  equal", *(f"{parts_of[part].equal:,}" for part in PARTS))
+        table.add_row("  second is lower", *(f"{parts_of[part].below:,}" for part in PARTS))
+    results.print(table)
+    results.print(f"Second scorer: {held.rules}. {NOTE}")
+    if held.counted:
+        counted = ", ".join(f"{number:,} for {part}s" for part, number in held.counted.items())
+        results.print(f"Synonyms that counted: {counted}.")
+    for one in held.examples:
+        scores = ", ".join(f"{name} {given.overall:.2f}" for name, given in one.scores.items())
+        results.print(f"Episode {one.episode} ({one.key}): {scores}", soft_wrap=True)
+        for credit in one.credits:
+            results.print(
+                f"  {credit.part}: {credit.found!r} ({credit.place}) counted for {credit.wanted!r}",
+                soft_wrap=True,
+            )
+
+
+def _serve(material: Material, place: Path, rules: str, count: int, seed: int, port: int) -> None:
+    from errands.web.scoring_server import serve_scoring
+
+    def started(address: str, wanted: int, done: int) -> None:
+        results.print(f"Serving {wanted} purchases to score on {address}", soft_wrap=True)
+        results.file.flush()
+        remarks.print(f"{done} of them are scored; scores are kept in {place}.", soft_wrap=True)
+        remarks.print("Only this machine can reach it. Ctrl-C ends it.")
+
+    serve_scoring(material, place, rules, count, seed, port, started)

@@ -1,0 +1,1 @@
+"""Is the reward right? Purchases of stored runs scored again: by other rules, and by people."""

@@ -1,0 +1,170 @@
+"""The verification of a run's rewards: everything that the table, the page and the JSON show."""
+
+import random
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+import msgspec
+
+from errands.errors import DataError, SettingError
+from errands.runs.episode import RunInfo
+from errands.runs.store import Store
+from errands.shop.reward import RULES, rules_named, rules_version
+from errands.shop.reward_synonym import Credit
+from errands.verify.agreement import Agreement, agreement, means
+from errands.verify.hand_scores import HandScore
+from errands.verify.scores import Scores, by_rules, reasons
+from errands.verify.trajectories import Trajectory, Unbought, read_trajectories
+
+__all__ = ["FIRST", "HAND", "Example", "Material", "Verification", "sample", "verify"]
+
+FIRST: Final = "released"
+HAND: Final = "by hand"
+
+
+class Material(NamedTuple):
+    """A run, read once: whoever scores it, by rules or by hand, starts from this."""
+
+    info: RunInfo
+    trajectories: tuple[Trajectory, ...]
+    unbought: Unbought
+
+    @classmethod
+    def read(
+        cls, store: Store, on_progress: Callable[[int, int], None] | None = None
+    ) -> "Material":
+        found, unbought = read_trajectories(store, on_progress)
+        return cls(store.info, tuple(found), unbought)
+
+
+class Example(msgspec.Struct, frozen=True):
+    """A trajectory that two scorers see differently."""
+
+    episode: int
+    key: str
+    instruction: str
+    bought: str
+    scores: dict[str, Scores]
+    credits: tuple[Credit, ...]
+
+
+class Verification(msgspec.Struct, frozen=True):
+    """What came of it."""
+
+    run: str
+    agent: str
+    protocol: str
+    rules: str
+    """Of the second scorer, with the version of what it depends on."""
+    trajectories: int
+    """Those that the figures are about."""
+    bought: int
+    out_of_steps: int
+    """Bought nothing: 0 under every scorer."""
+    failed: int
+    """Left out."""
+    means: dict[str, dict[str, float | None]]
+    """By scorer and part, in points of 100."""
+    agreements: tuple[Agreement, ...]
+    counted: dict[str, int]
+    """Synonyms that counted, by part."""
+    examples: tuple[Example, ...]
+    """Where scorers differ most."""
+
+    def plain(self) -> dict[str, Any]:
+        held: dict[str, Any] = msgspec.to_builtins(self)
+        return held
+
+
+def sample(material: Material, count: int | None, seed: int) -> list[Trajectory]:
+    """Purchases for a person to score, in an order that only the seed decides; None for all."""
+    bought = [one for one in material.trajectories if one.purchase is not None]
+    if count is not None and count < 1:
+        raise SettingError(f"sample={count}: expected 1 or more.")
+    wanted = len(bought) if count is None else min(count, len(bought))
+    return random.Random(seed).sample(bought, wanted)
+
+
+def verify(
+    material: Material,
+    rules: str = "synonym",
+    hand: Mapping[int, HandScore] | None = None,
+    *,
+    examples: int = 5,
+) -> Verification:
+    """Score every purchase by the released rules and by others; with `hand`, only those that a
+    person has scored, by three scorers."""
+    if rules == FIRST:
+        expected = " or ".join(name for name in RULES if name != FIRST)
+        raise SettingError(f"{FIRST!r} is the first scorer; expected {expected} as the second.")
+    second = rules_named(rules)
+    chosen = _chosen(material, hand)
+    scorers: dict[str, dict[int, Scores]] = {
+        FIRST: {one.number: by_rules(one, rules_named(FIRST)) for one in chosen},
+        rules: {one.number: by_rules(one, second) for one in chosen},
+    }
+    if hand is not None:
+        scorers[HAND] = {one.number: hand[one.number].scores(one) for one in chosen}
+    names = list(scorers)
+    pairs = [(a, b) for place, a in enumerate(names) for b in names[place + 1 :]]
+    told = {one.number: reasons(one) if rules == "synonym" else () for one in chosen}
+    counted = {"type": 0, "attribute": 0, "option": 0}
+    for credit in (credit for credits in told.values() for credit in credits):
+        counted[credit.part] += 1
+    unbought = sum(one.purchase is None for one in chosen)
+    version = rules_version(rules)
+    return Verification(
+        run=material.info.id,
+        agent=material.info.agent,
+        protocol=material.info.protocol_key,
+        rules=f"{rules} ({version})" if version else rules,
+        trajectories=len(chosen),
+        bought=len(chosen) - unbought,
+        out_of_steps=unbought,
+        failed=material.unbought.failed if hand is None else 0,
+        means={name: means(list(held.values())) for name, held in scorers.items()},
+        agreements=tuple(agreement(a, b, scorers[a], scorers[b]) for a, b in pairs),
+        counted=counted if rules == "synonym" else {},
+        examples=tuple(_examples(chosen, scorers, told, examples)),
+    )
+
+
+def _chosen(material: Material, hand: Mapping[int, HandScore] | None) -> list[Trajectory]:
+    if hand is None:
+        return list(material.trajectories)
+    chosen = [one for one in material.trajectories if one.number in hand]
+    unknown = set(hand) - {one.number for one in chosen}
+    if unknown:
+        raise DataError(
+            f"There is a hand score of episode {min(unknown)}, which the run {material.info.id}"
+            " does not have as a result."
+        )
+    if not chosen:
+        raise DataError(
+            "There are no hand scores yet; `errands verify-reward RUN --web` asks for some."
+        )
+    return chosen
+
+
+def _examples(
+    chosen: Sequence[Trajectory],
+    scorers: Mapping[str, Mapping[int, Scores]],
+    told: Mapping[int, tuple[Credit, ...]],
+    most: int,
+) -> list[Example]:
+    def spread(one: Trajectory) -> float:
+        given = [held[one.number].overall for held in scorers.values()]
+        return max(given) - min(given)
+
+    apart = sorted((one for one in chosen if spread(one) > 1e-9), key=lambda one: -spread(one))
+    return [
+        Example(
+            episode=one.number,
+            key=one.key,
+            instruction=one.goal.instruction_text,
+            bought=one.purchase.product.title if one.purchase else "",
+            scores={name: held[one.number] for name, held in scorers.items()},
+            credits=told[one.number],
+        )
+        for one in apart[:most]
+    ]
