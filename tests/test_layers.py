@@ -13,17 +13,18 @@ MAY_USE: dict[str, set[str]] = {
     "shop": {"errors", "home"},
     "turk": {"errors", "home"},
     "data": {"errors", "home"},
+    "mine": {"errors", "home", "shop"},
     "envs": {"errors", "shop", "turk"},
     "agents": {"errors", "home", "shop", "turk", "envs"},
     "runs": {"errors", "home", "shop", "turk", "envs", "agents"},
     "reports": {"errors", "shop", "turk", "envs", "agents", "runs"},
     "learn": {"errors", "home", "shop", "envs", "agents", "runs", "reports"},
     "crowd": {"errors", "shop", "turk", "envs", "runs", "reports"},
-    "web": {"errors", "shop", "turk", "envs", "runs", "reports", "crowd"},
+    "web": {"errors", "shop", "turk", "envs", "runs", "reports", "crowd", "mine"},
     "bench": {"errors", "shop", "turk", "envs", "agents", "runs", "reports", "crowd", "web"},
     "cli": {
         *("errors", "home", "shop", "turk", "data", "envs", "agents", "runs", "reports", "bench"),
-        *("learn", "crowd", "web"),
+        *("learn", "crowd", "web", "mine"),
     },
 }
 

@@ -13,6 +13,7 @@ from errands.cli import (
     demo,
     demonstrations,
     instructions,
+    mine,
     nouns,
     report,
     run,
@@ -55,7 +56,7 @@ def _root(
 
 for _group in (
     *(demo, tour, run, report, catalog, search, turk_demo, serve),
-    *(instructions, demonstrations, train, data, nouns),
+    *(mine, instructions, demonstrations, train, data, nouns),
     bench,
 ):
     _group.register(app)

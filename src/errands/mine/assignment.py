@@ -1,9 +1,10 @@
 """Kept attributes given to products, and the instructions that a program can write with them.
 
-A product has an attribute if its own texts say it: the same words in the same order, in one clause,
-with nothing but function words and numbers between, as when the phrase was mined. An instruction asks
-for what a product is like, has and is good for, in the words of the shop's synthetic goals; a product
-of which there is less than `least` to ask for gets none, as in the original's files.
+A product has an attribute if its own texts say it: the same words in the same order, in one
+clause, with nothing but function words and numbers between, as when the phrase was mined. An
+instruction asks for what a product is like, has and is good for, in the words of the shop's
+synthetic goals; a product of which there is less than `least` to ask for gets none, as in the
+original's files.
 """
 
 from collections import Counter
@@ -20,6 +21,8 @@ __all__ = ["MOST_ASKED", "Assigned", "Assignment", "Placed"]
 
 MOST_ASKED: Final = 5
 """Attributes in one instruction, unless told otherwise."""
+
+_ORDER: Final = ("before", "with", "for")
 
 
 class Placed(msgspec.Struct, frozen=True):
@@ -96,7 +99,4 @@ class Assignment:
 
 def _in_order(placed: Sequence[Placed]) -> list[Placed]:
     """As the instruction names them."""
-    order = tuple(PLACES.values())
-    ranks = {"before": 0, "with": 1, "for": 2}
-    assert set(order) == set(ranks)
-    return sorted(placed, key=lambda one: ranks[one.place])
+    return sorted(placed, key=lambda one: _ORDER.index(one.place))

@@ -18,7 +18,15 @@ from errands.mine.phrases import FIELDS, clauses, cut, parts, phrases
 from errands.mine.proposal import Proposal, Surroundings, propose
 from errands.shop.source import JsonStream, stream_array
 
-__all__ = ["Candidate", "Candidates", "InGroup", "group_name", "mine", "read_candidates", "stream_items"]
+__all__ = [
+    "Candidate",
+    "Candidates",
+    "InGroup",
+    "group_name",
+    "mine",
+    "read_candidates",
+    "stream_items",
+]
 
 GROUPINGS: Final = ("category", "query")
 EXAMPLES: Final = 3
@@ -82,7 +90,9 @@ def read_candidates(path: Path) -> Candidates:
     raise DataError(f"{path} {problem}; `errands mine attributes` writes one.") from None
 
 
-def stream_items(path: Path, progress: Callable[[int], None] | None = None) -> Iterator[dict[str, Any]]:
+def stream_items(
+    path: Path, progress: Callable[[int], None] | None = None
+) -> Iterator[dict[str, Any]]:
     """The records of an items file that are objects with an id."""
     if not path.is_file():
         raise DataError(
@@ -123,7 +133,9 @@ def mine(
 ) -> Candidates:
     """The candidates of some products: the best `top` of each group, found in `least` products."""
     if by not in GROUPINGS:
-        raise SettingError(f"Products are not grouped by {by!r}; expected {' or '.join(GROUPINGS)}.")
+        raise SettingError(
+            f"Products are not grouped by {by!r}; expected {' or '.join(GROUPINGS)}."
+        )
     if not records:
         raise DataError("There are no products to mine; look at what the items file holds.")
     held = []
@@ -138,7 +150,11 @@ def mine(
     thin = 0
     for done, (name, places) in enumerate(sorted(grouped.items())):
         progress("counting phrases", done, len(grouped))
-        best = _best([held[place] for place in places], size, least, top) if len(places) >= least else []
+        best = (
+            _best([held[place] for place in places], size, least, top)
+            if len(places) >= least
+            else []
+        )
         thin += not best
         for rank, (phrase, score, products) in enumerate(best, 1):
             found[phrase].append(InGroup(name, rank, score, products))
@@ -189,9 +205,7 @@ def _best(
     scores = weights.sum(axis=0).A1 / len(documents)
     held = weights.getnnz(axis=0)
     order = sorted(range(len(names)), key=lambda one: (-round(float(scores[one]), 9), names[one]))
-    return [
-        (str(names[one]), round(float(scores[one]), 6), int(held[one])) for one in order[:top]
-    ]
+    return [(str(names[one]), round(float(scores[one]), 6), int(held[one])) for one in order[:top]]
 
 
 def _occurrences(

@@ -1,25 +1,25 @@
 """Which column of a table holds what: a small TOML file, or a guess by common names.
 
-    [columns]
-    id = "sku"
-    title = "product_name"
-    description = ["short_text", "long_text"]   # several are joined
+[columns]
+id = "sku"
+title = "product_name"
+description = ["short_text", "long_text"]   # several are joined
 
-    [options]                                   # a choice that a buyer makes = its column
-    color = "colours"
+[options]                                   # a choice that a buyer makes = its column
+color = "colours"
 
-    [split]                                     # where one cell holds several values
-    features = "|"
-    options = ";"
+[split]                                     # where one cell holds several values
+features = "|"
+options = ";"
 
-    [defaults]                                  # where a cell is empty, or there is no column
-    category = "garden"
+[defaults]                                  # where a cell is empty, or there is no column
+category = "garden"
 
-    [reading]
-    encoding = "cp1252"
-    delimiter = ";"
-    decimal = ","
-    missing_price = "drop"                      # or "assume": 100 dollars, as the original did
+[reading]
+encoding = "cp1252"
+delimiter = ";"
+decimal = ","
+missing_price = "drop"                      # or "assume": 100 dollars, as the original did
 """
 
 import codecs
@@ -132,7 +132,10 @@ def guessed(header: Sequence[str], given: ColumnMap | None = None) -> ColumnMap:
 
 def _check_header(made: ColumnMap, header: Sequence[str]) -> None:
     there = set(header)
-    for field, names in [*made.columns.items(), *((f"option {n}", (c,)) for n, c in made.options.items())]:
+    for field, names in [
+        *made.columns.items(),
+        *((f"option {n}", (c,)) for n, c in made.options.items()),
+    ]:
         for name in names:
             if name not in there:
                 near = difflib.get_close_matches(name, header, 1)
@@ -182,7 +185,9 @@ def _understood(raw: Mapping[str, Any]) -> ColumnMap:
         _known_field(field, FIELDS, "columns")
         listed = names if isinstance(names, list) else [names]
         if not listed or not all(isinstance(name, str) and name for name in listed):
-            raise SettingError(f"[columns] {field} is not the name of a column, nor a list of such.")
+            raise SettingError(
+                f"[columns] {field} is not the name of a column, nor a list of such."
+            )
         columns[field] = tuple(listed)
     reading = raw.get("reading", {})
     for name in reading:
@@ -212,9 +217,7 @@ def _known_field(name: str, known: Any, section: str) -> None:
     if name not in known:
         near = difflib.get_close_matches(name, known, 1)
         hint = f" Did you mean {near[0]!r}?" if near else ""
-        raise SettingError(
-            f"[{section}] knows no {name!r}; expected {', '.join(known)}.{hint}"
-        )
+        raise SettingError(f"[{section}] knows no {name!r}; expected {', '.join(known)}.{hint}")
 
 
 def _texts(raw: Mapping[str, Any], section: str) -> dict[str, str]:
@@ -251,7 +254,11 @@ def _one_of(name: str, value: str, known: Sequence[str]) -> str:
 
 def starter(made: ColumnMap, header: Sequence[str]) -> str:
     """A map as a file to go on from: what was found, and comments for what was not."""
-    lines = ["# Which column of your products holds what. Lines with # are not read.", "", "[columns]"]
+    lines = [
+        "# Which column of your products holds what. Lines with # are not read.",
+        "",
+        "[columns]",
+    ]
     for field, what in FIELDS.items():
         names = made.columns.get(field)
         if names is None:

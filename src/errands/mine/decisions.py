@@ -1,17 +1,16 @@
-"""What a person decided about candidates: a file with a line for each answer, on disk before the next
-question is asked.
+"""What a person decided about candidates: a line for each answer, on disk before the next question.
 
     {"phrase": "easy clean", "use": "which is"}
     {"phrase": "oz ml", "use": "drop"}
     {"phrase": "oz ml", "use": null}        (taken back)
 
-The last line about a phrase counts. A line that was cut off by a power cut is cut away; the file can
-be written by one review at a time, and read at any time.
+The last line about a phrase counts. A line that was cut off by a power cut is cut away; the file
+can be written by one review at a time, and read at any time.
 """
 
 import fcntl
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -62,8 +61,8 @@ def _read(path: Path) -> tuple[list[_Line], int]:
             _check(line.use)
         except (msgspec.DecodeError, UnicodeDecodeError, SettingError, RecursionError):
             raise DataError(
-                f"{path} is not a file of decisions: line {number} does not say phrase and use. Name"
-                " another file with --decisions."
+                f"{path} is not a file of decisions: line {number} does not say phrase and use."
+                " Name another file with --decisions."
             ) from None
         lines.append(line)
     return lines, end
@@ -132,6 +131,16 @@ class Decisions:
         self._made[phrase] = use
         self._history.append((phrase, before))
 
+    def decide_all(self, answers: Iterable[tuple[str, str]]) -> None:
+        """Many answers at once, on disk together; each can be taken back by itself."""
+        held = list(answers)
+        for _, use in held:
+            _check(use)
+        self._write(b"".join(msgspec.json.encode(_Line(*one)) + b"\n" for one in held))
+        for phrase, use in held:
+            self._history.append((phrase, self._made.pop(phrase, None)))
+            self._made[phrase] = use
+
     def undo(self) -> str | None:
         """Take back the last answer; gives its phrase, or None where there is none left."""
         while self._history:
@@ -147,10 +156,12 @@ class Decisions:
         return None
 
     def _append(self, phrase: str, use: str | None) -> None:
-        line = msgspec.json.encode(_Line(phrase, use)) + b"\n"
+        self._write(msgspec.json.encode(_Line(phrase, use)) + b"\n")
+
+    def _write(self, data: bytes) -> None:
         try:
-            while line:
-                line = line[os.write(self._file, line) :]
+            while data:
+                data = data[os.write(self._file, data) :]
             os.fsync(self._file)
         except OSError as failure:
             raise DataError(f"{self.path} cannot be written ({failure.strerror}).") from None

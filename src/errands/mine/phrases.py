@@ -30,8 +30,8 @@ _PASSED_OVER: Final = frozenset(
     beside besides between both but by came can cannot come could did do does doing done during each
     either else enough etc even ever every everyone everything everywhere few for from further get
     gets getting give given gives go goes going got had has have having he hence her here hers
-    herself him himself his how however if in indeed into is it its itself just keep keeps kept least
-    less let lets like ll made make makes making many may maybe me might more moreover most mostly
+    herself him himself his how however if in indeed into is it its itself just keep keeps kept
+    least less let lets like ll made make makes making many may maybe me might more moreover most mostly
     much must my myself namely near neither never nevertheless no nobody none nor not nothing now
     nowhere of off often on once one ones only onto or other others otherwise our ours ourselves out
     over own per perhaps please put quite rather re really same say see seem seems several shall she

@@ -13,7 +13,9 @@ _BLOCK: Final = re.compile(
     r"</?(?:p|div|br|li|ul|ol|tr|td|th|table|h[1-6]|section|article|header|footer|hr|dd|dt)\b[^<>]*>",
     re.IGNORECASE,
 )
-_UNSEEN: Final = re.compile("[\x00-\x1f\x7f-\x9f\u200b\u2028\u2029\ufeff\ufffe\uffff\ud800-\udfff]+")
+_UNSEEN: Final = re.compile(
+    "[\x00-\x1f\x7f-\x9f\u200b\u2028\u2029\ufeff\ufffe\uffff\ud800-\udfff]+"
+)
 _SPACES: Final = re.compile(r"[ \t\u00a0]+")
 _LINES: Final = re.compile(r"\s*\n\s*")
 _LONGEST: Final = 1_000_000

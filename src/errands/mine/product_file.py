@@ -1,7 +1,7 @@
 """Products of any table as records of the original's items file, and what was left out and why.
 
-Products with an id or a title that was there before are dropped, as the paper did (A.1). What can be
-mended is mended and counted as a remark: HTML, a missing picture, a missing price, huge fields.
+Products with an id or a title that was there before are dropped, as the paper did (A.1). What can
+be mended is mended and counted as a remark: HTML, a missing picture, a missing price, huge fields.
 """
 
 import base64
@@ -227,7 +227,9 @@ def _images(row: Row, columns: ColumnMap, remarks: list[str]) -> list[str]:
     found = _listed(row, columns, "images")
     good = [one for one in found if one.startswith(("https://", "http://", "picture:"))]
     if not good:
-        remarks.append("picture is no web address: a drawn one" if found else "no picture: a drawn one")
+        remarks.append(
+            "picture is no web address: a drawn one" if found else "no picture: a drawn one"
+        )
     return [one[:2_000] for one in good[:20]] or [PICTURE]
 
 
@@ -252,7 +254,9 @@ def _options(row: Row, columns: ColumnMap, remarks: list[str]) -> dict[str, list
     while prod(map(len, made.values())) > MOST_CHOICES:
         del made[max(made, key=lambda name: len(made[name]))]
         remarks.append(f"an option left out: more than {MOST_CHOICES:,} combinations")
-    return {name: [{"value": value, "image": None} for value in values] for name, values in made.items()}
+    return {
+        name: [{"value": value, "image": None} for value in values] for name, values in made.items()
+    }
 
 
 def _values(cell: Any, separator: str) -> list[str]:

@@ -1,7 +1,7 @@
 """The built-in filter: for each candidate a proposed use, or why it should be dropped.
 
-It knows English shop words (`shop_words.toml`), the part of speech of words by the shop's lexicon, and
-what the products around tell: what kinds of things they are, which words begin titles (brands), who
+It knows English shop words (`shop_words.toml`), the part of speech of words by the shop's lexicon,
+and what the products around tell: what kinds of things they are, which words begin titles (brands), who
 says a phrase, what longer phrase it is cut from. It only proposes; a person decides.
 """
 
@@ -96,7 +96,8 @@ class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
             kinds=kinds,
             brands=frozenset(brands),
             voices={
-                phrase: Counter(firsts[place] for place in places).most_common(1)[0][1] / len(places)
+                phrase: Counter(firsts[place] for place in places).most_common(1)[0][1]
+                / len(places)
                 for phrase, places in where.items()
                 if len(places) >= _FEW
             },
@@ -178,9 +179,13 @@ def _objection(phrase: str, held: list[str], around: Surroundings) -> str:
         return "a list of colours"
     if last in known["vague"]:
         return f"not specific: {last}"
-    if first in known["openers"] or (_tag(first) in ("VBZ", "VBD", "MD") and first not in known["wanted"]):
+    if first in known["openers"] or (
+        _tag(first) in ("VBZ", "VBD", "MD") and first not in known["wanted"]
+    ):
         return f"a piece of a sentence: {first}"
-    if last in known["closers"] or (_tag(last) in ("RB", "MD", "IN", "VBP", "VBZ") and last not in known["wanted"]):
+    if last in known["closers"] or (
+        _tag(last) in ("RB", "MD", "IN", "VBP", "VBZ") and last not in known["wanted"]
+    ):
         return f"a piece of a sentence: {last}"
     if around.voices.get(phrase, 0) >= _ONE_VOICE:
         return "only one brand says it"

@@ -7,7 +7,7 @@ can be made is an error.
 import codecs
 import csv
 import io
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any, Final
 
@@ -24,7 +24,11 @@ SEEN_FOR_HEADER: Final = 100
 """Rows of a JSON file whose names are taken for columns."""
 _LONGEST_LINE: Final = 1 << 26
 _DELIMITERS: Final = ",;\t|"
-_MARKS: Final = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
+_MARKS: Final = (
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
 _NOT_TEXT: Final = "text is not {encoding}: say which it is in the map, [reading] encoding"
 
 
@@ -36,7 +40,11 @@ class TableFile:
     """A file of products; its columns are known at once, its rows are read as a stream."""
 
     def __init__(
-        self, path: Path, given: ColumnMap | None = None, *, progress: Callable[[int, int], None] | None = None
+        self,
+        path: Path,
+        given: ColumnMap | None = None,
+        *,
+        progress: Callable[[int, int], None] | None = None,
     ) -> None:
         self.path = path
         self._map = ColumnMap(columns={}) if given is None else given
@@ -135,7 +143,7 @@ class TableFile:
             except UnicodeError as failure:
                 raise DataError(f"{self.path} is not {self._encoding}: {failure}.") from None
 
-    def _lines(self) -> Iterator[Row | BadRow]:
+    def _lines(self) -> Generator[Row | BadRow, None, None]:
         with self.path.open("rb") as file:
             done = 0
             for number in range(1 << 62):
@@ -157,7 +165,7 @@ class TableFile:
                 else:
                     yield row if isinstance(row, dict) else BadRow("line is not a JSON object")
 
-    def _array(self) -> Iterator[Row | BadRow]:
+    def _array(self) -> Generator[Row | BadRow, None, None]:
         told = self._progress
         report = None if told is None else lambda done: told(done, self.bytes)
         for row in stream_array(JsonStream(self.path, report)):
@@ -177,7 +185,9 @@ def _kind(path: Path, beginning: bytes, encoding: str) -> str:
     first = beginning.removeprefix(codecs.BOM_UTF8).lstrip()[:1]
     if suffix == ".json" or (suffix not in (".csv", ".tsv", ".tab", ".txt") and first in b"[{"):
         return "jsonl" if first == b"{" else "json"
-    if b"\0" in beginning and not encoding.lower().startswith(("utf-16", "utf-32", "utf_16", "utf_32")):
+    if b"\0" in beginning and not encoding.lower().startswith(
+        ("utf-16", "utf-32", "utf_16", "utf_32")
+    ):
         raise DataError(
             f"{path} is not a text file; expected products as CSV, TSV, JSON Lines or JSON (a"
             " spreadsheet can be saved as CSV)."
