@@ -26,21 +26,21 @@ _CLAUSE_END: Final = re.compile(r"[;!?|()\[\]{}•·●★✔✓\"“”\n\r]+|[
 _PASSED_OVER: Final = frozenset(
     """
     about above across after again against all almost also although always am among an and another
-    any anyone anything are around as at back be became because become been before being below
-    beside besides between both but by came can cannot come could did do does doing done during each
-    either else enough etc even ever every everyone everything everywhere few for from further get
-    gets getting give given gives go goes going got had has have having he hence her here hers
-    herself him himself his how however if in indeed into is it its itself just keep keeps kept
-    least less let lets like ll made make makes making many may maybe me might more moreover most mostly
-    much must my myself namely near neither never nevertheless no nobody none nor not nothing now
-    nowhere of off often on once one ones only onto or other others otherwise our ours ourselves out
-    over own per perhaps please put quite rather re really same say see seem seems several shall she
-    should since so some somehow someone something sometimes somewhere still such take takes than
-    that the their theirs them themselves then there therefore these they this those though through
-    throughout thus to together too toward towards under until up upon us use used uses using
-    various ve very via was we well were what whatever when whenever where wherever whether which
-    while who whoever whole whom whose why will with within without would yes yet you your yours
-    yourself yourselves don didn doesn isn aren wasn weren won wouldn couldn shouldn hasn haven
+    any anyone anything are aren around as at back be became because become been before being below
+    beside besides between both but by came can cannot come could couldn did didn do does doesn
+    doing don done during each either else enough etc even ever every everyone everything everywhere
+    few for from further get gets getting give given gives go goes going got had has hasn have haven
+    having he hence her here hers herself him himself his how however if in indeed into is isn it
+    its itself just keep keeps kept least less let lets like ll made make makes making many may
+    maybe me might more moreover most mostly much must my myself namely near neither never
+    nevertheless no nobody none nor not nothing now nowhere of off often on once one ones only onto
+    or other others otherwise our ours ourselves out over own per perhaps please put quite rather re
+    really same say see seem seems several shall she should shouldn since so some somehow someone
+    something sometimes somewhere still such take takes than that the their theirs them themselves
+    then there therefore these they this those though through throughout thus to together too toward
+    towards under until up upon us use used uses using various ve very via was wasn we well were
+    weren what whatever when whenever where wherever whether which while who whoever whole whom
+    whose why will with within without won would wouldn yes yet you your yours yourself yourselves
     """.split()
 ) - {"use"}  # "easy to use", "daily use": what something is for is worth knowing
 

@@ -1,8 +1,8 @@
 """The built-in filter: for each candidate a proposed use, or why it should be dropped.
 
 It knows English shop words (`shop_words.toml`), the part of speech of words by the shop's lexicon,
-and what the products around tell: what kinds of things they are, which words begin titles (brands), who
-says a phrase, what longer phrase it is cut from. It only proposes; a person decides.
+and what the products around tell: what kinds of things they are, which words begin titles
+(brands), who says a phrase, what longer phrase it is cut from. It only proposes; a person decides.
 """
 
 import re
