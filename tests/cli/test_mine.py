@@ -177,7 +177,7 @@ def test_keys_of_a_terminal(folder: Path, tmp_path: Path) -> None:
     seen = b""
     try:
         for pressed in (b"2", b"\r", b"q"):
-            while b"q quit" not in seen:
+            while b"? more" not in seen:
                 seen += read()
             seen = b""
             os.write(ours, pressed)

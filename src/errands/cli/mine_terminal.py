@@ -11,7 +11,8 @@ from errands.mine.review import KEYS, Review
 
 __all__ = ["ask", "keys"]
 
-_HELP = "1 good for  2 has  3 which is  4 is a  d drop  a agree  n later  u undo  q quit"
+_HELP = "1 good for, 2 has, 3 which is, 4 is a, d drop, a agree, u undo, ? more"
+_MORE = "space: drop; Enter: agree with the filter; n: later; q: quit, nothing is lost"
 
 
 def ask(going: Review, read: Callable[[], str] | None = None) -> None:
@@ -47,7 +48,7 @@ def _answered(going: Review, one: Candidate, key: Callable[[], str]) -> bool:
                 _show(going, again)
                 return _answered(going, again, key)
         elif pressed == "?":
-            results.print(f"  {_HELP}")
+            results.print(f"  {_MORE}")
             continue
         else:
             continue
