@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from errands.cli import main
 from errands.shop.catalog import Catalog
 from errands.shop.generator import make_product
 
@@ -237,19 +238,31 @@ def test_all_at_once(folder: Path, tmp_path: Path) -> None:
         (["assign", "--items", "some.json", "--candidates", "none.json", "--out", "a.json"],
          "errands mine attributes"),
         (["shop", "none.csv", "--out", "own"], "none.csv cannot be read"),
+        (["shop", "dumb.csv", "--out", "own"], "No attribute was found"),
     ],
 )  # fmt: skip
 def test_mistakes_are_one_sentence(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str], says: str
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    words: list[str],
+    says: str,
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", ["errands", "mine", *words])
     Path("empty.csv").write_text("")
     Path("bad.csv").write_text("title,price\n,5\n")
     Path("headless.csv").write_text("a,b\n1,2\n")
+    Path("dumb.csv").write_text("title\nLamp\nChair\n")
     Path("empty.json").write_text("[]")
     Path("some.json").write_text('[{"asin": "A", "name": "easy to clean"}]')
     before = set(tmp_path.iterdir())
-    assert says in _mine(*words, status=2)
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 2
+    said = capsys.readouterr().err
+    assert says in said
+    assert said.count("\n") == 1
     assert {path for path in tmp_path.iterdir() if path.name != "own"} == before
 
 

@@ -126,6 +126,12 @@ def make_shop(
     with atomic_files([out / "candidates.json"], replace=replace) as [work]:
         mined.write(work)
     uses = kept_uses(mined, {}, accept_rest=True)
+    if not uses:
+        raise DataError(
+            f"No attribute was found: no two products of one {by} in {table} say the same of"
+            " themselves. Look at the map of its columns; `errands mine attributes --least 1` asks"
+            " for less."
+        )
     assigned = give_out(items, uses, attributes, least=least, replace=replace, progress=progress)
     manifest = build_catalog(
         out / "shop", items=items, attributes=attributes, replace=replace, progress=progress
