@@ -132,6 +132,15 @@ def test_options_in_one_cell(cell: Any) -> None:
     }
 
 
+def test_options_keep_their_pictures() -> None:
+    cell = {"color": [{"value": "a", "image": "https://a.example/a.jpg"},
+                      {"value": "b", "image": "javascript:alert(1)"}]}  # fmt: skip
+    assert _item({"options": cell})[0]["customization_options"]["color"] == [
+        {"value": "a", "image": "https://a.example/a.jpg"},
+        {"value": "b", "image": None},
+    ]
+
+
 def test_options_in_columns() -> None:
     item, _ = _item(
         {"Colour": "red;blue", "sizes": ""}, split={**ColumnMap(columns={}).split, "options": ";"}

@@ -37,6 +37,10 @@ MOST_CHOICES: Final = 1_000
 LONGEST_VALUE: Final = 100
 _LONGEST_NAME: Final = 100
 
+_SHOWN: Final = ("https://", "http://", "picture:")
+"""How the address of a picture begins."""
+_Value = tuple[str, str | None]
+"""A value of an option, and its picture."""
 _ID: Final = re.compile(r"[A-Z0-9_-]{1,10}")
 _NOTHING: Final = frozenset({"", "nan", "none", "null", "n/a"})
 
@@ -225,7 +229,7 @@ def _pricing(row: Row, columns: ColumnMap, remarks: list[str]) -> str:
 
 def _images(row: Row, columns: ColumnMap, remarks: list[str]) -> list[str]:
     found = _listed(row, columns, "images")
-    good = [one for one in found if one.startswith(("https://", "http://", "picture:"))]
+    good = [one for one in found if one.startswith(_SHOWN)]
     if not good:
         remarks.append(
             "picture is no web address: a drawn one" if found else "no picture: a drawn one"
@@ -234,7 +238,7 @@ def _images(row: Row, columns: ColumnMap, remarks: list[str]) -> list[str]:
 
 
 def _options(row: Row, columns: ColumnMap, remarks: list[str]) -> dict[str, list[dict[str, Any]]]:
-    named: dict[str, list[str]] = {}
+    named: dict[str, list[_Value]] = {}
     for name, column in columns.options.items():
         cell = row.get(column)
         if not _is_nothing(cell):
@@ -242,31 +246,41 @@ def _options(row: Row, columns: ColumnMap, remarks: list[str]) -> dict[str, list
     for cell in _cells(row, columns, "options"):
         for name, values in _option_groups(cell, columns.split["options"]):
             named.setdefault(name, []).extend(values)
-    made: dict[str, list[str]] = {}
+    made: dict[str, dict[str, str | None]] = {}
     for name, values in named.items():
         # Equal values would be one button twice; a single one is no choice, but can be asked for.
-        unique = list(dict.fromkeys(plain(value)[:LONGEST_VALUE].strip() for value in values))
-        kept = [value for value in unique if value][:MOST_VALUES]
+        unique: dict[str, str | None] = {}
+        for value, image in values:
+            if shown := plain(value)[:LONGEST_VALUE].strip():
+                unique.setdefault(shown, image)
         if len(unique) > MOST_VALUES:
             remarks.append(f"only the first {MOST_VALUES} values of an option kept")
-        if kept:
-            made[name] = kept
+        if unique:
+            made[name] = dict(list(unique.items())[:MOST_VALUES])
     while prod(map(len, made.values())) > MOST_CHOICES:
         del made[max(made, key=lambda name: len(made[name]))]
         remarks.append(f"an option left out: more than {MOST_CHOICES:,} combinations")
     return {
-        name: [{"value": value, "image": None} for value in values] for name, values in made.items()
+        name: [{"value": value, "image": image} for value, image in values.items()]
+        for name, values in made.items()
     }
 
 
-def _values(cell: Any, separator: str) -> list[str]:
-    if isinstance(cell, list):
-        held = [one.get("value") if isinstance(one, dict) else one for one in cell]
-        return [_flat(one) for one in held if not _is_nothing(one)]
-    return _split(_flat(cell), separator)
+def _values(cell: Any, separator: str) -> list[_Value]:
+    if not isinstance(cell, list):
+        return [(one, None) for one in _split(_flat(cell), separator)]
+    held = [
+        (one.get("value"), one.get("image")) if isinstance(one, dict) else (one, None)
+        for one in cell
+    ]
+    return [
+        (_flat(value), image if isinstance(image, str) and image.startswith(_SHOWN) else None)
+        for value, image in held
+        if not _is_nothing(value)
+    ]
 
 
-def _option_groups(cell: Any, separator: str) -> Iterator[tuple[str, list[str]]]:
+def _option_groups(cell: Any, separator: str) -> Iterator[tuple[str, list[_Value]]]:
     """Options out of one cell: an object, JSON text, or `colour: red | blue; size: S | M`."""
     if isinstance(cell, str) and cell.lstrip().startswith("{"):
         try:
