@@ -20,7 +20,7 @@ $(BASE): pyproject.toml constraints.txt
 
 # Every extra, and what the tests need: a browser and a database among it.
 $(READY): $(BASE) requirements-dev.txt
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[browser,export,hf,llm,postgres,ray,serve,synonyms,train]' --requirement requirements-dev.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[browser,export,hf,llm,mine,postgres,ray,serve,synonyms,train]' --requirement requirements-dev.txt
 	@if [ -z "$$ERRANDS_CHROMIUM" ] && ! command -v chromium-headless-shell >/dev/null && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 	  echo "Installing Chromium for the browser driver (apt-get install chromium chromium-headless-shell)"; \
 	  (apt-get update -qq; for name in chromium chromium-headless-shell; do \

@@ -13,6 +13,7 @@ MAY_USE: dict[str, set[str]] = {
     "shop": {"errors", "home"},
     "turk": {"errors", "home"},
     "data": {"errors", "home"},
+    "mine": {"errors", "home", "shop"},
     "envs": {"errors", "shop", "turk"},
     "agents": {"errors", "home", "shop", "turk", "envs"},
     "runs": {"errors", "home", "shop", "turk", "envs", "agents"},
@@ -21,11 +22,11 @@ MAY_USE: dict[str, set[str]] = {
     "experiments": {"errors", "shop", "agents", "runs", "reports", "learn"},
     "verify": {"errors", "shop", "envs", "agents", "runs", "reports"},
     "crowd": {"errors", "shop", "turk", "envs", "runs", "reports"},
-    "web": {"errors", "shop", "turk", "envs", "runs", "reports", "crowd", "verify"},
+    "web": {"errors", "shop", "turk", "envs", "runs", "reports", "crowd", "verify", "mine"},
     "bench": {"errors", "shop", "turk", "envs", "agents", "runs", "reports", "crowd", "web"},
     "cli": {
         *("errors", "home", "shop", "turk", "data", "envs", "agents", "runs", "reports", "bench"),
-        *("learn", "experiments", "crowd", "web", "verify"),
+        *("learn", "experiments", "crowd", "web", "verify", "mine"),
     },
 }
 

@@ -14,6 +14,7 @@ from errands.cli import (
     demonstrations,
     experiment,
     instructions,
+    mine,
     nouns,
     report,
     run,
@@ -58,7 +59,7 @@ def _root(
 
 for _group in (
     *(demo, tour, run, report, verify_reward, catalog, search, turk_demo, serve),
-    *(instructions, demonstrations, train, train_pictures, experiment, data, nouns),
+    *(mine, instructions, demonstrations, train, train_pictures, experiment, data, nouns),
     bench,
 ):
     _group.register(app)

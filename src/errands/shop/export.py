@@ -21,7 +21,14 @@ from errands.shop.catalog import Catalog
 from errands.shop.goal_store import Entry, StoredGoals
 from errands.shop.product import UNMINED, Product, normalize_value
 
-__all__ = ["Exported", "export_catalog", "item_record", "spelled_price", "spelled_value"]
+__all__ = [
+    "Exported",
+    "JsonFile",
+    "export_catalog",
+    "item_record",
+    "spelled_price",
+    "spelled_value",
+]
 
 _CHUNK = 512
 
@@ -53,7 +60,7 @@ def export_catalog(
             raise CatalogError(f"{path} is inside the catalogue; name a file elsewhere.")
     with atomic_files(list(outs.values()), replace=replace) as works, ExitStack() as stack:
         files = {
-            name: stack.enter_context(_JsonFile(work, "[]" if name == "items" else "{}"))
+            name: stack.enter_context(JsonFile(work, "[]" if name == "items" else "{}"))
             for name, work in zip(outs, works, strict=True)
         }
         synthetic = _Told(catalog, "synthetic")
@@ -199,7 +206,7 @@ class _Told:
         return said
 
 
-class _JsonFile:
+class JsonFile:
     """One JSON array or object, a line for each member."""
 
     def __init__(self, path: Path, brackets: str) -> None:

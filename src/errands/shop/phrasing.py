@@ -2,18 +2,28 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from typing import Protocol
 
 from errands.shop.dice import Dice
 from errands.shop.wordbank import Attribute, Bank, Name, article
 
-__all__ = ["human_instruction", "synthetic_instruction"]
+__all__ = ["Placed", "human_instruction", "synthetic_instruction"]
 
 _NEEDS_OPTIONS = re.compile(r"[^}] \{opts\}")
 _SPACES = re.compile(r"\s+(?=[.,?:]|\s|$)|^\s+")
 _COMMAS = re.compile(r"[,:]\s*(?=[.?,]|$)")
 
 
-def synthetic_instruction(query: str, attributes: Sequence[Attribute]) -> str:
+class Placed(Protocol):
+    """An attribute that is named `before` the query, or after it behind `with` or `for`."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def place(self) -> str: ...
+
+
+def synthetic_instruction(query: str, attributes: Sequence[Placed]) -> str:
     """An instruction in the style of the original's generated ones."""
     places: dict[str, list[str]] = {"before": [], "with": [], "for": []}
     for attribute in attributes:

@@ -1,0 +1,282 @@
+"""Which column of a table holds what: a small TOML file, or a guess by common names.
+
+[columns]
+id = "sku"
+title = "product_name"
+description = ["short_text", "long_text"]   # several are joined
+
+[options]                                   # a choice that a buyer makes = its column
+color = "colours"
+
+[split]                                     # where one cell holds several values
+features = "|"
+options = ";"
+
+[defaults]                                  # where a cell is empty, or there is no column
+category = "garden"
+
+[reading]
+encoding = "cp1252"
+delimiter = ";"
+decimal = ","
+missing_price = "drop"                      # or "assume": 100 dollars, as the original did
+"""
+
+import codecs
+import difflib
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from errands.errors import DataError, SettingError
+
+__all__ = ["FIELDS", "ColumnMap", "guessed", "read_map", "starter"]
+
+FIELDS: Final[Mapping[str, str]] = {
+    "id": "what tells products apart; made from the title where there is none",
+    "title": "what the product is called",
+    "price": "a number, with a currency or without, or a range",
+    "category": "the broad kind of goods; mining is done for each",
+    "query": "the narrow kind, as a shopper would search for it",
+    "path": "the way through the shop to it: Home > Kitchen > Mugs",
+    "description": "text, HTML or plain",
+    "features": "the bullet points",
+    "options": "choices of a buyer, in one cell: colour: red | blue; size: S | M",
+    "images": "addresses of pictures; the first is shown",
+}
+"""All that is known of a product, and what it is."""
+
+_KNOWN: Final[Mapping[str, str]] = {
+    "id": "asin sku id product_id item_id productid itemid uniq_id uid handle ean gtin upc code",
+    "title": "title name product_name product_title item_name product productname item",
+    "price": "price pricing selling_price sale_price final_price actual_price retail_price cost",
+    "category": "category main_category department dept section product_type",
+    "query": "query subcategory sub_category type kind product_kind class",
+    "path": "product_category category_path breadcrumb breadcrumbs google_product_category"
+    " categories taxonomy",
+    "description": "description full_description long_description product_description body_html"
+    " details body text",
+    "features": "features small_description bullets bullet_points about about_product"
+    " feature_bullets highlights key_features",
+    "options": "customization_options options variants choices",
+    "images": "images image image_url image_urls image_link picture pictures img img_link"
+    " image_src photo",
+}
+"""Names that columns commonly have, the likeliest first."""
+
+_OPTIONS: Final[Mapping[str, str]] = {
+    "color": "color colour colors colours",
+    "size": "size sizes",
+    "flavor": "flavor flavour flavors flavours",
+    "style": "style styles",
+}
+
+_SPLIT: Final[Mapping[str, str]] = {"features": "|", "options": "|", "images": "|", "path": ">"}
+_DECIMALS: Final = ("auto", ".", ",")
+_MISSING_PRICE: Final = ("assume", "drop")
+
+
+class ColumnMap(msgspec.Struct, frozen=True, kw_only=True):
+    """Where to look for what."""
+
+    columns: Mapping[str, tuple[str, ...]]
+    """Field to the columns that hold it."""
+    options: Mapping[str, str] = {}
+    """Name of an option to the column with its values."""
+    split: Mapping[str, str] = msgspec.field(default_factory=lambda: dict(_SPLIT))
+    defaults: Mapping[str, str] = {}
+    encoding: str = "utf-8-sig"
+    delimiter: str | None = None
+    """None: found out from the first line."""
+    decimal: str = "auto"
+    missing_price: str = "assume"
+
+    def told(self) -> dict[str, str]:
+        """Field to columns, to be printed."""
+        found = {field: " + ".join(names) for field, names in self.columns.items()}
+        return found | {f"option {name}": column for name, column in self.options.items()}
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[\W_]+", "_", name.strip().lower()).strip("_")
+
+
+def guessed(header: Sequence[str], given: ColumnMap | None = None) -> ColumnMap:
+    """A map for a table with these columns; what `given` says is not guessed."""
+    base = ColumnMap(columns={}) if given is None else given
+    by_plain: dict[str, str] = {}
+    for name in header:
+        by_plain.setdefault(_plain(name), name)
+    taken = {name for names in base.columns.values() for name in names} | set(base.options.values())
+    columns = dict(base.columns)
+    for field, names in _KNOWN.items():
+        found = (by_plain[name] for name in names.split() if name in by_plain)
+        chosen = next((name for name in found if name not in taken), None)
+        if field not in columns and field not in base.defaults and chosen is not None:
+            columns[field] = (chosen,)
+            taken.add(chosen)
+    options = dict(base.options)
+    if given is None or not (given.options or "options" in given.columns):
+        for name, known in _OPTIONS.items():
+            chosen = next((by_plain[one] for one in known.split() if one in by_plain), None)
+            if chosen is not None and chosen not in taken:
+                options[name] = chosen
+    made = msgspec.structs.replace(base, columns=columns, options=options)
+    _check_header(made, header)
+    return made
+
+
+def _check_header(made: ColumnMap, header: Sequence[str]) -> None:
+    there = set(header)
+    for field, names in [
+        *made.columns.items(),
+        *((f"option {n}", (c,)) for n, c in made.options.items()),
+    ]:
+        for name in names:
+            if name not in there:
+                near = difflib.get_close_matches(name, header, 1)
+                hint = f" Did you mean {near[0]!r}?" if near else ""
+                raise SettingError(
+                    f"The map says that {field} is in the column {name!r}, which the products do"
+                    f" not have; they have {_listed(header)}.{hint}"
+                )
+    if "title" not in made.columns:
+        raise SettingError(
+            "No column is known to hold the titles; say which in a map: [columns] title ="
+            f' "...". The products have {_listed(header)}.'
+        )
+
+
+def _listed(names: Sequence[str], most: int = 20) -> str:
+    shown = ", ".join(repr(name[:60]) for name in names[:most]) or "none at all"
+    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
+
+
+def read_map(path: Path) -> ColumnMap:
+    """A map out of its file."""
+    try:
+        raw = tomllib.loads(path.read_bytes().decode("utf-8-sig"))
+    except OSError as failure:
+        raise DataError(
+            f"{path} cannot be read ({failure.strerror}); expected a map of columns. `errands mine"
+            " map FILE` writes one to begin with."
+        ) from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as failure:
+        raise DataError(f"{path} is not TOML: {failure}.") from None
+    try:
+        return _understood(raw)
+    except SettingError as problem:
+        raise SettingError(f"{path}: {problem}") from None
+
+
+def _understood(raw: Mapping[str, Any]) -> ColumnMap:
+    sections = ("columns", "options", "split", "defaults", "reading")
+    for name, held in raw.items():
+        if name not in sections:
+            raise SettingError(f"there is no section [{name}]; expected {', '.join(sections)}.")
+        if not isinstance(held, dict):
+            raise SettingError(f"{name} is not a section; write [{name}] above its lines.")
+    columns: dict[str, tuple[str, ...]] = {}
+    for field, names in raw.get("columns", {}).items():
+        _known_field(field, FIELDS, "columns")
+        listed = names if isinstance(names, list) else [names]
+        if not listed or not all(isinstance(name, str) and name for name in listed):
+            raise SettingError(
+                f"[columns] {field} is not the name of a column, nor a list of such."
+            )
+        columns[field] = tuple(listed)
+    reading = raw.get("reading", {})
+    for name in reading:
+        _known_field(name, ("encoding", "delimiter", "decimal", "missing_price"), "reading")
+    defaults = _texts(raw, "defaults")
+    for field in defaults:
+        _known_field(field, ("category", "query", "path", "price"), "defaults")
+    split = _texts(raw, "split")
+    for field in split:
+        _known_field(field, _SPLIT, "split")
+    settings = _texts(raw, "reading")
+    return ColumnMap(
+        columns=columns,
+        options=_texts(raw, "options"),
+        split={**_SPLIT, **split},
+        defaults=defaults,
+        encoding=_encoding(settings.get("encoding", "utf-8-sig")),
+        delimiter=_delimiter(settings.get("delimiter")),
+        decimal=_one_of("decimal", settings.get("decimal", "auto"), _DECIMALS),
+        missing_price=_one_of(
+            "missing_price", settings.get("missing_price", "assume"), _MISSING_PRICE
+        ),
+    )
+
+
+def _known_field(name: str, known: Any, section: str) -> None:
+    if name not in known:
+        near = difflib.get_close_matches(name, known, 1)
+        hint = f" Did you mean {near[0]!r}?" if near else ""
+        raise SettingError(f"[{section}] knows no {name!r}; expected {', '.join(known)}.{hint}")
+
+
+def _texts(raw: Mapping[str, Any], section: str) -> dict[str, str]:
+    held = raw.get(section, {})
+    for name, value in held.items():
+        if not isinstance(value, str) or not value:
+            raise SettingError(f"[{section}] {name} is not a text in quotes.")
+    return {name.strip().lower() if section == "options" else name: v for name, v in held.items()}
+
+
+def _encoding(name: str) -> str:
+    try:
+        codecs.lookup(name)
+        "".encode(name)
+    except LookupError:
+        raise SettingError(
+            f"[reading] encoding: there is no {name!r}; expected utf-8, cp1252, latin-1 or alike."
+        ) from None
+    # A mark at the beginning, which spreadsheets write, is no part of the first column's name.
+    return "utf-8-sig" if codecs.lookup(name).name == "utf-8" else name
+
+
+def _delimiter(given: str | None) -> str | None:
+    if given is not None and (len(given) != 1 or given in '\n\r"'):
+        raise SettingError(f"[reading] delimiter is {given!r}; expected one character.")
+    return given
+
+
+def _one_of(name: str, value: str, known: Sequence[str]) -> str:
+    if value not in known:
+        raise SettingError(f"[reading] {name} is {value!r}; expected {' or '.join(known)}.")
+    return value
+
+
+def starter(made: ColumnMap, header: Sequence[str]) -> str:
+    """A map as a file to go on from: what was found, and comments for what was not."""
+    lines = [
+        "# Which column of your products holds what. Lines with # are not read.",
+        "",
+        "[columns]",
+    ]
+    for field, what in FIELDS.items():
+        names = made.columns.get(field)
+        if names is None:
+            lines.append(f'# {field} = "..."  # {what}')
+        else:
+            held = _quoted(names[0]) if len(names) == 1 else f"[{', '.join(map(_quoted, names))}]"
+            lines.append(f"{field} = {held}  # {what}")
+    lines += ["", "[options]  # what a buyer chooses = the column with the values"]
+    lines += [f"{_quoted(name)} = {_quoted(column)}" for name, column in made.options.items()]
+    lines += ["", "[split]  # between several values in one cell"]
+    lines += [f"{field} = {_quoted(text)}" for field, text in made.split.items()]
+    used = {n for names in made.columns.values() for n in names} | set(made.options.values())
+    rest = [name for name in header if name not in used]
+    if rest:
+        lines += ["", "# Not used: " + ", ".join(map(_quoted, rest))]
+    return "\n".join(lines) + "\n"
+
+
+def _quoted(text: str) -> str:
+    """A TOML string; JSON's escapes are TOML's, but for the one character below."""
+    return msgspec.json.encode(text).decode().replace("\x7f", "\\u007f")
