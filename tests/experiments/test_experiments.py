@@ -2,6 +2,9 @@
 
 import importlib.util
 import json
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import msgspec
@@ -118,6 +121,45 @@ def test_a_folder_is_of_one_plan(done: Path, tiny: Plan, tmp_path: Path) -> None
     (done.parent / "damaged" / "plan.json").write_text("{")
     with pytest.raises(DataError, match="damaged"):
         crew.take_folder(done.parent / "damaged", tiny)
+
+
+def test_a_killed_experiment_leaves_nobody_behind_and_goes_on(
+    little: Catalog, tmp_path: Path
+) -> None:
+    folder = tmp_path / "e"
+    command = [sys.executable, "-m", "errands", "experiment", "search", "--quick"]
+    command += ["--catalog", str(little.path), "--out", str(folder), "--workers", "1"]
+    started = subprocess.Popen(command, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    deadline = time.monotonic() + 120
+    while not list((folder / "demonstrations").glob("*")) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    helpers = _children(started.pid)
+    assert helpers
+    started.kill()
+    started.wait()
+    while any(map(_is_there, helpers)) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert not any(map(_is_there, helpers))
+    plan = msgspec.structs.replace(QUICK, catalog=str(little.path))
+    crew.take_folder(folder, plan)
+    crew.carry_out([Demonstrate("demonstrations")], folder, plan, 1)
+    store = open_run(str(folder / "demonstrations"))
+    try:
+        assert len(store.numbers()) == store.info.episodes
+    finally:
+        store.close()
+
+
+def _children(process: int) -> list[int]:
+    tasks = Path(f"/proc/{process}/task").glob("*/children")
+    return [int(child) for task in tasks for child in task.read_text().split()]
+
+
+def _is_there(process: int) -> bool:
+    try:
+        return Path(f"/proc/{process}/stat").read_text().split(")")[1].split()[0] != "Z"
+    except OSError:
+        return False
 
 
 def test_a_failure_says_whose_it_is(tiny: Plan, tmp_path: Path) -> None:

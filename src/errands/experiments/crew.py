@@ -6,6 +6,8 @@ How far each piece is goes through small files, which whoever waits can read.
 
 import json
 import multiprocessing
+import os
+import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
@@ -81,7 +83,7 @@ def carry_out(
     done &= {work.name for work in works}
     running: dict[Future[None], Work] = {}
     context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(workers, context) as pool:
+    with ProcessPoolExecutor(workers, context, initializer=_follow_parent) as pool:
         try:
             while waiting or running:
                 for work in [one for one in waiting if done.issuperset(one.needs)]:
@@ -103,6 +105,17 @@ def carry_out(
                 process.terminate()
             pool.shutdown(wait=False, cancel_futures=True)
             raise
+
+
+def _follow_parent() -> None:
+    """Nobody goes on working for one who was killed."""
+
+    def end_with(parent: Any) -> None:
+        parent.join()
+        os._exit(1)
+
+    parent = multiprocessing.parent_process()
+    threading.Thread(target=end_with, args=(parent,), daemon=True).start()
 
 
 def _result(future: Future[None], work: Work) -> None:
