@@ -18,12 +18,13 @@ MAY_USE: dict[str, set[str]] = {
     "runs": {"errors", "home", "shop", "turk", "envs", "agents"},
     "reports": {"errors", "shop", "turk", "envs", "agents", "runs"},
     "learn": {"errors", "home", "shop", "envs", "agents", "runs", "reports"},
+    "bridges": {"errors", "home", "shop", "envs", "agents", "runs", "reports", "learn"},
     "crowd": {"errors", "shop", "turk", "envs", "runs", "reports"},
     "web": {"errors", "shop", "turk", "envs", "runs", "reports", "crowd"},
     "bench": {"errors", "shop", "turk", "envs", "agents", "runs", "reports", "crowd", "web"},
     "cli": {
         *("errors", "home", "shop", "turk", "data", "envs", "agents", "runs", "reports", "bench"),
-        *("learn", "crowd", "web"),
+        *("learn", "bridges", "crowd", "web"),
     },
 }
 

@@ -20,6 +20,7 @@ from errands.cli import (
     serve,
     tour,
     train,
+    transfer,
     turk_demo,
 )
 from errands.errors import ErrandsError
@@ -55,7 +56,7 @@ def _root(
 
 for _group in (
     *(demo, tour, run, report, catalog, search, turk_demo, serve),
-    *(instructions, demonstrations, train, data, nouns),
+    *(instructions, demonstrations, train, transfer, data, nouns),
     bench,
 ):
     _group.register(app)
