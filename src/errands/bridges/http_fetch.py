@@ -88,6 +88,8 @@ class HttpFetch:
             except urllib.error.HTTPError as refused:
                 answer = refused
             with answer:
+                if 300 <= answer.status < 400:
+                    raise FetchError(f"{url} leads on, but nowhere that is followed.")
                 data = self._read(answer, end)
                 return Answer(answer.geturl(), int(answer.status), _decoded(answer.headers, data))
         except FetchError:

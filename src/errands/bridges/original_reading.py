@@ -13,6 +13,7 @@ __all__ = ["read_item", "read_results"]
 
 _MOST: Final = 10
 _ABSENT: Final = "N/A"
+_APART: Final = "on a page of its own"
 
 
 def read_results(site: str, html: str) -> list[dict[str, Any]]:
@@ -109,7 +110,7 @@ def _ebay_item(html: str) -> dict[str, Any]:
         "rating": rating.split()[0] if rating else None,
         "options": options,
         "bullets": text_of(tree.css_first("div.x-about-this-item")) or _ABSENT,
-        # A page of its own, for which it sends a request each time.
+        # It sends a request for the frame each time; over saved pages there is no answer.
         "description": _ABSENT,
         "image": first_attribute(tree, [("#mainImgHldr img#icImg", "src")]) or _ABSENT,
     }
@@ -129,7 +130,7 @@ def _webshop_item(html: str) -> dict[str, Any]:
         "price": price.removeprefix("Price:").strip(" $") or _ABSENT,
         "rating": rating.removeprefix("Rating:").strip() or _ABSENT,
         "options": options,
-        "bullets": _ABSENT,
-        "description": _ABSENT,
+        "bullets": _APART,
+        "description": _APART,
         "image": first_attribute(tree, [("#product-image", "src")]) or _ABSENT,
     }
