@@ -36,7 +36,9 @@ def amazon_results(goods: tuple[dict[str, Any], ...], following: bool) -> str:
 
 
 def amazon_item(each: dict[str, Any]) -> str:
-    sizes = "".join(f'<li id="size_name_{at}"><p>{size}</p></li>' for at, size in enumerate(each["sizes"]))
+    sizes = "".join(
+        f'<li id="size_name_{at}"><p>{size}</p></li>' for at, size in enumerate(each["sizes"])
+    )
     colours = "".join(
         f'<li><img alt="{colour}" src="https://pictures.example/{at}.jpg"></li>'
         for at, colour in enumerate(each["colours"])
@@ -48,10 +50,12 @@ def amazon_item(each: dict[str, Any]) -> str:
     <h1><span id="productTitle"> {each["title"]} </span></h1>
     <span id="acrPopover" title="4.2 out of 5 stars">4.2</span>
     <div id="corePriceDisplay_desktop_feature_div"><style>.a {{ color: $9.99 }}</style>
-    <span class="a-price" data-a-strike="true"><span class="a-offscreen">${each["was"]}</span></span>
-    <span class="a-price priceToPay"><span class="a-offscreen">${each["price"]:.2f}</span></span></div>
+    <span class="a-price" data-a-strike="true"><span class="a-offscreen">${each["was"]}</span>
+    </span><span class="a-price priceToPay"><span class="a-offscreen">${each["price"]:.2f}</span>
+    </span></div>
     <div id="twister_feature_div">
-    <div id="variation_color_name"><ul data-a-button-group='{{"name":"twister_color_name"}}'>{colours}</ul></div>
+    <div id="variation_color_name">
+    <ul data-a-button-group='{{"name":"twister_color_name"}}'>{colours}</ul></div>
     <div id="variation_size_name"><ul>{sizes}</ul></div></div>
     <div id="feature-bullets"><h1>About this item</h1><ul><li>Non slip rubber sole</li>
     <li>Light &lt;b&gt;mesh&lt;/b&gt;</li></ul></div>
@@ -62,18 +66,23 @@ def amazon_item(each: dict[str, Any]) -> str:
 
 def ebay_results(goods: tuple[dict[str, Any], ...], following: bool) -> str:
     advert = (
-        '<div class="s-item__wrapper clearfix"><a class="s-item__link" href="https://ebay.com/itm/123456">'
-        '<h3 class="s-item__title">Shop on eBay</h3></a><span class="s-item__price">$20.00</span></div>'
+        '<div class="s-item__wrapper clearfix">'
+        '<a class="s-item__link" href="https://ebay.com/itm/123456">'
+        '<h3 class="s-item__title">Shop on eBay</h3></a>'
+        '<span class="s-item__price">$20.00</span></div>'
     )
     rows = "".join(
         '<div class="s-item__wrapper clearfix">'
         f'<img src="https://pictures.example/{each["number"]}.webp">'
         f'<a class="s-item__link" href="https://www.ebay.com/itm/{each["number"]}?hash=x">'
         f'<h3 class="s-item__title">{each["title"]}</h3></a>'
-        f'<span class="s-item__price">${each["price"]:.2f}<span> to </span>${each["was"]:.2f}</span></div>'
+        f'<span class="s-item__price">${each["price"]:.2f}<span> to </span>${each["was"]:.2f}</span>'
+        "</div>"
         for each in goods
     )
-    more = '<a class="pagination__next" href="https://www.ebay.com/sch/i.html?_pgn=2"></a>' * following
+    more = (
+        '<a class="pagination__next" href="https://www.ebay.com/sch/i.html?_pgn=2"></a>' * following
+    )
     return f"<html><body>{advert}{rows}{more}</body></html>"
 
 
@@ -86,8 +95,10 @@ def ebay_item(each: dict[str, Any]) -> str:
     <div id="mainImgHldr"><img id="icImg" src="https://pictures.example/1.jpg"></div>
     <select class="msku-sel" name="Size"><option>- Select -</option>{values}</select>
     <div class="x-about-this-item"><h2>Item specifics</h2>
-    <div class="ux-labels-values__labels">Sole:</div><div class="ux-labels-values__values">Rubber</div>
-    <div class="ux-labels-values__labels">Brand:</div><div class="ux-labels-values__values">Trail</div>
+    <div class="ux-labels-values__labels">Sole:</div>
+    <div class="ux-labels-values__values">Rubber</div>
+    <div class="ux-labels-values__labels">Brand:</div>
+    <div class="ux-labels-values__values">Trail</div>
     </div><iframe id="desc_ifr" src="https://vi.vipr.ebaydesc.com/d?item={each["number"]}"></iframe>
     </body></html>"""
 
@@ -162,15 +173,19 @@ def shop_item(each: dict[str, Any]) -> str:
             },
         ],
     }
-    return f"<html><head><script type='application/ld+json'>{json.dumps(held)}</script></head></html>"
+    return (
+        f"<html><head><script type='application/ld+json'>{json.dumps(held)}</script></head></html>"
+    )
 
 
 MICRODATA = """<html><body><div itemscope itemtype="https://schema.org/Product">
 <h1 itemprop="name">Brass Lamp</h1><img itemprop="image" src="/lamp.jpg">
 <span itemprop="sku" content="LAMP-1"></span><p itemprop="description">It glows.</p>
-<div itemprop="brand" itemscope itemtype="https://schema.org/Brand"><b itemprop="name">Glow</b></div>
+<div itemprop="brand" itemscope itemtype="https://schema.org/Brand">
+<b itemprop="name">Glow</b></div>
 <div itemprop="offers" itemscope itemtype="https://schema.org/Offer">
-<meta itemprop="priceCurrency" content="EUR"><span itemprop="price" content="1299.50">1.299,50</span>
+<meta itemprop="priceCurrency" content="EUR">
+<span itemprop="price" content="1299.50">1.299,50</span>
 </div><div itemprop="aggregateRating" itemscope><span itemprop="ratingValue">4.5</span></div>
 </div></body></html>"""
 

@@ -156,7 +156,9 @@ def test_only_the_sites_own_hosts_and_none_inside_ones_own_network(
         _local(seconds=2).get(f"http://127.0.0.1:{1 if shop_port != 1 else 2}/")
 
 
-@pytest.mark.parametrize(("name", "value"), [("user_agent", ""), ("user_agent", "a\nb"), ("seconds", 0)])
+@pytest.mark.parametrize(
+    ("name", "value"), [("user_agent", ""), ("user_agent", "a\nb"), ("seconds", 0)]
+)
 def test_settings_that_make_no_sense(name: str, value: Any) -> None:
     with pytest.raises(SettingError):
         HttpFetch((), **{name: value})
@@ -173,9 +175,7 @@ def test_robots_are_obeyed_and_asked_for_once(shop: ThreadingHTTPServer) -> None
 
 
 @pytest.mark.parametrize(("status", "allowed"), [(404, True), (403, False), (500, False)])
-def test_robots_that_cannot_be_read(
-    shop: ThreadingHTTPServer, status: int, allowed: bool
-) -> None:
+def test_robots_that_cannot_be_read(shop: ThreadingHTTPServer, status: int, allowed: bool) -> None:
     shop.robots = (status, "")  # type: ignore[attr-defined]
     fetch = _local()
     robots = Robots(fetch.get, fetch.user_agent)
@@ -232,7 +232,7 @@ def test_a_service_is_given_the_address_and_its_key_stays_secret(
     with pytest.raises(FetchError) as failure:
         closed(Request("item", "https://a.example/"))
     assert "s3cret" not in str(failure.value)
-    with pytest.raises(SettingError, match="with {url} in it"):
+    with pytest.raises(SettingError, match=r"with \{url\} in it"):
         service_fetch("https://service.example/", "", hosts=())
 
 

@@ -36,7 +36,9 @@ def test_a_price_without_its_currency() -> None:
     assert number_money("nothing", "USD") == Money()
 
 
-@pytest.mark.parametrize("link", ["javascript:alert(1)", "data:text/html,x", "//[", "http://[x", ""])
+@pytest.mark.parametrize(
+    "link", ["javascript:alert(1)", "data:text/html,x", "//[", "http://[x", ""]
+)
 def test_what_cannot_be_opened_is_no_address(link: str) -> None:
     assert absolute(link, "https://") == ""
 

@@ -137,7 +137,9 @@ def test_a_page_becomes_our_page(saved: Path) -> None:
     ]  # fmt: skip
     assert "Price: $112.94" in page.text
     assert "  [button] queen [button_]" in page.text
-    results = translated(site_named("ebay"), (saved / "results_ebay.html").read_text(), "search", "x")
+    results = translated(
+        site_named("ebay"), (saved / "results_ebay.html").read_text(), "search", "x"
+    )
     assert results.clickables[:3] == ["back to search", "next >", "175065123030"]
     assert len(results.clickables) == 12
 

@@ -80,7 +80,7 @@ def _item(page: str, site: Site, html: str) -> list[Fact]:
         "description": found.description,
         "image": found.image,
     }
-    ours |= {part: "on a page of its own (--details)" for part in found.details}
+    ours |= dict.fromkeys(found.details, "on a page of its own (--details)")
     facts = [Fact(page, part, _short(theirs[part]), _short(ours[part])) for part in ours]
     facts.append(Fact(page, "category", "not read", _short(found.category)))
     facts.append(Fact(page, "missing", "not told", ", ".join(found.missing) or "nothing"))

@@ -1,6 +1,7 @@
 """`errands transfer`: agents in real shops, over their pages."""
 
 import contextlib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -129,6 +130,7 @@ def play(
     if pages is not None and site == "schema.org" and not search:
         search = "https://saved.invalid/?q={query}&page={page}"
     shop = site_named(site, host=host, search=search)
+    shop.search_url("", 1)  # schema.org must have been told where to search.
     wanted = _errands(instruction, goals, catalog, split, episodes)
     if resume and out is None:
         raise SettingError("--resume needs --out, the file of the run to go on with.")
@@ -150,7 +152,7 @@ def play(
         allow_local=allow_local,
     )
     opened = page_source(shop, pages=pages, cassette=cassette, record=record, live=live)
-    with opened as (source, told), _bar() as bar:
+    with _told_how_to_go_on(place), opened as (source, told), _bar(agent) as bar:
         task = bar.add_task(f"{agent} on {site}", total=len(wanted))
         run, ended = transfer(
             wanted,
@@ -349,7 +351,20 @@ def _errands(
     return found[:episodes]
 
 
-def _bar() -> Progress:
+@contextlib.contextmanager
+def _told_how_to_go_on(place: Path) -> Iterator[None]:
+    try:
+        yield
+    except KeyboardInterrupt:
+        remarks.print(
+            f"Stopped; what was played is kept in {place}. The same command with --out {place}"
+            " --resume goes on.",
+            soft_wrap=True,
+        )
+        raise typer.Exit(130) from None
+
+
+def _bar(agent: str) -> Progress:
     return Progress(
         TextColumn("{task.description}"),
         BarColumn(),
@@ -357,7 +372,7 @@ def _bar() -> Progress:
         TimeElapsedColumn(),
         console=remarks,
         transient=True,
-        disable=not remarks.is_terminal,
+        disable=not remarks.is_terminal or agent == "human",
     )
 
 
