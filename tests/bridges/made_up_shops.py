@@ -76,7 +76,8 @@ def ebay_results(goods: tuple[dict[str, Any], ...], following: bool) -> str:
         f'<img src="https://pictures.example/{each["number"]}.webp">'
         f'<a class="s-item__link" href="https://www.ebay.com/itm/{each["number"]}?hash=x">'
         f'<h3 class="s-item__title">{each["title"]}</h3></a>'
-        f'<span class="s-item__price">${each["price"]:.2f}<span> to </span>${each["was"]:.2f}</span>'
+        f'<span class="s-item__price">${each["price"]:.2f}<span> to </span>'
+        f"${each['was']:.2f}</span>"
         "</div>"
         for each in goods
     )

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import msgspec
 
-__all__ = ["CARD_PARTS", "PARTS", "FoundCard", "FoundProduct", "Listing", "card", "completed"]
+__all__ = ["CARD_PARTS", "PARTS", "FoundCard", "FoundProduct", "Listing", "completed", "listing"]
 
 PARTS: Final = (
     "id", "title", "price", "rating", "bullets", "description", "image", "options", "category",
@@ -78,7 +78,7 @@ def completed(found: FoundProduct) -> FoundProduct:
     return msgspec.structs.replace(found, missing=missing)
 
 
-def card(found: FoundCard) -> FoundCard:
+def _checked(found: FoundCard) -> FoundCard:
     """The same card, with `missing` as it is."""
     held: dict[str, Any] = {"title": found.title, "price": found.prices, "image": found.image}
     return msgspec.structs.replace(
@@ -90,7 +90,7 @@ def listing(cards: list[FoundCard], *, has_next: bool, left_out: int, no_id: int
     """A page of results; a product that comes twice, as adverts do, is kept once."""
     kept: dict[str, FoundCard] = {}
     for found in cards:
-        kept.setdefault(found.id.lower(), card(found))
+        kept.setdefault(found.id.lower(), _checked(found))
     missing = []
     if not kept:
         missing.append("results")
