@@ -307,5 +307,7 @@ def test_the_gate_holds_episodes_and_runs_to_their_limits() -> None:
     with pytest.raises(SiteError, match="instead of a page"):
         loose(item)
     assert loose.sent == 2
+    with pytest.raises(EndOfRun, match="refused 3 requests in a row"):
+        loose(item)
     with pytest.raises(SettingError):
         Gate(lambda request: pages[0], site, per_episode=0)

@@ -170,6 +170,34 @@ def test_two_products_of_one_name_are_told_apart() -> None:
     assert [card.id for card in found.cards] == ["lamp", "lamp-2"]
 
 
+def test_an_item_with_others_beside_it_is_an_item() -> None:
+    """Lists of related products, and products inside of the product, are not what is sold."""
+    others = shop_results(GOODS[5:9], False)
+    related = {
+        "@type": "Product", "name": "Lamp", "url": "https://shop.example/lamp",
+        "offers": {"price": 30, "priceCurrency": "USD"},
+        "isRelatedTo": [{"@type": "Product", "name": "Bulb", "url": "https://shop.example/bulb",
+                         "offers": {"price": 3, "priceCurrency": "USD"}}],
+    }  # fmt: skip
+    held = f'<script type="application/ld+json">{json.dumps(related)}</script>'
+    for page in (held + others, others + held):
+        assert _site("schema.org").kind(page) == "item"
+        found = _site("schema.org").read_item(page)
+        assert (found.title, found.prices) == ("Lamp", (30.0,))
+
+
+def test_sisters_are_paid_in_their_own_money() -> None:
+    page = amazon_item(GOODS[0])
+    for host, currency in (
+        ("www.amazon.com", "USD"), ("www.amazon.ca", "CAD"), ("www.amazon.com.au", "AUD"),
+    ):  # fmt: skip
+        site = site_named("amazon", host=host)
+        assert site.read_item(page).currency == currency
+        assert site.read_results(amazon_results(GOODS[:1], False)).cards[0].currency == currency
+    pounds = page.replace("$", "£")
+    assert site_named("amazon", host="www.amazon.co.uk").read_item(pounds).currency == "GBP"
+
+
 @pytest.mark.parametrize(
     ("name", "page"),
     [

@@ -43,6 +43,14 @@ _NAME_NOISE: Final = re.compile(r"^(twister_|variation_|inline-twister-row-)|(_n
 _NOT_A_BULLET: Final = re.compile(r"^(›|see more|about this item$|make sure this fits)", re.I)
 
 
+_DOLLARS: Final = {"ca": "CAD", "au": "AUD", "mx": "MXN", "sg": "SGD"}
+_OWN_MONEY: Final = {
+    "com": "USD", "uk": "GBP", "de": "EUR", "fr": "EUR", "it": "EUR", "es": "EUR", "nl": "EUR",
+    "jp": "JPY", "in": "INR", **_DOLLARS,
+}  # fmt: skip
+"""What a shop of a country is paid in; `$` is the country's own dollar."""
+
+
 class Amazon:
     """amazon.com, or one of its sisters."""
 
@@ -53,6 +61,7 @@ class Amazon:
             raise SettingError(f"--host {host!r}: expected a host's name, as www.amazon.co.uk.")
         self.host = host
         self.hosts = (host.removeprefix("www."),)
+        self._country = host.rsplit(".", 1)[-1]
 
     def search_url(self, query: str, page: int) -> str:
         return f"https://{self.host}/s?k={quote_plus(query)}&page={page}"
@@ -92,7 +101,7 @@ class Amazon:
                 no_id += bool(title)
                 left_out += not title
                 continue
-            price = _card_price(entry)
+            price = self._paid(_card_price(entry))
             cards.append(
                 FoundCard(
                     id=id,
@@ -116,7 +125,7 @@ class Amazon:
         for link in (canonical, url):
             id = id or next(iter(_IN_URL.findall(link)), "")
         id = id if _ID.fullmatch(id) else ""
-        price = _item_price(tree)
+        price = self._paid(_item_price(tree, _OWN_MONEY.get(self._country, "")))
         options, images, links = _options(tree, url or f"https://{self.host}/")
         paragraphs = all_texts(tree, "#productDescription p, #bookDescription_feature_div p")
         return completed(
@@ -151,6 +160,12 @@ class Amazon:
             )
         )  # fmt: skip
 
+    def _paid(self, price: Money) -> Money:
+        """A price in the country's own dollars, where it has any."""
+        if price.currency != "USD":
+            return price
+        return price._replace(currency=_DOLLARS.get(self._country, "USD"))
+
     def read_detail(self, found: FoundProduct, part: str, html: str) -> FoundProduct:
         return found
 
@@ -168,14 +183,14 @@ def _card_price(entry: LexborNode) -> Money:
     return _in_box(entry) or money(first_text(entry, ".a-color-price"))
 
 
-def _item_price(tree: LexborHTMLParser) -> Money:
+def _item_price(tree: LexborHTMLParser, currency: str) -> Money:
     for selector in _PRICE_BOXES:
         for box in tree.css(selector):
             if found := _in_box(box):
                 return found
     held = first_attribute(tree, [("#twister-plus-price-data-price", "value")])
     sign = first_attribute(tree, [("#twister-plus-price-data-price-unit", "value")])
-    return money(f"{sign}{held}") if sign else number_money(held, "USD")
+    return money(f"{sign}{held}") if sign else number_money(held, currency)
 
 
 def _in_box(box: LexborNode) -> Money | None:

@@ -24,6 +24,8 @@ __all__ = [
 ]  # fmt: skip
 
 Kind = Literal["search", "item"]
+_REFUSALS: Final = frozenset({401, 403, 429, 503})
+_PATIENCE: Final = 3
 KINDS: Final[tuple[Kind, ...]] = ("search", "item")
 
 
@@ -87,7 +89,7 @@ class Gate:
     """Counts what leaves, holds it to its limits, and looks at what comes back.
 
     More requests than an episode may send are that episode's error; more than a run may send end
-    the run, which can be resumed.
+    the run, which can be resumed. So do three refusals in a row: who is not wanted stops asking.
     """
 
     def __init__(
@@ -107,6 +109,7 @@ class Gate:
         self._per_episode = per_episode
         self._per_run = per_run
         self._on_request = on_request
+        self._refused = 0
         self.sent = sent
         """Requests of the run so far."""
         self.log: list[Outgoing] = []
@@ -140,11 +143,15 @@ class Gate:
             self._note(request, 0, begun, str(failure))
             raise
         self._note(request, answer.status, begun)
+        refused = self._site.refusal(answer.body)
+        self._refused = self._refused + 1 if refused or answer.status in _REFUSALS else 0
+        if self._refused >= _PATIENCE:
+            raise EndOfRun(f"{self._site.name} has refused {_PATIENCE} requests in a row")
         if answer.status != 200:
             raise FetchError(
                 f"{request.url} was answered with status {answer.status}; expected a page."
             )
-        if refused := self._site.refusal(answer.body):
+        if refused:
             raise SiteError(
                 f"{self._site.name} answered with {refused!r} instead of a page; slow down"
                 " (--pause), use saved pages (--pages) or a service that may (--service)."

@@ -13,7 +13,7 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from errands.bridges.markup import attribute, plain, text_of
 
-__all__ = ["Thing", "kinds_of", "things", "value_text", "values"]
+__all__ = ["Thing", "inside", "kinds_of", "things", "value_text", "values"]
 
 Thing = dict[str, Any]
 
@@ -56,6 +56,11 @@ def values(thing: Any, name: str) -> list[Any]:
     if isinstance(held, list):
         return [value for value in held if value is not None]
     return [] if held is None else [held]
+
+
+def inside(thing: Thing) -> Iterator[Thing]:
+    """All things that are inside of one."""
+    yield from (part for part in _flat(thing) if part is not thing)
 
 
 def value_text(thing: Any, *names: str) -> str:

@@ -20,7 +20,7 @@ from errands.bridges.markup import (
 )
 from errands.bridges.markup import first_text as _first_text
 from errands.bridges.record import FoundCard, FoundProduct, Listing, completed, listing
-from errands.bridges.schema_data import Thing, kinds_of, things, value_text, values
+from errands.bridges.schema_data import Thing, inside, kinds_of, things, value_text, values
 from errands.bridges.site import PageKind
 from errands.errors import SettingError
 
@@ -65,6 +65,8 @@ class SchemaOrg:
 
     def kind(self, html: str) -> PageKind:
         held = things(parse(html, keep_scripts=True))
+        if len(_offered(held)) == 1:
+            return "item"
         if len(_entries(held)) > 1 or any("ItemList" in kinds_of(each) for each in held):
             return "search"
         return "item" if _main(held) is not None else ""
@@ -137,12 +139,26 @@ class SchemaOrg:
 
 
 def _main(held: list[Thing]) -> Thing | None:
-    """The product a page is about: the first that has an offer or variants, or simply the first."""
+    """The product a page is about: one that stands for itself and can be bought, or the first."""
     products = [each for each in held if kinds_of(each) & _PRODUCT]
-    for each in products:
-        if each.get("offers") or each.get("hasVariant"):
-            return each
-    return products[0] if products else None
+    return next(iter([*_offered(held), *products]), None)
+
+
+def _offered(held: list[Thing]) -> list[Thing]:
+    """Products with an offer or variants, but for those in a list and those like another one."""
+    within = {
+        id(part)
+        for each in held
+        if "ItemList" in kinds_of(each) or kinds_of(each) & _PRODUCT
+        for part in inside(each)
+    }
+    return [
+        each
+        for each in held
+        if kinds_of(each) & _PRODUCT
+        and id(each) not in within
+        and (each.get("offers") or each.get("hasVariant"))
+    ]
 
 
 def _entries(held: list[Thing]) -> list[Thing]:
