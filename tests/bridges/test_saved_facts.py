@@ -109,6 +109,7 @@ def test_results(saved: Path) -> None:
     assert sum("price" in card.missing for card in amazon.cards) == 4
     assert amazon.cards[0].prices == (59.49,)
     assert amazon.has_next
+    assert amazon.total == 2000
     ebay = _results(saved, "ebay", "results_ebay.html")
     assert (len(ebay.cards), ebay.left_out) == (60, 1)
     assert ebay.cards[0].prices == (100.0, 150.0)
@@ -116,6 +117,7 @@ def test_results(saved: Path) -> None:
     shop = _results(saved, "webshop", "results_ws.html")
     assert [card.prices for card in shop.cards[:3]] == [(24.49, 39.99), (1.89, 7.58), (100.0,)]
     assert len(shop.cards) == 10
+    assert (ebay.total, shop.total) == (45000, 50)
     # Each of the original's products is among ours, at its place and price.
     for site, name, ours in (
         ("amazon", "results_amz.html", amazon), ("ebay", "results_ebay.html", ebay),

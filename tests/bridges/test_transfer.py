@@ -9,6 +9,7 @@ import sys
 import threading
 from collections.abc import Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from made_up_shops import GOODS, MadeUpShop
 from errands.bridges.cassette import Recorder, Replayer
 from errands.bridges.errand_list import errands_of, plain_errand, read_errands
 from errands.bridges.fetcher import Answer, FetchError, Request
-from errands.bridges.journal import Journal, read_run
+from errands.bridges.journal import Journal, Stepped, read_run
 from errands.bridges.saved_pages import SavedPages
 from errands.bridges.site import Site, site_named
 from errands.bridges.transfer import Limits, default_file, transfer
@@ -75,51 +76,55 @@ def test_the_rule_agent_over_a_recorded_cassette(name: str, tmp_path: Path) -> N
 
 @pytest.mark.parametrize("name", SITES)
 def test_a_trained_agent_over_a_recorded_cassette(name: str, tmp_path: Path, taught: Path) -> None:
+    """It has hardly learnt anything, so that it draws its choices; in three errands it buys."""
     site, tape, shop = _site(name), tmp_path / "tape.jsonl", MadeUpShop(name)
-    errands = [plain_errand(INSTRUCTION)]
-    settings = {"checkpoint": str(taught)}
-    limits = Limits(max_steps=12)
+    errands = [plain_errand(INSTRUCTION)] * 3
+    given: dict[str, Any] = {
+        "settings": {"checkpoint": str(taught), "choose": "sample"},
+        "limits": Limits(max_steps=60, per_episode=200),
+    }
     with contextlib.closing(Recorder(tape, shop)) as recorder:
-        live, _ = transfer(
-            errands, site, recorder, "il", out=tmp_path / "live.jsonl", settings=settings,
-            limits=limits,
-        )  # fmt: skip
-    again, _ = transfer(
-        errands, site, Replayer(tape), "il", out=tmp_path / "again.jsonl", settings=settings,
-        limits=limits,
-    )  # fmt: skip
-    played, replayed = live.episodes[0], again.episodes[0]
-    actions = [step.action for step in played.steps]
-    assert actions == [step.action for step in replayed.steps]
-    assert actions[1] == "search[red trail runner non slip sole]", "the instruction's own words"
-    assert len(actions) > 3
-    # Step by step: each page is the one its action leads to, and only two kinds of step ask.
-    needed: list[tuple[str, str]] = []
-    seen: set[tuple[str, str]] = set()
-    for before, step in zip(played.steps, played.steps[1:], strict=False):
-        clickable = f"[button] {step.action[6:-1]} ".lower()
-        clicked = f"[clicked button] {step.action[6:-1]} ".lower()
+        live, _ = transfer(errands, site, recorder, "il", out=tmp_path / "live.jsonl", **given)
+    again, _ = transfer(errands, site, Replayer(tape), "il", out=tmp_path / "again.jsonl", **given)
+    asked = [_asked(live.path, number) for number in range(3)]
+    assert any(played.held is not None for played in live.finished)
+    for number, played in live.episodes.items():
+        replayed = again.episodes[number]
+        actions = [step.action for step in played.steps]
+        assert played.ended is not None
+        assert played.ended.error == ""
+        assert played.steps == replayed.steps
+        assert actions[1] == "search[red trail runner non slip sole]", "the instruction's own words"
+        _check_steps(played.steps, asked[number])
+        assert asked[number] == _asked(again.path, number)
+        bought = actions[-1] == "click[buy now]"
+        assert (played.ended.status == "done") == bought == (played.held is not None)
+    # The cassette asked the shop for each page once; each episode asked for what it needed.
+    assert {tuple(request) for request in shop.asked} == {each for held in asked for each in held}
+    assert len(shop.asked) == len(set(shop.asked))
+
+
+def _check_steps(steps: list[Stepped], asked: list[tuple[str, str]]) -> None:
+    """Each action was possible, and only searches and opened items asked for anything."""
+    needed: dict[tuple[str, str], None] = {}
+    for before, step in pairwise(steps):
         if step.action.startswith("click["):
+            name = step.action[6:-1]
             page = before.observation.lower()
-            assert clickable in page or clicked in page, "only what is on the page is clicked"
-        if step.page == "results" and step.action.startswith("search["):
-            asked = ("search", step.site_url)
+            assert f"button] {name} [" in page, "only what is on the page is clicked"
+        if step.page == "results" and before.page in ("search", "results"):
+            needed[("search", step.site_url)] = None
         elif step.page == "item" and before.page == "results":
-            asked = ("item", step.site_url)
-        else:
-            continue
-        if asked not in seen:
-            needed.append(asked)
-            seen.add(asked)
-    left = [tuple(request) for request in shop.asked]
-    assert {kind for kind, _ in left} <= {"search", "item"}
-    assert set(needed) <= set(left)
-    # Beyond those, only further pages of results, which `next >` asks for.
-    extra = [request for request in left if request not in needed]
-    assert all(kind == "search" for kind, _ in extra)
-    assert len(extra) <= actions.count("click[next >]")
-    assert left == _asked(live.path) == _asked(again.path)
-    assert len(left) == len(set(left)), "nothing is asked for twice"
+            needed[("item", step.site_url)] = None
+    assert {kind for kind, _ in asked} <= {"search", "item"}
+    assert len(asked) == len(set(asked)), "nothing is asked for twice"
+    assert [each for each in asked if each[0] == "item"] == [
+        each for each in needed if each[0] == "item"
+    ]
+    searches = [each for each in asked if each[0] == "search"]
+    turned = sum(step.action == "click[next >]" for step in steps)
+    assert {each for each in needed if each[0] == "search"} <= set(searches)
+    assert len(searches) <= 1 + turned
 
 
 class _Model(BaseHTTPRequestHandler):

@@ -19,6 +19,7 @@ from errands.bridges.markup import (
     number_money,
     parse,
     plain,
+    result_count,
     text_of,
 )
 from errands.bridges.record import FoundCard, FoundProduct, Listing, completed, listing
@@ -116,7 +117,14 @@ class Amazon:
             "s-pagination-disabled" not in attribute(node, "class")
             for node in tree.css("a.s-pagination-next, li.a-last a")
         )
-        return listing(cards, has_next=following, left_out=left_out, no_id=no_id)
+        claim = first_text(tree, '[data-component-type="s-result-info-bar"]')
+        return listing(
+            cards,
+            has_next=following,
+            left_out=left_out,
+            no_id=no_id,
+            total=result_count(claim),
+        )
 
     def read_item(self, html: str, url: str = "") -> FoundProduct:
         tree = parse(html)

@@ -62,6 +62,7 @@ def _results(page: str, site: Site, html: str) -> list[Fact]:
             page, "with a price range",
             str(sum(isinstance(each["price"], list) for each in theirs)), str(ranges),
         ),
+        Fact(page, "results in all", "not read", _short(ours.total)),
         Fact(page, "a next page", "never looked for", "yes" if ours.has_next else "no"),
         Fact(page, "left out", "adverts unnoticed in the ten", str(ours.left_out)),
     ]  # fmt: skip

@@ -19,6 +19,7 @@ from errands.bridges.markup import (
     number_money,
     parse,
     plain,
+    result_count,
     text_of,
 )
 from errands.bridges.record import FoundCard, FoundProduct, Listing, completed, listing
@@ -102,7 +103,14 @@ class Ebay:
             attribute(node, "aria-disabled") != "true" and attribute(node, "href")
             for node in tree.css("a.pagination__next")
         )
-        return listing(cards, has_next=following, left_out=left_out, no_id=no_id)
+        claim = first_text(tree, ".srp-controls__count-heading")
+        return listing(
+            cards,
+            has_next=following,
+            left_out=left_out,
+            no_id=no_id,
+            total=result_count(claim),
+        )
 
     def read_item(self, html: str, url: str = "") -> FoundProduct:
         tree = parse(html)

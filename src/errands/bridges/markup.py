@@ -13,7 +13,7 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 __all__ = [
     "LONGEST_PAGE", "Money", "absolute", "all_texts", "attribute", "first_attribute", "first_text",
-    "meta", "money", "number_money", "parse", "plain", "text_of",
+    "meta", "money", "number_money", "parse", "plain", "result_count", "text_of",
 ]  # fmt: skip
 
 LONGEST_PAGE: Final = 12_000_000
@@ -102,6 +102,19 @@ def absolute(link: str, base: str) -> str:
     except ValueError:  # a bracket that is no address of the sixth version
         return ""
     return joined if usable else ""
+
+
+_COUNT: Final = re.compile(r"(\d[\d.,]{0,14})\+? results|Total results: (\d{1,12})", re.IGNORECASE)
+
+
+def result_count(text: str) -> int | None:
+    """How many results a page claims to have.
+
+    >>> result_count("1-48 of over 2,000 results for x"), result_count("many")
+    (2000, None)
+    """
+    found = _COUNT.search(text)
+    return int(re.sub("[.,]", "", found[1] or found[2])) if found else None
 
 
 _SYMBOLS: Final = {

@@ -63,6 +63,8 @@ class Listing(msgspec.Struct, frozen=True, kw_only=True):
     cards: tuple[FoundCard, ...] = ()
     has_next: bool = False
     """Whether the page links to a next one."""
+    total: int | None = None
+    """How many results the site claims to have; None where it does not say."""
     left_out: int = 0
     """Entries that are no products, or say nothing by which to open them."""
     missing: tuple[str, ...] = ()
@@ -86,7 +88,14 @@ def _checked(found: FoundCard) -> FoundCard:
     )
 
 
-def listing(cards: list[FoundCard], *, has_next: bool, left_out: int, no_id: int) -> Listing:
+def listing(
+    cards: list[FoundCard],
+    *,
+    has_next: bool,
+    left_out: int,
+    no_id: int,
+    total: int | None = None,
+) -> Listing:
     """A page of results; a product that comes twice, as adverts do, is kept once."""
     kept: dict[str, FoundCard] = {}
     for found in cards:
@@ -99,6 +108,7 @@ def listing(cards: list[FoundCard], *, has_next: bool, left_out: int, no_id: int
     return Listing(
         cards=tuple(kept.values()),
         has_next=has_next,
+        total=total,
         left_out=left_out + no_id,
         missing=tuple(missing),
     )

@@ -78,7 +78,8 @@ class SchemaOrg:
         tree = parse(html, keep_scripts=True)
         cards: list[FoundCard] = []
         no_id = 0
-        for entry in _entries(things(tree)):
+        held = things(tree)
+        for entry in _entries(held):
             link = absolute(value_text(entry, "url", "@id"), url)
             title = value_text(entry, "name")
             id = _id(entry, link)
@@ -97,7 +98,13 @@ class SchemaOrg:
                 )
             )
         following = first_attribute(tree, [('link[rel="next"]', "href"), ('a[rel="next"]', "href")])
-        return listing(_distinct(cards), has_next=bool(following), left_out=0, no_id=no_id)
+        claims = [
+            value_text(each, "numberOfItems") for each in held if "ItemList" in kinds_of(each)
+        ]
+        total = next((int(said) for said in claims if said.isdecimal() and len(said) < 13), None)
+        return listing(
+            _distinct(cards), has_next=bool(following), left_out=0, no_id=no_id, total=total
+        )
 
     def read_item(self, html: str, url: str = "") -> FoundProduct:
         tree = parse(html, keep_scripts=True)

@@ -17,7 +17,7 @@ from errands.bridges.record import FoundCard, FoundProduct, completed
 from errands.bridges.site import Site
 from errands.shop.catalog import Card, Catalog
 from errands.shop.nouns import NounTagger
-from errands.shop.page import PER_PAGE, RESULTS, Page, Shop, State
+from errands.shop.page import PER_PAGE, RESULT_LIMIT, RESULTS, Page, Shop, State
 from errands.shop.product import Product, normalize_value
 
 __all__ = ["RealProduct", "RealShop", "Shelf", "price_tag", "to_product"]
@@ -95,6 +95,8 @@ class _Results:
         self.ends: list[int] = []
         """How many there were after each page of the site that was read."""
         self.is_over = False
+        self.claimed = 0
+        """How many the site says there are."""
 
 
 class Shelf:
@@ -138,9 +140,16 @@ class Shelf:
             numbers = [self._number(card) for card in listing.cards]
             fresh = [number for number in numbers if number not in held.numbers]
             held.numbers += fresh
+            held.claimed = max(held.claimed, listing.total or 0)
             held.ends.append(len(held.numbers))
             held.is_over = not listing.has_next or not fresh
         return tuple(held.numbers)
+
+    def total(self, query: str) -> int:
+        """How many results our page tells of: what the site claims, up to what our shop ever
+        tells, for that is what agents have learnt from; or more if more were fetched."""
+        held = self._results.get(query)
+        return max(len(held.numbers), min(held.claimed, RESULT_LIMIT)) if held else 0
 
     def page_of(self, query: str, place: int) -> int:
         """Which page of the site the result at a place came from."""
@@ -245,7 +254,8 @@ class RealShop(Shop):
 
     def _results(self, state: State) -> Page:
         hits = self.shelf.hits(state.query, state.number * PER_PAGE)
-        return super()._results(msgspec.structs.replace(state, hits=hits))
+        page = super()._results(msgspec.structs.replace(state, hits=hits))
+        return page._replace(total=self.shelf.total(state.query))
 
     def address(self, page: Page) -> str:
         """Where a page of ours is on the site; empty for what is only inside."""

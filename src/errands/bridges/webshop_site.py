@@ -21,6 +21,7 @@ from errands.bridges.markup import (
     money,
     parse,
     plain,
+    result_count,
     text_of,
 )
 from errands.bridges.record import FoundCard, FoundProduct, Listing, completed, listing
@@ -99,7 +100,14 @@ class WebShopSite:
                 )
             )
         following = any(text_of(node) == "Next >" for node in tree.css("button"))
-        return listing(cards, has_next=following and bool(cards), left_out=left_out, no_id=no_id)
+        claim = " ".join(all_texts(tree, "h1, h3"))
+        return listing(
+            cards,
+            has_next=following and bool(cards),
+            left_out=left_out,
+            no_id=no_id,
+            total=result_count(claim),
+        )
 
     def read_item(self, html: str, url: str = "") -> FoundProduct:
         tree = parse(html)
