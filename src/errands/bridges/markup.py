@@ -104,7 +104,9 @@ def absolute(link: str, base: str) -> str:
     return joined if usable else ""
 
 
-_COUNT: Final = re.compile(r"(\d[\d.,]{0,14})\+? results|Total results: (\d{1,12})", re.IGNORECASE)
+_COUNT: Final = re.compile(
+    r"(\d[\d.,]{0,14})\s?\+?\s?results|Total results: (\d{1,12})", re.IGNORECASE
+)
 
 
 def result_count(text: str) -> int | None:
