@@ -5,6 +5,7 @@ main parts first, as the real ones are mostly scripts; some trials are over whol
 """
 
 import random
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -179,3 +180,23 @@ def test_what_is_deleted_is_told_to_be_missing(
     after = site.read_item(tree.html or "").missing
     assert missing not in before
     assert missing in after
+
+
+@pytest.mark.parametrize("site", ["amazon", "ebay", "schema.org", "webshop"])
+@pytest.mark.parametrize(
+    "part",
+    [
+        '<div data-component-type="s-search-result" data-asin="B0"><h2>',
+        '<div class="s-item__wrapper clearfix"><b class="s-item__title">',
+        '<div id="twister_feature_div"><ul><li>x',
+        '<div class="x-about-this-item"><i class="ux-labels-values__values">',
+        '<div itemscope itemtype="https://schema.org/Product"><i itemprop="offers" itemscope>',
+        '<div itemprop="name">',
+        '<div class="list-group-item"><a class="product-link"></a>',
+        '<span class="a-price"><span id="productTitle">',
+    ],
+)
+def test_pages_that_nest_their_parts_do_not_cost_hours(site: str, part: str) -> None:
+    begun = time.process_time()
+    list(_check(site, part * 4_000))
+    assert time.process_time() - begun < 20

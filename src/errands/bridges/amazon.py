@@ -8,6 +8,7 @@ from urllib.parse import quote, quote_plus
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from errands.bridges.markup import (
+    MOST_PARTS,
     Money,
     absolute,
     all_texts,
@@ -40,6 +41,7 @@ _PRICE_BOXES: Final = (
 _OPTION_BOXES: Final = (
     "#softlinesTwister_feature_div", "#twister_feature_div", "#twister-plus-inline-twister",
 )  # fmt: skip
+_MOST_BOXES: Final = 30
 _NAME_NOISE: Final = re.compile(r"^(twister_|variation_|inline-twister-row-)|(_name|_\d+)+$")
 _NOT_A_BULLET: Final = re.compile(r"^(›|see more|about this item$|make sure this fits)", re.I)
 
@@ -93,7 +95,7 @@ class Amazon:
         tree = parse(html)
         cards: list[FoundCard] = []
         left_out = no_id = 0
-        for entry in tree.css(_RESULT):
+        for entry in tree.css(_RESULT)[:MOST_PARTS]:
             id = attribute(entry, "data-asin") or _id_in(entry)
             title = first_text(entry, "h2", '[data-cy="title-recipe"]') or first_attribute(
                 entry, [("img.s-image", "alt")]
@@ -193,7 +195,7 @@ def _card_price(entry: LexborNode) -> Money:
 
 def _item_price(tree: LexborHTMLParser, currency: str) -> Money:
     for selector in _PRICE_BOXES:
-        for box in tree.css(selector):
+        for box in tree.css(selector)[:_MOST_BOXES]:
             if found := _in_box(box):
                 return found
     held = first_attribute(tree, [("#twister-plus-price-data-price", "value")])
@@ -203,10 +205,14 @@ def _item_price(tree: LexborHTMLParser, currency: str) -> Money:
 
 def _in_box(box: LexborNode) -> Money | None:
     """The price in a part of a page that is about the price; None where there is none."""
-    ends = [money(text_of(node)) for node in box.css(".a-price-range .a-offscreen")][:2]
+    ends = [money(text_of(node)) for node in box.css(".a-price-range .a-offscreen")[:2]]
     if len(ends) == 2 and all(end.prices for end in ends):
         return Money((ends[0].prices[0], ends[1].prices[0]), ends[0].currency)
-    asked = [node for node in box.css(".a-price") if attribute(node, "data-a-strike") != "true"]
+    asked = [
+        node
+        for node in box.css(".a-price")[:_MOST_BOXES]
+        if attribute(node, "data-a-strike") != "true"
+    ]
     for node in asked:
         found = money(first_text(node, ".a-offscreen") or text_of(node, ""))
         if found.prices:
@@ -240,9 +246,9 @@ def _options(
     images: dict[str, str] = {}
     links: dict[str, str] = {}
     for selector in _OPTION_BOXES:
-        for box in tree.css(selector):
-            for group in box.css("ul, select"):
-                entries = group.css("li" if group.tag == "ul" else "option")
+        for box in tree.css(selector)[:_MOST_BOXES]:
+            for group in box.css("ul, select")[:_MOST_BOXES]:
+                entries = group.css("li" if group.tag == "ul" else "option")[:MOST_PARTS]
                 name = _group_name(group, entries)
                 for entry in entries:
                     value, image = _value(entry)

@@ -8,6 +8,7 @@ import msgspec
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from errands.bridges.markup import (
+    MOST_PARTS,
     Money,
     absolute,
     all_texts,
@@ -36,6 +37,8 @@ _PRICE_BOXES: Final = (
     "div.mainPrice", ".x-price-primary", "#prcIsum", "#mm-saleDscPrc", "#prcIsum_bidPrice",
     ".vi-price",
 )  # fmt: skip
+_CELLS: Final = ".ux-labels-values__labels, .ux-labels-values__values"
+_MOST_BOXES: Final = 30
 _TITLE_NOISE: Final = re.compile(r"^details about\s+|\s*\|\s*ebay\s*$", re.I)
 _NOT_A_VALUE: Final = re.compile(r"^\W*select\b", re.I)
 
@@ -76,7 +79,7 @@ class Ebay:
         cards: list[FoundCard] = []
         left_out = no_id = 0
         entries = tree.css(".s-item__wrapper") or tree.css(".s-item")
-        for entry in entries:
+        for entry in entries[:MOST_PARTS]:
             title = re.sub(
                 "^new listing", "", first_text(entry, ".s-item__title"), flags=re.I
             ).strip()
@@ -162,7 +165,7 @@ class Ebay:
 
 
 def _id_in(entry: LexborNode) -> str:
-    for node in entry.css("a.s-item__link, a[href]"):
+    for node in entry.css("a.s-item__link, a[href]")[:_MOST_BOXES]:
         if found := _IN_URL.search(attribute(node, "href")):
             return found[1]
     return ""
@@ -180,11 +183,11 @@ def _id_of(tree: LexborHTMLParser, url: str, frame: str) -> str:
 def _price(tree: LexborHTMLParser) -> tuple[Money, str]:
     """The price, and `bid` where it is only the highest bid so far."""
     for selector in _PRICE_BOXES:
-        for box in tree.css(selector):
+        for box in tree.css(selector)[:_MOST_BOXES]:
             found = money(first_text(box, '[itemprop="price"]') or text_of(box))
             if found.prices:
                 return found, "bid" if _is_bid(box) else ""
-    for node in tree.css('[itemprop="price"]'):
+    for node in tree.css('[itemprop="price"]')[:_MOST_BOXES]:
         currency = first_attribute(tree, [('[itemprop="priceCurrency"]', "content")])
         found = number_money(attribute(node, "content") or text_of(node), currency)
         if found.prices:
@@ -199,9 +202,9 @@ def _is_bid(node: LexborNode) -> bool:
 def _specifics(tree: LexborHTMLParser) -> tuple[str, ...]:
     """The item's specifics, `name: value` each; the text as a whole where it has no names."""
     lines: list[str] = []
-    for table in tree.css(".x-about-this-item"):
+    for table in tree.css(".x-about-this-item")[:_MOST_BOXES]:
         name = ""
-        for cell in table.css(".ux-labels-values__labels, .ux-labels-values__values"):
+        for cell in table.css(_CELLS)[:MOST_PARTS]:
             if "ux-labels-values__labels" in attribute(cell, "class").split():
                 name = text_of(cell).rstrip(": ")
             elif said := _whole_value(cell):
@@ -222,12 +225,12 @@ def _whole_value(cell: LexborNode) -> str:
 
 def _options(tree: LexborHTMLParser) -> dict[str, tuple[str, ...]]:
     groups: dict[str, tuple[str, ...]] = {}
-    for box in tree.css("select.msku-sel, .x-msku__select-box, .x-sku select"):
+    for box in tree.css("select.msku-sel, .x-msku__select-box, .x-sku select")[:_MOST_BOXES]:
         name = (attribute(box, "selectboxlabel") or attribute(box, "name")).rstrip(": ")
         values = [said for said in all_texts(box, "option") if not _NOT_A_VALUE.match(said)]
         if name and values:
             groups.setdefault(name, tuple(dict.fromkeys(values)))
-    for box in tree.css(".x-sku, .x-msku-evo"):
+    for box in tree.css(".x-sku, .x-msku-evo")[:_MOST_BOXES]:
         name = first_text(box, ".btn__label", ".x-msku__label-text").rstrip(": ")
         values = [
             said

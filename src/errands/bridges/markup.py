@@ -12,12 +12,15 @@ from urllib.parse import urljoin, urlsplit
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 __all__ = [
-    "LONGEST_PAGE", "Money", "absolute", "all_texts", "attribute", "first_attribute", "first_text",
-    "meta", "money", "number_money", "parse", "plain", "result_count", "text_of",
+    "LONGEST_PAGE", "MOST_PARTS", "Money", "absolute", "all_texts", "attribute", "first_attribute",
+    "first_text", "meta", "money", "number_money", "parse", "plain", "result_count", "text_of",
 ]  # fmt: skip
 
 LONGEST_PAGE: Final = 12_000_000
 """Characters of the longest page that is read; the rest of a longer one is cut off."""
+MOST_PARTS: Final = 500
+"""Parts of one kind that are looked at: a page that nests its parts must not cost hours."""
+_MOST_TRIED: Final = 50
 _LONGEST_TEXT: Final = 20_000
 _DROPPED: Final = "script, style, noscript, template"
 _CONTROL: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ud800-\udfff\ufeff\ufffc]")  # noqa: E501  # fmt: skip
@@ -58,14 +61,14 @@ def text_of(node: LexborNode | None, separator: str = " ") -> str:
 def first_text(tree: LexborHTMLParser | LexborNode, *selectors: str) -> str:
     """The first text that one of the selectors finds, tried in order."""
     for selector in selectors:
-        for node in tree.css(selector):
+        for node in tree.css(selector)[:_MOST_TRIED]:
             if said := text_of(node):
                 return said
     return ""
 
 
 def all_texts(tree: LexborHTMLParser | LexborNode, selector: str) -> list[str]:
-    return [said for node in tree.css(selector) if (said := text_of(node))]
+    return [said for node in tree.css(selector)[:MOST_PARTS] if (said := text_of(node))]
 
 
 def attribute(node: LexborNode | None, name: str) -> str:
@@ -76,7 +79,7 @@ def attribute(node: LexborNode | None, name: str) -> str:
 def first_attribute(tree: LexborHTMLParser | LexborNode, pairs: Iterable[tuple[str, str]]) -> str:
     """The first attribute that is there, of (selector, name) pairs tried in order."""
     for selector, name in pairs:
-        for node in tree.css(selector):
+        for node in tree.css(selector)[:_MOST_TRIED]:
             if said := attribute(node, name):
                 return said
     return ""

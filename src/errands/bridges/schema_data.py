@@ -6,6 +6,7 @@ deeply is cut off, and nothing is followed or run.
 
 import json
 import re
+from collections import deque
 from collections.abc import Iterator
 from typing import Any, Final
 
@@ -18,6 +19,8 @@ __all__ = ["Thing", "inside", "kinds_of", "things", "value_text", "values"]
 Thing = dict[str, Any]
 
 _DEEPEST: Final = 12
+_HIGHEST: Final = 200
+"""Elements between a property and its item."""
 _MOST: Final = 5_000
 """Things of one page that are looked at."""
 _WRAPPING: Final = re.compile(r"^\s*(?:<!--|/\*\s*<!\[CDATA\[\s*\*/|//\s*<!\[CDATA\[)|"
@@ -86,9 +89,9 @@ def _said(value: Any) -> str:
 
 def _flat(thing: Any) -> Iterator[Thing]:
     """A thing and all that is inside it, breadth first."""
-    waiting: list[tuple[Any, int]] = [(thing, 0)]
+    waiting: deque[tuple[Any, int]] = deque([(thing, 0)])
     while waiting:
-        held, depth = waiting.pop(0)
+        held, depth = waiting.popleft()
         if depth > _DEEPEST or len(waiting) > _MOST:
             continue
         if isinstance(held, list):
@@ -139,7 +142,9 @@ def _microdata(tree: LexborHTMLParser) -> list[Thing]:
 
 def _item_above(node: LexborNode, held: dict[int, Thing]) -> Thing | None:
     above = node.parent
-    while above is not None:
+    for _ in range(_HIGHEST):
+        if above is None:
+            break
         if above.mem_id in held:
             return held[above.mem_id]
         above = above.parent

@@ -13,6 +13,7 @@ import msgspec
 from selectolax.lexbor import LexborHTMLParser
 
 from errands.bridges.markup import (
+    MOST_PARTS,
     absolute,
     all_texts,
     attribute,
@@ -80,7 +81,7 @@ class WebShopSite:
         tree = parse(html)
         cards: list[FoundCard] = []
         left_out = no_id = 0
-        for entry in tree.css(".list-group-item"):
+        for entry in tree.css(".list-group-item")[:MOST_PARTS]:
             link = first_attribute(entry, [("a.product-link", "href")])
             id = first_text(entry, "a.product-link") or _id_in([link])
             title = first_text(entry, ".product-title")
@@ -117,7 +118,9 @@ class WebShopSite:
         links += [attribute(node, "onclick") for node in tree.css("input[type=radio]")]
         id = _id_in([*links, url])
         options, option_links = _options(tree, base)
-        said = [text_of(node) for node in tree.css("h4, .price, .rating, .product-price")]
+        said = [
+            text_of(node) for node in tree.css("h4, .price, .rating, .product-price")[:MOST_PARTS]
+        ]
         price = next((money(text) for text in said if text.startswith("Price:")), money(""))
         rating = next((text for text in said if text.startswith("Rating:")), "")
         details = {
@@ -163,7 +166,7 @@ def _options(
 ) -> tuple[dict[str, tuple[str, ...]], dict[str, str]]:
     groups: dict[str, list[str]] = {}
     links: dict[str, str] = {}
-    for node in tree.css("input[type=radio]"):
+    for node in tree.css("input[type=radio]")[:MOST_PARTS]:
         name, value = attribute(node, "name"), attribute(node, "value")
         if not name or not value:
             continue
