@@ -182,21 +182,20 @@ def test_what_is_deleted_is_told_to_be_missing(
     assert missing in after
 
 
-@pytest.mark.parametrize("site", ["amazon", "ebay", "schema.org", "webshop"])
 @pytest.mark.parametrize(
-    "part",
+    ("site", "part"),
     [
-        '<div data-component-type="s-search-result" data-asin="B0"><h2>',
-        '<div class="s-item__wrapper clearfix"><b class="s-item__title">',
-        '<div id="twister_feature_div"><ul><li>x',
-        '<div class="x-about-this-item"><i class="ux-labels-values__values">',
-        '<div itemscope itemtype="https://schema.org/Product"><i itemprop="offers" itemscope>',
-        '<div itemprop="name">',
-        '<div class="list-group-item"><a class="product-link"></a>',
-        '<span class="a-price"><span id="productTitle">',
+        ("amazon", '<div data-component-type="s-search-result" data-asin="B000"><h2>'),
+        ("amazon", '<div id="twister_feature_div"><ul><li>x'),
+        ("amazon", '<span class="a-price"><span id="productTitle">'),
+        ("ebay", '<div class="s-item__wrapper clearfix"><b class="s-item__title">'),
+        ("ebay", '<div class="x-about-this-item"><i class="ux-labels-values__values">'),
+        ("schema.org", '<i itemscope itemtype="https://schema.org/Product" itemprop="offers">'),
+        ("schema.org", '<div itemprop="name">'),
+        ("webshop", '<div class="list-group-item"><a class="product-link"></a>'),
     ],
 )
 def test_pages_that_nest_their_parts_do_not_cost_hours(site: str, part: str) -> None:
     begun = time.process_time()
-    list(_check(site, part * 4_000))
+    list(_check(site, part * 1_000))
     assert time.process_time() - begun < 20

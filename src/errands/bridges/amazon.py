@@ -245,11 +245,13 @@ def _options(
     groups: dict[str, list[str]] = {}
     images: dict[str, str] = {}
     links: dict[str, str] = {}
+    left = MOST_PARTS
     for selector in _OPTION_BOXES:
         for box in tree.css(selector)[:_MOST_BOXES]:
             for group in box.css("ul, select")[:_MOST_BOXES]:
                 entries = group.css("li" if group.tag == "ul" else "option")[:MOST_PARTS]
                 name = _group_name(group, entries)
+                entries, left = entries[:left], left - len(entries[:left])
                 for entry in entries:
                     value, image = _value(entry)
                     if not value or not name or value.lower().startswith("select"):

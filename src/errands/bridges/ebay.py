@@ -202,7 +202,7 @@ def _is_bid(node: LexborNode) -> bool:
 def _specifics(tree: LexborHTMLParser) -> tuple[str, ...]:
     """The item's specifics, `name: value` each; the text as a whole where it has no names."""
     lines: list[str] = []
-    for table in tree.css(".x-about-this-item")[:_MOST_BOXES]:
+    for table in tree.css(".x-about-this-item")[:3]:
         name = ""
         for cell in table.css(_CELLS)[:MOST_PARTS]:
             if "ux-labels-values__labels" in attribute(cell, "class").split():

@@ -20,7 +20,7 @@ LONGEST_PAGE: Final = 12_000_000
 """Characters of the longest page that is read; the rest of a longer one is cut off."""
 MOST_PARTS: Final = 500
 """Parts of one kind that are looked at: a page that nests its parts must not cost hours."""
-_MOST_TRIED: Final = 50
+_MOST_TRIED: Final = 10
 _LONGEST_TEXT: Final = 20_000
 _DROPPED: Final = "script, style, noscript, template"
 _CONTROL: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ud800-\udfff\ufeff\ufffc]")  # noqa: E501  # fmt: skip
