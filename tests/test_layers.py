@@ -21,12 +21,13 @@ MAY_USE: dict[str, set[str]] = {
     "learn": {"errors", "home", "shop", "turk", "envs", "agents", "runs", "reports"},
     "experiments": {"errors", "shop", "agents", "runs", "reports", "learn"},
     "verify": {"errors", "shop", "envs", "agents", "runs", "reports"},
+    "bridges": {"errors", "home", "shop", "envs", "agents", "runs", "reports", "learn"},
     "crowd": {"errors", "shop", "turk", "envs", "runs", "reports"},
     "web": {"errors", "shop", "turk", "envs", "runs", "reports", "crowd", "verify", "mine"},
     "bench": {"errors", "shop", "turk", "envs", "agents", "runs", "reports", "crowd", "web"},
     "cli": {
         *("errors", "home", "shop", "turk", "data", "envs", "agents", "runs", "reports", "bench"),
-        *("learn", "experiments", "crowd", "web", "verify", "mine"),
+        *("learn", "experiments", "crowd", "web", "verify", "mine", "bridges"),
     },
 }
 

@@ -23,6 +23,7 @@ from errands.cli import (
     tour,
     train,
     train_pictures,
+    transfer,
     turk_demo,
     verify_reward,
 )
@@ -59,7 +60,7 @@ def _root(
 
 for _group in (
     *(demo, tour, run, report, verify_reward, catalog, search, turk_demo, serve),
-    *(mine, instructions, demonstrations, train, train_pictures, experiment, data, nouns),
+    *(mine, instructions, demonstrations, train, train_pictures, experiment, transfer, data, nouns),
     bench,
 ):
     _group.register(app)

@@ -7,6 +7,7 @@ __all__ = ["register"]
 SHOP = "errands/Shop-v0"
 TURK = "errands/Turk-v0"
 REMOTE_SHOP = "errands/RemoteShop-v0"
+REAL_SHOP = "errands/RealShop-v0"
 
 
 def register() -> None:
@@ -25,3 +26,5 @@ def register() -> None:
             entry_point="errands.web.remote:RemoteShopEnv",
             vector_entry_point="errands.web.remote:RemoteShopVectorEnv",
         )
+    if REAL_SHOP not in gymnasium.registry:
+        gymnasium.register(REAL_SHOP, entry_point="errands.bridges.env:RealShopEnv")

@@ -130,6 +130,7 @@ def _results(
 ) -> str:
     state = page.state
     here = Address(RESULTS, session, state.query, state.number)
+    total = len(state.hits) if page.total is None else page.total
     previous = ""
     if state.number > 1:
         previous = _button("< Prev", build(here._replace(number=state.number - 1)))
@@ -137,7 +138,7 @@ def _results(
         _top(page, session, instruction),
         '<div class="toolbar">',
         _button("Back to Search", _path(SEARCH, session)),
-        f"<h1>Page {state.number} (Total results: {len(state.hits)})</h1>",
+        f"<h1>Page {state.number} (Total results: {total})</h1>",
         previous,
         _button("Next >", build(here._replace(number=state.number + 1))),
         "</div>\n",

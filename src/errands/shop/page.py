@@ -74,6 +74,8 @@ class Page(NamedTuple):
     name for a value, None for a button."""
     show_attrs: bool = False
     """Whether an item page has a button to the page of hidden attributes."""
+    total: int | None = None
+    """How many results a results page tells of; None: as many as its state has."""
 
     @property
     def has_search_bar(self) -> bool:

@@ -156,7 +156,8 @@ def _nodes(page: Page, instruction: str, score: float | None) -> list[_Node]:
 
 def _add_results(nodes: list[_Node], page: Page) -> None:
     state = page.state
-    nodes.append((_TEXT, f"Page {state.number} (Total results: {len(state.hits)})"))
+    total = len(state.hits) if page.total is None else page.total
+    nodes.append((_TEXT, f"Page {state.number} (Total results: {total})"))
     if state.number > 1:
         nodes.append((_BUTTON, "< Prev"))
     nodes.append((_BUTTON, "Next >"))
