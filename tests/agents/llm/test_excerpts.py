@@ -11,7 +11,7 @@ from errands.agents.llm.tokens import estimate, message_tokens
 from errands.turk.dom import DomDriver
 from errands.turk.drivers import Pages
 from errands.turk.loader import load_tasks
-from errands.turk.picture import _decode
+from errands.turk.picture import decode
 
 HEAD = "<html><head><style>b{color:red}</style><script>let x = 1;</script></head><body>"
 PAGE = (
@@ -95,7 +95,7 @@ def test_smaller_pictures_keep_their_colours(factor: float) -> None:
     assert shrunk.shape == (round(80 / factor), round(128 / factor), 3)
     assert set(shrunk[:, :, 0].ravel()) == {200}
     assert abs(float(shrunk.mean()) - float(picture.mean())) < 2
-    assert np.array_equal(_decode(png(shrunk)), shrunk)
+    assert np.array_equal(decode(png(shrunk)), shrunk)
 
 
 def test_tokens_are_guessed_on_the_safe_side() -> None:
