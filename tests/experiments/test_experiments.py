@@ -2,6 +2,8 @@
 
 import importlib.util
 import json
+import re
+import shutil
 import subprocess
 import sys
 import time
@@ -189,3 +191,25 @@ def test_the_command(done: Path, tiny: Plan, monkeypatch: pytest.MonkeyPatch) ->
     found = json.loads(told.stdout)
     assert told.exit_code == (0 if found["holds"] else 1)
     assert set(found["work"]) >= {"il-0", "run-rule"}
+    said = CliRunner().invoke(app, ["experiment", "table", *arguments]).output
+    assert re.search(r"^(not )?shown: IL is above rule in score", said, re.M)
+    assert "hidden size 8" in said
+
+
+def test_what_was_deleted_or_damaged_is_made_again(done: Path, tiny: Plan) -> None:
+    (done / "done" / "run-rule.json").write_bytes(b"\xff")
+    shutil.rmtree(done / "run-oracle")
+    assert {"run-rule", "run-oracle"}.isdisjoint(crew.spent(done))
+    crew.carry_out(EXPERIMENTS["table"].works(tiny), done, tiny, 1)
+    assert {"run-rule", "run-oracle"} <= crew.spent(done).keys()
+    EXPERIMENTS["table"].read(done, tiny)
+
+
+def test_a_run_with_errors_is_not_done(tiny: Plan, tmp_path: Path) -> None:
+    folder = tmp_path / "e"
+    crew.take_folder(folder, tiny)
+    (folder / "queries.json").write_text("{}")
+    settings = {"query": "predicted", "queries": "{queries.json}", "missing": "skip"}
+    with pytest.raises(DataError, match="run-x: 6 episodes ended in an error"):
+        crew.carry_out([Play("run-x", "choice-oracle", settings)], folder, tiny, 1)
+    assert not crew.spent(folder)

@@ -11,7 +11,7 @@ from errands.agents import Agent
 from errands.agents.registry import find_kind, make_maker
 from errands.envs.shop import ShopEnv
 from errands.errors import ErrandsError, SettingError
-from errands.learn.player import make
+from errands.learn.player import make, open_policy
 from errands.runs.run_place import open_run
 from errands.runs.runner import run
 from errands.shop.catalog import Catalog
@@ -106,3 +106,14 @@ def test_other_pages_are_refused(little: Catalog, taught: Path, settings: dict[s
 def test_wrong_settings_are_named(shop: ShopEnv, checkpoint: str, choose: str, says: str) -> None:
     with pytest.raises(ErrandsError, match=says):
         make("il", shop, {**SETTINGS, "checkpoint": checkpoint, "choose": choose})
+
+
+def test_opening_a_model_leaves_the_global_generator_alone(taught: Path, tmp_path: Path) -> None:
+    import shutil
+
+    import torch
+
+    fresh = shutil.copytree(taught, tmp_path / "copy")
+    before = torch.get_rng_state()
+    open_policy(str(fresh))
+    assert torch.equal(torch.get_rng_state(), before)

@@ -9,6 +9,7 @@ import msgspec
 import typer
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table as Printed
+from rich.text import Text
 
 from errands.cli.lesson import need_torch
 from errands.cli.output import Json, print_json, remarks, results
@@ -152,15 +153,16 @@ def _carry_out(
     from errands.experiments.plan import FULL, QUICK
     from errands.experiments.table import to_markdown
     from errands.experiments.tables import EXPERIMENTS
+    from errands.runs.lock import RunLock
 
     plan = msgspec.structs.replace(QUICK if quick else FULL, catalog=catalog)
     if seeds is not None:
         plan = msgspec.structs.replace(plan, seeds=tuple(range(seeds)))
     folder = out or Path("experiment-quick" if quick else "experiment")
-    take_folder(folder, plan)
     experiment = EXPERIMENTS[name]
     works = experiment.works(plan)
-    with _bars(len(works)) as look:
+    take_folder(folder, plan)
+    with RunLock(folder), _bars(len(works)) as look:
         try:
             carry_out(works, folder, plan, workers, look)
         except KeyboardInterrupt:
@@ -232,8 +234,11 @@ def _show(found: Any) -> None:
         )
     results.print(printed)
     for claim in found.claims:
-        mark = "[green]shown[/green]" if claim.holds else "[red]not shown[/red]"
-        results.print(f"{mark}: {claim.says}: {claim.evidence}.", soft_wrap=True)
+        mark = Text("shown", "green") if claim.holds else Text("not shown", "red")
+        told = mark.append(f": {claim.says}: {claim.evidence}.", "default")
+        results.print(told, soft_wrap=True)
+    for note in found.notes:
+        results.print(note, soft_wrap=True)
 
 
 def _cells(found: Any, spread: float | None, unit: str) -> tuple[str, str, str]:

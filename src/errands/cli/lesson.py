@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Catalog",
+    "Device",
     "Evaluate",
     "Resume",
     "SaveEvery",
@@ -35,6 +36,7 @@ __all__ = [
 ]
 
 Seed: Any = typer.Option(0, min=0, help="Of everything that is chance.")
+Device: Any = typer.Option("cpu", help="Where to compute: cpu, cuda, cuda:N, mps or auto.")
 Resume: Any = typer.Option(False, "--resume", help="Go on with a training that was stopped.")
 SaveEvery: Any = typer.Option(30.0, min=0, metavar="SECONDS", help="Between checkpoints.")
 Track: Any = typer.Option(None, help="A tracker's module: trackio, wandb or alike.")

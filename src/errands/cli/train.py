@@ -8,6 +8,7 @@ import typer
 from errands.cli import train_report, train_rl
 from errands.cli.lesson import (
     Catalog,
+    Device,
     Evaluate,
     Resume,
     SaveEvery,
@@ -116,6 +117,7 @@ def choice(
     threads: int | None = typer.Option(None, min=1, help="Cores to use."),
     evaluate: str | None = Evaluate,
     catalog: str | None = Catalog,
+    device: str = Device,
     seed: int = Seed,
     resume: bool = Resume,
     save_every: float = SaveEvery,
@@ -180,6 +182,7 @@ def choice(
             on_progress=shown_on(shown_bar, "choices"),
             stop=stop,
             save_every=save_every,
+            device=device,
         )
     tell(trained, "choices", "choices", as_json)
     end(stop())
@@ -201,6 +204,7 @@ def search(
     threads: int | None = typer.Option(None, min=1, help="Cores to use."),
     evaluate: str | None = Evaluate,
     catalog: str | None = Catalog,
+    device: str = Device,
     seed: int = Seed,
     resume: bool = Resume,
     save_every: float = SaveEvery,
@@ -255,6 +259,7 @@ def search(
             on_progress=shown_on(shown_bar, "words"),
             stop=stop,
             save_every=save_every,
+            device=device,
         )
     tell(trained, "words", "queries", as_json)
     end(stop())

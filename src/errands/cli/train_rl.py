@@ -7,6 +7,7 @@ import msgspec
 import typer
 
 from errands.cli.lesson import (
+    Device,
     Resume,
     SaveEvery,
     Seed,
@@ -54,6 +55,7 @@ def rl(
     evaluate_choose: str = typer.Option(
         "best", metavar="best|sample", help="Evaluate with the best actions, or by chance."
     ),
+    device: str = Device,
     seed: int = Seed,
     resume: bool = Resume,
     save_every: float = SaveEvery,
@@ -142,6 +144,7 @@ def rl(
             shown=shown,
             pictures=None if pictures is None else Pictures.read(pictures),
             checksum=floor.checksum,
+            device=device,
             queries=own_words if search is None else open_search_model(search).queries,
             queries_from="own words" if search is None else search,
             exam=exam,

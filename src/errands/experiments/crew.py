@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -64,8 +65,10 @@ def spent(folder: Path) -> dict[str, Spent]:
     """What every finished piece of work took."""
     found = {}
     for path in sorted((folder / _DONE).glob("*.json")):
-        record = msgspec.json.decode(path.read_bytes())
-        found[record["name"]] = Spent(record["seconds"], record["cpu"])
+        took = _read(path)
+        # What was deleted is made again.
+        if took is not None and (folder / path.stem).exists():
+            found[path.stem] = took
     return found
 
 
@@ -123,6 +126,11 @@ def _result(future: Future[None], work: Work) -> None:
         future.result()
     except ErrandsError as failure:
         raise type(failure)(f"{work.name}: {failure}") from None
+    except BrokenProcessPool:
+        raise SettingError(
+            f"A process was ended from outside while {work.name} was under way, perhaps for want of"
+            " memory; the same command goes on, --workers 1 needs less."
+        ) from None
 
 
 def _work(work: Work, folder: Path, plan: Plan) -> None:
@@ -137,30 +145,29 @@ def _work(work: Work, folder: Path, plan: Plan) -> None:
             shown = now
             (folder / _SHARES / work.name).write_text(f"{share:.4f}")
 
-    before = _taken(folder, work.name)
+    before = _read(folder / _SHARES / f"{work.name}.spent") or Spent(0.0, 0.0)
     try:
         do(work, folder, plan, tell)
     finally:
         took = Spent(
             before.seconds + time.monotonic() - began, before.cpu + time.process_time() - cpu
         )
-        _note(folder / _SHARES / f"{work.name}.spent", work.name, took)
-    _note(folder / _DONE / f"{work.name}.json", work.name, took)
+        _note(folder / _SHARES / f"{work.name}.spent", took)
+    _note(folder / _DONE / f"{work.name}.json", took)
 
 
-def _note(path: Path, name: str, took: Spent) -> None:
+def _note(path: Path, took: Spent) -> None:
     part = path.with_name(path.name + ".part")
-    part.write_bytes(msgspec.json.encode({"name": name, **took._asdict()}))
+    part.write_bytes(msgspec.json.encode(took._asdict()))
     part.replace(path)
 
 
-def _taken(folder: Path, name: str) -> Spent:
-    path = folder / _SHARES / f"{name}.spent"
+def _read(path: Path) -> Spent | None:
+    """What was noted there, if it can be read."""
     try:
-        record: Any = msgspec.json.decode(path.read_bytes())
-        return Spent(record["seconds"], record["cpu"])
-    except (OSError, msgspec.DecodeError, KeyError):
-        return Spent(0.0, 0.0)
+        return Spent(**msgspec.json.decode(path.read_bytes()))
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError, TypeError):
+        return None
 
 
 def _under_way(folder: Path, works: Any) -> dict[str, float]:

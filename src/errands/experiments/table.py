@@ -81,7 +81,7 @@ def read_row(name: str, places: Sequence[Path], paper: str = "") -> Row:
         if failed:
             raise DataError(
                 f"{failed} episodes of {place} ended in an error, so it cannot be judged; see"
-                f" `errands report {place}`, then delete it and run the experiment again."
+                f" `errands report {place}`."
             )
         order = np.argsort(columns.number)
         rewards.append(columns.reward[order])

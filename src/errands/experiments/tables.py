@@ -25,6 +25,10 @@ __all__ = ["EXPERIMENTS", "Experiment", "Line"]
 
 _SHOWN: Final = "demonstrations"
 _PICTURES: Final = "pictures.npz"
+_INTERVALS: Final = (
+    "Intervals are a bootstrap over goals, each with its mean over seeds; what another seed would"
+    " have given is the spread over seeds.",
+)
 
 
 class Line(NamedTuple):
@@ -43,6 +47,7 @@ class Experiment(NamedTuple):
     before: Callable[[Plan], list[Work]]
     """What has to be done before its rows can be played."""
     claims: Callable[[Mapping[str, Row]], list[Claim]] = lambda rows: []
+    notes: Callable[[Plan], list[str]] = lambda plan: []
 
     def works(self, plan: Plan) -> list[Work]:
         """All pieces of work, in an order that can be followed."""
@@ -54,7 +59,12 @@ class Experiment(NamedTuple):
             line.name: read_row(line.name, [folder / play.name for play in line.runs], line.paper)
             for line in self.lines(plan)
         }
-        return Table(title=self.title, rows=tuple(rows.values()), claims=tuple(self.claims(rows)))
+        return Table(
+            title=self.title,
+            rows=tuple(rows.values()),
+            claims=tuple(self.claims(rows)),
+            notes=(*self.notes(plan), *_INTERVALS),
+        )
 
 
 def _ground(plan: Plan) -> list[Work]:
@@ -123,6 +133,18 @@ def _main_claims(rows: Mapping[str, Row]) -> list[Claim]:
         above(rows["IL"], rows["rule"]),
         not_below(rows["IL+RL"], rows["IL"]),
         highest(oracle, [row for row in rows.values() if row is not oracle]),
+    ]
+
+
+def _main_notes(plan: Plan) -> list[str]:
+    rnn = plan.rnn.choice
+    return [
+        "Everyone does what seems best (at most twice where the page looks the same), and searches"
+        " with a model that has learnt it from the demonstrations; rule and oracle search with the"
+        " whole instruction.",
+        f"IL: {plan.imitation.epochs} epochs. IL+RL: {plan.further.steps:,} steps from there. RL:"
+        f" {plan.scratch.steps:,} from scratch. RNN: {plan.rnn.steps:,} from scratch, hidden size"
+        f" {rnn.hidden} (the paper's 512 would take hours on a processor).",
     ]
 
 
@@ -204,7 +226,11 @@ def _before_pictures(plan: Plan) -> list[Work]:
 
 EXPERIMENTS: Final = {
     "table": Experiment(
-        "Rule, imitation, reinforcement, oracle", _main_lines, _before_main, _main_claims
+        "Rule, imitation, reinforcement, oracle",
+        _main_lines,
+        _before_main,
+        _main_claims,
+        _main_notes,
     ),
     "queries": Experiment(
         "The choice oracle with four sources of queries", _query_lines, _before_queries

@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from errands.errors import DataError
 from errands.experiments.plan import Plan
 from errands.learn.demonstrations import read_demonstrations
 from errands.learn.imitation import train_choice
@@ -20,6 +21,7 @@ from errands.learn.reinforcement import train_rl
 from errands.learn.search_training import open_search_model, train_search
 from errands.learn.training_floor import open_floor
 from errands.runs.protocol import find_protocol
+from errands.runs.run_place import open_run
 from errands.runs.runner import run
 from errands.runs.world import ShopWorld, open_world
 from errands.shop.catalog import Catalog
@@ -168,16 +170,27 @@ def _run(place: Path, plan: Plan, tell: Tell, protocol: str, agent: str, **how: 
         done += 1
         tell(done / total)
 
-    run(
+    ended = run(
         protocol,
         agent,
         out=place,
         data=plan.catalog or None,
         resume=place.exists(),
+        retry_errors=place.exists(),
         on_start=start,
         on_episode=count,
         **how,
     )
+    store = open_run(ended.place)
+    try:
+        failed = [one for one in store.summaries() if one.status == "error"]
+    finally:
+        store.close()
+    if failed:
+        raise DataError(
+            f"{len(failed)} episodes ended in an error, as episode {failed[0].number}"
+            f" ({failed[0].error}); the same command plays them again."
+        )
 
 
 def _reinforce(work: Reinforce, folder: Path, plan: Plan, tell: Tell) -> None:
@@ -192,6 +205,7 @@ def _reinforce(work: Reinforce, folder: Path, plan: Plan, tell: Tell) -> None:
         start=folder / work.start if work.start else None,
         # Goals come again; what is searched for them is the same each time.
         queries=cache(lambda instruction: model.queries(instruction)[:1]),
+        queries_from=work.search,
         checksum=floor.checksum,
         resume=True,
         on_progress=lambda reached: tell(reached.step / reached.steps),

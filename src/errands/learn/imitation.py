@@ -99,6 +99,7 @@ def train_choice(
     on_progress: Callable[[Progress], None] = lambda progress: None,
     stop: Callable[[], bool] = lambda: False,
     save_every: float = SAVE_SECONDS,
+    device: str = "cpu",
 ) -> Trained:
     """Train, or go on training; the checkpoint in `folder` is written as it goes.
 
@@ -152,6 +153,7 @@ def train_choice(
         on_progress=on_progress,
         stop=stop,
         save_every=save_every,
+        device=device,
         watch=watch,
     )
 

@@ -24,7 +24,9 @@ from errands.errors import SettingError
 from errands.learn.batch import encode, pack
 from errands.learn.checkpoint import load_weights, read_about
 from errands.learn.choice_model import ChoiceConfig, ChoiceModel
+from errands.learn.device import device_of, moved
 from errands.learn.pictures import Pictures, kept_pictures
+from errands.learn.private_chance import private_chance
 from errands.learn.reading import kept_reading
 from errands.learn.search_model import QueryModel
 from errands.learn.search_training import open_search_model
@@ -58,7 +60,8 @@ class Policy(msgspec.Struct, frozen=True):
     def scores(self, view: View) -> torch.Tensor:
         with torch.inference_mode():
             batch = pack([encode(view, self.words, self.config.lengths, self.pictures)])
-            scores: torch.Tensor = self.model(batch).scores[0]
+            judged = self.model(moved(batch, device_of(self.model)))
+            scores: torch.Tensor = judged.scores[0].cpu()
         return scores
 
 
@@ -138,7 +141,8 @@ def open_policy(folder: str) -> Policy:
     except (KeyError, msgspec.ValidationError) as failure:
         raise SettingError(f"{folder} is of another architecture ({failure}).") from None
     reading = kept_reading(Path(folder), config, about.words)
-    model = reading.model(config)
+    with private_chance(0):
+        model = reading.model(config)
     load_weights(Path(folder), model)
     model.eval()
     return Policy(model, reading.words, config, kept_pictures(Path(folder)))

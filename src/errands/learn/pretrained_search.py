@@ -73,7 +73,7 @@ class PretrainedSearcher(msgspec.Struct, frozen=True):
             truncation=True,
             max_length=_LONGEST_TEXT,
             return_tensors="pt",
-        )
+        ).to(self.model.device)
 
 
 def measure_pairs(held: PretrainedSearcher, pairs: Sequence[Query]) -> Measured:

@@ -29,6 +29,7 @@ from errands.learn.batch import Batch, Encoded, Lengths, encode, pack
 from errands.learn.checkpoint import About, fit, load_weights, read_about, read_progress, save
 from errands.learn.choice_model import ChoiceConfig, ChoiceModel, seeing
 from errands.learn.demonstrations import Demonstrations
+from errands.learn.device import find_device, moved
 from errands.learn.evaluation import Exam, Mark, sit
 from errands.learn.lessons import fingerprint
 from errands.learn.pictures import Pictures, keep_pictures, kept_pictures
@@ -108,6 +109,7 @@ def train_rl(
     queries_from: str = "own words",
     exam: Exam | None = None,
     checksum: str = "",
+    device: str = "cpu",
     resume: bool = False,
     track: str | None = None,
     on_progress: Callable[[Reached], None] = lambda reached: None,
@@ -156,7 +158,8 @@ def train_rl(
         (encode(view, words, config.choice.lengths, pictures), taken)
         for view, taken in (shown.choices if shown is not None and config.imitation else ())
     ]
-    see = partial(_see, words=words, lengths=config.choice.lengths, pictures=pictures)
+    on = find_device(device)
+    see = partial(_see, words=words, lengths=config.choice.lengths, pictures=pictures, device=on)
     updates = -(-config.steps // (config.bptt * config.environments))
     first: int = 0 if left is None else left["update"]
     recent = deque[float]([] if left is None else left["recent"], maxlen=_RECENT)
@@ -174,7 +177,7 @@ def train_rl(
                 for place in (folder, folder / BEST) if exam is not None else (folder,):
                     keep_pictures(place, pictures)
                     reading.keep(place)
-            model = reading.model(config.choice)
+            model = reading.model(config.choice).to(on)
             # Dropout would make what is learnt from another policy than the one that played.
             model.eval()
             chance = torch.Generator().manual_seed(config.seed)
@@ -302,9 +305,14 @@ def returns(rewards: Tensor, goes_on: Tensor, last: Tensor, gamma: float) -> Ten
 
 
 def _see(
-    views: Sequence[View], *, words: Words, lengths: Lengths, pictures: Pictures | None
+    views: Sequence[View],
+    *,
+    words: Words,
+    lengths: Lengths,
+    pictures: Pictures | None,
+    device: torch.device,
 ) -> Batch:
-    return pack([encode(view, words, lengths, pictures) for view in views])
+    return moved(pack([encode(view, words, lengths, pictures) for view in views]), device)
 
 
 def _play(
@@ -327,8 +335,8 @@ def _play(
             raise SettingError(
                 "The model's scores are no numbers any more; train with a lower --rate."
             )
-        drawn = torch.multinomial(spread.detach().exp(), 1, generator=chance)
-        likelihood = spread.gather(1, drawn).squeeze(1)
+        drawn = torch.multinomial(spread.detach().exp().cpu(), 1, generator=chance)
+        likelihood = spread.gather(1, drawn.to(spread.device)).squeeze(1)
         entropy = -(spread.exp() * spread).sum(dim=1)
     actions = [
         search or f"click[{view.names[place]}]"
@@ -339,9 +347,14 @@ def _play(
         likelihood,
         judged.values,
         entropy,
-        torch.tensor([float(search is None) for search in searches]),
-        torch.tensor([config.reward_scale * one.reward for one in done]),
-        torch.tensor([float(not one.is_over) for one in done]),
+        *(
+            torch.tensor(told, device=spread.device)
+            for told in (
+                [float(search is None) for search in searches],
+                [config.reward_scale * one.reward for one in done],
+                [float(not one.is_over) for one in done],
+            )
+        ),
     )
     return moment, [one.reward for one in done if one.is_over]
 
@@ -373,8 +386,9 @@ def _update(
     if lesson:
         dice = random.Random(f"{config.seed} lesson {update}")
         shown = dice.choices(lesson, k=config.imitation_batch)
-        scores = model(pack([view for view, _ in shown])).scores
-        taken = torch.tensor([place for _, place in shown])
+        batch = moved(pack([view for view, _ in shown]), loss.device)
+        scores = model(batch).scores
+        taken = torch.tensor([place for _, place in shown], device=loss.device)
         losses["imitation_loss"] = functional.cross_entropy(scores, taken)
         loss = loss + config.imitation * losses["imitation_loss"]
     optimiser.zero_grad(set_to_none=True)

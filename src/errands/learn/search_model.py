@@ -118,7 +118,7 @@ class SearchModel(nn.Module):
 
     def encode(self, sources: Sources) -> Tensor:
         """B x S x width."""
-        order = torch.arange(1, sources.words.shape[1] + 1)
+        order = torch.arange(1, sources.words.shape[1] + 1, device=sources.words.device)
         vectors = self.word(sources.words) + self.order(order)
         encoded: Tensor = self.encoder(vectors, src_key_padding_mask=sources.words == PAD)
         return encoded
@@ -127,15 +127,12 @@ class SearchModel(nn.Module):
         """Log-probabilities of what comes after each word: B x T x all that can be said."""
         padding = sources.words == PAD
         length = written.words.shape[1]
-        vectors = (
-            self.word(written.words)
-            + self.order(written.places)
-            + self.turn(torch.arange(length).clamp(max=self.config.longest_query))
-        )
+        turns = torch.arange(length, device=encoded.device).clamp(max=self.config.longest_query)
+        vectors = self.word(written.words) + self.order(written.places) + self.turn(turns)
         # What stands around the word that was copied last tells how to go on.
         places = (written.places - 1).clamp(min=0).unsqueeze(2).expand(-1, -1, encoded.shape[2])
         vectors = vectors + encoded.gather(1, places) * (written.places > 0).unsqueeze(2)
-        later = torch.ones(length, length, dtype=torch.bool).triu(1)
+        later = torch.ones(length, length, dtype=torch.bool, device=encoded.device).triu(1)
         states = self.decoder(
             vectors, encoded, tgt_mask=later, memory_key_padding_mask=padding, tgt_is_causal=True
         )

@@ -22,6 +22,7 @@ from errands.errors import DataError
 from errands.learn.checkpoint import ABOUT, About, load_weights, read_about
 from errands.learn.demonstrations import Query
 from errands.learn.lessons import fingerprint, hold_out, wished
+from errands.learn.private_chance import private_chance
 from errands.learn.search_model import (
     END,
     UNSAYABLE,
@@ -114,6 +115,7 @@ def train_search(
     on_progress: Callable[[Progress], None] = lambda progress: None,
     stop: Callable[[], bool] = lambda: False,
     save_every: float = SAVE_SECONDS,
+    device: str = "cpu",
 ) -> Trained:
     """Train, or go on training; the checkpoint in `folder` is written as it goes.
 
@@ -155,6 +157,7 @@ def train_search(
             on_progress=on_progress,
             stop=stop,
             save_every=save_every,
+            device=device,
         )
     watch = Stopwatch()
     with watch.on("encoding"):
@@ -184,6 +187,7 @@ def train_search(
         on_progress=on_progress,
         stop=stop,
         save_every=save_every,
+        device=device,
         watch=watch,
     )
 
@@ -264,7 +268,8 @@ def open_search_model(place: str) -> QueryModel:
 
             return open_trained(folder)
         words = Vocabulary(about.words)
-        model = SearchModel(config.search, words)
+        with private_chance(0):
+            model = SearchModel(config.search, words)
         load_weights(folder, model)
         return Searcher(model, words)
     if not folder.is_dir() and (folder.exists() or place.startswith((".", "/", "~"))):

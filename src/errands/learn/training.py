@@ -19,6 +19,7 @@ from torch import Tensor, nn
 from errands import __version__
 from errands.errors import SettingError
 from errands.learn.checkpoint import About, fit, read_about, read_progress, save
+from errands.learn.device import find_device, moved
 from errands.learn.private_chance import private_chance
 from errands.learn.stopwatch import ASIDE, Rate, Speed, Stopwatch
 from errands.learn.tracker import open_trackers
@@ -150,6 +151,7 @@ def learn(
     on_progress: Callable[[Progress], None] = lambda progress: None,
     stop: Callable[[], bool] = lambda: False,
     save_every: float = SAVE_SECONDS,
+    device: str = "cpu",
     watch: Stopwatch | None = None,
 ) -> Trained:
     """Make a model, or take up what is `left`, and update it with every batch to the end.
@@ -158,6 +160,7 @@ def learn(
     training that stops is saved and can be resumed.
     """
     first = 0 if left is None else left["step"]
+    place = find_device(device)
     watch = watch or Stopwatch()
     threads = torch.get_num_threads()
     torch.set_num_threads(pace.threads)
@@ -166,7 +169,7 @@ def learn(
             private_chance(pace.seed),
             open_trackers(folder, track, folder.name, about.config, first) as log,
         ):
-            model = make()
+            model = make().to(place)
             optimiser = torch.optim.AdamW(model.parameters(), lr=pace.rate, weight_decay=pace.decay)
             if left is not None:
                 fit(model, left["weights"], folder)
@@ -201,7 +204,7 @@ def learn(
                 for group in optimiser.param_groups:
                     group["lr"] = pace.rate * _share(step, steps, pace.warm_up)
                 with watch.on("model"):
-                    measured = measure(model, batch)
+                    measured = measure(model, moved(batch, place))
                 with watch.on("learning"):
                     optimiser.zero_grad(set_to_none=True)
                     measured.loss.backward()  # type: ignore[no-untyped-call]
@@ -216,7 +219,9 @@ def learn(
                 is_epoch = step % max(steps // pace.epochs, 1) == 0
                 if held_out is not None and is_epoch:
                     with watch.on(ASIDE):
-                        held.update(_held(model, measure, held_out()))
+                        held.update(
+                            _held(model, measure, (moved(batch, place) for batch in held_out()))
+                        )
                 if step % 20 == 0 or step == steps or (held_out is not None and is_epoch):
                     rate = speed.lately((step - first) * pace.batch)
                     log.log(
