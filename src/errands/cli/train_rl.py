@@ -97,6 +97,12 @@ def rl(
     )
     before = None if start is None else read_about(Path(start), "choice")
     floor = open_floor(protocol, config.environments, catalog)
+    if floor.judged:
+        remarks.print(
+            f"{protocol} also trains on {floor.judged:,} goals of disjoint-test, so do not judge"
+            " the model on them.",
+            soft_wrap=True,
+        )
     exam = None
     if evaluate_every:
         exam = open_exam(
@@ -142,6 +148,7 @@ def rl(
             shown=shown,
             pictures=None if pictures is None else Pictures.read(pictures),
             checksum=floor.checksum,
+            protocol=floor.protocol,
             queries=own_words if search is None else open_search_model(search).queries,
             queries_from="own words" if search is None else search,
             exam=exam,

@@ -193,6 +193,7 @@ def _reinforce(work: Reinforce, folder: Path, plan: Plan, tell: Tell) -> None:
         # Goals come again; what is searched for them is the same each time.
         queries=cache(lambda instruction: model.queries(instruction)[:1]),
         checksum=floor.checksum,
+        protocol=floor.protocol,
         resume=True,
         on_progress=lambda reached: tell(reached.step / reached.steps),
     )
