@@ -209,6 +209,26 @@ def test_mistakes_are_one_sentence(
     assert not (tmp_path / "out").exists()
 
 
+def test_out_is_a_directory(errands: Errands, demos: Path, little: Catalog, tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.write_text("mine")
+    rl = ("rl", "--catalog", little.path, "--evaluate-every", 0, "--steps", 32)
+    for words in (("choice", demos), ("search", demos), rl):
+        said = errands("train", *words, "--out", file, status=2).err
+        assert "is a file; expected a directory" in said
+        said = errands("train", *words, "--out", file / "deeper", status=2).err
+        assert "cannot be written (Not a directory)" in said
+    assert file.read_text() == "mine"
+
+
+def test_a_width_that_heads_cannot_share_is_said(
+    errands: Errands, demos: Path, tmp_path: Path
+) -> None:
+    words = ("train", "choice", demos, "--out", tmp_path / "il", "--width")
+    assert "expected a multiple of 4" in errands(*words, 10, status=2).err
+    assert not (tmp_path / "il").exists()
+
+
 def test_a_rate_that_is_too_high_is_said(errands: Errands, demos: Path, tmp_path: Path) -> None:
     words = ("train", "choice", demos, "--out", tmp_path / "il", *TINY, "--rate", "1e37")
     assert "train with a lower --rate" in errands(*words, status=2).err

@@ -19,7 +19,7 @@ from torch.nn import functional
 
 from errands.agents.page_reading import words as split
 from errands.errors import DataError
-from errands.learn.checkpoint import ABOUT, About, load_weights, read_about
+from errands.learn.checkpoint import ABOUT, About, load_weights, read_about, stamp
 from errands.learn.demonstrations import Query
 from errands.learn.lessons import fingerprint, hold_out, wished
 from errands.learn.search_model import (
@@ -246,12 +246,16 @@ def _measure(model: SearchModel, batch: Batch) -> Measured:
     return Measured(loss, int(right.sum()), int(sayable.sum()))
 
 
-@lru_cache(4)
 def open_search_model(place: str) -> QueryModel:
     """A search model for use: a checkpoint's directory, or one of Hugging Face's by name or path.
 
-    Raises `DataError` for anything else.
+    Raises `DataError` for anything else. Opened but once, until it is written again.
     """
+    return _open_search_model(place, stamp(Path(place)))
+
+
+@lru_cache(4)
+def _open_search_model(place: str, written: tuple[int, int]) -> QueryModel:
     folder = Path(place)
     if folder.is_dir() and not (folder / "config.json").exists():
         about = read_about(folder, "search")
