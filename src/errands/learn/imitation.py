@@ -34,7 +34,6 @@ from errands.learn.training import (
     learn,
     left_over,
     order,
-    updates,
 )
 
 __all__ = ["PRESETS", "ImitationConfig", "Progress", "Trained", "train_choice", "with_encoder"]
@@ -149,7 +148,7 @@ def train_choice(
         about,
         config,
         left,
-        steps=updates(len(data), config),
+        count=len(data),
         make=lambda: reading.model(config.choice),
         batches=lambda first: _batches(data, config, first),
         measure=_measure,

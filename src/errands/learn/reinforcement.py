@@ -111,6 +111,7 @@ def train_rl(
     pictures: Pictures | None = None,
     queries: Queries = own_words,
     queries_from: str = "own words",
+    sample_queries: bool = False,
     exam: Exam | None = None,
     checksum: str = "",
     protocol: Mapping[str, Any] | None = None,
@@ -127,7 +128,8 @@ def train_rl(
     of the loss (and for words, where there is no `start`); `pictures` are seen on products' pages
     by a model from scratch. With an `exam` the model is evaluated
     as it goes, before the first update too, and the best is kept in the folder `best`; weights are
-    the same without. `checksum` and `protocol` say which world this is. `stop` is asked after every
+    the same without. Several `queries` are searched for one after the other, or by chance
+    (`sample_queries`). `checksum` and `protocol` say which world this is. `stop` is asked after every
     update. A resumed training may have more `steps` than before, and nothing else that is other.
     """
     check(env, goals, config, shown)
@@ -202,6 +204,7 @@ def train_rl(
                 goals,
                 config.seed,
                 queries=queries,
+                is_sampling=sample_queries,
                 watch=watch,
                 kept=None if left is None else left["shoppers"],
             )

@@ -46,7 +46,6 @@ from errands.learn.training import (
     learn,
     left_over,
     order,
-    updates,
 )
 from errands.learn.vocabulary import Vocabulary
 
@@ -132,7 +131,6 @@ def train_search(
     held = [*kept, *others]
     mark = fingerprint(queries)
     left = left_over(folder, "search", plan, resume, mark)
-    steps = updates(len(lesson), config)
     about = About(kind="search", trained="imitation", config=plan, checksum=checksum, lesson=mark)
     if config.model:
         from errands.learn.pretrained_search import measure_pairs, open_for_training
@@ -143,7 +141,7 @@ def train_search(
             about,
             config,
             left,
-            steps=steps,
+            count=len(lesson),
             make=lambda: pretrained.model,
             batches=lambda first: (
                 (step, [lesson[number] for number in chosen])
@@ -171,7 +169,7 @@ def train_search(
         msgspec.structs.replace(about, words=words.words),
         config,
         left,
-        steps=steps,
+        count=len(lesson),
         make=lambda: SearchModel(config.search, words),
         batches=lambda first: _batches(data, words, config, first),
         measure=_measure,
