@@ -127,8 +127,8 @@ def test_rl_keeps_imitating_what_it_is_shown(
     assert weight("file", "--from", il, "--demonstrations", choices) == 0.2
     assert weight("told", "--from", il, "--demonstrations", demos, "--imitation", 0) == 0
     assert weight("words", "--demonstrations", demos) == 0
-    words = (*usual, "--out", tmp_path / "no", "--demonstrations", demos, "--least", 2)
-    errands(*words, status=2)
+    words = (*usual, "--out", tmp_path / "both", "--demonstrations", demos, "--imitation", 0.2)
+    assert "on other demonstrations" in errands(*words, "--resume", "--least", 0, status=2).err
 
 
 def test_queries_of_reinforcement_are_the_best_unless_told(

@@ -60,7 +60,7 @@ def rl(
     imitation: float | None = typer.Option(
         None,
         min=0,
-        help="The weight of imitating (default: 0.2 where both --demonstrations and --from are given, else 0).",
+        help="The weight of imitating (default: 0.2 with --demonstrations and --from, else 0).",
     ),
     evaluate_every: int = typer.Option(
         5_000, min=0, metavar="STEPS", help="Between evaluations on other goals; 0: none."

@@ -129,8 +129,8 @@ def train_rl(
     by a model from scratch. With an `exam` the model is evaluated
     as it goes, before the first update too, and the best is kept in the folder `best`; weights are
     the same without. Several `queries` are searched for one after the other, or by chance
-    (`sample_queries`). `checksum` and `protocol` say which world this is. `stop` is asked after every
-    update. A resumed training may have more `steps` than before, and nothing else that is other.
+    (`sample_queries`). `checksum` and `protocol` say which world this is. `stop` is asked after
+    every update. A resumed training may have more `steps` than before; all else is the same.
     """
     check(env, goals, config, shown)
     left = read_progress(folder) if folder.exists() else None

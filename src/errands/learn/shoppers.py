@@ -1,8 +1,9 @@
 """Shoppers at work: the episodes that are under way in a vector environment, as views.
 
 Of several queries the best is searched for, with each further search of an episode the next best,
-or any by chance. Which goal comes next for whom, and which query by chance, follow from the seed and from how far a shopper is, so the state of all of them is a few numbers and the actions
-of their current episodes: `kept` gives it, and `Shoppers(kept=...)` goes on from there.
+or any by chance. Which goal comes next for whom, and which query by chance, follow from the seed
+and from how far a shopper is, so the state of all of them is a few numbers and the actions of
+their current episodes: `kept` gives it, and `Shoppers(kept=...)` goes on from there.
 """
 
 import random

@@ -161,8 +161,8 @@ def learn(
 ) -> Trained:
     """Make a model, or take up what is `left`, and update it with every batch to the end.
 
-    `count` is how many examples there are. What is `held_out` is measured after every epoch. `stop` is asked after every update: a
-    training that stops is saved and can be resumed.
+    `count` is how many examples there are. What is `held_out` is measured after every epoch.
+    `stop` is asked after every update: a training that stops is saved and can be resumed.
     """
     first = 0 if left is None else left["step"]
     steps, before = updates(count, pace), samples(count, pace, first)
