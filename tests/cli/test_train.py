@@ -30,7 +30,7 @@ def test_choice_tells_how_well_and_how_fast_it_learns(
     last = json.loads((tmp_path / "il" / "log.jsonl").read_text().splitlines()[-1])
     assert last["held_out_loss"] == told["held_out_loss"]
     said = errands("train", "choice", demos, "--out", tmp_path / "run", *TINY, "--evaluate", demos)
-    assert "of those held out, loss" in said.out
+    assert "of those it was measured on, loss" in said.out
     assert "a CPU second; time: encoding" in said.out
     # What another run is measured on changes nothing.
     assert same_weights(tmp_path / "run", il)
@@ -59,7 +59,8 @@ def test_search_and_its_queries(
            "--beams", 2, "--out", file)  # fmt: skip
     told = json.loads(errands(*ask, "--json").out)
     assert told["instructions"] == len(json.loads(file.read_text())) > 0
-    assert "add --force" in errands(*ask, status=2).err
+    nowhere = (*ask[:2], tmp_path / "nowhere", *ask[3:])
+    assert "add --force" in errands(*nowhere, status=2).err, "before all the work"
     assert "queries for" in errands(*ask, "--force").out
 
 
@@ -101,6 +102,57 @@ def test_rl_is_evaluated_played_and_reported(
     told = json.loads(errands("train", "report", il, rl, "--out", page, "--json").out)
     assert [one["label"] for one in told["trainings"]] == ["il", "rl"]
     assert "is no checkpoint" in errands("train", "report", tmp_path, "--out", page, status=2).err
+
+
+def test_rl_keeps_imitating_what_it_is_shown(
+    errands: Errands, il: Path, demos: Path, little: Catalog, tmp_path: Path
+) -> None:
+    choices = tmp_path / "choices.jsonl"
+    page = "Instruction:\\na red hat\\n[button] red [button_]\\n[button] buy now [button_]"
+    choices.write_text(
+        f'{{"states": ["{page}"], "available_actions": [["click[red]", "click[buy now]"]],'
+        ' "action_idxs": [1]}\n'
+    )
+    usual = ("train", "rl", "--catalog", little.path, "--evaluate-every", 0, "--steps", 32)
+
+    def weight(name: str, *words: object) -> float:
+        errands(*usual, "--out", tmp_path / name, *words)
+        about = json.loads((tmp_path / name / "about.json").read_text())
+        assert about["config"]["protocol"]["split"] == "disjoint-train"
+        log = (tmp_path / name / "log.jsonl").read_text()
+        assert ("imitation_loss" in log) == bool(about["config"]["imitation"])
+        return float(about["config"]["imitation"])
+
+    assert weight("both", "--from", il, "--demonstrations", demos) == 0.2
+    assert weight("file", "--from", il, "--demonstrations", choices) == 0.2
+    assert weight("told", "--from", il, "--demonstrations", demos, "--imitation", 0) == 0
+    assert weight("words", "--demonstrations", demos) == 0
+    words = (*usual, "--out", tmp_path / "both", "--demonstrations", demos, "--imitation", 0.2)
+    assert "on other demonstrations" in errands(*words, "--resume", "--least", 0, status=2).err
+
+
+def test_queries_of_reinforcement_are_the_best_unless_told(
+    errands: Errands, search: Path, little: Catalog, tmp_path: Path
+) -> None:
+    words = (
+        "train", "rl", "--out", tmp_path / "rl", "--search", search, "--catalog", little.path,
+        "--evaluate-every", 0, "--steps", 32,
+    )  # fmt: skip
+    errands(*words)
+    about = json.loads((tmp_path / "rl" / "about.json").read_text())
+    assert about["config"]["queries_from"] == f"{search}, the best"
+    words = (*words, "--resume", "--queries")
+    assert "other settings" in errands(*words, "sample", status=2).err
+    assert "top, sample" in errands(*words, "worst", status=2).err
+
+
+def test_goals_that_agents_are_judged_on_are_not_trained_on(
+    errands: Errands, little: Catalog, tmp_path: Path
+) -> None:
+    words = ("train", "rl", "--catalog", little.path, "--evaluate-every", 0, "--steps", 32)
+    said = errands(*words, "--out", tmp_path / "no", "--protocol", "shop-learn", status=2).err
+    assert "which agents are judged on" in said
+    assert not (tmp_path / "no").exists()
 
 
 def test_another_catalogue_is_refused_or_remarked_on(
@@ -207,6 +259,26 @@ def test_mistakes_are_one_sentence(
     assert says in said
     assert said.startswith("errands: ")
     assert not (tmp_path / "out").exists()
+
+
+def test_out_is_a_directory(errands: Errands, demos: Path, little: Catalog, tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.write_text("mine")
+    rl = ("rl", "--catalog", little.path, "--evaluate-every", 0, "--steps", 32)
+    for words in (("choice", demos), ("search", demos), rl):
+        said = errands("train", *words, "--out", file, status=2).err
+        assert "is a file; expected a directory" in said
+        said = errands("train", *words, "--out", file / "deeper", status=2).err
+        assert "cannot be written (Not a directory)" in said
+    assert file.read_text() == "mine"
+
+
+def test_a_width_that_heads_cannot_share_is_said(
+    errands: Errands, demos: Path, tmp_path: Path
+) -> None:
+    words = ("train", "choice", demos, "--out", tmp_path / "il", "--width")
+    assert "expected a multiple of 4" in errands(*words, 10, status=2).err
+    assert not (tmp_path / "il").exists()
 
 
 def test_a_rate_that_is_too_high_is_said(errands: Errands, demos: Path, tmp_path: Path) -> None:

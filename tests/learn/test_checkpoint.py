@@ -110,3 +110,9 @@ def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(DataError, match="cannot be written"):
         save(tmp_path / "file" / "c", ABOUT, {}, {})
+
+
+def test_a_bottomless_description_is_damaged(tmp_path: Path) -> None:
+    (tmp_path / "about.json").write_text('{"config":' + '{"a":' * 100_000)
+    with pytest.raises(DataError, match=r"about\.json is damaged"):
+        read_about(tmp_path, "choice")

@@ -95,6 +95,8 @@ def test_the_original_files_are_read(tmp_path: Path) -> None:
         _line(action_idxs=[-1]),
         _line(action_idxs=[-1, 7]),
         _line(states=3),
+        _line(states=["", 3]),
+        _line(available_actions=[[], [3, 4]]),
         '{"states": []}\n',
         "[1]\n",
     ],
@@ -110,6 +112,12 @@ def test_what_is_no_json_is_named_by_its_line(tmp_path: Path) -> None:
     path = tmp_path / "choices.jsonl"
     path.write_text(_line() + "{half")
     with pytest.raises(DataError, match="line 2, is no JSON"):
+        read_choices_file(str(path))
+    path.write_text(_line() + "[" * 100_000)
+    with pytest.raises(DataError, match="line 2, is no JSON"):
+        read_choices_file(str(path))
+    path.write_bytes(b"\xff\xfe{}")
+    with pytest.raises(DataError, match="is not UTF-8 text"):
         read_choices_file(str(path))
     with pytest.raises(DataError, match="cannot be read"):
         read_choices_file(str(tmp_path / "absent.jsonl"))

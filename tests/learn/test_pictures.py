@@ -133,3 +133,27 @@ def test_reinforcement_sees_what_imitation_saw(
         )
     train_rl(floor.env, floor.goals, tmp_path / "scratch", config, pictures=table)
     assert open_policy(str(tmp_path / "scratch")).config.pictures == 5
+
+
+def test_products_are_text_in_small_letters(tmp_path: Path) -> None:
+    np.savez(tmp_path / "large.npz", products=np.array(["B01"]), vectors=np.zeros((1, 3)))
+    assert Pictures.read(tmp_path / "large.npz").of("b01") is not None
+    np.savez(tmp_path / "numbers.npz", products=np.array([1]), vectors=np.zeros((1, 3)))
+    with pytest.raises(DataError, match="expected text"):
+        Pictures.read(tmp_path / "numbers.npz")
+
+
+def test_pictures_of_something_else_are_refused(
+    demos: str, table: Pictures, tmp_path: Path
+) -> None:
+    shown = read_demonstrations(demos)
+    config = ImitationConfig(choice=SMALL, epochs=1, threads=1)
+    strange = Pictures(["b0nobody"], np.zeros((1, 5)))
+    with pytest.raises(DataError, match="No product of these demonstrations"):
+        train_choice(shown, tmp_path / "il", config, pictures=strange)
+    assert not (tmp_path / "il").exists()
+    train_choice(shown, tmp_path / "il", config, pictures=table, stop=lambda: True)
+    other = Pictures(table.products, table.vectors + 1)
+    with pytest.raises(SettingError, match="with other pictures"):
+        train_choice(shown, tmp_path / "il", config, pictures=other, resume=True)
+    train_choice(shown, tmp_path / "il", config, pictures=table, resume=True)

@@ -1,16 +1,24 @@
 """Trained models play."""
 
+import json
+import shutil
 from collections import Counter
+from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
 from errands.agents import Agent
 from errands.agents.registry import find_kind, make_maker
 from errands.envs.shop import ShopEnv
 from errands.errors import ErrandsError, SettingError
+from errands.learn.batch import Lengths
+from errands.learn.choice_model import ChoiceConfig
+from errands.learn.demonstrations import read_demonstrations
+from errands.learn.imitation import ImitationConfig, train_choice
 from errands.learn.player import make, open_policy
 from errands.runs.run_place import open_run
 from errands.runs.runner import run
@@ -18,6 +26,7 @@ from errands.shop.catalog import Catalog
 
 from .conftest import Rules
 
+Checkpoints = Mapping[str, Path]
 SETTINGS = {"search": "", "queries": "top"}
 
 
@@ -71,9 +80,22 @@ def test_the_best_does_not_go_round_in_circles(shop: ShopEnv, taught: Path) -> N
     assert longest > 4, "nobody could have gone in circles"
 
 
+@pytest.fixture(scope="module")
+def checkpoints(taught: Path, demos: str, tmp_path_factory: pytest.TempPathFactory) -> Checkpoints:
+    """A checkpoint for each agent; that of reinforcement is an imitation in disguise."""
+    place = tmp_path_factory.mktemp("player")
+    shutil.copytree(taught, place / "rl")
+    about = json.loads((taught / "about.json").read_text())
+    (place / "rl" / "about.json").write_text(json.dumps({**about, "trained": "reinforcement"}))
+    small = ChoiceConfig(encoder="gru", width=8, hidden=8, lengths=Lengths(page=16))
+    config = ImitationConfig(choice=small, epochs=1, threads=1)
+    train_choice(read_demonstrations(demos), place / "rnn", config, stop=lambda: True)
+    return {"il": taught, "rl": place / "rl", "rnn": place / "rnn"}
+
+
 @pytest.mark.parametrize("name", ["il", "rl", "rnn"])
-def test_the_table_of_agents_makes_it(shop: ShopEnv, taught: Path, name: str) -> None:
-    maker = make_maker(name, "shop", shop, {"checkpoint": str(taught)})
+def test_the_table_of_agents_makes_it(shop: ShopEnv, checkpoints: Checkpoints, name: str) -> None:
+    maker = make_maker(name, "shop", shop, {"checkpoint": str(checkpoints[name])})
     assert maker.name == name
     assert set(maker.settings) == set(find_kind(name).settings)
     again = make_maker(name, "shop", shop, maker.settings)
@@ -109,11 +131,38 @@ def test_wrong_settings_are_named(shop: ShopEnv, checkpoint: str, choose: str, s
 
 
 def test_opening_a_model_leaves_the_global_generator_alone(taught: Path, tmp_path: Path) -> None:
-    import shutil
-
-    import torch
 
     fresh = shutil.copytree(taught, tmp_path / "copy")
     before = torch.get_rng_state()
     open_policy(str(fresh))
     assert torch.equal(torch.get_rng_state(), before)
+
+
+@pytest.mark.parametrize(
+    ("name", "checkpoint", "says"),
+    [
+        ("rnn", "il", "a transformer model trained by imitation; play it with --agent il, not rnn"),
+        ("rl", "il", "play it with --agent il, not rl"),
+        ("il", "rl", "trained by reinforcement; play it with --agent rl, not il"),
+        ("rnn", "rl", "play it with --agent rl, not rnn"),
+        ("rl", "rnn", "play it with --agent il or rnn, not rl"),
+    ],
+)
+def test_a_checkpoint_of_another_agent_is_refused(
+    name: str, checkpoint: str, says: str, shop: ShopEnv, checkpoints: Checkpoints
+) -> None:
+    with pytest.raises(SettingError, match=says):
+        make_maker(name, "shop", shop, {"checkpoint": str(checkpoints[checkpoint])})
+    make_maker("il", "shop", shop, {"checkpoint": str(checkpoints["rnn"])})
+
+
+def test_a_model_that_was_trained_further_is_opened_anew(taught: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "il"
+    shutil.copytree(taught, folder)
+    before = open_policy(str(folder))
+    assert open_policy(str(folder)) is before
+    weights = torch.load(folder / "weights.pt", weights_only=True)
+    torch.save({name: weight + 1 for name, weight in weights.items()}, folder / "weights.pt")
+    after = open_policy(str(folder))
+    pair = zip(before.model.parameters(), after.model.parameters(), strict=True)
+    assert not any(torch.equal(one, other) for one, other in pair)

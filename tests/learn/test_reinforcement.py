@@ -19,6 +19,7 @@ from errands.learn.checkpoint import read_about
 from errands.learn.choice_model import ChoiceConfig
 from errands.learn.demonstrations import read_demonstrations
 from errands.learn.evaluation import Exam, sit
+from errands.learn.pictures import Pictures, products
 from errands.learn.player import open_policy
 from errands.learn.reinforcement import (
     PRESETS,
@@ -346,3 +347,55 @@ def test_the_presets_have_the_paper_figures() -> None:
     assert (paper.policy, paper.value, paper.entropy, paper.imitation) == (1, 1, 1, 0)
     assert (rnn.rate, rnn.choice.hidden, rnn.choice.encoder) == (5e-4, 512, "gru")
     assert rnn.choice.word_attention
+
+
+def test_a_resumed_training_refuses_other_goals(little: Catalog, tmp_path: Path) -> None:
+    folder = tmp_path / "rl"
+    world = {"id": "school", "max_steps": 9}
+    _train(little, folder, stop=_stopper(1), protocol=world)
+    assert read_about(folder, "choice").config["protocol"] == world
+    with pytest.raises(SettingError, match="on other goals"):
+        train_rl(_floor(little), range(21), folder, SMALL, resume=True, protocol=world)
+    with pytest.raises(SettingError, match="by other rules"):
+        _train(little, folder, resume=True, protocol={**world, "max_steps": 10})
+    # Checkpoints from before this was kept can still be resumed.
+    about = json.loads((folder / "about.json").read_text())
+    del about["config"]["protocol"], about["config"]["goals"]
+    (folder / "about.json").write_text(json.dumps(about))
+    _train(little, folder, resume=True, protocol=world, stop=_stopper(1))
+    assert read_about(folder, "choice").config["protocol"] == world
+
+
+def test_a_resumed_training_does_not_shrink(little: Catalog, tmp_path: Path) -> None:
+    few, fewer = (msgspec.structs.replace(SMALL, steps=steps) for steps in (13, 8))
+    _train(little, tmp_path / "rl", config=few)
+    with pytest.raises(SettingError, match="16 steps already"):
+        _train(little, tmp_path / "rl", config=fewer, resume=True)
+    _train(little, tmp_path / "rl", config=few, resume=True)
+    assert read_about(tmp_path / "rl", "choice").is_done
+
+
+def test_a_best_that_begins_late_sees_pictures(little: Catalog, tmp_path: Path) -> None:
+    names = [product.asin.lower() for product in products(little)]
+    table = Pictures(names, np.random.default_rng(0).normal(size=(len(names), 5)))
+    config = msgspec.structs.replace(SMALL, steps=2 * 8)
+    _train(little, tmp_path / "rl", config=config, pictures=table, stop=_stopper(0))
+    _train(little, tmp_path / "rl", config=config, resume=True, exam=_exam(little))
+    kept = open_policy(str(tmp_path / "rl" / "best")).pictures
+    assert kept is not None
+    assert kept.equals(table)
+
+
+def test_the_best_of_another_exam_is_no_mark_to_beat(little: Catalog, tmp_path: Path) -> None:
+    folder = tmp_path / "rl"
+    _train(little, folder, exam=_exam(little), stop=_stopper(0))
+    left = torch.load(folder / "progress.pt", weights_only=True)
+    torch.save({**left, "best": (1000.0, 1.0)}, folder / "progress.pt")
+    config = msgspec.structs.replace(SMALL, steps=3 * 8)
+    same = _train(little, folder, config=config, exam=_exam(little), resume=True)
+    assert same.best == (1000.0, 1.0)
+    others = _exam(little)._replace(goals=range(30, 33))
+    config = msgspec.structs.replace(SMALL, steps=4 * 8)
+    other = _train(little, folder, config=config, exam=others, resume=True)
+    assert other.best == other.evaluated
+    assert sit(others, open_policy(str(folder / "best")), own_words) == other.best

@@ -2,6 +2,7 @@
 
 import json
 import random
+import shutil
 from pathlib import Path
 
 import msgspec
@@ -175,3 +176,13 @@ def test_what_is_no_search_model_is_refused_in_a_sentence(trained: Path, tmp_pat
     (other / "weights.pt").write_bytes(b"nothing")
     with pytest.raises(DataError, match="damaged"):
         open_search_model(str(other))
+
+
+def test_a_model_that_was_trained_further_is_opened_anew(trained: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "search"
+    shutil.copytree(trained, folder)
+    before = open_search_model(str(folder))
+    assert open_search_model(str(folder)) is before
+    (folder / "weights.pt").write_bytes(b"")
+    with pytest.raises(DataError, match=r"weights\.pt is damaged"):
+        open_search_model(str(folder))

@@ -86,12 +86,17 @@ def test_a_search_model_is_asked_and_drawn_from(little: Catalog) -> None:
         asked.append(instruction)
         return ["red [hat]", "blue shoe", "green sock"]
 
-    found = {
-        search
-        for seed in range(6)
-        for search in Shoppers(_floor(little), GOALS, seed, queries=queries).searches()
-    }
-    assert found == {"search[red  hat]]", "search[blue shoe]", "search[green sock]"}
+    def searches(is_sampling: bool) -> set[str | None]:
+        return {
+            search
+            for seed in range(6)
+            for search in Shoppers(
+                _floor(little), GOALS, seed, queries=queries, is_sampling=is_sampling
+            ).searches()
+        }
+
+    assert searches(True) == {"search[red  hat]]", "search[blue shoe]", "search[green sock]"}
+    assert searches(False) == {"search[red  hat]]"}
     assert all("price lower than" in instruction for instruction in asked)
 
 
@@ -104,3 +109,16 @@ def test_the_shop_is_timed(little: Catalog) -> None:
     assert set(watch.shares()) == {"environment", "thinking"}
     assert sum(watch.shares().values()) == pytest.approx(1)
     assert Stopwatch().shares() == {}
+
+
+def test_with_each_further_search_comes_the_next_best_query(little: Catalog) -> None:
+    shoppers = Shoppers(_floor(little), GOALS, 1, queries=lambda instruction: ["hat", "shoe"])
+    for query in ("hat", "shoe", "hat"):
+        assert shoppers.searches() == [f"search[{query}]"] * 3
+        again = Shoppers(
+            _floor(little), GOALS, 1, queries=lambda instruction: ["hat", "shoe"],
+            kept=shoppers.kept(),
+        )  # fmt: skip
+        assert again.searches() == shoppers.searches()
+        shoppers.act(shoppers.views(), [f"search[{query}]"] * 3)
+        shoppers.act(shoppers.views(), ["click[back to search]"] * 3)

@@ -79,3 +79,13 @@ def test_a_view_knows_whose_picture_is_shown(shop: ShopEnv) -> None:
 def test_a_page_without_instruction_is_all_page() -> None:
     view = look("Thank you\n[button] Home [button_]")
     assert (view.wanted, view.names) == ("", ("home",))
+
+
+def test_an_option_is_no_product_whatever_it_is_called() -> None:
+    memory = Memory()
+    bought = "Instruction:\na hat\n[button] Item 3 Red [button_]\n[button] Buy Now [button_]"
+    view = memory.look(bought)
+    memory.note(view, "click[item 3 red]")
+    view = memory.look(bought)
+    assert view.past == ("opened 0", "item 3 red")
+    assert view.product == ""

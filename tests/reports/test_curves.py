@@ -185,3 +185,9 @@ def test_the_page_fits_and_asks_for_nothing(
     assert page.locator("#settings details").count() == 2
     assert (said, [url for url in asked if not url.startswith(("file:", "data:"))]) == ([], [])
     page.context.close()
+
+
+def test_a_bottomless_description_is_damaged(tmp_path: Path) -> None:
+    (tmp_path / "about.json").write_text('{"config":' + '{"a":' * 100_000)
+    with pytest.raises(DataError, match=r"about\.json is damaged"):
+        read_training(tmp_path)

@@ -140,7 +140,8 @@ def tell(trained: Any, what: str, examples: str, as_json: bool) -> None:
         return
     held = trained.held_out
     kept = (
-        f" ({held['held_out_accuracy']:.1%} of those held out, loss {held['held_out_loss']:.3f})"
+        f" ({held['held_out_accuracy']:.1%} of those it was measured on, loss"
+        f" {held['held_out_loss']:.3f})"
         if held
         else ""
     )

@@ -292,6 +292,8 @@ def queries(
     from errands.shop.catalog import Catalog
     from errands.shop.split import split_indices
 
+    if out.exists() and not force:
+        raise SettingError(f"{out} is there already; add --force to replace it.")
     opened = Catalog.open(catalog).goals(goals)
     wanted = split_indices(split, opened)
     model = open_search_model(checkpoint)

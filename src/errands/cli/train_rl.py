@@ -1,7 +1,8 @@
 """`errands train rl`: a choice model that learns from what its own choices earn."""
 
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 import typer
@@ -14,6 +15,7 @@ from errands.cli.lesson import (
     Track,
     asked_to_stop,
     bar,
+    checked,
     chosen,
     end,
     need_torch,
@@ -22,6 +24,8 @@ from errands.cli.lesson import (
 from errands.cli.output import Json, print_json, remarks, results
 
 __all__ = ["register"]
+
+_IMITATION: Final = 0.2
 
 
 def register(train: typer.Typer) -> None:
@@ -32,7 +36,11 @@ def rl(
     out: str = typer.Option(..., help="The checkpoint's directory."),
     start: str | None = typer.Option(None, "--from", help="The choice model to begin with."),
     demonstrations: str | None = typer.Option(
-        None, help="A run to keep imitating, and to take words from."
+        None,
+        help="A run (or JSONL) to keep imitating beside --from; without it, to take words from.",
+    ),
+    least: float = typer.Option(
+        0.99, min=0, max=1, help="The reward an episode of --demonstrations needs."
     ),
     preset: str = typer.Option("small", help="small, paper or paper-rnn."),
     pictures: Path | None = typer.Option(
@@ -43,11 +51,18 @@ def rl(
     search: str | None = typer.Option(
         None, help="The search model to search with (default: the instruction's own words)."
     ),
+    queries: str = typer.Option(
+        "top", metavar="top|sample", help="The search model's best query, or one by chance."
+    ),
     protocol: str = typer.Option("shop-learn-train", help="Which goals, as which pages."),
     catalog: str | None = typer.Option(None, help="Another catalogue."),
     rate: float | None = typer.Option(None, min=0, help="The learning rate."),
     entropy: float | None = typer.Option(None, min=0, help="The weight of the entropy."),
-    imitation: float | None = typer.Option(None, min=0, help="The weight of imitating."),
+    imitation: float | None = typer.Option(
+        None,
+        min=0,
+        help="The weight of imitating (default: 0.2 with --demonstrations and --from, else 0).",
+    ),
     evaluate_every: int = typer.Option(
         5_000, min=0, metavar="STEPS", help="Between evaluations on other goals; 0: none."
     ),
@@ -71,11 +86,12 @@ def rl(
 
     \b
       errands train rl --out rl --from il
-      errands train rl --out rl --from il --demonstrations demos --imitation 0.2
+      errands train rl --out rl --from il --demonstrations demos
       errands train rl --out rnn --preset paper-rnn --environments 8
       errands run shop-learn --agent rl --checkpoint rl
     """
     need_torch()
+    from errands.agents.maker import one_of
     from errands.learn.checkpoint import read_about
     from errands.learn.demonstrations import read_demonstrations
     from errands.learn.evaluation import open_exam
@@ -85,6 +101,9 @@ def rl(
     from errands.learn.shoppers import own_words
     from errands.learn.training_floor import open_floor
 
+    one_of("queries", queries, ("top", "sample"))
+    if imitation is None and start is not None and demonstrations is not None:
+        imitation = _IMITATION
     given = {
         "steps": steps,
         "environments": environments,
@@ -99,6 +118,12 @@ def rl(
     )
     before = None if start is None else read_about(Path(start), "choice")
     floor = open_floor(protocol, config.environments, catalog)
+    if floor.judged:
+        remarks.print(
+            f"{protocol} also trains on {floor.judged:,} goals of disjoint-test, so do not judge"
+            " the model on them.",
+            soft_wrap=True,
+        )
     exam = None
     if evaluate_every:
         exam = open_exam(
@@ -116,7 +141,11 @@ def rl(
             )
     shown = None
     if demonstrations is not None:
-        shown = read_demonstrations(demonstrations, checksum=floor.checksum)
+        shown = (
+            checked(demonstrations, None, least)
+            if demonstrations.endswith(".jsonl")
+            else read_demonstrations(demonstrations, least=least, checksum=floor.checksum)
+        )
     if before is not None and before.checksum not in ("", floor.checksum):
         # Going on in another shop is a thing to want, so this is no mistake.
         remarks.print(
@@ -145,8 +174,11 @@ def rl(
             pictures=None if pictures is None else Pictures.read(pictures),
             checksum=floor.checksum,
             device=device,
-            queries=own_words if search is None else open_search_model(search).queries,
-            queries_from="own words" if search is None else search,
+            protocol=floor.protocol,
+            # Goals come again; what can be searched for them is the same each time.
+            queries=own_words if search is None else cache(open_search_model(search).queries),
+            queries_from=_source(search, queries),
+            sample_queries=queries == "sample",
             exam=exam,
             resume=resume,
             track=track,
@@ -156,6 +188,14 @@ def rl(
         )
     _tell(trained, out, as_json)
     end(stop())
+
+
+def _source(search: str | None, queries: str) -> str:
+    """Where queries come from, in a checkpoint's words: before there was a choice, all of them
+    were drawn."""
+    if search is None:
+        return "own words"
+    return search if queries == "sample" else f"{search}, the best"
 
 
 def _tell(trained: Any, out: str, as_json: bool) -> None:

@@ -207,6 +207,7 @@ def _reinforce(work: Reinforce, folder: Path, plan: Plan, tell: Tell) -> None:
         queries=cache(lambda instruction: model.queries(instruction)[:1]),
         queries_from=work.search,
         checksum=floor.checksum,
+        protocol=floor.protocol,
         resume=True,
         on_progress=lambda reached: tell(reached.step / reached.steps),
     )

@@ -24,6 +24,7 @@ __all__ = [
     "read_progress",
     "read_tensors",
     "save",
+    "stamp",
     "write_whole",
 ]
 
@@ -79,7 +80,7 @@ def read_about(folder: Path, kind: str) -> About:
         raise DataError(
             f"{folder} is no checkpoint: it has no {ABOUT}; `errands train` makes one."
         ) from None
-    except (msgspec.DecodeError, UnicodeDecodeError) as failure:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as failure:
         raise DataError(f"{folder / ABOUT} is damaged ({failure}).") from None
     if about.version != VERSION:
         raise DataError(
@@ -88,6 +89,15 @@ def read_about(folder: Path, kind: str) -> About:
     if about.kind != kind:
         raise DataError(f"{folder} is a {about.kind} model; expected a {kind} model.")
     return about
+
+
+def stamp(folder: Path) -> tuple[int, int]:
+    """Changes whenever weights are written; zeros where there are none."""
+    try:
+        found = (folder / WEIGHTS).stat()
+    except OSError:
+        return 0, 0
+    return found.st_mtime_ns, found.st_size
 
 
 def load_weights(folder: Path, model: torch.nn.Module) -> None:
@@ -107,6 +117,8 @@ def fit(model: torch.nn.Module, weights: Any, folder: Path) -> None:
 
 def read_progress(folder: Path) -> dict[str, Any] | None:
     """What an interrupted training left; None where there is nothing."""
+    if folder.exists() and not folder.is_dir():
+        raise DataError(f"{folder} is a file; expected a directory, which may yet be missing.")
     if not (folder / PROGRESS).exists():
         return None
     progress: dict[str, Any] = read_tensors(folder / PROGRESS)

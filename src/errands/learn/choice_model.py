@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from errands.errors import SettingError
 from errands.learn.attention import CrossAttention
 from errands.learn.batch import WISH, Batch, Lengths
 from errands.learn.encoders import BiGru, SmallTransformer
@@ -19,7 +20,7 @@ from errands.learn.pictures import Pictures
 from errands.learn.pretrained_encoder import PretrainedEncoder
 from errands.learn.vocabulary import PAD
 
-__all__ = ["ChoiceConfig", "ChoiceModel", "Judged", "seeing"]
+__all__ = ["ChoiceConfig", "ChoiceModel", "Judged", "check_width", "seeing"]
 
 
 class ChoiceConfig(msgspec.Struct, frozen=True, kw_only=True):
@@ -41,6 +42,15 @@ class ChoiceConfig(msgspec.Struct, frozen=True, kw_only=True):
     """The width of a picture's vector; 0 for a model that sees none."""
     dropout: float = 0.1
     lengths: Lengths = Lengths()
+
+
+def check_width(config: ChoiceConfig) -> None:
+    """Whether the small transformer can share its width out to its heads."""
+    if config.encoder == "transformer" and config.width % config.heads:
+        raise SettingError(
+            f"--width {config.width} cannot be shared out to {config.heads} heads; expected a"
+            f" multiple of {config.heads}."
+        )
 
 
 def seeing(config: ChoiceConfig, pictures: Pictures | None) -> ChoiceConfig:

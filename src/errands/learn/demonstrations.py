@@ -132,7 +132,7 @@ def read_choices_file(path: str) -> Demonstrations:
                     choices.append(Choice(view, taken))
                     memory.note(view, f"click[{view.names[taken]}]")
             episodes += 1
-        except (KeyError, TypeError, ValueError, IndexError) as failure:
+        except (AttributeError, KeyError, TypeError, ValueError, IndexError) as failure:
             raise DataError(
                 f"{path}, line {number}, is no trajectory of the original's choice data"
                 f" ({type(failure).__name__}: {failure}); expected states, available_actions and"
@@ -153,7 +153,9 @@ def _records(path: str) -> Iterator[Any]:
                 if line.strip():
                     try:
                         yield json.loads(line)
-                    except ValueError:
+                    except (ValueError, RecursionError):
                         raise DataError(f"{path}, line {number}, is no JSON.") from None
     except OSError as failure:
         raise DataError(f"{path} cannot be read ({failure.strerror}).") from None
+    except UnicodeDecodeError:
+        raise DataError(f"{path} is not UTF-8 text; expected lines of JSON.") from None

@@ -19,11 +19,11 @@ from torch.nn import functional
 
 from errands.errors import DataError
 from errands.learn.batch import Batch, Encoded, Lengths, encode, pack
-from errands.learn.checkpoint import About, read_about
-from errands.learn.choice_model import ChoiceConfig, ChoiceModel, seeing
+from errands.learn.checkpoint import PROGRESS, About, read_about
+from errands.learn.choice_model import ChoiceConfig, ChoiceModel, check_width, seeing
 from errands.learn.demonstrations import Choice, Demonstrations
 from errands.learn.lessons import fingerprint, hold_out, wished
-from errands.learn.pictures import Pictures, keep_pictures, kept_pictures
+from errands.learn.pictures import Pictures, keep_pictures, pictures_of
 from errands.learn.reading import kept_reading, new_reading
 from errands.learn.stopwatch import Stopwatch
 from errands.learn.training import (
@@ -34,7 +34,6 @@ from errands.learn.training import (
     learn,
     left_over,
     order,
-    updates,
 )
 
 __all__ = ["PRESETS", "ImitationConfig", "Progress", "Trained", "train_choice", "with_encoder"]
@@ -108,12 +107,18 @@ def train_choice(
     learnt does not depend on them. `stop` is asked after every update: a training that stops is
     saved and can be resumed.
     """
-    if resume:
-        pictures = kept_pictures(folder) or pictures
+    check_width(config.choice)
+    if resume and (folder / PROGRESS).exists():
+        pictures = pictures_of(folder, pictures)
     config = msgspec.structs.replace(config, choice=seeing(config.choice, pictures))
     plan = msgspec.to_builtins(config)
     if not shown.choices:
         raise DataError("These demonstrations have no choice to learn from.")
+    if pictures is not None and all(pictures.of(view.product) is None for view, _ in shown.choices):
+        raise DataError(
+            "No product of these demonstrations is in the table of pictures; expected those of the"
+            " same catalogue, as `errands train pictures` makes it."
+        )
     lesson, kept = hold_out(shown.choices, config.held_out, seed=config.seed, wish=wished)
     mark = fingerprint(shown.choices)
     left = left_over(folder, "choice", plan, resume, mark)
@@ -144,7 +149,7 @@ def train_choice(
         about,
         config,
         left,
-        steps=updates(len(data), config),
+        count=len(data),
         make=lambda: reading.model(config.choice),
         batches=lambda first: _batches(data, config, first),
         measure=_measure,

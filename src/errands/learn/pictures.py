@@ -13,21 +13,28 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from errands.errors import DataError
+from errands.errors import DataError, SettingError
 from errands.learn.checkpoint import read_tensors, write_whole
 from errands.shop.catalog import Catalog
 from errands.shop.product import Product
 
-__all__ = ["Pictures", "keep_pictures", "kept_pictures", "original_features", "products"]
+__all__ = [
+    "Pictures",
+    "keep_pictures",
+    "kept_pictures",
+    "original_features",
+    "pictures_of",
+    "products",
+]
 
 _KEPT: Final = "pictures.npz"
 
 
 class Pictures:
-    """Vectors by product, as the environment calls it."""
+    """Vectors by product, as the environment calls it: in small letters."""
 
     def __init__(self, products: Sequence[str], vectors: NDArray[Any]) -> None:
-        self.products = tuple(products)
+        self.products = tuple(product.lower() for product in products)
         self.vectors = np.ascontiguousarray(vectors, np.float32)
         self._rows = {product: row for row, product in enumerate(self.products)}
 
@@ -71,6 +78,8 @@ class Pictures:
             ) from None
         if vectors.ndim != 2 or products.shape != vectors.shape[:1] or vectors.dtype.kind != "f":
             raise DataError(f"{path} is no table of pictures: its parts do not fit together.")
+        if products.dtype.kind != "U":
+            raise DataError(f"{path} names products by {products.dtype}; expected text.")
         return cls(products.tolist(), vectors)
 
 
@@ -96,7 +105,10 @@ def original_features(features: Path, addresses: Path, catalog: Catalog) -> Pict
 def keep_pictures(folder: Path, pictures: Pictures | None) -> None:
     """Put a table into a new checkpoint, or none."""
     if pictures is None:
-        (folder / _KEPT).unlink(missing_ok=True)
+        try:
+            (folder / _KEPT).unlink(missing_ok=True)
+        except OSError as failure:
+            raise DataError(f"{folder} cannot be written ({failure.strerror}).") from None
     else:
         pictures.write(folder / _KEPT)
 
@@ -104,6 +116,17 @@ def keep_pictures(folder: Path, pictures: Pictures | None) -> None:
 def kept_pictures(folder: Path) -> Pictures | None:
     """The table that a checkpoint has; None where it was trained without pictures."""
     return Pictures.read(folder / _KEPT) if (folder / _KEPT).exists() else None
+
+
+def pictures_of(folder: Path, given: Pictures | None) -> Pictures | None:
+    """The pictures that a model has learnt with, and none else."""
+    kept = kept_pictures(folder)
+    if given is not None and (kept is None or not kept.equals(given)):
+        raise SettingError(
+            f"{folder} was trained {'with other' if kept else 'without'} pictures; leave --pictures"
+            " out: what it saw is in it."
+        )
+    return kept
 
 
 def products(catalog: Catalog) -> Iterator[Product]:

@@ -22,7 +22,7 @@ from errands.agents.rule import search_action
 from errands.envs.shopping import Episode
 from errands.errors import SettingError
 from errands.learn.batch import encode, pack
-from errands.learn.checkpoint import load_weights, read_about
+from errands.learn.checkpoint import load_weights, read_about, stamp
 from errands.learn.choice_model import ChoiceConfig, ChoiceModel
 from errands.learn.device import device_of, moved
 from errands.learn.pictures import Pictures, kept_pictures
@@ -132,9 +132,13 @@ class LearnedShopper:
         return chosen
 
 
-@lru_cache(4)
 def open_policy(folder: str) -> Policy:
-    """A trained choice model, for use."""
+    """A trained choice model, for use; opened but once, until it is written again."""
+    return _open_policy(folder, stamp(Path(folder)))
+
+
+@lru_cache(4)
+def _open_policy(folder: str, written: tuple[int, int]) -> Policy:
     about = read_about(Path(folder), "choice")
     try:
         config = msgspec.convert(about.config["choice"], ChoiceConfig)
@@ -176,6 +180,7 @@ def make(name: str, env: Any, settings: Mapping[str, Any]) -> Maker:
     queries = one_of("queries", str(settings["queries"]), ("top", "sample"))
     torch.set_num_threads(1)
     policy = open_policy(str(Path(folder).absolute()))
+    _check_name(name, folder, policy.config.encoder)
     place = str(Path(search).absolute()) if Path(search).is_dir() else search
     model = open_search_model(place) if search else None
     return SimpleMaker(
@@ -185,3 +190,14 @@ def make(name: str, env: Any, settings: Mapping[str, Any]) -> Maker:
         ),
         settings={"checkpoint": folder, "choose": choose, "search": search, "queries": queries},
     )
+
+
+def _check_name(name: str, folder: str, encoder: str) -> None:
+    """Whether a checkpoint is what it is to be played as: results go by the agent's name."""
+    trained = read_about(Path(folder), "choice").trained
+    fitting = ["il" if trained == "imitation" else "rl", *(["rnn"] if encoder == "gru" else [])]
+    if name not in fitting:
+        raise SettingError(
+            f"{folder} is a {encoder} model trained by {trained}; play it with --agent"
+            f" {' or '.join(fitting)}, not {name}."
+        )

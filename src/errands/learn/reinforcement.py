@@ -13,7 +13,7 @@ weights.
 import random
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -24,19 +24,26 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from errands import __version__
-from errands.errors import DataError, SettingError
+from errands.errors import SettingError
 from errands.learn.batch import Batch, Encoded, Lengths, encode, pack
 from errands.learn.checkpoint import About, fit, load_weights, read_about, read_progress, save
-from errands.learn.choice_model import ChoiceConfig, ChoiceModel, seeing
+from errands.learn.choice_model import ChoiceModel, seeing
 from errands.learn.demonstrations import Demonstrations
 from errands.learn.device import find_device, moved
 from errands.learn.evaluation import Exam, Mark, sit
 from errands.learn.lessons import fingerprint
-from errands.learn.pictures import Pictures, keep_pictures, kept_pictures
+from errands.learn.pictures import Pictures, keep_pictures, pictures_of
 from errands.learn.player import Policy
 from errands.learn.private_chance import private_chance
-from errands.learn.reading import Reading, kept_reading, new_reading
+from errands.learn.reading import kept_reading
 from errands.learn.reinforcement_settings import PRESETS, ReinforcementConfig
+from errands.learn.reinforcement_start import (
+    check,
+    check_resumed,
+    goals_mark,
+    new_words,
+    with_choice,
+)
 from errands.learn.shoppers import Queries, Shoppers, VectorShop, own_words
 from errands.learn.stopwatch import ASIDE, Speed, Stopwatch
 from errands.learn.tracker import open_trackers
@@ -50,8 +57,6 @@ BEST: Final = "best"
 """The folder of a checkpoint that holds the best one so far."""
 _RECENT: Final = 100
 """Finished episodes that a curve's points are means of."""
-_WORD_STEPS: Final = 100
-"""Steps of random play, by everyone, from which words are learnt where nothing else has them."""
 
 
 class Reached(NamedTuple):
@@ -107,9 +112,11 @@ def train_rl(
     pictures: Pictures | None = None,
     queries: Queries = own_words,
     queries_from: str = "own words",
+    sample_queries: bool = False,
     exam: Exam | None = None,
     checksum: str = "",
     device: str = "cpu",
+    protocol: Mapping[str, Any] | None = None,
     resume: bool = False,
     track: str | None = None,
     on_progress: Callable[[Reached], None] = lambda reached: None,
@@ -123,60 +130,67 @@ def train_rl(
     of the loss (and for words, where there is no `start`); `pictures` are seen on products' pages
     by a model from scratch. With an `exam` the model is evaluated
     as it goes, before the first update too, and the best is kept in the folder `best`; weights are
-    the same without. `stop` is asked after every update. A resumed training may have more `steps`
-    than before.
+    the same without. Several `queries` are searched for one after the other, or by chance
+    (`sample_queries`). `checksum` and `protocol` say which world this is. `stop` is asked after
+    every update. A resumed training may have more `steps` than before; all else is the same.
     """
-    _check(env, goals, config, shown)
+    check(env, goals, config, shown)
     left = read_progress(folder) if folder.exists() else None
     if left is not None and not resume:
         raise SettingError(f"{folder} has a checkpoint already; add --resume, or name another.")
     watch = Stopwatch()
     if left is not None:
         about = read_about(folder, "choice")
-        config = _with_choice(config, about, folder)
+        config = with_choice(config, about, folder)
         reading = kept_reading(folder, config.choice, about.words)
         words_from = about.config.get("words_from", "")
-        pictures = kept_pictures(folder)
+        pictures = pictures_of(folder, pictures)
     elif start is not None:
         about = read_about(start, "choice")
-        config = _with_choice(config, about, start)
+        config = with_choice(config, about, start)
         reading, words_from = kept_reading(start, config.choice, about.words), "checkpoint"
-        pictures = _pictures_of(start, pictures)
+        pictures = pictures_of(start, pictures)
     else:
-        reading, words_from = _new_reading(env, goals, config, shown)
+        reading, words_from = new_words(env, goals, config, shown)
         config = msgspec.structs.replace(config, choice=seeing(config.choice, pictures))
     words = reading.words
     plan = {
         **msgspec.to_builtins(config),
         "words_from": words_from,
         "queries_from": queries_from,
+        "protocol": dict(protocol or {}),
+        "goals": goals_mark(goals),
     }
     mark = fingerprint(shown.choices if shown is not None and config.imitation else ())
+    at_once = config.bptt * config.environments
     if left is not None:
-        _check_resumed(folder, about, {**plan, "steps": about.config.get("steps")}, checksum, mark)
+        done = left["update"] * at_once
+        check_resumed(folder, about, plan, checksum=checksum, lesson=mark, done=done)
     lesson = [
         (encode(view, words, config.choice.lengths, pictures), taken)
         for view, taken in (shown.choices if shown is not None and config.imitation else ())
     ]
     on = find_device(device)
     see = partial(_see, words=words, lengths=config.choice.lengths, pictures=pictures, device=on)
-    updates = -(-config.steps // (config.bptt * config.environments))
+    updates = -(-config.steps // at_once)
     first: int = 0 if left is None else left["update"]
     recent = deque[float]([] if left is None else left["recent"], maxlen=_RECENT)
     episodes: int = 0 if left is None else left["episodes"]
     best, evaluated = ((left or {}).get(name) for name in ("best", "evaluated"))
     threads = torch.get_num_threads()
     torch.set_num_threads(config.threads)
-    at_once = config.bptt * config.environments
+    # Marks of another exam are not to be compared with.
+    sat = None if exam is None else [goals_mark(exam.goals), exam.is_sampling]
+    best_sat = (left or {}).get("exam", sat)
+    is_best_begun = False
     try:
         with (
             private_chance(config.seed),
             open_trackers(folder, track, folder.name, plan, first * at_once) as log,
         ):
             if left is None:
-                for place in (folder, folder / BEST) if exam is not None else (folder,):
-                    keep_pictures(place, pictures)
-                    reading.keep(place)
+                keep_pictures(folder, pictures)
+                reading.keep(folder)
             model = reading.model(config.choice).to(on)
             # Dropout would make what is learnt from another policy than the one that played.
             model.eval()
@@ -193,6 +207,7 @@ def train_rl(
                 goals,
                 config.seed,
                 queries=queries,
+                is_sampling=sample_queries,
                 watch=watch,
                 kept=None if left is None else left["shoppers"],
             )
@@ -217,14 +232,18 @@ def train_rl(
                 )
 
             def evaluate(update: int) -> dict[str, float]:
-                nonlocal best, evaluated
+                nonlocal best, best_sat, evaluated, is_best_begun
                 assert exam is not None
                 with watch.on(ASIDE):
                     evaluated = tuple(
                         sit(exam, Policy(model, words, config.choice, pictures), queries)
                     )
-                    if best is None or evaluated > best:
-                        best = evaluated
+                    if best is None or best_sat != sat or evaluated > best:
+                        best, best_sat = evaluated, sat
+                        if not is_best_begun:
+                            keep_pictures(folder / BEST, pictures)
+                            reading.keep(folder / BEST)
+                            is_best_begun = True
                         save(folder / BEST, described(update), model.state_dict(), None)
                 return _evaluated("eval", evaluated)
 
@@ -238,6 +257,7 @@ def train_rl(
                     "episodes": episodes,
                     "best": best,
                     "evaluated": evaluated,
+                    "exam": best_sat,
                 }
                 with watch.on("saving"):
                     save(folder, described(update), model.state_dict(), progress)
@@ -405,17 +425,6 @@ def _update(
     return {name: part.item() for name, part in losses.items()}
 
 
-def _pictures_of(start: Path, given: Pictures | None) -> Pictures | None:
-    """The pictures that a model has learnt with, and none else."""
-    kept = kept_pictures(start)
-    if given is not None and (kept is None or not kept.equals(given)):
-        raise SettingError(
-            f"{start} was trained {'with other' if kept else 'without'} pictures; leave --pictures"
-            " out: what it saw is in it."
-        )
-    return kept
-
-
 def _curve(recent: Sequence[float]) -> dict[str, float]:
     count = max(len(recent), 1)
     return {
@@ -431,73 +440,3 @@ def _is_due(update: int, updates: int, at_once: int, every: int) -> bool:
 
 def _evaluated(name: str, mark: Sequence[float] | None) -> dict[str, float]:
     return {} if mark is None else {f"{name}_score": mark[0], f"{name}_success": mark[1]}
-
-
-def _check_resumed(
-    folder: Path, about: About, plan: dict[str, Any], checksum: str, lesson: str
-) -> None:
-    for is_other, what in (
-        (about.config != plan, "with other settings"),
-        (about.checksum != checksum, "on another catalogue"),
-        (about.lesson and about.lesson != lesson, "on other demonstrations"),
-    ):
-        if is_other:
-            raise SettingError(
-                f"{folder} was trained {what}; resume it with the same, or name another."
-            )
-
-
-def _check(
-    env: VectorShop,
-    goals: Sequence[int],
-    config: ReinforcementConfig,
-    shown: Demonstrations | None,
-) -> None:
-    if env.num_envs != config.environments:
-        raise SettingError(
-            f"The vector environment has {env.num_envs} shops, and the settings say"
-            f" environments={config.environments}; make both the same."
-        )
-    if not goals:
-        raise SettingError("There are no goals to train on; name another split.")
-    if config.imitation and shown is None:
-        raise SettingError("An imitation part needs demonstrations; add --demonstrations RUN.")
-
-
-def _with_choice(config: ReinforcementConfig, about: About, folder: Path) -> ReinforcementConfig:
-    try:
-        choice = msgspec.convert(about.config["choice"], ChoiceConfig)
-    except (KeyError, msgspec.ValidationError) as failure:
-        raise DataError(f"{folder} is of another architecture ({failure}).") from None
-    return msgspec.structs.replace(config, choice=choice)
-
-
-def _new_reading(
-    env: VectorShop,
-    goals: Sequence[int],
-    config: ReinforcementConfig,
-    shown: Demonstrations | None,
-) -> tuple[Reading, str]:
-    """The words of demonstrations, else of pages that random play comes to."""
-    if config.choice.encoder == "pretrained":
-        return new_reading(config.choice, (), config.words, config.seed), "its encoder"
-    if shown is not None:
-        views = [view for view, _ in shown.choices]
-    else:
-        views = []
-        dice = random.Random(f"{config.seed} words")
-        shoppers = Shoppers(env, goals, config.seed)
-        for _ in range(_WORD_STEPS):
-            now = shoppers.views()
-            views += now
-            clicks = [f"click[{dice.choice(view.names)}]" for view in now]
-            shoppers.act(
-                now,
-                [
-                    search or click
-                    for search, click in zip(shoppers.searches(), clicks, strict=True)
-                ],
-            )
-    texts = (text for view in views for text in (view.wanted, view.page, *view.actions))
-    found = new_reading(config.choice, texts, config.words, config.seed)
-    return found, "random play" if shown is None else "demonstrations"

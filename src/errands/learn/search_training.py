@@ -19,7 +19,7 @@ from torch.nn import functional
 
 from errands.agents.page_reading import words as split
 from errands.errors import DataError
-from errands.learn.checkpoint import ABOUT, About, load_weights, read_about
+from errands.learn.checkpoint import ABOUT, About, load_weights, read_about, stamp
 from errands.learn.demonstrations import Query
 from errands.learn.lessons import fingerprint, hold_out, wished
 from errands.learn.private_chance import private_chance
@@ -47,7 +47,6 @@ from errands.learn.training import (
     learn,
     left_over,
     order,
-    updates,
 )
 from errands.learn.vocabulary import Vocabulary
 
@@ -134,7 +133,6 @@ def train_search(
     held = [*kept, *others]
     mark = fingerprint(queries)
     left = left_over(folder, "search", plan, resume, mark)
-    steps = updates(len(lesson), config)
     about = About(kind="search", trained="imitation", config=plan, checksum=checksum, lesson=mark)
     if config.model:
         from errands.learn.pretrained_search import measure_pairs, open_for_training
@@ -145,7 +143,7 @@ def train_search(
             about,
             config,
             left,
-            steps=steps,
+            count=len(lesson),
             make=lambda: pretrained.model,
             batches=lambda first: (
                 (step, [lesson[number] for number in chosen])
@@ -174,7 +172,7 @@ def train_search(
         msgspec.structs.replace(about, words=words.words),
         config,
         left,
-        steps=steps,
+        count=len(lesson),
         make=lambda: SearchModel(config.search, words),
         batches=lambda first: _batches(data, words, config, first),
         measure=_measure,
@@ -250,12 +248,16 @@ def _measure(model: SearchModel, batch: Batch) -> Measured:
     return Measured(loss, int(right.sum()), int(sayable.sum()))
 
 
-@lru_cache(4)
 def open_search_model(place: str) -> QueryModel:
     """A search model for use: a checkpoint's directory, or one of Hugging Face's by name or path.
 
-    Raises `DataError` for anything else.
+    Raises `DataError` for anything else. Opened but once, until it is written again.
     """
+    return _open_search_model(place, stamp(Path(place)))
+
+
+@lru_cache(4)
+def _open_search_model(place: str, written: tuple[int, int]) -> QueryModel:
     folder = Path(place)
     if folder.is_dir() and not (folder / "config.json").exists():
         about = read_about(folder, "search")

@@ -1,8 +1,9 @@
 """Shoppers at work: the episodes that are under way in a vector environment, as views.
 
-Which goal comes next for whom, and which of several queries is searched for, follow from the
-seed and from how far a shopper is, so the state of all of them is a few numbers and the actions
-of their current episodes: `kept` gives it, and `Shoppers(kept=...)` goes on from there.
+Of several queries the best is searched for, with each further search of an episode the next best,
+or any by chance. Which goal comes next for whom, and which query by chance, follow from the seed
+and from how far a shopper is, so the state of all of them is a few numbers and the actions of
+their current episodes: `kept` gives it, and `Shoppers(kept=...)` goes on from there.
 """
 
 import random
@@ -53,6 +54,7 @@ class Shoppers:
         seed: int,
         *,
         queries: Queries = own_words,
+        is_sampling: bool = False,
         watch: Stopwatch | None = None,
         kept: Sequence[Any] | None = None,
     ) -> None:
@@ -60,6 +62,7 @@ class Shoppers:
         self._goals = goals
         self._seed = seed
         self._queries = queries
+        self._is_sampling = is_sampling
         self._watch = watch or Stopwatch()
         count = env.num_envs
         self._episodes = [0] * count
@@ -110,10 +113,14 @@ class Shoppers:
         if not info["available_actions"]["has_search_bar"]:
             return None
         found = self._queries(info["instruction"])
-        which = 0
-        if len(found) > 1:
-            which = self._dice(place, f"query {len(self._actions[place])}").randrange(len(found))
-        return search_action(found[which]) if found else None
+        if not found:
+            return None
+        done = self._actions[place]
+        if self._is_sampling:
+            which = self._dice(place, f"query {len(done)}").randrange(len(found))
+        else:
+            which = sum(action.startswith("search[") for action in done) % len(found)
+        return search_action(found[which])
 
     def _dice(self, place: int, what: str) -> random.Random:
         return random.Random(f"{self._seed} {place} {self._episodes[place]} {what}")

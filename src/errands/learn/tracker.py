@@ -7,7 +7,7 @@ from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any, Protocol, Self
 
-from errands.errors import SettingError
+from errands.errors import DataError, SettingError
 
 __all__ = ["FileTracker", "Tracker", "Trackers", "open_trackers"]
 
@@ -23,14 +23,17 @@ class FileTracker:
     """A line of JSON for each entry; what a resumed training logs again replaces what it had."""
 
     def __init__(self, path: Path, from_step: int = 0) -> None:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        kept = []
-        if path.exists():
-            lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
-            # Half a line of a training that was killed has no step, and goes.
-            kept = [line for line in lines if from_step and 0 <= _step(line) <= from_step]
-        path.write_text("".join(f"{line}\n" for line in kept), encoding="utf-8")
-        self._file = path.open("a", encoding="utf-8", buffering=1)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            kept = []
+            if path.exists():
+                lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+                # Half a line of a training that was killed has no step, and goes.
+                kept = [line for line in lines if from_step and 0 <= _step(line) <= from_step]
+            path.write_text("".join(f"{line}\n" for line in kept), encoding="utf-8")
+            self._file = path.open("a", encoding="utf-8", buffering=1)
+        except OSError as failure:
+            raise DataError(f"{path} cannot be written ({failure.strerror}).") from None
 
     def log(self, step: int, figures: dict[str, float]) -> None:
         self._file.write(json.dumps({"step": step, **figures}) + "\n")
@@ -42,7 +45,7 @@ class FileTracker:
 def _step(line: str) -> int:
     try:
         return int(json.loads(line)["step"])
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError, OverflowError):
         return -1
 
 

@@ -33,6 +33,7 @@ __all__ = [
     "learn",
     "left_over",
     "order",
+    "samples",
     "updates",
 ]
 
@@ -124,6 +125,12 @@ def updates(count: int, pace: Pace) -> int:
     return pace.epochs * (-(-count // pace.batch))
 
 
+def samples(count: int, pace: Pace, step: int) -> int:
+    """How many examples so many updates have taken; the last of an epoch can be a smaller one."""
+    epochs, rest = divmod(step, -(-count // pace.batch))
+    return epochs * count + rest * pace.batch
+
+
 def order(count: int, pace: Pace, first: int) -> Iterator[tuple[int, list[int]]]:
     """Which examples each update after `first` takes, with its number from 1."""
     in_epoch = -(-count // pace.batch)
@@ -142,7 +149,7 @@ def learn(
     pace: Pace,
     left: dict[str, Any] | None,
     *,
-    steps: int,
+    count: int,
     make: Callable[[], Model],
     batches: Callable[[int], Iterable[tuple[int, Batch]]],
     measure: Callable[[Model, Batch], Measured],
@@ -156,11 +163,12 @@ def learn(
 ) -> Trained:
     """Make a model, or take up what is `left`, and update it with every batch to the end.
 
-    What is `held_out` is measured after every epoch. `stop` is asked after every update: a
-    training that stops is saved and can be resumed.
+    `count` is how many examples there are. What is `held_out` is measured after every epoch.
+    `stop` is asked after every update: a training that stops is saved and can be resumed.
     """
     first = 0 if left is None else left["step"]
     place = find_device(device)
+    steps, before = updates(count, pace), samples(count, pace, first)
     watch = watch or Stopwatch()
     threads = torch.get_num_threads()
     torch.set_num_threads(pace.threads)
@@ -223,7 +231,7 @@ def learn(
                             _held(model, measure, (moved(batch, place) for batch in held_out()))
                         )
                 if step % 20 == 0 or step == steps or (held_out is not None and is_epoch):
-                    rate = speed.lately((step - first) * pace.batch)
+                    rate = speed.lately(samples(count, pace, step) - before)
                     log.log(
                         step,
                         {
@@ -240,7 +248,7 @@ def learn(
                     keep(step)
                     saved = time.monotonic()
                     pause = max(save_every, _SAVE_SHARE * (saved - start))
-            whole = speed.whole((step - first) * pace.batch)
+            whole = speed.whole(samples(count, pace, step) - before)
             keep(step)
             return Trained(
                 folder,

@@ -2,17 +2,23 @@
 
 from collections.abc import Sequence
 from contextlib import closing
-from typing import NamedTuple
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
 from errands.envs.shop_vector import ShopVectorEnv
-from errands.errors import DataError, SettingError
+from errands.errors import DataError, GoalError, SettingError
 from errands.runs.protocol import Protocol, find_protocol
 from errands.runs.run_place import open_run
 from errands.runs.world import ShopWorld, open_world
+from errands.shop.split import split_indices
 
 __all__ = ["Floor", "checksum_on", "open_floor"]
+
+
+_TESTS: Final = ("test", "disjoint-test")
+"""Splits that agents are judged on."""
+_TOLD: Final = ("id", "version", "goals", "split", "observation", "max_steps", "rules", "settings")
 
 
 class Floor(NamedTuple):
@@ -21,6 +27,10 @@ class Floor(NamedTuple):
     env: ShopVectorEnv
     goals: Sequence[int]
     checksum: str
+    protocol: dict[str, Any]
+    """What of the protocol makes the world: a training is resumed with the same."""
+    judged: int
+    """How many of the goals are of the split that agents are judged on, disjoint-test."""
 
 
 def open_floor(protocol: str, environments: int, catalog: str | None = None) -> Floor:
@@ -30,6 +40,11 @@ def open_floor(protocol: str, environments: int, catalog: str | None = None) -> 
         raise SettingError(
             f"{protocol} shows {found.observation} of the {found.half} half; models learn from the"
             " shop with observation='text_rich', as in shop-learn-train."
+        )
+    if found.split in _TESTS:
+        raise SettingError(
+            f"{protocol} has the goals of {found.split}, which agents are judged on; train on"
+            " others, as in shop-learn-train."
         )
     if catalog is not None:
         found = msgspec.structs.replace(found, data=catalog)
@@ -51,7 +66,16 @@ def open_floor(protocol: str, environments: int, catalog: str | None = None) -> 
         raise SettingError(
             f"{protocol} has settings that many shops at once cannot use: {failure}."
         ) from None
-    return Floor(env, world.indices, world.checksum)
+    told = msgspec.json.decode(msgspec.json.encode({name: getattr(found, name) for name in _TOLD}))
+    return Floor(env, world.indices, world.checksum, told, _judged(world))
+
+
+def _judged(world: ShopWorld) -> int:
+    try:
+        tests = split_indices("disjoint-test", world.goals)
+    except GoalError:
+        return 0
+    return len(set(tests).intersection(world.indices))
 
 
 def checksum_on(place: str, catalog: str) -> str:

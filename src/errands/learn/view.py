@@ -48,10 +48,11 @@ class Memory:
     def __init__(self) -> None:
         self._past: list[str] = []
         self._opened = ""
+        self._count = 0
 
     def look(self, observation: str) -> View:
         """What is seen now."""
-        return look(observation, self._past, self._opened)
+        return look(observation, self._past, self._opened, self._count)
 
     def note(self, view: View, action: str) -> None:
         """Remember what was done on a page."""
@@ -59,14 +60,16 @@ class Memory:
         name = action.removeprefix("click[").removesuffix("]")
         if action.startswith("click[") and name in view.names:
             words = view.actions[view.names.index(name)]
-        if _is_product(words):
+        # An option can be called so, too, but stands where its product can be bought.
+        if words.startswith("item ") and _PURCHASE not in view.names:
             self._opened = name
+            self._count += 1
         self._past.append(words[:_LONGEST])
 
 
-def look(observation: str, past: Sequence[str] = (), opened: str = "") -> View:
-    """What a model is shown of a page; `past` are all earlier actions, in words, and `opened` is
-    the product that was opened last."""
+def look(observation: str, past: Sequence[str] = (), opened: str = "", count: int = 0) -> View:
+    """What a model is shown of a page; `past` are all earlier actions, in words, `opened` is the
+    product that was opened last, and `count` says how many were."""
     instruction, page = _split(observation)
     asked = wish(instruction)
     price = "" if asked.cap == float("inf") else f" ${asked.cap:.2f}"
@@ -79,7 +82,7 @@ def look(observation: str, past: Sequence[str] = (), opened: str = "") -> View:
     }
     return View(
         wanted=f"{asked.text}{price}",
-        past=(f"opened {sum(map(_is_product, past))}", *past[-PAST:]),
+        past=(f"opened {count}", *past[-PAST:]),
         page=page,
         actions=tuple(
             ("[clicked button] " if clicked[name] else "") + titles.get(name, name)
@@ -88,10 +91,6 @@ def look(observation: str, past: Sequence[str] = (), opened: str = "") -> View:
         names=names,
         product=opened if _PURCHASE in clicked else "",
     )
-
-
-def _is_product(done: str) -> bool:
-    return done.startswith("item ")
 
 
 def _split(observation: str) -> tuple[str, str]:

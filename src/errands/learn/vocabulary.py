@@ -107,7 +107,7 @@ class Vocabulary:
 
 
 def _price_bucket(price: float) -> int:
-    """Prices by size: eight steps for each factor of two around 10 dollars.
+    """Prices by size: five steps for each factor of two above 1 dollar.
 
     >>> _price_bucket(10) < _price_bucket(11.5) < _price_bucket(100) < _price_bucket(1e9)
     True

@@ -167,7 +167,7 @@ def _about(folder: Path) -> _About:
         raise DataError(f"{folder} is no checkpoint: it has no {ABOUT}; `errands train` makes one.")
     try:
         return msgspec.json.decode(_read(path), type=_About)
-    except (msgspec.DecodeError, UnicodeDecodeError) as failure:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as failure:
         raise DataError(f"{path} is damaged ({failure}).") from None
 
 
