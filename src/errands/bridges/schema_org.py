@@ -9,6 +9,7 @@ import re
 from typing import Any, Final
 from urllib.parse import quote_plus, unquote, urlsplit
 
+from errands.bridges.address import host_of, is_within, looks_only, path_of
 from errands.bridges.markup import (
     Money,
     absolute,
@@ -21,10 +22,13 @@ from errands.bridges.markup import (
 from errands.bridges.markup import first_text as _first_text
 from errands.bridges.record import FoundCard, FoundProduct, Listing, completed, listing
 from errands.bridges.schema_data import Thing, inside, kinds_of, things, value_text, values
-from errands.bridges.site import PageKind
+from errands.bridges.site import Kind, PageKind
 from errands.errors import SettingError
 
-__all__ = ["SchemaOrg"]
+__all__ = ["SAVED", "SchemaOrg"]
+
+SAVED: Final = "https://saved.invalid/?q={query}&page={page}"
+"""Where results are that somebody saved: nowhere, so that an item may be anywhere."""
 
 _PRODUCT: Final = {"Product", "ProductGroup", "ProductModel", "IndividualProduct", "SomeProducts",
                    "Vehicle", "Book", "Car"}  # fmt: skip
@@ -41,16 +45,27 @@ class SchemaOrg:
     name = "schema.org"
 
     def __init__(self, search: str = "") -> None:
-        parts = urlsplit(search)
+        host = host_of(search).removeprefix("www.")
         if search and (
-            "{query}" not in search or parts.scheme not in ("http", "https") or not parts.hostname
+            "{query}" not in search or not search.startswith(("http://", "https://")) or not host
         ):
             raise SettingError(
                 f"--search-url {search!r}: expected an address with {{query}} in it, as"
                 " 'https://shop.example/search?q={query}&page={page}'."
             )
         self.search = search
-        self.hosts = ((parts.hostname or "").removeprefix("www."),) if search else ()
+        self.hosts = (host,) if search not in ("", SAVED) else ()
+        parts = [re.escape(part) for part in re.split(r"\{query\}|\{page\}", path_of(search))]
+        self._search_path = re.compile("[^/]*".join(parts).rstrip("/") + "/?")
+
+    def admits(self, kind: Kind, url: str) -> bool:
+        if self.search == SAVED:
+            return bool(absolute(url, ""))  # Nobody is asked.
+        if not is_within(url, self.hosts):
+            return False
+        if kind == "search":
+            return bool(self._search_path.fullmatch(path_of(url)))
+        return looks_only(url)
 
     def search_url(self, query: str, page: int) -> str:
         if not self.search:
@@ -77,7 +92,7 @@ class SchemaOrg:
     def read_results(self, html: str, url: str = "") -> Listing:
         tree = parse(html, keep_scripts=True)
         cards: list[FoundCard] = []
-        no_id = 0
+        left_out = no_id = 0
         held = things(tree)
         for entry in _entries(held):
             link = absolute(value_text(entry, "url", "@id"), url)
@@ -85,6 +100,9 @@ class SchemaOrg:
             id = _id(entry, link)
             if not link or not id:
                 no_id += 1
+                continue
+            if self.hosts and not self.admits("item", link):
+                left_out += 1
                 continue
             price = _price(entry)
             cards.append(
@@ -103,7 +121,7 @@ class SchemaOrg:
         ]
         total = next((int(said) for said in claims if said.isdecimal() and len(said) < 13), None)
         return listing(
-            _distinct(cards), has_next=bool(following), left_out=0, no_id=no_id, total=total
+            _distinct(cards), has_next=bool(following), left_out=left_out, no_id=no_id, total=total
         )
 
     def read_item(self, html: str, url: str = "") -> FoundProduct:

@@ -53,6 +53,7 @@ def live_pages(site: Site, live: Live) -> tuple[Fetch, str]:
         user_agent=live.user_agent,
         seconds=live.timeout,
         allow_local=live.allow_local,
+        admits=site.admits,
     )
     robots = None if live.ignore_robots else Robots(plain.get, plain.user_agent)
     return Polite(plain, pause=live.pause, robots=robots), "plain HTTP"

@@ -10,6 +10,7 @@ from typing import Final
 
 import msgspec
 
+from errands.bridges.fetcher import KINDS
 from errands.bridges.journal import Scored, TransferRun
 from errands.reports.estimate import estimate
 from errands.reports.markdown import table, text
@@ -37,7 +38,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     type: float | None
     price: float | None
     requests: float | None = None
-    """Of an episode, on average."""
+    """Searches and items of an episode, on average."""
     errors: int = 0
     unscored: int = 0
     scored_by: tuple[str, ...] = ()
@@ -95,7 +96,9 @@ def _row(agent: str, site: str, runs: list[TransferRun]) -> Row:
         option=_mean([100 * each.option for each in scores if each.option is not None]),
         type=_mean([100 * each.type for each in scores]),
         price=_mean([100 * each.price for each in scores]),
-        requests=_mean([float(len(each.requests)) for each in counted]),
+        requests=_mean(
+            [float(sum(made.kind in KINDS for made in each.requests)) for each in counted]
+        ),
         errors=len(errors),
         unscored=len(counted) - len(scores),
         scored_by=tuple(dict.fromkeys(each.by for each in scores)),

@@ -128,7 +128,9 @@ def play(
     from errands.bridges.transfer import Limits, default_file, transfer
 
     if pages is not None and site == "schema.org" and not search:
-        search = "https://saved.invalid/?q={query}&page={page}"
+        from errands.bridges.schema_org import SAVED
+
+        search = SAVED
     shop = site_named(site, host=host, search=search)
     shop.search_url("", 1)  # schema.org must have been told where to search.
     wanted = _errands(instruction, goals, catalog, split, episodes)
