@@ -84,5 +84,5 @@ def page_source(
     if cassette is None:
         yield source, told
         return
-    with contextlib.closing(Recorder(cassette, source)) as recorder:
+    with contextlib.closing(Recorder(cassette, source, site.refusal)) as recorder:
         yield recorder, f"{told}, recorded on {cassette}"
