@@ -1,6 +1,7 @@
 """The readers over made-up pages of each site, and their addresses."""
 
 import json
+from typing import Any
 
 import pytest
 from made_up_shops import (
@@ -219,6 +220,26 @@ def test_json_ld_that_says_anything(held: str) -> None:
     assert set(found.missing) <= set(PARTS)
     if "kept" in held:
         assert found.title == "kept"
+
+
+@pytest.mark.parametrize(
+    ("offers", "prices", "currency"),
+    [
+        ({"price": "12.500", "priceCurrency": "EUR"}, (12.5,), "EUR"),
+        ({"price": 1299.999, "priceCurrency": "EUR"}, (1299.999,), "EUR"),
+        ({"price": "1\u202f299,00 €"}, (1299.0,), "EUR"),
+        ({"price": "1 299,00", "priceCurrency": "EUR"}, (1299.0,), "EUR"),
+        ({"price": -5, "priceCurrency": "USD"}, (), ""),
+        ({"price": 1e-7, "priceCurrency": "USD"}, (), ""),
+        ([{"price": 10, "priceCurrency": "USD"}, {"price": 900, "priceCurrency": "JPY"},
+          {"price": 12, "priceCurrency": "USD"}], (10.0, 12.0), "USD"),
+    ],
+)  # fmt: skip
+def test_what_offers_cost(offers: Any, prices: tuple[float, ...], currency: str) -> None:
+    held = json.dumps({"@type": "Product", "name": "Lamp", "offers": offers})
+    page = f'<script type="application/ld+json">{held}</script>'
+    found = _site("schema.org").read_item(page, "https://shop.example/lamp")
+    assert (found.prices, found.currency) == (prices, currency)
 
 
 def test_two_products_of_one_name_are_told_apart() -> None:

@@ -255,8 +255,9 @@ def _price(product: Thing) -> Money:
             told = [low, high] if low else [value_text(place, "price")]
             amounts = [_amount(said, letters) for said in told if said]
             for amount in amounts:
-                found += amount.prices
                 currency = currency or amount.currency
+                if amount.currency in ("", currency):  # A range has one currency: the first.
+                    found += amount.prices
             if amounts:
                 break
     if not found:
