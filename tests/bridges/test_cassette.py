@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 import zstandard
-from made_up_shops import GOODS, MadeUpShop, amazon_item, amazon_results
+from made_up_shops import GOODS, MadeUpShop, amazon_item, amazon_results, shop_results
 
 from errands.bridges.cassette import Recorder, Replayer, read_cassette
 from errands.bridges.fetcher import Answer, NotHeld, Request
@@ -132,6 +132,21 @@ def test_a_folder_speaks_for_itself(tmp_path: Path) -> None:
         held(Request("item", AMAZON.item_url("B0SHOE0001")))
 
 
+def test_one_bad_file_does_not_break_a_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    deep = '{"@type":"Product","brand":' + '{"name":' * 700 + '""' + "}" * 701
+    (tmp_path / "deep.html").write_text(f'<script type="application/ld+json">{deep}</script>')
+    (tmp_path / "results.html").write_text(shop_results(GOODS[:12], False))
+    (tmp_path / "huge.html").write_bytes(b" " * 30_000)
+    monkeypatch.setattr("errands.bridges.saved_pages._LARGEST", 20_000)
+    site = site_named("schema.org", search="https://shop.example/?q={query}")
+    held = SavedPages(tmp_path, site)
+    assert GOODS[0]["id"] in held(Request("search", site.search_url("x", 1))).body
+    with pytest.raises(NotHeld, match=r"huge\.html is larger"):
+        held(Request("item", "https://shop.example/goods/none"))
+
+
 def test_an_index_names_the_pages(tmp_path: Path) -> None:
     (tmp_path / "one.html").write_text(amazon_results(GOODS[:3], False))
     index = tmp_path / "index.toml"
@@ -147,6 +162,7 @@ def test_an_index_names_the_pages(tmp_path: Path) -> None:
         ("[[page]]\nurl = 'x'\nfile = 'absent.html'", "not in the folder"),
         ("page = 3", "names no pages"),
         ("[[", "not TOML"),
+        ("page = " + "[" * 5_000, "nests too deeply"),
     ):
         index.write_text(text)
         with pytest.raises(DataError, match=said):

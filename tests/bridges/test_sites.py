@@ -1,6 +1,7 @@
 """The readers over made-up pages of each site, and their addresses."""
 
 import json
+import time
 from typing import Any
 
 import pytest
@@ -27,8 +28,16 @@ from errands.shop.page import Shop, State
 SEARCH = "https://shop.example/search?q={query}&page={page}"
 
 
+DEEP = '{"@type":"Product","brand":' + '{"name":' * 700 + '""' + "}" * 701
+
+
 def _site(name: str) -> Site:
     return site_named(name, search=SEARCH if name == "schema.org" else "")
+
+
+def test_any_query_makes_an_address() -> None:
+    for name in ("amazon", "ebay", "schema.org", "webshop"):
+        assert _site(name).search_url("a \ud800 shoe", 1).isascii()
 
 
 def test_addresses() -> None:
@@ -208,7 +217,7 @@ def test_microdata() -> None:
         '{"@type":"Product","offers":[null,{"price":true}],"hasVariant":[1,"x",{"size":{}}]}',
         '{"@type":"ItemList","itemListElement":[1,null,"https://a.example/x",{"item":"http://["}]}',
         '{"@type":"Product","offers":{"price":NaN,"lowPrice":"abc"},"url":["//["]}',
-        '<!-- {"@type":"Product","name":"kept"} -->',
+        '<!-- {"@type":"Product","name":"kept"} -->', DEEP,
     ],
 )  # fmt: skip
 def test_json_ld_that_says_anything(held: str) -> None:
@@ -248,6 +257,16 @@ def test_two_products_of_one_name_are_told_apart() -> None:
     page = f'<script type="application/ld+json">{held}</script>'
     found = _site("schema.org").read_results(page)
     assert [card.id for card in found.cards] == ["lamp", "lamp-2"]
+
+
+def test_a_list_without_end_is_cut_off() -> None:
+    listed = [{"url": f"https://shop.example/{at}/lamp", "name": "Lamp"} for at in range(20_000)]
+    held = json.dumps({"@type": "ItemList", "itemListElement": listed})
+    page = f'<script type="application/ld+json">{held}</script>'
+    begun = time.process_time()
+    found = _site("schema.org").read_results(page)
+    assert time.process_time() - begun < 5
+    assert len({card.id for card in found.cards}) == len(found.cards) == 500
 
 
 def test_an_item_with_others_beside_it_is_an_item() -> None:

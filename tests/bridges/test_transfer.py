@@ -239,6 +239,8 @@ def test_goals_of_a_catalogue(little: Catalog, tmp_path: Path) -> None:
         ("a.toml", "[[errand]]\ninstruction='x'\ncolour='red'", "colour"),
         ("a.toml", "errand = 3", "expected form"),
         ("a.toml", "[[", "not TOML"),
+        ("a.toml", "errand = " + "[" * 5_000, "nests too deeply"),
+        ("a.json", '{"goals": ' + "[" * 50_000, "goal file"),
         ("a.toml", "", "no errands"),
         ("a.txt", "# nothing\n\n", "no errands"),
         ("a.json", "{}", "goal file"),

@@ -75,7 +75,7 @@ class Amazon:
         return path == "/s" if kind == "search" else bool(_ITEM_PATH.fullmatch(path))
 
     def search_url(self, query: str, page: int) -> str:
-        return f"https://{self.host}/s?k={quote_plus(query)}&page={page}"
+        return f"https://{self.host}/s?k={quote_plus(query, errors='replace')}&page={page}"
 
     def item_url(self, id: str) -> str:
         return f"https://{self.host}/dp/{quote(id, safe='')}"

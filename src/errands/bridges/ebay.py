@@ -69,7 +69,9 @@ class Ebay:
         return is_within(url, self._shop) and bool(_ITEM_PATH.fullmatch(path))
 
     def search_url(self, query: str, page: int) -> str:
-        return f"https://{self.host}/sch/i.html?_nkw={quote_plus(query)}&_pgn={page}"
+        return (
+            f"https://{self.host}/sch/i.html?_nkw={quote_plus(query, errors='replace')}&_pgn={page}"
+        )
 
     def item_url(self, id: str) -> str:
         return f"https://{self.host}/itm/{quote(id, safe='')}"

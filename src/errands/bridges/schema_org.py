@@ -6,11 +6,13 @@ just several products, each with its address.
 """
 
 import re
+from collections import Counter
 from typing import Any, Final
 from urllib.parse import quote_plus, unquote, urlsplit
 
 from errands.bridges.address import host_of, is_within, looks_only, path_of
 from errands.bridges.markup import (
+    MOST_PARTS,
     Money,
     absolute,
     first_attribute,
@@ -73,7 +75,9 @@ class SchemaOrg:
                 "The site schema.org must be told where results are: --search-url"
                 " 'https://shop.example/search?q={query}&page={page}'."
             )
-        return self.search.replace("{query}", quote_plus(query)).replace("{page}", str(page))
+        return self.search.replace("{page}", str(page)).replace(
+            "{query}", quote_plus(query, errors="replace")
+        )
 
     def item_url(self, id: str) -> str:
         return ""
@@ -171,12 +175,11 @@ def _main(held: list[Thing]) -> Thing | None:
 
 def _offered(held: list[Thing]) -> list[Thing]:
     """Products with an offer or variants, but for those in a list and those like another one."""
-    within = {
-        id(part)
-        for each in held
-        if "ItemList" in kinds_of(each) or kinds_of(each) & _PRODUCT
-        for part in inside(each)
-    }
+    within: set[int] = set()
+    for each in held:
+        # What is inside of a thing inside another is inside that, too: once is enough.
+        if id(each) not in within and ("ItemList" in (kinds := kinds_of(each)) or kinds & _PRODUCT):
+            within.update(id(part) for part in inside(each))
     return [
         each
         for each in held
@@ -192,7 +195,7 @@ def _entries(held: list[Thing]) -> list[Thing]:
     for each in held:
         if "ItemList" not in kinds_of(each) or "BreadcrumbList" in kinds_of(each):
             continue
-        for element in values(each, "itemListElement"):
+        for element in values(each, "itemListElement")[: MOST_PARTS - len(listed)]:
             if isinstance(element, str):
                 listed.append({"url": element})
             elif isinstance(element, dict):
@@ -203,9 +206,10 @@ def _entries(held: list[Thing]) -> list[Thing]:
                 listed.append({**told, **inner})
     if listed:
         return listed
-    return [
+    products = [
         each for each in held if kinds_of(each) & _PRODUCT and (each.get("url") or each.get("@id"))
     ]
+    return products[:MOST_PARTS]
 
 
 def _id(thing: Thing, link: str) -> str:
@@ -223,12 +227,16 @@ def _id(thing: Thing, link: str) -> str:
 def _distinct(cards: list[FoundCard]) -> list[FoundCard]:
     """Two products of one name are told apart by their addresses."""
     by_id: dict[str, str] = {}
+    told_apart: dict[tuple[str, str], str] = {}
+    numbers: Counter[str] = Counter()
     kept: list[FoundCard] = []
     for found in cards:
-        id, number = found.id, 1
+        name = found.id.lower()
+        id = told_apart.get((name, found.url), found.id)
         while by_id.setdefault(id.lower(), found.url) != found.url:
-            number += 1
-            id = f"{found.id}-{number}"
+            numbers[name] += 1
+            id = f"{found.id}-{numbers[name] + 1}"
+        told_apart[name, found.url] = id
         kept.append(FoundCard(
             id=id, url=found.url, title=found.title, prices=found.prices,
             currency=found.currency, image=found.image,
