@@ -5,6 +5,7 @@ import threading
 import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -277,6 +278,22 @@ def test_a_service_is_given_the_address_and_its_key_stays_secret(
     assert "s3cret" not in str(failure.value)
     with pytest.raises(SettingError, match=r"with \{url\} in it"):
         service_fetch("https://service.example/", "", hosts=())
+
+
+@pytest.mark.parametrize(
+    "given", [{"live": {"service": "https://a.example/?u={url}"}}, {"live": {"own": "os:getcwd"}},
+              {"pages": Path()}, {"cassette": Path("none")}],
+)  # fmt: skip
+def test_what_has_no_effect_is_refused(given: dict[str, Any]) -> None:
+    """Only plain HTTP asks for robots.txt and says who is asking."""
+    for flag, setting in (("--ignore-robots", {"ignore_robots": True}),
+                          ("--user-agent", {"user_agent": "me/1"})):  # fmt: skip
+        live = Live(**{**given.get("live", {}), **setting})
+        with (
+            pytest.raises(SettingError, match=f"{flag} has no effect with --"),
+            page_source(site_named("amazon"), **{**given, "live": live}),
+        ):
+            pass
 
 
 def test_a_function_of_ones_own(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
