@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import pairwise
 from pathlib import Path
@@ -314,6 +314,27 @@ def test_limits_and_going_on(tmp_path: Path) -> None:
         }  # fmt: skip
         with pytest.raises(DataError, match=f"its {said}|its .*{said}"):
             transfer(**given)
+
+
+class HalfACharacter:
+    """An agent that seeks what is no text."""
+
+    def begin(self, observation: Any, info: Mapping[str, Any]) -> None:
+        """Nothing to prepare."""
+
+    def act(self, observation: Any, info: Mapping[str, Any]) -> str:
+        return "search[a \ud800 shoe]"
+
+
+def test_what_is_no_text_is_written_down_all_the_same(tmp_path: Path) -> None:
+    run, _ = transfer(
+        [plain_errand("a shoe")], _site("amazon"), MadeUpShop("amazon"),
+        f"{__name__}:HalfACharacter", out=tmp_path / "run.jsonl", limits=Limits(max_steps=2),
+    )  # fmt: skip
+    played = run.episodes[0]
+    assert played.ended is not None
+    assert (played.ended.status, played.ended.error) == ("truncated", "")
+    assert played.steps[1].action == "search[a ? shoe]"
 
 
 def test_steps_that_run_out_score_nothing(tmp_path: Path) -> None:
