@@ -1,13 +1,15 @@
 """Recording and replaying, and folders of saved pages."""
 
+import base64
 import json
 from pathlib import Path
 
 import pytest
-from made_up_shops import GOODS, MadeUpShop, amazon_item, amazon_results
+import zstandard
+from made_up_shops import GOODS, MadeUpShop, amazon_item, amazon_results, shop_results
 
 from errands.bridges.cassette import Recorder, Replayer, read_cassette
-from errands.bridges.fetcher import NotHeld, Request
+from errands.bridges.fetcher import Answer, NotHeld, Request
 from errands.bridges.saved_pages import SavedPages, read_page
 from errands.bridges.site import site_named
 from errands.bridges.sources import page_source
@@ -60,6 +62,33 @@ def test_a_recording_that_was_cut_off_goes_on(tmp_path: Path) -> None:
     assert len(read_cassette(tape)) == 3
 
 
+def test_a_refusal_is_asked_again_and_the_last_answer_counts(tmp_path: Path) -> None:
+    tape, request = tmp_path / "tape.jsonl", _requests()[0]
+    moods = iter([
+        Answer(request.url, 503, "busy"), Answer(request.url, 200, "<title>Robot Check</title>"),
+        Answer(request.url, 200, "<p>a page</p>"),
+    ])  # fmt: skip
+    given = []
+    for _ in range(2):  # One recording after the other.
+        recorder = Recorder(tape, lambda request: next(moods), AMAZON.refusal)
+        given += [recorder(request).body for _ in range(2)]
+        recorder.close()
+    assert given == ["busy", "<title>Robot Check</title>", "<p>a page</p>", "<p>a page</p>"]
+    assert Replayer(tape)(request).body == "<p>a page</p>"
+    assert len(tape.read_bytes().splitlines()) == 3
+
+
+def test_a_page_that_was_cut_off_is_no_shorter_page(tmp_path: Path) -> None:
+    packed = zstandard.compress(b"<p>a page</p>" * 20_000 + bytes(range(256)))
+    endless = zstandard.ZstdCompressor(write_content_size=False).compress(b"<p>a page</p>")
+    for data in (packed[:-3], packed + b"more", endless):
+        body = base64.b64encode(data).decode()
+        line = {"kind": "item", "url": "u", "status": 200, "at": "u", "body": body}
+        (tmp_path / "tape.jsonl").write_text(json.dumps(line) + "\n")
+        with pytest.raises(DataError, match="line 1, is not of a cassette"):
+            read_cassette(tmp_path / "tape.jsonl")
+
+
 @pytest.mark.parametrize(
     "data",
     [
@@ -103,6 +132,21 @@ def test_a_folder_speaks_for_itself(tmp_path: Path) -> None:
         held(Request("item", AMAZON.item_url("B0SHOE0001")))
 
 
+def test_one_bad_file_does_not_break_a_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    deep = '{"@type":"Product","brand":' + '{"name":' * 700 + '""' + "}" * 701
+    (tmp_path / "deep.html").write_text(f'<script type="application/ld+json">{deep}</script>')
+    (tmp_path / "results.html").write_text(shop_results(GOODS[:12], False))
+    (tmp_path / "huge.html").write_bytes(b" " * 30_000)
+    monkeypatch.setattr("errands.bridges.saved_pages._LARGEST", 20_000)
+    site = site_named("schema.org", search="https://shop.example/?q={query}")
+    held = SavedPages(tmp_path, site)
+    assert GOODS[0]["id"] in held(Request("search", site.search_url("x", 1))).body
+    with pytest.raises(NotHeld, match=r"huge\.html is larger"):
+        held(Request("item", "https://shop.example/goods/none"))
+
+
 def test_an_index_names_the_pages(tmp_path: Path) -> None:
     (tmp_path / "one.html").write_text(amazon_results(GOODS[:3], False))
     index = tmp_path / "index.toml"
@@ -118,6 +162,7 @@ def test_an_index_names_the_pages(tmp_path: Path) -> None:
         ("[[page]]\nurl = 'x'\nfile = 'absent.html'", "not in the folder"),
         ("page = 3", "names no pages"),
         ("[[", "not TOML"),
+        ("page = " + "[" * 5_000, "nests too deeply"),
     ):
         index.write_text(text)
         with pytest.raises(DataError, match=said):

@@ -1,5 +1,6 @@
 """A real shop as our environment: pages, limits, what is held, and what leaves."""
 
+import time
 from typing import Any
 
 import gymnasium
@@ -7,12 +8,16 @@ import pytest
 from made_up_shops import GOODS, MadeUpShop
 
 import errands  # noqa: F401
+from errands.bridges.amazon import Amazon
 from errands.bridges.env import RealShopEnv
 from errands.bridges.errand_list import Errand, plain_errand
 from errands.bridges.fetcher import Answer, FetchError, Gate, Request
+from errands.bridges.record import FoundCard, Listing
 from errands.bridges.site import site_named
+from errands.bridges.street import Shelf
 from errands.errors import GoalError, SettingError
 from errands.shop.goal import Goal
+from errands.shop.nouns import tagger
 
 SEARCH = "https://shop.example/search?q={query}&page={page}"
 SITES = ("amazon", "ebay", "schema.org")
@@ -222,3 +227,34 @@ def test_settings_that_make_no_sense() -> None:
         RealShopEnv([], "amazon", MadeUpShop("amazon"))
     with pytest.raises(SettingError):
         Gate(MadeUpShop("amazon"), site_named("amazon"), per_run=0)
+
+
+def test_many_results_do_not_cost_hours() -> None:
+    """Each is looked up once, however many were found before."""
+    pages = [
+        tuple(FoundCard(id=f"B{at:09d}", url="u") for at in range(first, first + 30_000))
+        for first in (0, 20_000)
+    ]
+
+    class Endless(Amazon):
+        def read_results(self, html: str, url: str = "") -> Listing:
+            return Listing(cards=pages[int(html)], has_next=html == "0")
+
+    asked: list[Request] = []
+
+    def fetch(request: Request) -> Answer:
+        asked.append(request)
+        return Answer(request.url, 200, str(len(asked) - 1))
+
+    begun = time.process_time()
+    hits = Shelf(Endless(), fetch, tagger("lexicon")).hits("a shoe", 100_000)
+    assert time.process_time() - begun < 2
+    assert hits == tuple(range(50_000)), "each once, in order"
+    assert len(asked) == 2
+
+
+def test_a_query_that_is_no_text_is_sought_all_the_same() -> None:
+    env = RealShopEnv(["a shoe"], "amazon", MadeUpShop("amazon"))
+    env.reset()
+    *_, info = env.step("search[a \ud800 shoe]")
+    assert info["requests"]["search"] == 1

@@ -5,6 +5,7 @@ import threading
 import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -55,6 +56,12 @@ class _Shop(BaseHTTPRequestHandler):
             self._send(b"", status=302, leads="/around")
         elif path == "/near":
             self._send(b"", status=302, leads="/latin")
+        elif path == "/cut":
+            self._send(gzip.compress(b"<p>small</p>" * 99)[:-12], coding="gzip")
+        elif path == "/moved/goods":
+            self._send(b"", status=301, leads="/goods/B0SHOE0001.html")
+        elif path == "/moved/on":
+            self._send(b"", status=302, leads="/cart/add?id=7")
         elif path == "/slow":
             time.sleep(1.5)
             self._send(b"late")
@@ -106,12 +113,12 @@ def _paths(shop: ThreadingHTTPServer) -> list[str]:
     return [path for path, _ in shop.seen]  # type: ignore[attr-defined]
 
 
-def _local(**settings: Any) -> HttpFetch:
-    return HttpFetch(("127.0.0.1",), allow_local=True, **settings)
+def _local(shop: ThreadingHTTPServer, **settings: Any) -> HttpFetch:
+    return HttpFetch((f"127.0.0.1:{shop.server_port}",), allow_local=True, **settings)
 
 
 def test_pages_in_their_encodings_and_who_asks(shop: ThreadingHTTPServer) -> None:
-    fetch = _local(user_agent="tester/1 (mail@shop.example)")
+    fetch = _local(shop, user_agent="tester/1 (mail@shop.example)")
     assert fetch.get(f"{_base(shop)}/latin").body == "<p>café</p>"
     assert fetch.get(f"{_base(shop)}/squeezed").body == "<p>small</p>"
     near = fetch.get(f"{_base(shop)}/near")
@@ -129,31 +136,68 @@ def test_pages_in_their_encodings_and_who_asks(shop: ThreadingHTTPServer) -> Non
         ("/around", "nowhere that is followed"),
         ("/bomb", "larger than"),
         ("/broken", "broke off"),
+        ("/cut", "broke off"),
         ("/pdf", "application/pdf"),
         ("/slow", "within 0.3 seconds"),
     ],
 )
 def test_what_is_no_page(shop: ThreadingHTTPServer, path: str, said: str) -> None:
     with pytest.raises(FetchError, match=said):
-        _local(seconds=0.3 if path == "/slow" else 20).get(_base(shop) + path)
+        _local(shop, seconds=0.3 if path == "/slow" else 20).get(_base(shop) + path)
 
 
 def test_only_the_sites_own_hosts_and_none_inside_ones_own_network(
     shop: ThreadingHTTPServer,
 ) -> None:
     with pytest.raises(FetchError, match="nothing was sent"):
-        _local().get("http://other.example/")
+        _local(shop).get("http://other.example/")
     for url in ("file:///etc/passwd", "ftp://127.0.0.1/", "http://user@127.0.0.1/", "http://[", ""):
         with pytest.raises(FetchError, match="nothing was sent"):
-            _local().get(url)
+            _local(shop).get(url)
     with pytest.raises(FetchError, match="inside your own network"):
-        HttpFetch(("127.0.0.1",)).get(f"{_base(shop)}/latin")
+        HttpFetch((f"127.0.0.1:{shop.server_port}",)).get(f"{_base(shop)}/latin")
     with pytest.raises(FetchError, match="inside your own network"):
-        HttpFetch(("localhost",)).get(f"http://localhost:{shop.server_port}/latin")
+        HttpFetch((f"localhost:{shop.server_port}",)).get(
+            f"http://localhost:{shop.server_port}/latin"
+        )
     assert _paths(shop) == []
-    shop_port = shop.server_port
+    with pytest.raises(FetchError, match="nothing was sent"):
+        _local(shop).get("http://127.0.0.1:1/")  # Another port is another host.
     with pytest.raises(FetchError, match="cannot be reached"):
-        _local(seconds=2).get(f"http://127.0.0.1:{1 if shop_port != 1 else 2}/")
+        HttpFetch(("127.0.0.1:1",), allow_local=True, seconds=2).get("http://127.0.0.1:1/")
+
+
+def test_a_page_that_has_moved_is_of_the_same_kind_and_logged(shop: ThreadingHTTPServer) -> None:
+    site = SchemaOrg(f"{_base(shop)}/search?q={{query}}&page={{page}}")
+    with page_source(site, live=Live(pause=0, allow_local=True)) as (fetch, _):
+        gate = Gate(fetch, site)
+        gate(Request("item", f"{_base(shop)}/moved/goods"))
+        for kind, path in (("item", "/moved/on"), ("search", "/search/../near")):
+            with pytest.raises(FetchError, match=r"not followed|nothing was sent"):
+                gate(Request(kind, _base(shop) + path))  # type: ignore[arg-type]
+    left = ["/robots.txt", "/moved/goods", "/goods/B0SHOE0001.html", "/moved/on"]
+    assert _paths(shop) == left
+    assert [(made.kind, urlsplit(made.url).path) for made in gate.log] == [
+        ("robots", "/robots.txt"),
+        ("redirect", "/goods/B0SHOE0001.html"),
+        ("item", "/moved/goods"),
+        ("item", "/moved/on"),
+    ]
+    assert gate.sent == len(left)
+
+
+def test_whatever_a_fetcher_raises_the_request_is_noted() -> None:
+    site = site_named("amazon")
+
+    def broken(request: Request) -> Answer:
+        raise RuntimeError("a bug")
+
+    gate = Gate(broken, site)
+    with pytest.raises(RuntimeError):
+        gate(Request("item", site.item_url("B000000000")))
+    assert [(made.kind, made.status, made.error) for made in gate.log] == [
+        ("item", 0, "RuntimeError: a bug")
+    ]
 
 
 @pytest.mark.parametrize(
@@ -165,7 +209,7 @@ def test_settings_that_make_no_sense(name: str, value: Any) -> None:
 
 
 def test_robots_are_obeyed_and_asked_for_once(shop: ThreadingHTTPServer) -> None:
-    fetch = _local()
+    fetch = _local(shop)
     polite = Polite(fetch, pause=0, robots=Robots(fetch.get, fetch.user_agent))
     with pytest.raises(FetchError, match="asks robots not to open"):
         polite(Request("item", f"{_base(shop)}/private/x"))
@@ -177,7 +221,7 @@ def test_robots_are_obeyed_and_asked_for_once(shop: ThreadingHTTPServer) -> None
 @pytest.mark.parametrize(("status", "allowed"), [(404, True), (403, False), (500, False)])
 def test_robots_that_cannot_be_read(shop: ThreadingHTTPServer, status: int, allowed: bool) -> None:
     shop.robots = (status, "")  # type: ignore[attr-defined]
-    fetch = _local()
+    fetch = _local(shop)
     robots = Robots(fetch.get, fetch.user_agent)
     if allowed:
         assert robots.check(f"{_base(shop)}/latin") == 0
@@ -197,7 +241,7 @@ def test_the_pause_between_requests_is_kept_and_a_shop_may_ask_for_a_longer_one(
         now[0] += 0.5
         return Answer(request.url, 200, "")
 
-    def robots_txt(url: str) -> Answer:
+    def robots_txt(url: str, kind: str = "") -> Answer:
         return Answer(url, 200, "User-agent: errands\nCrawl-delay: 7\n")
 
     polite = Polite(fetch, pause=2, clock=lambda: now[0], sleep=sleep)
@@ -209,7 +253,7 @@ def test_the_pause_between_requests_is_kept_and_a_shop_may_ask_for_a_longer_one(
                   sleep=sleep)  # fmt: skip
     for _ in range(2):
         slow(Request("item", "https://a.example/x"))
-    assert slept == [7]
+    assert slept == [7, 7], "after robots.txt, too"
 
 
 def test_a_service_is_given_the_address_and_its_key_stays_secret(
@@ -234,6 +278,22 @@ def test_a_service_is_given_the_address_and_its_key_stays_secret(
     assert "s3cret" not in str(failure.value)
     with pytest.raises(SettingError, match=r"with \{url\} in it"):
         service_fetch("https://service.example/", "", hosts=())
+
+
+@pytest.mark.parametrize(
+    "given", [{"live": {"service": "https://a.example/?u={url}"}}, {"live": {"own": "os:getcwd"}},
+              {"pages": Path()}, {"cassette": Path("none")}],
+)  # fmt: skip
+def test_what_has_no_effect_is_refused(given: dict[str, Any]) -> None:
+    """Only plain HTTP asks for robots.txt and says who is asking."""
+    for flag, setting in (("--ignore-robots", {"ignore_robots": True}),
+                          ("--user-agent", {"user_agent": "me/1"})):  # fmt: skip
+        live = Live(**{**given.get("live", {}), **setting})
+        with (
+            pytest.raises(SettingError, match=f"{flag} has no effect with --"),
+            page_source(site_named("amazon"), **{**given, "live": live}),
+        ):
+            pass
 
 
 def test_a_function_of_ones_own(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -277,7 +337,7 @@ def test_what_leaves_in_an_episode_over_http(shop: ThreadingHTTPServer) -> None:
     ]
     assert info["requests"] == {"search": 2, "item": 1}
     assert info["purchase"]["options"] == {"size": "10"}
-    assert [made.kind for made in env.setting.gate.log] == ["search", "search", "item"]
+    assert [made.kind for made in env.setting.gate.log] == ["robots", "search", "search", "item"]
 
 
 def test_the_gate_holds_episodes_and_runs_to_their_limits() -> None:

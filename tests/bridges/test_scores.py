@@ -3,7 +3,9 @@
 import csv
 import io
 from pathlib import Path
+from typing import Any
 
+import msgspec
 import pytest
 from made_up_shops import MadeUpShop
 
@@ -105,9 +107,13 @@ def test_the_tables(run: TransferRun, tmp_path: Path) -> None:
         [plain_errand("a shoe")], site, MadeUpShop("ebay"), "rule", out=tmp_path / "ebay.jsonl",
         limits=Limits(max_steps=2),
     )  # fmt: skip
-    rows = rows_of([run, other, run])
+    more, _ = transfer(
+        [plain_errand("a shoe")], site_named("amazon"), MadeUpShop("amazon"), "rule",
+        out=tmp_path / "more.jsonl", seed=1,
+    )  # fmt: skip
+    rows = rows_of([run, other, more, run])
     assert [(row.agent, row.site) for row in rows] == [("rule", "amazon"), ("rule", "ebay")]
-    assert rows[0].unscored == 6, "two runs of one agent on one site are one row"
+    assert rows[0].unscored == 4, "two runs of one agent on one site are one row, each once"
     assert rows[0].score is None
     assert (rows[1].score, rows[1].success, rows[1].type) == (0, 0, 0)
     said = to_markdown([*rows, *PAPER])
@@ -115,3 +121,29 @@ def test_the_tables(run: TransferRun, tmp_path: Path) -> None:
     assert "| il+rl | ebay | 62.3 | 69.1 | 39.5 | 91.7 | 97.0 |" in said
     assert "| rule | amazon | – | – | – |" in said
     assert isinstance(other.episodes[0].score, Scored)
+
+
+def test_agents_of_one_name_that_differ_have_rows_of_their_own(run: TransferRun) -> None:
+    def changed(id: str, **fields: Any) -> TransferRun:
+        info = msgspec.structs.replace(run.info, id=id, **fields)
+        return TransferRun(run.path, info, run.episodes, run.requests)
+
+    taught = {"checkpoint": "a", "choose": "best"}
+    runs = [
+        changed("1", agent="il", agent_settings=taught),
+        changed("2", agent="il", agent_settings={**taught, "checkpoint": "b"}),
+        changed("3", agent="il", agent_settings=taught, seed=9),
+        changed("4", rules="paper"),
+        changed("5", max_steps=None),
+        changed("6", pages="saved pages in x"),
+        run,
+    ]
+    rows = rows_of(runs)
+    assert [row.agent for row in rows[:2]] == ["il (checkpoint a)", "il (checkpoint b)"]
+    assert [row.unscored for row in rows] == [6, 3, 3, 3, 3, 3]
+    assert [row.agent for row in rows[2:]] == [
+        "rule (rules paper, steps 50, pages)",
+        "rule (rules released, steps any, pages)",
+        "rule (rules released, steps 50, pages saved pages in x)",
+        "rule (rules released, steps 50, pages)",
+    ]

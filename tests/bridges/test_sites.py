@@ -1,6 +1,8 @@
 """The readers over made-up pages of each site, and their addresses."""
 
 import json
+import time
+from typing import Any
 
 import pytest
 from made_up_shops import (
@@ -16,7 +18,8 @@ from made_up_shops import (
 )
 
 from errands.bridges.record import PARTS
-from errands.bridges.site import Site, site_named
+from errands.bridges.schema_org import SAVED
+from errands.bridges.site import Kind, Site, site_named
 from errands.errors import SettingError
 from errands.shop.catalog import Catalog
 from errands.shop.html import html
@@ -25,8 +28,16 @@ from errands.shop.page import Shop, State
 SEARCH = "https://shop.example/search?q={query}&page={page}"
 
 
+DEEP = '{"@type":"Product","brand":' + '{"name":' * 700 + '""' + "}" * 701
+
+
 def _site(name: str) -> Site:
     return site_named(name, search=SEARCH if name == "schema.org" else "")
+
+
+def test_any_query_makes_an_address() -> None:
+    for name in ("amazon", "ebay", "schema.org", "webshop"):
+        assert _site(name).search_url("a \ud800 shoe", 1).isascii()
 
 
 def test_addresses() -> None:
@@ -50,6 +61,63 @@ def test_addresses() -> None:
 
 
 @pytest.mark.parametrize(
+    ("name", "kind", "url", "admitted"),
+    [
+        ("amazon", "search", "https://www.amazon.com/s?k=x", True),
+        ("amazon", "item", "https://www.amazon.com/Red-Shoe/dp/B000000001/ref=sr_1", True),
+        ("amazon", "item", "https://www.amazon.com/gp/cart/view.html", False),
+        ("amazon", "item", "https://www.amazon.com/s?k=x", False),
+        ("amazon", "search", "https://www.amazon.com/dp/B000000001", False),
+        ("amazon", "item", "https://www.amazon.com:8443/dp/B000000001", False),
+        ("ebay", "search", "https://www.ebay.com/sch/i.html?_nkw=x", True),
+        ("ebay", "item", "https://www.ebay.com/itm/a-shoe/400000000001", True),
+        ("ebay", "item", "https://vi.vipr.ebaydesc.com/ws/x.dll?item=400000000001", True),
+        ("ebay", "item", "https://www.ebay.com/cart/add?x=1", False),
+        ("ebay", "item", "https://ebaydesc.com.evil.example/itm/400000000001", False),
+        ("ebay", "search", "https://vi.vipr.ebaydesc.com/sch/i.html", False),
+        ("schema.org", "search", "https://shop.example/search?q=x&page=3", True),
+        ("schema.org", "search", "https://shop.example/goods/1", False),
+        ("schema.org", "item", "https://shop.example/goods/toy-cart?colour=red", True),
+        ("schema.org", "item", "https://shop.example/cart/1", False),
+        ("schema.org", "item", "https://shop.example/goods/1?add-to-cart=1", False),
+        ("schema.org", "item", "https://shop.example/a/%2e%2e/x", False),
+        ("schema.org", "item", "http://127.0.0.1:9999/lamp", False),
+        ("schema.org", "item", "https://shop.example:9999/lamp", False),
+        ("webshop", "search", "http://127.0.0.1:8000/search_results/abc/x/1", True),
+        ("webshop", "item", "http://127.0.0.1:8000/item_page/abc/B01/x/1/%7B%7D", True),
+        ("webshop", "item", "http://127.0.0.1:8000/item_sub_page/abc/B01/x/1/Features/%7B", True),
+        ("webshop", "item", "http://127.0.0.1:8000/done/abc/B01/%7B%7D", False),
+        ("webshop", "item", "http://127.0.0.1:9999/item_page/abc/B01/x/1/%7B%7D", False),
+        ("webshop", "item", "http://127.0.0.1:x/item_page/abc/B01/x/1/%7B%7D", False),
+    ],
+)  # fmt: skip
+def test_which_address_is_of_which_kind(name: str, kind: Kind, url: str, admitted: bool) -> None:
+    assert _site(name).admits(kind, url) == admitted
+
+
+def test_a_page_cannot_name_what_is_asked_for_next() -> None:
+    """Its links become items only where they are addresses of items."""
+    listed = [{"url": url, "name": "Lamp"} for url in
+              ("http://127.0.0.1:9999/admin", "/cart/7", "/lamp")]  # fmt: skip
+    held = json.dumps({"@type": "ItemList", "itemListElement": listed})
+    page = f'<script type="application/ld+json">{held}</script>'
+    found = _site("schema.org").read_results(page, "https://shop.example/search?q=x")
+    assert ([card.url for card in found.cards], found.left_out) == (
+        ["https://shop.example/lamp"], 2,
+    )  # fmt: skip
+    # Pages that somebody saved may be of anywhere: nobody is asked.
+    assert len(site_named("schema.org", search=SAVED).read_results(page).cards) == 1
+
+    for link in ("http://127.0.0.1:9999/admin", "/done/abc/B01/{}"):
+        page = (f'<div class="list-group-item"><a class="product-link" href="{link}">B01</a>'
+                '<h4 class="product-title">Lamp</h4></div>')  # fmt: skip
+        (card,) = _site("webshop").read_results(page).cards
+        assert card.url == _site("webshop").item_url("B01")
+    item = ebay_item(GOODS[0]).replace("https://vi.vipr.ebaydesc.com/d", "/cart/add")
+    assert _site("ebay").read_item(item).details == {}
+
+
+@pytest.mark.parametrize(
     ("name", "host", "search", "said"),
     [
         ("etsy", "", "", "no site 'etsy'"),
@@ -57,6 +125,7 @@ def test_addresses() -> None:
         ("schema.org", "shop.example", "", "not --host"),
         ("schema.org", "", "https://shop.example/", "{query}"),
         ("schema.org", "", "file:///{query}", "{query}"),
+        ("schema.org", "", "http://[/{query}", "{query}"),
         ("amazon", "evil.example/x?", "", "a host's name"),
         ("webshop", "http://[", "", "expected an address"),
     ],
@@ -148,7 +217,7 @@ def test_microdata() -> None:
         '{"@type":"Product","offers":[null,{"price":true}],"hasVariant":[1,"x",{"size":{}}]}',
         '{"@type":"ItemList","itemListElement":[1,null,"https://a.example/x",{"item":"http://["}]}',
         '{"@type":"Product","offers":{"price":NaN,"lowPrice":"abc"},"url":["//["]}',
-        '<!-- {"@type":"Product","name":"kept"} -->',
+        '<!-- {"@type":"Product","name":"kept"} -->', DEEP,
     ],
 )  # fmt: skip
 def test_json_ld_that_says_anything(held: str) -> None:
@@ -162,12 +231,42 @@ def test_json_ld_that_says_anything(held: str) -> None:
         assert found.title == "kept"
 
 
+@pytest.mark.parametrize(
+    ("offers", "prices", "currency"),
+    [
+        ({"price": "12.500", "priceCurrency": "EUR"}, (12.5,), "EUR"),
+        ({"price": 1299.999, "priceCurrency": "EUR"}, (1299.999,), "EUR"),
+        ({"price": "1\u202f299,00 €"}, (1299.0,), "EUR"),
+        ({"price": "1 299,00", "priceCurrency": "EUR"}, (1299.0,), "EUR"),
+        ({"price": -5, "priceCurrency": "USD"}, (), ""),
+        ({"price": 1e-7, "priceCurrency": "USD"}, (), ""),
+        ([{"price": 10, "priceCurrency": "USD"}, {"price": 900, "priceCurrency": "JPY"},
+          {"price": 12, "priceCurrency": "USD"}], (10.0, 12.0), "USD"),
+    ],
+)  # fmt: skip
+def test_what_offers_cost(offers: Any, prices: tuple[float, ...], currency: str) -> None:
+    held = json.dumps({"@type": "Product", "name": "Lamp", "offers": offers})
+    page = f'<script type="application/ld+json">{held}</script>'
+    found = _site("schema.org").read_item(page, "https://shop.example/lamp")
+    assert (found.prices, found.currency) == (prices, currency)
+
+
 def test_two_products_of_one_name_are_told_apart() -> None:
     listed = [{"url": f"https://shop.example/{at}/lamp", "name": "Lamp"} for at in range(2)]
     held = json.dumps({"@type": "ItemList", "itemListElement": listed})
     page = f'<script type="application/ld+json">{held}</script>'
     found = _site("schema.org").read_results(page)
     assert [card.id for card in found.cards] == ["lamp", "lamp-2"]
+
+
+def test_a_list_without_end_is_cut_off() -> None:
+    listed = [{"url": f"https://shop.example/{at}/lamp", "name": "Lamp"} for at in range(20_000)]
+    held = json.dumps({"@type": "ItemList", "itemListElement": listed})
+    page = f'<script type="application/ld+json">{held}</script>'
+    begun = time.process_time()
+    found = _site("schema.org").read_results(page)
+    assert time.process_time() - begun < 5
+    assert len({card.id for card in found.cards}) == len(found.cards) == 500
 
 
 def test_an_item_with_others_beside_it_is_an_item() -> None:

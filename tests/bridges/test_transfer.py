@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import pairwise
 from pathlib import Path
@@ -17,7 +17,7 @@ import pytest
 from made_up_shops import GOODS, MadeUpShop
 
 from errands.bridges.cassette import Recorder, Replayer
-from errands.bridges.errand_list import errands_of, plain_errand, read_errands
+from errands.bridges.errand_list import Errand, errands_of, plain_errand, read_errands
 from errands.bridges.fetcher import Answer, FetchError, Request
 from errands.bridges.journal import Journal, Stepped, read_run
 from errands.bridges.saved_pages import SavedPages
@@ -239,6 +239,8 @@ def test_goals_of_a_catalogue(little: Catalog, tmp_path: Path) -> None:
         ("a.toml", "[[errand]]\ninstruction='x'\ncolour='red'", "colour"),
         ("a.toml", "errand = 3", "expected form"),
         ("a.toml", "[[", "not TOML"),
+        ("a.toml", "errand = " + "[" * 5_000, "nests too deeply"),
+        ("a.json", '{"goals": ' + "[" * 50_000, "goal file"),
         ("a.toml", "", "no errands"),
         ("a.txt", "# nothing\n\n", "no errands"),
         ("a.json", "{}", "goal file"),
@@ -298,22 +300,41 @@ def test_limits_and_going_on(tmp_path: Path) -> None:
     assert all(len(played.requests) == 2 for played in run.finished)
     assert len(shop.asked) == 4, "what was played is not played again"
     assert run.requests == 9, "but what an unfinished episode sent counts for the run"
+    scored = [Errand(each.instruction, each.goal, by_hand=False) for each in errands]
+    british = site_named("amazon", host="www.amazon.co.uk")
     for changed, said in (
-        ({"errands": errands[:2]}, "errands"), ({"agent": "careful"}, "agent"),
-        ({"seed": 5}, "seed"),
+        ({"errands": errands[:2]}, "list of errands"), ({"errands": scored}, "list of goals"),
+        ({"agent": "careful"}, "agent"), ({"seed": 5}, "seed"), ({"rules": "paper"}, "--rules"),
+        ({"limits": Limits(max_steps=9)}, "--max-steps"), ({"details": True}, "--details"),
+        ({"pages": "elsewhere"}, "source of pages"), ({"site": british}, "shop's address"),
     ):  # fmt: skip
-        given: dict[str, Any] = {"errands": errands, "agent": "rule", "seed": 0, **changed}
-        with pytest.raises(DataError, match=said):
-            transfer(
-                given["errands"], site, shop, given["agent"], out=out, resume=True,
-                seed=given["seed"],
-            )  # fmt: skip
+        given: dict[str, Any] = {
+            "errands": errands, "site": site, "fetch": shop, "agent": "rule", "out": out,
+            "resume": True, **changed,
+        }  # fmt: skip
+        with pytest.raises(DataError, match=f"its {said}|its .*{said}"):
+            transfer(**given)
+
+
+class HalfACharacter:
+    """An agent that seeks what is no text."""
+
+    def begin(self, observation: Any, info: Mapping[str, Any]) -> None:
+        """Nothing to prepare."""
+
+    def act(self, observation: Any, info: Mapping[str, Any]) -> str:
+        return "search[a \ud800 shoe]"
+
+
+def test_what_is_no_text_is_written_down_all_the_same(tmp_path: Path) -> None:
     run, _ = transfer(
-        errands[:1], site, MadeUpShop("amazon"), "rule", out=tmp_path / "b.jsonl",
-        limits=Limits(per_episode=1),
+        [plain_errand("a shoe")], _site("amazon"), MadeUpShop("amazon"),
+        f"{__name__}:HalfACharacter", out=tmp_path / "run.jsonl", limits=Limits(max_steps=2),
     )  # fmt: skip
-    assert run.episodes[0].ended is not None
-    assert "has sent its 1 requests" in run.episodes[0].ended.error
+    played = run.episodes[0]
+    assert played.ended is not None
+    assert (played.ended.status, played.ended.error) == ("truncated", "")
+    assert played.steps[1].action == "search[a ? shoe]"
 
 
 def test_steps_that_run_out_score_nothing(tmp_path: Path) -> None:

@@ -101,6 +101,27 @@ def test_scoring_at_the_terminal_and_by_csv(pages: Path, tmp_path: Path) -> None
     assert "Table 9" in _run("table", out, "--paper")
 
 
+def test_a_form_is_not_overwritten_by_mistake(pages: Path, tmp_path: Path) -> None:
+    out, form = tmp_path / "run.jsonl", tmp_path / "form.csv"
+    _run("--site", "amazon", "--instruction", "a shoe", "--pages", pages, "--out", out)
+    form.write_text("filled in")
+    with pytest.raises(ErrandsError, match="--force overwrites it"):
+        _run("score", out, "--form", form)
+    assert form.read_text() == "filled in"
+    assert "1 purchases" in _run("score", out, "--form", form, "--force")
+    with pytest.raises(ErrandsError, match="cannot be written"):
+        _run("score", out, "--form", tmp_path / "none" / "form.csv")
+
+
+def test_a_run_at_its_limit_says_what_goes_on(pages: Path, tmp_path: Path) -> None:
+    words = ["--site", "amazon", "--instruction", "a shoe", "--instruction", "a hat", "--pages",
+             str(pages), "--out", str(tmp_path / "run.jsonl")]  # fmt: skip
+    done = CliRunner().invoke(app, ["transfer", *words, "--run-requests", "3"])
+    assert done.exit_code == 1
+    assert "--resume and a larger --run-requests goes on" in done.stderr
+    _run(*words, "--resume", "--run-requests", "9")
+
+
 def test_errands_with_goals(pages: Path, tmp_path: Path) -> None:
     goals = tmp_path / "errands.toml"
     goals.write_text(
@@ -172,6 +193,10 @@ def test_the_saved_real_pages(tmp_path: Path) -> None:
         (["--site", "schema.org", "--instruction", "x"], "--search-url"),
         (["--site", "amazon", "--instruction", "x", "--agent", "rulee"], "no agent 'rulee'"),
         (["--site", "amazon", "--instruction", "x", "--agent", "il"], "needs its checkpoint"),
+        (
+            ["--site", "amazon", "--instruction", "x", "--fetch", "os:getcwd", "--ignore-robots"],
+            "no effect",
+        ),
         (["--site", "amazon", "--goals", "none.toml"], "cannot be read"),
         (["table", "none.jsonl"], "cannot be read"),
         (["score", "none.jsonl"], "cannot be read"),

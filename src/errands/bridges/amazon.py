@@ -7,6 +7,7 @@ from urllib.parse import quote, quote_plus
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
+from errands.bridges.address import is_within, path_of
 from errands.bridges.markup import (
     MOST_PARTS,
     Money,
@@ -24,7 +25,7 @@ from errands.bridges.markup import (
     text_of,
 )
 from errands.bridges.record import FoundCard, FoundProduct, Listing, completed, listing
-from errands.bridges.site import PageKind
+from errands.bridges.site import Kind, PageKind
 from errands.errors import SettingError
 
 __all__ = ["Amazon"]
@@ -32,6 +33,7 @@ __all__ = ["Amazon"]
 _RESULT: Final = '[data-component-type="s-search-result"]'
 _ID: Final = re.compile(r"[A-Za-z0-9]{4,20}")
 _IN_URL: Final = re.compile(r"/(?:dp|gp/product)/([A-Za-z0-9]{10})")
+_ITEM_PATH: Final = re.compile(r"(?:/[^/]+)?/(?:dp|gp/product)/[A-Za-z0-9]{4,20}(?:/ref=[^/]*)?/?")
 _HOST: Final = re.compile(r"[a-z0-9-]+(\.[a-z0-9-]+)+")
 _PRICE_BOXES: Final = (
     ".apexPriceToPay", ".priceToPay", "#corePriceDisplay_desktop_feature_div",
@@ -66,8 +68,14 @@ class Amazon:
         self.hosts = (host.removeprefix("www."),)
         self._country = host.rsplit(".", 1)[-1]
 
+    def admits(self, kind: Kind, url: str) -> bool:
+        if not is_within(url, self.hosts):
+            return False
+        path = path_of(url)
+        return path == "/s" if kind == "search" else bool(_ITEM_PATH.fullmatch(path))
+
     def search_url(self, query: str, page: int) -> str:
-        return f"https://{self.host}/s?k={quote_plus(query)}&page={page}"
+        return f"https://{self.host}/s?k={quote_plus(query, errors='replace')}&page={page}"
 
     def item_url(self, id: str) -> str:
         return f"https://{self.host}/dp/{quote(id, safe='')}"

@@ -2,12 +2,14 @@
 
 One line of JSON a request, with the page squeezed: kind, url, status, where it was in the end, and
 the body. A line is written when its answer is there, so a session that is cut off loses at most
-the line it was at. A replay asks nobody, and refuses what was not recorded.
+the line it was at. A replay asks nobody, and refuses what was not recorded. A refusal is recorded
+like a page, but asked again by the next recording; of two lines for one request the last counts.
 """
 
 import base64
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
@@ -37,8 +39,11 @@ class Taped(msgspec.Struct, frozen=True):
     def answer(self) -> Answer:
         """What was answered."""
         packed = base64.b64decode(self.body, validate=True)
-        with zstandard.ZstdDecompressor().stream_reader(packed) as stream:
-            text = stream.read(_LARGEST)
+        size = zstandard.frame_content_size(packed)
+        if not 0 <= size <= _LARGEST:
+            raise ValueError(f"a page of {size:,} bytes" if size > 0 else "a page of unknown size")
+        # Told its size, it knows a page that was cut off.
+        text = zstandard.ZstdDecompressor().decompress(packed, allow_extra_data=False)
         return Answer(self.at, self.status, text.decode("utf-8", "replace"))
 
 
@@ -70,8 +75,7 @@ def read_cassette(path: Path) -> dict[Request, Answer]:
                 f"{path}, line {number}, is not of a cassette ({failure}); it is damaged, or no"
                 " cassette at all."
             ) from None
-        # The same address asked for again gives the same answer again.
-        held.setdefault(Request(entry.kind, entry.url), answer)
+        held[Request(entry.kind, entry.url)] = answer
     if rest and not held:
         raise DataError(f"{path} is not a cassette; expected lines of JSON, one a request.")
     return held
@@ -97,10 +101,16 @@ class Replayer:
 
 
 class Recorder:
-    """Passes requests on and writes down what is answered; what it has already is not asked for."""
+    """Passes requests on and writes down what is answered; a page it has is not asked for again.
 
-    def __init__(self, path: Path, fetch: Fetch) -> None:
+    `refusal` is that of `Site`: what it finds in a page that is none.
+    """
+
+    def __init__(
+        self, path: Path, fetch: Fetch, refusal: Callable[[str], str] = lambda html: ""
+    ) -> None:
         self._fetch = fetch
+        self._refusal = refusal
         self._held = read_cassette(path) if path.exists() else {}
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -115,8 +125,9 @@ class Recorder:
             raise DataError(f"{path} cannot be written ({failure.strerror}).") from None
 
     def __call__(self, request: Request) -> Answer:
-        if request in self._held:
-            return self._held[request]
+        held = self._held.get(request)
+        if held is not None and held.status == 200 and not self._refusal(held.body):
+            return held
         answer = self._fetch(request)
         line = json.dumps(msgspec.to_builtins(taped(request, answer)), ensure_ascii=True)
         self._file.write(line.encode("ascii") + b"\n")

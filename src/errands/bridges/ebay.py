@@ -7,6 +7,7 @@ from urllib.parse import quote, quote_plus, urlsplit
 import msgspec
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
+from errands.bridges.address import is_within, path_of
 from errands.bridges.markup import (
     MOST_PARTS,
     Money,
@@ -24,12 +25,15 @@ from errands.bridges.markup import (
     text_of,
 )
 from errands.bridges.record import FoundCard, FoundProduct, Listing, completed, listing
-from errands.bridges.site import PageKind
+from errands.bridges.site import Kind, PageKind
 from errands.errors import SettingError
 
 __all__ = ["Ebay"]
 
 _IN_URL: Final = re.compile(r"/itm/(?:[^/?#]+/)?(\d{6,15})")
+_SEARCH_PATH: Final = re.compile(r"/sch/(?:[^/]+/){0,3}i\.html")
+_ITEM_PATH: Final = re.compile(r"/itm/(?:[^/]+/)?\d{6,15}/?")
+_DESCRIPTIONS: Final = ("ebaydesc.com",)
 _IN_FRAME: Final = re.compile(r"[?&]item=(\d{6,15})")
 _HOST: Final = re.compile(r"[a-z0-9-]+(\.[a-z0-9-]+)+")
 _ADVERT: Final = "shop on ebay"
@@ -53,10 +57,21 @@ class Ebay:
             raise SettingError(f"--host {host!r}: expected a host's name, as www.ebay.co.uk.")
         self.host = host
         # Descriptions by sellers are kept apart from the shop, on a domain of their own.
-        self.hosts = (host.removeprefix("www."), "ebaydesc.com")
+        self._shop = (host.removeprefix("www."),)
+        self.hosts = self._shop + _DESCRIPTIONS
+
+    def admits(self, kind: Kind, url: str) -> bool:
+        path = path_of(url)
+        if kind == "search":
+            return is_within(url, self._shop) and bool(_SEARCH_PATH.fullmatch(path))
+        if is_within(url, _DESCRIPTIONS):
+            return True
+        return is_within(url, self._shop) and bool(_ITEM_PATH.fullmatch(path))
 
     def search_url(self, query: str, page: int) -> str:
-        return f"https://{self.host}/sch/i.html?_nkw={quote_plus(query)}&_pgn={page}"
+        return (
+            f"https://{self.host}/sch/i.html?_nkw={quote_plus(query, errors='replace')}&_pgn={page}"
+        )
 
     def item_url(self, id: str) -> str:
         return f"https://{self.host}/itm/{quote(id, safe='')}"
@@ -123,6 +138,7 @@ class Ebay:
         title = first_text(tree, "h1.x-item-title__mainTitle", ".x-item-title__mainTitle",
                            "#itemTitle") or meta(tree, "og:title")  # fmt: skip
         frame = absolute(frame, url or f"https://{self.host}/")
+        frame = frame if is_within(frame, _DESCRIPTIONS) else ""
         description = first_text(tree, "#viTabs_0_desc", ".x-item-description-child")
         return completed(
             FoundProduct(

@@ -99,6 +99,8 @@ def _from_toml(text: str, path: Path) -> tuple[Errand, ...]:
         tables = msgspec.convert(held.get("errand", []), tuple[_Told, ...])
     except tomllib.TOMLDecodeError as failure:
         raise GoalError(f"{path} is not TOML ({failure}).") from None
+    except RecursionError:
+        raise GoalError(f"{path} nests too deeply; expected [[errand]] tables.") from None
     except msgspec.ValidationError as failure:
         raise GoalError(f"{path}: an [[errand]] is not of the expected form: {failure}.") from None
     words = tagger(TAGGER)
@@ -142,7 +144,7 @@ def _lowered(options: tuple[str, ...] | dict[str, str]) -> tuple[str, ...]:
 def _from_json(text: str, path: Path) -> tuple[Errand, ...]:
     try:
         goals = msgspec.json.decode(text, type=_Frozen).goals
-    except (msgspec.DecodeError, msgspec.ValidationError) as failure:
+    except (msgspec.DecodeError, msgspec.ValidationError, RecursionError) as failure:
         raise GoalError(
             f'{path} is not a goal file {{"goals": [...]}}, as `errands catalog goals` writes it'
             f" ({failure})."

@@ -2,28 +2,29 @@
 
 How a page comes is the user's to configure: plain HTTP, a scraping service, a function of one's
 own, saved pages, a cassette. All of them are a `Fetch`: from a request to an answer. There are
-two kinds of request and no third: a search, and opening an item.
+two kinds of request and no third: a search, and opening an item; the site says which address is
+which. What a live shop is asked beside them, its robots.txt and where a page has moved to, is
+logged under names of its own.
 """
 
 import importlib
 import sys
 import time
 from collections.abc import Callable
-from typing import Any, Final, Literal, NamedTuple, Protocol
-from urllib.parse import urlsplit
+from contextvars import ContextVar
+from typing import Any, Final, NamedTuple, Protocol
 
 import msgspec
 
 from errands.agents import EndOfRun
-from errands.bridges.site import Site, SiteError
+from errands.bridges.site import Kind, Site, SiteError
 from errands.errors import ErrandsError, SettingError
 
 __all__ = [
     "KINDS", "Answer", "Fetch", "FetchError", "Gate", "Kind", "NotHeld", "Outgoing", "Request",
-    "is_within", "own_fetch",
+    "aside", "own_fetch",
 ]  # fmt: skip
 
-Kind = Literal["search", "item"]
 _REFUSALS: Final = frozenset({401, 403, 429, 503})
 _PATIENCE: Final = 3
 KINDS: Final[tuple[Kind, ...]] = ("search", "item")
@@ -62,27 +63,21 @@ class Fetch(Protocol):
 class Outgoing(msgspec.Struct, frozen=True):
     """A request that was made, for the record."""
 
-    kind: Kind
+    kind: str
+    """`search` or `item`; `robots` for a robots.txt, `redirect` for a page that has moved."""
     url: str
     status: int
     seconds: float
     error: str = ""
 
 
-def is_within(url: str, hosts: tuple[str, ...]) -> bool:
-    """Whether an address is one of a host's, or of a host below it.
+_ASIDE: ContextVar[Callable[[Outgoing], None] | None] = ContextVar("aside", default=None)
 
-    >>> is_within("https://www.shop.example/x", ("shop.example",))
-    True
-    """
-    try:
-        parts = urlsplit(url)
-        host = (parts.hostname or "").lower()
-    except ValueError:
-        return False
-    if parts.scheme not in ("http", "https") or parts.username is not None:
-        return False
-    return any(host == own.lower() or host.endswith(f".{own.lower()}") for own in hosts)
+
+def aside(made: Outgoing) -> None:
+    """Tell the gate, if one is waiting for an answer, what else left for it."""
+    if (note := _ASIDE.get()) is not None:
+        note(made)
 
 
 class Gate:
@@ -127,14 +122,13 @@ class Gate:
                 f"The episode has sent its {self._per_episode} requests (--episode-requests);"
                 " no more leave."
             )
-        if request.kind not in KINDS or (
-            (hosts := self._site.hosts) and not is_within(request.url, hosts)
-        ):
+        if request.kind not in KINDS or not self._site.admits(request.kind, request.url):
             raise FetchError(
                 f"{request.url} is neither a search nor an item of {self._site.name}; nothing was"
                 " sent."
             )
         begun = time.perf_counter()
+        token = _ASIDE.set(self._keep)
         try:
             answer = self._fetch(request)
         except NotHeld:
@@ -142,6 +136,11 @@ class Gate:
         except FetchError as failure:
             self._note(request, 0, begun, str(failure))
             raise
+        except BaseException as failure:  # Whatever happened, the request may have left.
+            self._note(request, 0, begun, f"{type(failure).__name__}: {failure}")
+            raise
+        finally:
+            _ASIDE.reset(token)
         self._note(request, answer.status, begun)
         refused = self._site.refusal(answer.body)
         self._refused = self._refused + 1 if refused or answer.status in _REFUSALS else 0
@@ -159,7 +158,9 @@ class Gate:
         return answer
 
     def _note(self, request: Request, status: int, begun: float, error: str = "") -> None:
-        made = Outgoing(*request, status, time.perf_counter() - begun, error)
+        self._keep(Outgoing(*request, status, time.perf_counter() - begun, error))
+
+    def _keep(self, made: Outgoing) -> None:
         self.log.append(made)
         self.sent += 1
         if self._on_request is not None:

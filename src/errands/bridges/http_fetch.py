@@ -1,7 +1,7 @@
 """Pages over plain HTTP, with nothing but the standard library, and with care.
 
-Only http and https, only hosts of the site (redirections included), never an address inside one's
-own network, a limit on time and size, and a name that says who is asking.
+Only http and https, only hosts of the site, redirections only to a page of the same kind, never
+an address inside one's own network, a limit on time and size, and a name that says who is asking.
 """
 
 import gzip
@@ -12,15 +12,20 @@ import os
 import re
 import socket
 import ssl
+import string
 import time
 import urllib.error
 import urllib.request
 import zlib
+from collections.abc import Callable
 from typing import Any, Final
 from urllib.parse import quote, urlsplit
 
 import errands
-from errands.bridges.fetcher import Answer, Fetch, FetchError, Request, is_within
+from errands.bridges.address import host_of, is_within
+from errands.bridges.fetcher import KINDS, Answer, Fetch, FetchError, Outgoing, Request, aside
+from errands.bridges.markup import absolute
+from errands.bridges.site import Kind
 from errands.errors import SettingError
 
 __all__ = ["USER_AGENT", "HttpFetch", "service_fetch"]
@@ -28,12 +33,14 @@ __all__ = ["USER_AGENT", "HttpFetch", "service_fetch"]
 USER_AGENT: Final = f"errands/{errands.__version__} (research on web agents)"
 _LARGEST: Final = 8_000_000
 _PIECE: Final = 65_536
+_MOST_HOPS: Final = 5
+_MOVED: Final = (301, 302, 303, 307, 308)
 _CHARSET: Final = re.compile(rb"<meta[^>]+charset=[\"']?([A-Za-z0-9_-]+)", re.IGNORECASE)
 _READABLE: Final = ("text/", "application/xhtml", "application/xml", "application/json")
 
 
 class HttpFetch:
-    """Gets pages of one site."""
+    """Gets pages of one site; `admits` says which address is of which kind."""
 
     def __init__(
         self,
@@ -43,6 +50,7 @@ class HttpFetch:
         seconds: float = 20.0,
         largest: int = _LARGEST,
         allow_local: bool = False,
+        admits: Callable[[Kind, str], bool] | None = None,
     ) -> None:
         if not user_agent.strip() or not user_agent.isprintable() or not user_agent.isascii():
             raise SettingError("--user-agent: expected a plain text that says who is asking.")
@@ -50,6 +58,7 @@ class HttpFetch:
             raise SettingError(f"--timeout {seconds:g}: expected more than 0, up to 600 seconds.")
         self.user_agent = user_agent.strip()
         self._hosts = hosts
+        self._admits = admits
         self._seconds = seconds
         self._largest = largest
         opener = urllib.request.OpenerDirector()
@@ -58,20 +67,43 @@ class HttpFetch:
             _Https(allow_local),
             urllib.request.HTTPDefaultErrorHandler(),
             urllib.request.HTTPErrorProcessor(),
-            _Redirect(hosts),
         ):
             opener.add_handler(handler)
         self._opener = opener
 
     def __call__(self, request: Request) -> Answer:
-        return self.get(request.url)
+        return self.get(request.url, request.kind)
 
-    def get(self, url: str) -> Answer:
-        """A page, whatever its status."""
+    def get(self, url: str, kind: str = "") -> Answer:
+        """A page, whatever its status. Where it has moved, of a `kind`, each hop is told aside."""
         if not is_within(url, self._hosts):
             raise FetchError(
                 f"{url} is not of {', '.join(self._hosts) or 'any allowed host'}; nothing was sent."
             )
+        at = url
+        for hop in range(_MOST_HOPS + 1):
+            begun = time.perf_counter()
+            answer, leads_to = self._once(at)
+            if hop and kind:
+                seconds = time.perf_counter() - begun
+                aside(Outgoing("redirect", at, answer.status, seconds))
+            if answer.status not in _MOVED:
+                return answer
+            target = absolute(quote(leads_to, safe=string.punctuation), at)
+            if not target:
+                break
+            if not is_within(target, self._hosts) or not self._same_kind(kind, target):
+                raise FetchError(f"{url} leads away to {target}; that is not followed.")
+            at = target
+        raise FetchError(f"{url} leads on, but nowhere that is followed.")
+
+    def _same_kind(self, kind: str, url: str) -> bool:
+        if self._admits is None:
+            return True
+        return all(self._admits(each, url) for each in KINDS if each == kind)
+
+    def _once(self, url: str) -> tuple[Answer, str]:
+        """What is answered to one request, and where it leads on to."""
         asked = urllib.request.Request(
             url,
             headers={
@@ -88,10 +120,9 @@ class HttpFetch:
             except urllib.error.HTTPError as refused:
                 answer = refused
             with answer:
-                if 300 <= answer.status < 400:
-                    raise FetchError(f"{url} leads on, but nowhere that is followed.")
                 data = self._read(answer, end)
-                return Answer(answer.geturl(), int(answer.status), _decoded(answer.headers, data))
+                page = Answer(url, int(answer.status), _decoded(answer.headers, data))
+                return page, answer.headers.get("Location") or ""
         except FetchError:
             raise
         except TimeoutError:
@@ -104,7 +135,7 @@ class HttpFetch:
                     f"{url} did not answer within {self._seconds:g} seconds."
                 ) from None
             raise FetchError(f"{url} cannot be reached ({failure.reason}).") from None
-        except (OSError, http.client.HTTPException, ValueError, zlib.error) as failure:
+        except (OSError, EOFError, http.client.HTTPException, ValueError, zlib.error) as failure:
             raise FetchError(f"{url} broke off ({type(failure).__name__}: {failure}).") from None
 
     def _read(self, answer: Any, end: float) -> bytes:
@@ -135,22 +166,6 @@ def _decoded(headers: Any, data: bytes) -> str:
         return data.decode(told or "utf-8", "replace")
     except LookupError:
         return data.decode("utf-8", "replace")
-
-
-class _Redirect(urllib.request.HTTPRedirectHandler):
-    """Follows a redirection to the same site, and to no other."""
-
-    max_redirections = 5
-
-    def __init__(self, hosts: tuple[str, ...]) -> None:
-        self._hosts = hosts
-
-    def redirect_request(
-        self, req: Any, fp: Any, code: int, msg: str, headers: Any, newurl: str
-    ) -> Any:
-        if not is_within(newurl, self._hosts):
-            raise FetchError(f"{req.full_url} leads away to {newurl}; that is not followed.")
-        return super().redirect_request(req, fp, code, msg, headers, newurl)
 
 
 def _check_peer(connected: socket.socket | None, host: str, allow_local: bool) -> None:
@@ -224,7 +239,7 @@ def service_fetch(
             f"--service has {{key}} in it, but the environment variable {key_name or '(unnamed)'}"
             " is not set; name it with --service-key."
         )
-    fetch = HttpFetch((parts.hostname,), seconds=seconds, allow_local=allow_local)
+    fetch = HttpFetch((host_of(template),), seconds=seconds, allow_local=allow_local)
 
     def through(request: Request) -> Answer:
         if not is_within(request.url, hosts):

@@ -41,6 +41,11 @@ class Begun(msgspec.Struct, frozen=True, kw_only=True, tag="run", tag_field="wha
     seed: int
     started: str
     version: str
+    goals: str = ""
+    """The errands as a whole, hashed; empty where an older version did not say, as below."""
+    where: str = ""
+    """Where the site is searched."""
+    details: bool | None = None
     format: int = FORMAT
 
 

@@ -129,13 +129,19 @@ _SYMBOLS: Final = {
     "kr": "SEK", "rs.": "INR",
 }  # fmt: skip
 _SYMBOL: Final = "|".join(re.escape(each) for each in sorted(_SYMBOLS, key=len, reverse=True))
-_NUMBER: Final = r"\d(?:[\d.,'\u00a0\u202f]{0,18}\d)?"
+_SPACED: Final = r"(?<!\d)(?<!\d[.,])\d{1,3}(?:[ \u00a0\u202f]\d{3}){1,4}(?:[.,]\d{1,2})?(?!\d)"
+_NUMBER: Final = rf"(?:{_SPACED}|\d(?:[\d.,'’]{{0,18}}\d)?)"
 _MONEY: Final = re.compile(
     rf"(?P<before>{_SYMBOL})\s?(?P<one>{_NUMBER})|(?P<two>{_NUMBER})\s?(?P<after>{_SYMBOL})",
     re.IGNORECASE,
 )
 _BARE: Final = re.compile(_NUMBER)
+_MACHINE: Final = re.compile(r"[-+]?\d{1,20}(?:\.\d{0,20})?(?:[eE][-+]?\d{1,3})?")
+_MINUS: Final = re.compile(r"(?:^|[\s(:])[-−]$")
+_NEVER_SPACED: Final = ("USD", "GBP", "INR", "JPY", "AUD", "CAD")
+"""Behind a sign of these, a space ends the number: `$20 300 sold`."""
 _TO: Final = re.compile(r"\s*(?:to|-|–|—)\s*", re.IGNORECASE)
+_LEAST: Final = 0.005
 _HIGHEST: Final = 1e9
 
 
@@ -147,28 +153,50 @@ def money(text: str) -> Money:
 Money(prices=(1299.5,), currency='EUR'), Money(prices=(), currency=''))
     """
     found = list(_MONEY.finditer(text[:2000]))
-    if not found:
+    at = next(
+        (at for at, one in enumerate(found) if not _MINUS.search(text[: one.start()][-2:])), None
+    )
+    if at is None:
         return Money()
-    first = found[0]
+    first = found[at]
     currency = _SYMBOLS[(first["before"] or first["after"]).lower()]
-    prices = [_amount(first["one"] or first["two"], currency)]
-    if len(found) > 1 and _TO.fullmatch(text[first.end() : found[1].start()]):
-        prices.append(_amount(found[1]["one"] or found[1]["two"], currency))
+    prices = [_written(first, currency)]
+    if at + 1 < len(found) and _TO.fullmatch(text[first.end() : found[at + 1].start()]):
+        prices.append(_written(found[at + 1], currency))
     usable = tuple(price for price in prices if price is not None)
     return Money(usable, currency) if usable else Money()
 
 
+def _written(found: re.Match[str], currency: str) -> float | None:
+    digits = found["one"] or found["two"]
+    if found["one"] and currency in _NEVER_SPACED:
+        digits = digits.split()[0]
+    return _amount(digits, currency)
+
+
 def number_money(text: str, currency: str) -> Money:
-    """A price that is written without its currency, as attributes and data have it."""
-    found = _BARE.search(text[:200])
-    price = _amount(found[0], currency) if found else None
-    letters = currency.strip().upper()[:3]
+    """A price that is written without its currency, as attributes and data have it.
+
+    What is a number to a machine is that number, its only mark a decimal point, as schema.org wants
+    it; anything else is read as people write it.
+
+    >>> number_money("12.500", "EUR").prices, number_money("1 299,00", "EUR").prices
+    ((12.5,), (1299.0,))
+    """
+    said, letters = text[:200].strip(), currency.strip().upper()[:3]
+    found = _BARE.search(said)
+    if _MACHINE.fullmatch(said):
+        price = _possible(float(said))
+    elif found and not _MINUS.search(said[: found.start()].rstrip()[-2:]):
+        price = _amount(found[0], letters)
+    else:
+        price = None
     return Money() if price is None else Money((price,), letters)
 
 
 def _amount(digits: str, currency: str) -> float | None:
     """A number as people write it, thousands marked or not."""
-    digits = re.sub(r"['\u00a0\u202f]", "", digits)
+    digits = re.sub(r"['’\s]", "", digits)
     last = max(digits.rfind("."), digits.rfind(","))
     if last >= 0:
         mark, behind = digits[last], len(digits) - last - 1
@@ -182,7 +210,11 @@ def _amount(digits: str, currency: str) -> float | None:
             head = re.sub("[.,]", "", digits[:last])
             digits = f"{head}.{digits[last + 1 :]}"
     try:
-        price = float(digits)
+        return _possible(float(digits))
     except ValueError:
         return None
-    return price if 0 <= price < _HIGHEST else None
+
+
+def _possible(price: float) -> float | None:
+    """A price that can be paid; None for less than nothing, for specks and for fortunes."""
+    return price if price == 0 or _LEAST <= price < _HIGHEST else None

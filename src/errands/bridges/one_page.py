@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 from errands.bridges.env import RealShopEnv
 from errands.bridges.fetcher import Answer, Request
 from errands.bridges.record import FoundCard, FoundProduct, Listing, listing
-from errands.bridges.site import PageKind, Site
+from errands.bridges.site import Kind, PageKind, Site
 
 __all__ = ["Translated", "translated"]
 
@@ -26,6 +26,9 @@ class _OnePage:
     def __init__(self, site: Site, kind: PageKind) -> None:
         self._site = site
         self._kind = kind
+
+    def admits(self, kind: Kind, url: str) -> bool:
+        return True
 
     def search_url(self, query: str, page: int) -> str:
         return f"saved:{page}"

@@ -49,6 +49,8 @@ class SavedPages:
         self._by_url: dict[str, Path] = {}
         self._results: list[Path] = []
         self._items: dict[str, Path] = {}
+        self.unread: list[str] = []
+        """Why files of the folder were left out."""
         index = folder / "index.toml"
         if index.is_file():
             self._read_index(index)
@@ -57,7 +59,7 @@ class SavedPages:
         if not (self._by_url or self._results or self._items):
             raise DataError(
                 f"{folder} has no page of {site.name}; expected saved .html files, or an"
-                " index.toml that names them."
+                f" index.toml that names them. {' '.join(self.unread)}".rstrip()
             )
 
     def __call__(self, request: Request) -> Answer:
@@ -70,7 +72,10 @@ class SavedPages:
             if path is None and self._results:
                 return Answer(request.url, 200, "")  # Beyond the last page there is nothing.
         if path is None:
-            raise NotHeld(f"{self.folder} has no page for {request.url}; nobody was asked for it.")
+            raise NotHeld(
+                f"{self.folder} has no page for {request.url}; nobody was asked for it."
+                f" {' '.join(self.unread)}".rstrip()
+            )
         return Answer(request.url, 200, read_page(path))
 
     def _read_index(self, index: Path) -> None:
@@ -78,6 +83,8 @@ class SavedPages:
             held: Any = tomllib.loads(index.read_text("utf-8"))
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as failure:
             raise DataError(f"{index} is not TOML ({failure}).") from None
+        except RecursionError:
+            raise DataError(f"{index} nests too deeply; expected [[page]] tables.") from None
         except OSError as failure:
             raise DataError(f"{index} cannot be read ({failure.strerror}).") from None
         pages = held.get("page")
@@ -96,7 +103,11 @@ class SavedPages:
         for path in sorted(self.folder.iterdir()):
             if path.suffix.lower() not in _ENDINGS or not path.is_file():
                 continue
-            html = read_page(path)
+            try:
+                html = read_page(path)
+            except DataError as failure:  # The others are still of use.
+                self.unread.append(str(failure))
+                continue
             kind = self._site.kind(html)
             if kind == "search":
                 self._results.append(path)

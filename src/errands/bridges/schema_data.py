@@ -19,6 +19,10 @@ __all__ = ["Thing", "inside", "kinds_of", "things", "value_text", "values"]
 Thing = dict[str, Any]
 
 _DEEPEST: Final = 12
+_NAMED_BY: Final = 3
+"""Things that name one another, until somebody says a text."""
+_WIDEST: Final = 20
+"""Values that are tried, and names that one value has."""
 _HIGHEST: Final = 200
 """Elements between a property and its item."""
 _MOST: Final = 5_000
@@ -68,22 +72,26 @@ def inside(thing: Thing) -> Iterator[Thing]:
 
 def value_text(thing: Any, *names: str) -> str:
     """The first of these properties that can be read as a text."""
+    return _first_said(thing, names, 0)
+
+
+def _first_said(thing: Any, names: tuple[str, ...], depth: int) -> str:
     for name in names:
-        for value in values(thing, name):
-            if said := _said(value):
+        for value in values(thing, name)[:_WIDEST]:
+            if said := _said(value, depth):
                 return said
     return ""
 
 
-def _said(value: Any) -> str:
+def _said(value: Any, depth: int) -> str:
     if isinstance(value, str):
         return plain(value)
     if isinstance(value, bool):
         return ""
     if isinstance(value, int | float):
         return plain(f"{value}")
-    if isinstance(value, dict):
-        return value_text(value, "@value", "name", "url", "@id")
+    if isinstance(value, dict) and depth < _NAMED_BY:
+        return _first_said(value, ("@value", "name", "url", "@id"), depth + 1)
     return ""
 
 
@@ -130,7 +138,7 @@ def _microdata(tree: LexborHTMLParser) -> list[Thing]:
             held[node.mem_id] = value
         else:
             value = _value(node)
-        names = attribute(node, "itemprop").split()
+        names = list(dict.fromkeys(attribute(node, "itemprop").split()))[:_WIDEST]
         above = _item_above(node, held)
         if names and above is not None:
             for name in names:

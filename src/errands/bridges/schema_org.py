@@ -6,10 +6,13 @@ just several products, each with its address.
 """
 
 import re
+from collections import Counter
 from typing import Any, Final
 from urllib.parse import quote_plus, unquote, urlsplit
 
+from errands.bridges.address import host_of, is_within, looks_only, path_of
 from errands.bridges.markup import (
+    MOST_PARTS,
     Money,
     absolute,
     first_attribute,
@@ -21,10 +24,13 @@ from errands.bridges.markup import (
 from errands.bridges.markup import first_text as _first_text
 from errands.bridges.record import FoundCard, FoundProduct, Listing, completed, listing
 from errands.bridges.schema_data import Thing, inside, kinds_of, things, value_text, values
-from errands.bridges.site import PageKind
+from errands.bridges.site import Kind, PageKind
 from errands.errors import SettingError
 
-__all__ = ["SchemaOrg"]
+__all__ = ["SAVED", "SchemaOrg"]
+
+SAVED: Final = "https://saved.invalid/?q={query}&page={page}"
+"""Where results are that somebody saved: nowhere, so that an item may be anywhere."""
 
 _PRODUCT: Final = {"Product", "ProductGroup", "ProductModel", "IndividualProduct", "SomeProducts",
                    "Vehicle", "Book", "Car"}  # fmt: skip
@@ -41,16 +47,27 @@ class SchemaOrg:
     name = "schema.org"
 
     def __init__(self, search: str = "") -> None:
-        parts = urlsplit(search)
+        host = host_of(search).removeprefix("www.")
         if search and (
-            "{query}" not in search or parts.scheme not in ("http", "https") or not parts.hostname
+            "{query}" not in search or not search.startswith(("http://", "https://")) or not host
         ):
             raise SettingError(
                 f"--search-url {search!r}: expected an address with {{query}} in it, as"
                 " 'https://shop.example/search?q={query}&page={page}'."
             )
         self.search = search
-        self.hosts = ((parts.hostname or "").removeprefix("www."),) if search else ()
+        self.hosts = (host,) if search not in ("", SAVED) else ()
+        parts = [re.escape(part) for part in re.split(r"\{query\}|\{page\}", path_of(search))]
+        self._search_path = re.compile("[^/]*".join(parts).rstrip("/") + "/?")
+
+    def admits(self, kind: Kind, url: str) -> bool:
+        if self.search == SAVED:
+            return bool(absolute(url, ""))  # Nobody is asked.
+        if not is_within(url, self.hosts):
+            return False
+        if kind == "search":
+            return bool(self._search_path.fullmatch(path_of(url)))
+        return looks_only(url)
 
     def search_url(self, query: str, page: int) -> str:
         if not self.search:
@@ -58,7 +75,9 @@ class SchemaOrg:
                 "The site schema.org must be told where results are: --search-url"
                 " 'https://shop.example/search?q={query}&page={page}'."
             )
-        return self.search.replace("{query}", quote_plus(query)).replace("{page}", str(page))
+        return self.search.replace("{page}", str(page)).replace(
+            "{query}", quote_plus(query, errors="replace")
+        )
 
     def item_url(self, id: str) -> str:
         return ""
@@ -77,7 +96,7 @@ class SchemaOrg:
     def read_results(self, html: str, url: str = "") -> Listing:
         tree = parse(html, keep_scripts=True)
         cards: list[FoundCard] = []
-        no_id = 0
+        left_out = no_id = 0
         held = things(tree)
         for entry in _entries(held):
             link = absolute(value_text(entry, "url", "@id"), url)
@@ -85,6 +104,9 @@ class SchemaOrg:
             id = _id(entry, link)
             if not link or not id:
                 no_id += 1
+                continue
+            if self.hosts and not self.admits("item", link):
+                left_out += 1
                 continue
             price = _price(entry)
             cards.append(
@@ -103,7 +125,7 @@ class SchemaOrg:
         ]
         total = next((int(said) for said in claims if said.isdecimal() and len(said) < 13), None)
         return listing(
-            _distinct(cards), has_next=bool(following), left_out=0, no_id=no_id, total=total
+            _distinct(cards), has_next=bool(following), left_out=left_out, no_id=no_id, total=total
         )
 
     def read_item(self, html: str, url: str = "") -> FoundProduct:
@@ -153,12 +175,11 @@ def _main(held: list[Thing]) -> Thing | None:
 
 def _offered(held: list[Thing]) -> list[Thing]:
     """Products with an offer or variants, but for those in a list and those like another one."""
-    within = {
-        id(part)
-        for each in held
-        if "ItemList" in kinds_of(each) or kinds_of(each) & _PRODUCT
-        for part in inside(each)
-    }
+    within: set[int] = set()
+    for each in held:
+        # What is inside of a thing inside another is inside that, too: once is enough.
+        if id(each) not in within and ("ItemList" in (kinds := kinds_of(each)) or kinds & _PRODUCT):
+            within.update(id(part) for part in inside(each))
     return [
         each
         for each in held
@@ -174,7 +195,7 @@ def _entries(held: list[Thing]) -> list[Thing]:
     for each in held:
         if "ItemList" not in kinds_of(each) or "BreadcrumbList" in kinds_of(each):
             continue
-        for element in values(each, "itemListElement"):
+        for element in values(each, "itemListElement")[: MOST_PARTS - len(listed)]:
             if isinstance(element, str):
                 listed.append({"url": element})
             elif isinstance(element, dict):
@@ -185,9 +206,10 @@ def _entries(held: list[Thing]) -> list[Thing]:
                 listed.append({**told, **inner})
     if listed:
         return listed
-    return [
+    products = [
         each for each in held if kinds_of(each) & _PRODUCT and (each.get("url") or each.get("@id"))
     ]
+    return products[:MOST_PARTS]
 
 
 def _id(thing: Thing, link: str) -> str:
@@ -205,12 +227,16 @@ def _id(thing: Thing, link: str) -> str:
 def _distinct(cards: list[FoundCard]) -> list[FoundCard]:
     """Two products of one name are told apart by their addresses."""
     by_id: dict[str, str] = {}
+    told_apart: dict[tuple[str, str], str] = {}
+    numbers: Counter[str] = Counter()
     kept: list[FoundCard] = []
     for found in cards:
-        id, number = found.id, 1
+        name = found.id.lower()
+        id = told_apart.get((name, found.url), found.id)
         while by_id.setdefault(id.lower(), found.url) != found.url:
-            number += 1
-            id = f"{found.id}-{number}"
+            numbers[name] += 1
+            id = f"{found.id}-{numbers[name] + 1}"
+        told_apart[name, found.url] = id
         kept.append(FoundCard(
             id=id, url=found.url, title=found.title, prices=found.prices,
             currency=found.currency, image=found.image,
@@ -237,8 +263,9 @@ def _price(product: Thing) -> Money:
             told = [low, high] if low else [value_text(place, "price")]
             amounts = [_amount(said, letters) for said in told if said]
             for amount in amounts:
-                found += amount.prices
                 currency = currency or amount.currency
+                if amount.currency in ("", currency):  # A range has one currency: the first.
+                    found += amount.prices
             if amounts:
                 break
     if not found:

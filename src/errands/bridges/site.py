@@ -6,8 +6,10 @@ from typing import Final, Literal, Protocol
 from errands.bridges.record import FoundProduct, Listing
 from errands.errors import ErrandsError, SettingError
 
-__all__ = ["SITES", "PageKind", "Site", "SiteError", "site_named"]
+__all__ = ["SITES", "Kind", "PageKind", "Site", "SiteError", "site_named"]
 
+Kind = Literal["search", "item"]
+"""What may be asked for; a part of an item on a page of its own is asked for as an item."""
 PageKind = Literal["search", "item", "detail", ""]
 """What a page is; `detail` is a part of an item that has a page of its own."""
 
@@ -24,7 +26,12 @@ class Site(Protocol):
 
     @property
     def hosts(self) -> tuple[str, ...]:
-        """The hosts that may be asked, each with everything below it."""
+        """The hosts that may be asked, each with everything below it; with a port that is not the
+        usual one."""
+        ...
+
+    def admits(self, kind: Kind, url: str) -> bool:
+        """Whether an address is of this kind: nothing else, whoever names it, is asked for."""
         ...
 
     def search_url(self, query: str, page: int) -> str:

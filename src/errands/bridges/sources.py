@@ -34,9 +34,15 @@ class Live(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def live_pages(site: Site, live: Live) -> tuple[Fetch, str]:
-    """A polite fetcher of a live shop, and its name for the record."""
+    """A polite fetcher of a live shop, and its name for the record.
+
+    Only plain HTTP asks for robots.txt and says who is asking: how a service, or a function of the
+    user's, gets its pages is theirs.
+    """
     if live.service and live.own:
         raise SettingError("Pages come from --service or from --fetch, not from both.")
+    if live.service or live.own:
+        _check_of_use(live, "--service" if live.service else "--fetch")
     if live.own:
         return Polite(own_fetch(live.own), pause=live.pause), f"the function {live.own}"
     if live.service:
@@ -53,9 +59,23 @@ def live_pages(site: Site, live: Live) -> tuple[Fetch, str]:
         user_agent=live.user_agent,
         seconds=live.timeout,
         allow_local=live.allow_local,
+        admits=site.admits,
     )
     robots = None if live.ignore_robots else Robots(plain.get, plain.user_agent)
     return Polite(plain, pause=live.pause, robots=robots), "plain HTTP"
+
+
+def _check_of_use(live: Live, source: str) -> None:
+    """Refuse what is for plain HTTP alone, rather than to ignore it."""
+    for flag, is_given in (
+        ("--ignore-robots", live.ignore_robots),
+        ("--user-agent", live.user_agent != USER_AGENT),
+    ):
+        if is_given:
+            raise SettingError(
+                f"{flag} has no effect with {source}: it is for plain HTTP, which alone asks for"
+                " robots.txt and names itself; leave it out."
+            )
 
 
 @contextlib.contextmanager
@@ -73,9 +93,11 @@ def page_source(
     if pages is not None and cassette is not None and not record:
         raise SettingError("Pages come from --pages or from --cassette, not from both.")
     if cassette is not None and not record:
+        _check_of_use(live or Live(), "--cassette")
         yield Replayer(cassette), f"cassette {cassette}"
         return
     if pages is not None:
+        _check_of_use(live or Live(), "--pages")
         source: Fetch = SavedPages(pages, site)
         told = f"saved pages in {pages}"
     else:
@@ -83,5 +105,5 @@ def page_source(
     if cassette is None:
         yield source, told
         return
-    with contextlib.closing(Recorder(cassette, source)) as recorder:
+    with contextlib.closing(Recorder(cassette, source, site.refusal)) as recorder:
         yield recorder, f"{told}, recorded on {cassette}"

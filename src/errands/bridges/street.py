@@ -91,7 +91,8 @@ class _Results:
     """What a query has found so far."""
 
     def __init__(self) -> None:
-        self.numbers: list[int] = []
+        self.numbers: dict[int, None] = {}
+        """In order, each once."""
         self.ends: list[int] = []
         """How many there were after each page of the site that was read."""
         self.is_over = False
@@ -137,12 +138,11 @@ class Shelf:
             listing = self.site.read_results(answer.body, answer.url)
             if listing.missing:
                 self.notes.append(f"results page {page}: no {', no '.join(listing.missing)}")
-            numbers = [self._number(card) for card in listing.cards]
-            fresh = [number for number in numbers if number not in held.numbers]
-            held.numbers += fresh
+            known = len(held.numbers)
+            held.numbers |= dict.fromkeys(self._number(card) for card in listing.cards)
             held.claimed = max(held.claimed, listing.total or 0)
             held.ends.append(len(held.numbers))
-            held.is_over = not listing.has_next or not fresh
+            held.is_over = not listing.has_next or len(held.numbers) == known
         return tuple(held.numbers)
 
     def total(self, query: str) -> int:

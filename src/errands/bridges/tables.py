@@ -10,7 +10,8 @@ from typing import Final
 
 import msgspec
 
-from errands.bridges.journal import Scored, TransferRun
+from errands.bridges.fetcher import KINDS
+from errands.bridges.journal import Begun, Scored, TransferRun
 from errands.reports.estimate import estimate
 from errands.reports.markdown import table, text
 
@@ -37,7 +38,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     type: float | None
     price: float | None
     requests: float | None = None
-    """Of an episode, on average."""
+    """Searches and items of an episode, on average."""
     errors: int = 0
     unscored: int = 0
     scored_by: tuple[str, ...] = ()
@@ -67,11 +68,37 @@ took less than 8 seconds.)"""
 
 
 def rows_of(runs: Sequence[TransferRun]) -> list[Row]:
-    """A row for each agent on each site, in the order of the runs; runs of the same are one."""
-    groups: dict[tuple[str, str], list[TransferRun]] = {}
-    for run in runs:
-        groups.setdefault((run.info.agent, run.info.site), []).append(run)
-    return [_row(agent, site, held) for (agent, site), held in groups.items()]
+    """A row for each agent on each site, in the order of the runs; runs of the same are one.
+
+    The same is only what was set the same, but for the seed and the errands; where two agents of
+    one name were not, their rows say in what. A run that is given twice is counted once.
+    """
+    groups: dict[tuple[str, str, tuple[tuple[str, str], ...]], list[TransferRun]] = {}
+    for run in {run.info.id: run for run in runs}.values():
+        info = run.info
+        groups.setdefault((info.agent, info.site, tuple(_set(info).items())), []).append(run)
+    rows = []
+    for (agent, site, given), held in groups.items():
+        others = [dict(key[2]) for key in groups if key[:2] == (agent, site)]
+        told = [
+            f"{name} {value}".strip()
+            for name, value in given
+            if any(other.get(name) != value for other in others)
+        ]
+        rows.append(_row(f"{agent} ({', '.join(told)})" if told else agent, site, held))
+    return rows
+
+
+def _set(info: Begun) -> dict[str, str]:
+    """All that was set for a run, but for the seed."""
+    settings = {name: str(value) for name, value in sorted(info.agent_settings.items())}
+    return settings | {
+        "rules": info.rules,
+        "steps": "any" if info.max_steps is None else str(info.max_steps),
+        "pages": info.pages,
+        "shop": info.where,
+        "details": "yes" if info.details else "no",
+    }
 
 
 def _row(agent: str, site: str, runs: list[TransferRun]) -> Row:
@@ -95,7 +122,9 @@ def _row(agent: str, site: str, runs: list[TransferRun]) -> Row:
         option=_mean([100 * each.option for each in scores if each.option is not None]),
         type=_mean([100 * each.type for each in scores]),
         price=_mean([100 * each.price for each in scores]),
-        requests=_mean([float(len(each.requests)) for each in counted]),
+        requests=_mean(
+            [float(sum(made.kind in KINDS for made in each.requests)) for each in counted]
+        ),
         errors=len(errors),
         unscored=len(counted) - len(scores),
         scored_by=tuple(dict.fromkeys(each.by for each in scores)),

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import datetime
+import hashlib
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -69,10 +70,10 @@ class _Track:
         self._journal.write(
             Stepped(
                 episode=self._number,
-                action=action,
+                action=_sound(action),
                 page=state.page,
                 site_url=episode.setting.shop.address(episode.page),
-                observation=observation if isinstance(observation, str) else "",
+                observation=_sound(observation) if isinstance(observation, str) else "",
             )
         )
         if episode.held is not None:
@@ -85,6 +86,11 @@ class _Track:
 
     def parts(self, env: Any, info: dict[str, Any]) -> dict[str, Any]:
         return dict(info.get("reward_parts", {}))
+
+
+def _sound(text: str) -> str:
+    """A text that can be written down: a model may say half a character."""
+    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 class _World:
@@ -171,7 +177,7 @@ def transfer(
     )
     ended = ""
     with contextlib.closing(make_maker(agent, "shop", env, settings or {})) as maker:
-        info = _info(errands, site, maker, pages, rules, limits, seed)
+        info = _info(errands, site, maker, pages, rules, limits, seed, details)
         if before is not None:
             _check_same(before, info)
         with Journal(out, is_new=before is None) as journal:
@@ -256,6 +262,7 @@ def _info(
     rules: str,
     limits: Limits,
     seed: int,
+    details: bool,
 ) -> Begun:
     return Begun(
         id=uuid.uuid4().hex[:12],
@@ -269,6 +276,9 @@ def _info(
         seed=seed,
         started=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         version=package.__version__,
+        goals=hashlib.sha256(msgspec.json.encode(errands)).hexdigest()[:16],
+        where=site.search_url("", 1),
+        details=details,
     )
 
 
@@ -279,12 +289,19 @@ def _check_same(before: TransferRun, info: Begun) -> None:
         ("agent", info.agent, held.agent),
         ("agent's settings", msgspec.to_builtins(info.agent_settings), held.agent_settings),
         ("list of errands", info.errands, held.errands),
+        ("list of goals", info.goals, held.goals or info.goals),
         ("seed", info.seed, held.seed),
+        ("set of rules (--rules)", info.rules, held.rules),
+        ("limit of steps (--max-steps)", info.max_steps, held.max_steps),
+        ("source of pages", info.pages, held.pages),
+        ("shop's address", info.where, held.where or info.where),
+        ("--details", info.details, info.details if held.details is None else held.details),
     ):
         if mine != its:
             raise DataError(
-                f"{before.path} holds another run: its {what} is not the one asked for. Resume it"
-                " with the same, or choose another --out."
+                f"{before.path} holds another run: its {what} is not the one asked for ("
+                f"{str(its)[:80]}, not {str(mine)[:80]}). Resume it with the same, or choose"
+                " another --out."
             )
 
 

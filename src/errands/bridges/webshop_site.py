@@ -7,11 +7,12 @@ a `data-url`; and our own pages, which keep the same classes.
 import json
 import re
 from typing import Final
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote
 
 import msgspec
 from selectolax.lexbor import LexborHTMLParser
 
+from errands.bridges.address import host_of, is_within, path_of
 from errands.bridges.markup import (
     MOST_PARTS,
     absolute,
@@ -26,7 +27,7 @@ from errands.bridges.markup import (
     text_of,
 )
 from errands.bridges.record import FoundCard, FoundProduct, Listing, completed, listing
-from errands.bridges.site import PageKind
+from errands.bridges.site import Kind, PageKind
 from errands.errors import SettingError
 from errands.shop.page import ITEM, RESULTS
 from errands.shop.site_url import Address, build
@@ -51,14 +52,20 @@ class WebShopSite:
     def __init__(self, base: str = "http://127.0.0.1:8000") -> None:
         if "://" not in base:
             base = f"http://{base}"
-        try:
-            host = urlsplit(base).hostname
-        except ValueError:
-            host = None
+        host = host_of(base)
         if not host:
             raise SettingError(f"--host {base!r}: expected an address, as http://127.0.0.1:8000.")
         self.base = base.rstrip("/")
         self.hosts = (host,)
+
+    def admits(self, kind: Kind, url: str) -> bool:
+        path, own = path_of(url), path_of(self.base)
+        if not is_within(url, self.hosts) or not path.startswith(own):
+            return False
+        path = path.removeprefix(own)
+        if kind == "search":
+            return path.startswith("/search_results/")
+        return path.startswith("/item_page/") or bool(_DETAIL_PATH.match(path))
 
     def search_url(self, query: str, page: int) -> str:
         return self.base + build(Address(RESULTS, _SESSION, query, page))
@@ -90,10 +97,11 @@ class WebShopSite:
                 left_out += not title
                 continue
             price = money(first_text(entry, ".product-price"))
+            told = absolute(link, url or self.base)
             cards.append(
                 FoundCard(
                     id=id,
-                    url=absolute(link, url or self.base) or self.item_url(id),
+                    url=told if self.admits("item", told) else self.item_url(id),
                     title=title,
                     prices=price.prices,
                     currency=price.currency,
@@ -140,7 +148,7 @@ class WebShopSite:
                 options=options,
                 option_images=_pictures(html),
                 option_links=option_links,
-                details={part: link for part, link in details.items() if link},
+                details={part: link for part, link in details.items() if self.admits("item", link)},
             )
         )
 

@@ -128,7 +128,9 @@ def play(
     from errands.bridges.transfer import Limits, default_file, transfer
 
     if pages is not None and site == "schema.org" and not search:
-        search = "https://saved.invalid/?q={query}&page={page}"
+        from errands.bridges.schema_org import SAVED
+
+        search = SAVED
     shop = site_named(site, host=host, search=search)
     shop.search_url("", 1)  # schema.org must have been told where to search.
     wanted = _errands(instruction, goals, catalog, split, episodes)
@@ -177,7 +179,12 @@ def play(
         print_run(run)
         print_tables(rows)
         if ended:
-            remarks.print(f"The run ended early: {ended}. The same with --resume goes on.")
+            more = " and a larger --run-requests" if run.requests >= run_requests else ""
+            remarks.print(
+                f"The run ended early: {ended}. The same with --out {place} --resume{more}"
+                " goes on.",
+                soft_wrap=True,
+            )
         results.print(f"Kept in {place}.", soft_wrap=True)
         if rows and rows[0].unscored:
             results.print(f"Score by hand: {program()} transfer score {place}", soft_wrap=True)
@@ -237,6 +244,7 @@ def score(
     by: str = typer.Option("hand", help="Who scores; kept with the score."),
     csv: Path | None = typer.Option(None, help="Scores from a CSV that --form wrote."),
     form: Path | None = typer.Option(None, help="Write a CSV to be filled in, and stop."),
+    force: bool = typer.Option(False, "--force", help="With --form: overwrite a file."),
     as_json: bool = Json,
 ) -> None:
     """Enter scores by hand: attributes, options, type and price of each purchase.
@@ -258,7 +266,7 @@ def score(
 
     held = read_run(run)
     if form is not None:
-        form.write_text(write_form(held), encoding="utf-8")
+        _write_new(form, write_form(held), force)
         results.print(f"{form}: {len(unscored(held))} purchases to be scored.", soft_wrap=True)
         return
     entered = 0
@@ -349,6 +357,17 @@ def _errands(
     else:
         found = tuple(plain_errand(text) for text in instructions)
     return found[:episodes]
+
+
+def _write_new(path: Path, text: str, force: bool) -> None:
+    """Write a file; one that is there, perhaps filled in, is not lost by mistake."""
+    try:
+        with path.open("w" if force else "x", encoding="utf-8", newline="") as file:
+            file.write(text)
+    except FileExistsError:
+        raise SettingError(f"{path} is there already; --force overwrites it.") from None
+    except OSError as failure:
+        raise SettingError(f"{path} cannot be written ({failure.strerror}).") from None
 
 
 @contextlib.contextmanager
