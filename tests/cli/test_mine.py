@@ -165,9 +165,7 @@ def test_the_filters_word_is_taken(folder: Path, tmp_path: Path) -> None:
 def test_the_filters_word_is_taken_as_json(folder: Path, tmp_path: Path) -> None:
     path = tmp_path / "d.jsonl"
     group = _phrases(folder)[0]["groups"][0]["name"]
-    some = [
-        one for one in _phrases(folder) if any(held["name"] == group for held in one["groups"])
-    ]
+    some = [one for one in _phrases(folder) if any(held["name"] == group for held in one["groups"])]
     words = ("review", folder / "candidates.json", "--decisions", path, "--json")
     told = json.loads(_mine(*words, "--group", group, "--accept", "all"))
     assert told["accepted"] == told["candidates"] == len(some) == len(_uses(path))
