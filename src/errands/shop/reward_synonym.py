@@ -217,7 +217,8 @@ def _said(text: str, ways: frozenset[Words]) -> str | None:
 
 
 def _denied(words: tuple[str, ...], at: int, length: int) -> bool:
-    """`not washable`, `not fully washable`; `alcohol free` where alcohol was wanted; `scents without` for scentless."""
+    """`not washable`, `not fully washable`; `alcohol free` where alcohol was wanted; `scents
+    without` for scentless."""
     found = words[at : at + length]
     before = [word for word in words[:at] if word not in SMALL][-2:]
     after = words[at + length] if at + length < len(words) else ""
