@@ -109,6 +109,17 @@ def test_attributes_as_json_and_against_a_list(folder: Path, tmp_path: Path) -> 
     assert "given pairs that are listed" in _mine(*words, "--by", "query", "--show", 0)
 
 
+def test_attributes_go_beside_the_items_if_nothing_is_said(folder: Path, tmp_path: Path) -> None:
+    items = tmp_path / "items.json"
+    items.write_bytes((folder / "items.json").read_bytes())
+    words = ("attributes", "--items", items)
+    assert "candidates of 60 products" in _mine(*words)
+    held = json.loads((tmp_path / "candidates.json").read_text())["candidates"]
+    told = json.loads(_mine(*words, "--force", "--json"))
+    assert told["file"] == str(tmp_path / "candidates.json")
+    assert told["candidates"] == len(held) > 0
+
+
 def test_a_review_through_a_pipe(folder: Path, tmp_path: Path) -> None:
     path = tmp_path / "d.jsonl"
     words = ("review", folder / "candidates.json", "--decisions", path)
@@ -149,6 +160,20 @@ def test_the_filters_word_is_taken(folder: Path, tmp_path: Path) -> None:
     assert ", 0 left." in _mine(*words, "all")
     assert "There is nothing left to ask." in _mine(*words[:-1])
     assert "drops or all" in _mine(*words, "some", status=2)
+
+
+def test_the_filters_word_is_taken_as_json(folder: Path, tmp_path: Path) -> None:
+    path = tmp_path / "d.jsonl"
+    group = _phrases(folder)[0]["groups"][0]["name"]
+    some = [one for one in _phrases(folder) if any(held["name"] == group for held in one["groups"])]
+    words = ("review", folder / "candidates.json", "--decisions", path, "--json")
+    told = json.loads(_mine(*words, "--group", group, "--accept", "all"))
+    assert told["accepted"] == told["candidates"] == len(some) == len(_uses(path))
+    assert (told["left"], sum(told["uses"].values())) == (0, len(some))
+    again = json.loads(_mine(*words, "--group", group))
+    assert again == {**told, "accepted": 0}
+    rest = json.loads(_mine(*words))
+    assert rest["left"] == len(_phrases(folder)) - len(some) > 0
 
 
 def test_keys_of_a_terminal(folder: Path, tmp_path: Path) -> None:
@@ -229,7 +254,10 @@ def test_all_at_once(folder: Path, tmp_path: Path) -> None:
         (["products", "headless.csv", "--out", "i.json"], "No column is known to hold the titles"),
         (["map", "none.csv"], "none.csv cannot be read"),
         (["attributes", "--items", "none.json", "--out", "c.json"], "errands mine products"),
-        (["attributes", "--items", "none.json"], "--out, or --against"),
+        (["attributes", "--items", "none.json"], "errands mine products"),
+        (["attributes", "--items", "beside/some.json"], "--force"),
+        (["review", "none.json", "--web", "--json"], "leave it out"),
+        (["review", "none.json", "--web", "--accept", "all"], "leave it out"),
         (["attributes", "--items", "none.json", "--out", "c.json", "--text", "x"], "title,"),
         (["attributes", "--items", "empty.json", "--out", "c.json"], "no products to mine"),
         (["attributes", "--items", "some.json", "--out", "c.json", "--by", "x"], "category or"),
@@ -255,6 +283,9 @@ def test_mistakes_are_one_sentence(
     Path("headless.csv").write_text("a,b\n1,2\n")
     Path("dumb.csv").write_text("title\nLamp\nChair\n")
     Path("empty.json").write_text("[]")
+    Path("beside").mkdir()
+    Path("beside/some.json").write_text('[{"asin": "A", "name": "easy to clean"}]')
+    Path("beside/candidates.json").write_text("kept")
     Path("some.json").write_text('[{"asin": "A", "name": "easy to clean"}]')
     before = set(tmp_path.iterdir())
     with pytest.raises(SystemExit) as ended:
@@ -263,7 +294,8 @@ def test_mistakes_are_one_sentence(
     said = capsys.readouterr().err
     assert says in said
     assert said.count("\n") == 1
-    assert {path for path in tmp_path.iterdir() if path.name != "own"} == before
+    assert set(tmp_path.iterdir()) == before
+    assert Path("beside/candidates.json").read_text() == "kept"
 
 
 def test_a_page_needs_its_port(folder: Path, tmp_path: Path) -> None:

@@ -62,6 +62,24 @@ def test_a_mean_of_tf_idf_is_the_score() -> None:
     }
 
 
+def test_a_copied_sentence_counts_once() -> None:
+    copied = "Our friendly team answers questions every day"
+    said = ["Lead free glass", "Lead free clay", "Friendly team", "Lead free tin"]
+    records = [
+        {
+            "asin": str(n),
+            "name": text,
+            "full_description": f"{copied}. Easy to clean.",
+            "category": "x",
+        }
+        for n, text in enumerate(said)
+    ]
+    found = {one.phrase: one for one in mine(records).candidates}
+    assert set(found) == {"lead free", "easy clean", "friendly team"}
+    assert found["friendly team"].groups[0].products == found["friendly team"].products == 4
+    assert found["lead free"].score > found["friendly team"].score
+
+
 def test_the_same_products_give_the_same_candidates(
     records: list[dict[str, Any]], mined: Candidates
 ) -> None:

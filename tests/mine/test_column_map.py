@@ -80,6 +80,7 @@ def test_everything_can_be_said(tmp_path: Path) -> None:
         ('[defaults]\ntitle = "x"', "knows no 'title'"),
         ('[reading]\nencoding = "klingon"', "klingon"),
         ('[reading]\nencoding = "base64"', "base64"),
+        ('[reading]\nencoding = "a\\u0000b"', "there is no"),
         ('[reading]\ndelimiter = "::"', "one character"),
         ('[reading]\ndecimal = ";"', "auto or . or ,"),
         ('[reading]\nmissing_price = "guess"', "assume or drop"),

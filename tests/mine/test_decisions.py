@@ -49,6 +49,23 @@ def test_undo_goes_on_after_a_break(tmp_path: Path) -> None:
         assert held.made == {}
 
 
+def test_undo_knows_earlier_answers_after_a_break(tmp_path: Path) -> None:
+    path = tmp_path / "d.jsonl"
+    with Decisions(path) as held:
+        held.decide("a", "has")
+        held.decide("b", "is a")
+        held.decide("a", "drop")
+        held.decide("a", "which is")
+        assert held.undo() == "a"
+    for left in ({"b": "is a", "a": "has"}, {"a": "has"}, {}):
+        with Decisions(path) as held:
+            assert held.undo() is not None
+            assert held.made == left
+        assert read_decisions(path) == left
+    with Decisions(path) as held:
+        assert held.undo() is None
+
+
 def test_many_at_once(tmp_path: Path) -> None:
     path = tmp_path / "d.jsonl"
     with Decisions(path) as held:

@@ -58,6 +58,8 @@ def test_which_sign_parts_cents_can_be_said() -> None:
         ("-5", "negative"),
         ("$ -5", "negative"),
         (-3, "negative"),
+        (-(10**400), "negative"),
+        (10**400, "above a million"),
         (float("inf"), "above a million"),
         ("9" * 400, "long text"),
         ("9" * 90, "above a million"),

@@ -94,6 +94,30 @@ def test_too_dear_for_any_goal_is_dropped_anyway(tmp_path: Path) -> None:
     assert [one["name"] for one in file.items()] == ["D"]
 
 
+def test_a_monstrous_row_is_dropped_and_the_others_stay(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    deep = "[" * 700 + "1" + "]" * 700
+    objects = '{"a":' * 700 + "1" + "}" * 700
+    lines = [
+        '{"title": "A", "price": 5, "description": "", "options": ""}',
+        f'{{"title": "B", "price": 1{"0" * 400}}}',
+        f'{{"title": {deep}}}',
+        f'{{"title": {objects}}}',
+        f'{{"title": "E", "price": {deep}}}',
+        f'{{"title": "F", "description": {deep}}}',
+        f'{{"title": "G", "options": {objects}}}',
+        '{"title": "Z", "price": 5}',
+    ]
+    path.write_text("\n".join(lines))
+    file = ProductFile(path)
+    names = [one["name"] for one in file.items()]
+    assert (names[0], names[-1]) == ("A", "Z")
+    assert file.taken.rows == 8
+    assert file.taken.dropped["price is above a million"] == 1
+    assert file.taken.dropped["values are nested too deeply"] == 8 - 1 - len(names) >= 1
+    assert "B" not in names
+
+
 def test_html_and_its_lists() -> None:
     text = "<p>A <b>big</b> mug</p><ul><li>easy to clean</li><li>BPA &amp; lead free</li></ul>"
     item, remarks = _item({"description": text})

@@ -99,6 +99,13 @@ def test_files_of_which_nothing_can_be_made(
         TableFile(_write(tmp_path / name, data))
 
 
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-32", "punycode"])
+def test_another_encoding_than_the_map_says(tmp_path: Path, encoding: str) -> None:
+    path = _write(tmp_path / "a.csv", "title,price\nMüg,5\n")
+    with pytest.raises(DataError, match=f"is not {encoding}"):
+        _rows(path, ColumnMap(columns={}, encoding=encoding))
+
+
 def test_a_quote_that_is_never_closed(tmp_path: Path) -> None:
     path = _write(tmp_path / "a.csv", 'title\n"' + "x\n" * 9_000_000)
     with pytest.raises(DataError, match="a quote that is not closed"):

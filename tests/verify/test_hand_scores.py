@@ -67,3 +67,13 @@ def test_no_file_and_no_place(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"cannot be (written|read)"):
         HandFile(tmp_path / "file" / "hand.jsonl", "r1")
     assert read_hand_scores(tmp_path / "file", "r1") == {}
+
+
+def test_one_server_at_a_time(tmp_path: Path) -> None:
+    path = tmp_path / "hand.jsonl"
+    with HandFile(path, "r1") as file:
+        with pytest.raises(DataError, match="another server"):
+            HandFile(path, "r1")
+        file.add(score(1))
+    with HandFile(path, "r1") as file:
+        assert set(file.scores) == {1}

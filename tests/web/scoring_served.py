@@ -77,7 +77,7 @@ def scoring_served(material: Material, file: Path, count: int = 4) -> Iterator[D
     started = threading.Event()
     with HandFile(file, material.info.id) as held, listen("127.0.0.1", 0) as listening:
         desk = ScoringDesk(material, sample(material, count, 0), held, "synonym")
-        server = Server([desk.part()], Gate(), Limits(), started.set)
+        server = Server([desk.part()], Gate(own=True), Limits(), started.set)
         thread = threading.Thread(target=server.run, args=([listening],))
         thread.start()
         assert started.wait(60)

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.error import HTTPError
 from urllib.parse import quote, urlencode
 from urllib.request import Request, urlopen
 
@@ -151,6 +152,8 @@ def test_killed_outright_every_answer_is_there(tmp_path: Path) -> None:
     try:
         assert child.stdout is not None
         address = child.stdout.readline().split()[-1]
+        with pytest.raises(HTTPError, match="403"):
+            urlopen(Request(address, headers={"Host": "evil.example"}), timeout=60)
         with urlopen(address, timeout=60) as answer:
             found = re.search(r'name="check" value="([^"]+)"', answer.read().decode())
         assert found

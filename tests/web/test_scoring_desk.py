@@ -81,6 +81,11 @@ def test_strangers_and_nonsense_are_turned_away(material: Material, tmp_path: Pa
         assert 'name="price" value="1" checked' in page
         sent = [("check", desk.check(1)), *good]
         assert desk.ask("/scoring/1", sent, Origin="https://example.org")[0] == 403
+        for host in ("evil.example", "evil.example:80", "127.0.0.1.evil.example", ""):
+            assert desk.ask("/scoring/1", Host=host)[0] == 403
+            assert desk.ask("/scoring/1", sent, Host=host, Origin=f"http://{host}")[0] == 403
+        for host in ("127.0.0.1", "LocalHost:1", "[::1]", "[::1]:80"):
+            assert desk.ask("/scoring/1", Host=host)[0] == 200
         for address in ("/scoring/0", "/scoring/5", "/scoring/99999999999999999999"):
             assert desk.ask(address)[0] == 404
         assert desk.ask("/nothing")[0] == 404

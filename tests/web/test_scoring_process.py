@@ -45,6 +45,15 @@ def test_a_killed_server_loses_no_score(little: Catalog, tmp_path: Path) -> None
         file.write(b'{"run":"' + id.encode())  # as if the machine had died while it wrote
     process, desk = started(*words)
     assert "3 of 6 scored" in desk.ask("/scoring")[1]
+    assert desk.ask("/scoring", Host="evil.example")[0] == 403
+    second = subprocess.run(
+        [sys.executable, "-c", CODE, "verify-reward", *words, "--web", "--port", "0"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert second.returncode != 0
+    assert "being written by another server" in " ".join(second.stderr.split())
     for number in (4, 5, 6):
         assert desk.score(number)[0] == 303
     assert "by hand" in desk.ask("/scoring")[1]

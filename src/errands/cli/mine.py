@@ -2,6 +2,7 @@
 
 import shlex
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -112,7 +113,11 @@ def products(
 @group.command("attributes")
 def attributes(
     items: Path = _ITEMS,
-    out: Path | None = typer.Option(None, help="The file of candidates to write."),
+    out: Path | None = typer.Option(
+        None,
+        help="The file of candidates to write (default: candidates.json beside the items; none with"
+        " --against).",
+    ),
     by: str = _BY,
     top: int = _TOP,
     words: int = typer.Option(2, min=1, max=3, help="Words of a candidate; the paper took two."),
@@ -137,7 +142,7 @@ def attributes(
     Examples:
 
     \b
-      errands mine attributes --items items.json --out candidates.json
+      errands mine attributes --items items.json
       errands mine attributes --items items.json --by query --top 50 --out candidates.json
       errands mine attributes --items items_shuffle_1000.json --against items_ins_v2_1000.json
     """
@@ -150,9 +155,10 @@ def attributes(
     from errands.shop.atomic import atomic_files
 
     if out is None and against is None:
-        raise SettingError("Nothing would come of it; name a file with --out, or --against.")
+        out = items.with_name("candidates.json")
     listed = None if against is None else read_listed(against)
-    with progress_bar() as bar:
+    # What is there already is told before the work.
+    with atomic_files([] if out is None else [out], replace=force) as works, progress_bar() as bar:
         mined = mine_file(
             items,
             by=by,
@@ -164,8 +170,7 @@ def attributes(
             seed=seed,
             progress=bar,
         )
-    if out is not None:
-        with atomic_files([out], replace=force) as [work]:
+        for work in works:
             mined.write(work)
     found = None if listed is None else compare(mined, stream_items(items), listed, common)
     dropped = Counter(one.proposal.use for one in mined.candidates)["drop"]
@@ -224,7 +229,7 @@ def review(
     ),
     web: bool = typer.Option(False, "--web", help="In the browser, on this machine only."),
     port: int = typer.Option(8001, min=0, max=65535, help="With --web; 0 takes a free one."),
-    as_json: bool = typer.Option(False, "--json", help="Only say how far it is, as JSON."),
+    as_json: bool = typer.Option(False, "--json", help="Ask nothing: how far it is, as JSON."),
 ) -> None:
     """Go through the candidates: keep each for one of four uses, or drop it.
 
@@ -242,19 +247,23 @@ def review(
     from errands.mine.decisions import Decisions, read_decisions
     from errands.mine.review import Review
 
+    if web and (accept is not None or as_json):
+        raise SettingError("--web asks a person; leave it out with --accept and with --json.")
     mined = read_candidates(candidates)
     place = decisions or default_decisions(candidates)
-    if as_json:
-        made = read_decisions(place)
-        said = [made.get(one.phrase) for one in mined.candidates]
-        uses = Counter(use for use in said if use is not None)
-        left = said.count(None)
-        print_json({"file": str(place), "candidates": len(said), "left": left, "uses": uses})
+    name = None if only is None else only.strip().lower()
+    if as_json and accept is None:
+        # Another review may be writing.
+        going = Review(mined, Decisions(place), name)
+        _tell_standing(place, going, read_decisions(place))
         return
     with Decisions(place) as held:
-        going = Review(mined, held, None if only is None else only.strip().lower())
+        going = Review(mined, held, name)
         if accept is not None:
             count = going.accept(accept)
+            if as_json:
+                _tell_standing(place, going, held.made, count)
+                return
             results.print(f"{count:,} answers of the filter's were taken.")
         elif web:
             _serve_review(going, port)
@@ -266,6 +275,19 @@ def review(
     results.print(
         f"{place}: {standing.kept:,} kept, {standing.dropped:,} dropped, {standing.left:,} left.",
         soft_wrap=True,
+    )
+
+
+def _tell_standing(place: Path, going: Any, made: Mapping[str, str], accepted: int = 0) -> None:
+    said = [made.get(one.phrase) for one in going.candidates]
+    print_json(
+        {
+            "file": str(place),
+            "candidates": len(said),
+            "accepted": accepted,
+            "left": said.count(None),
+            "uses": Counter(use for use in said if use is not None),
+        }
     )
 
 

@@ -1,12 +1,13 @@
 """Candidates for attributes: the phrases that TF-IDF finds telling in each group of products.
 
 A group is a category, or a query. A phrase's score in a group is its mean TF-IDF over the group's
-products; the best of each group are candidates, and one that is among the best of several groups is
-one candidate. The same products give the same candidates, in the same order.
+products, a sentence that is copied word for word counted once; the best of each group are
+candidates, and one that is among the best of several groups is one candidate. The same products
+give the same candidates, in the same order.
 """
 
 import random
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -32,6 +33,8 @@ GROUPINGS: Final = ("category", "query")
 EXAMPLES: Final = 3
 SAMPLE: Final = 40_000
 """Products that are looked at unless told otherwise: as many as the original took."""
+SHORT_CLAUSE: Final = 3
+"""Words that count of a clause that many products may say alike."""
 _LONGEST_EXAMPLE: Final = 160
 
 Progress = Callable[[str, int, int | None], None]
@@ -188,7 +191,10 @@ def mine(
 def _best(
     documents: Sequence[Sequence[Sequence[str]]], size: int, least: int, top: int
 ) -> list[tuple[str, float, int]]:
-    """The phrases of a group with the highest mean TF-IDF, with it and in how many products."""
+    """The phrases of a group with the highest mean TF-IDF, with it and in how many products.
+
+    Sentences that are only copied do not make a phrase frequent.
+    """
     try:
         from sklearn.feature_extraction.text import TfidfVectorizer
     except ImportError:
@@ -197,15 +203,37 @@ def _best(
         ) from None
     vectorizer = TfidfVectorizer(analyzer=lambda held: phrases(held, size), min_df=least)
     try:
-        weights = vectorizer.fit_transform(documents)
+        weights = vectorizer.fit_transform(_once(documents))
     except ValueError:
         # No phrase of the group is in enough of its products.
         return []
     names = vectorizer.get_feature_names_out()
     scores = weights.sum(axis=0).A1 / len(documents)
-    held = weights.getnnz(axis=0)
     order = sorted(range(len(names)), key=lambda one: (-round(float(scores[one]), 9), names[one]))
-    return [(str(names[one]), round(float(scores[one]), 6), int(held[one])) for one in order[:top]]
+    best = {str(names[one]): round(float(scores[one]), 6) for one in order[:top]}
+    held = Counter(
+        phrase for one in documents for phrase in set(phrases(one, size)) if phrase in best
+    )
+    return [(phrase, score, held[phrase]) for phrase, score in best.items()]
+
+
+def _once(documents: Sequence[Sequence[Sequence[str]]]) -> list[list[Sequence[str]]]:
+    """Products with a sentence that several repeat word for word left to the first of them.
+
+    What sellers copy from product to product would crowd out what they say of a product; a short
+    clause ("easy to clean") may well be said again.
+    """
+    seen: set[tuple[str, ...]] = set()
+    made = []
+    for document in documents:
+        kept = []
+        for clause in document:
+            words = tuple(clause)
+            if len(words) <= SHORT_CLAUSE or words not in seen:
+                kept.append(clause)
+                seen.add(words)
+        made.append(kept)
+    return made
 
 
 def _occurrences(

@@ -232,7 +232,7 @@ def _encoding(name: str) -> str:
     try:
         codecs.lookup(name)
         "".encode(name)
-    except LookupError:
+    except (LookupError, ValueError):
         raise SettingError(
             f"[reading] encoding: there is no {name!r}; expected utf-8, cp1252, latin-1 or alike."
         ) from None

@@ -2,7 +2,8 @@
 
     {"phrase": "easy clean", "use": "which is"}
     {"phrase": "oz ml", "use": "drop"}
-    {"phrase": "oz ml", "use": null}        (taken back)
+    {"phrase": "oz ml", "use": null}                            (taken back)
+    {"phrase": "easy clean", "use": "has", "back": true}        (back to an earlier answer)
 
 The last line about a phrase counts. A line that was cut off by a power cut is cut away; the file
 can be written by one review at a time, and read at any time.
@@ -23,9 +24,11 @@ from errands.mine.uses import DROP, USES
 __all__ = ["Decisions", "read_decisions"]
 
 
-class _Line(msgspec.Struct, frozen=True):
+class _Line(msgspec.Struct, frozen=True, omit_defaults=True):
     phrase: str
     use: str | None
+    back: bool = False
+    """No new answer: the last one was taken back, and this is what was said before it."""
 
 
 def read_decisions(path: Path) -> dict[str, str]:
@@ -40,6 +43,22 @@ def _net(lines: list[_Line]) -> dict[str, str]:
         if line.use is not None:
             made[line.phrase] = line.use
     return made
+
+
+def _history(lines: list[_Line]) -> list[tuple[str, str | None]]:
+    """The answers that can be taken back, the last one last, each with what was said before it."""
+    history: list[tuple[str, str | None]] = []
+    made: dict[str, str | None] = {}
+    for line in lines:
+        if line.back or line.use is None:
+            places = range(len(history) - 1, -1, -1)
+            taken = next((at for at in places if history[at][0] == line.phrase), None)
+            if taken is not None:
+                del history[taken]
+        else:
+            history.append((line.phrase, made.get(line.phrase)))
+        made[line.phrase] = line.use
+    return history
 
 
 def _read(path: Path) -> tuple[list[_Line], int]:
@@ -80,7 +99,7 @@ class Decisions:
         self.path = path
         self._made: dict[str, str] = {}
         self._history: list[tuple[str, str | None]] = []
-        """What was answered by whoever holds the file now, with what was said before."""
+        """What can be taken back, with what was said before."""
 
     def __enter__(self) -> Self:
         try:
@@ -103,7 +122,7 @@ class Decisions:
             os.close(self._file)
             raise
         self._made = _net(lines)
-        self._history = [(line.phrase, None) for line in lines if line.use is not None]
+        self._history = _history(lines)
         return self
 
     def __exit__(
@@ -126,7 +145,7 @@ class Decisions:
         """Keep a phrase for a use, or drop it; it is on disk when this returns."""
         _check(use)
         before = self._made.get(phrase)
-        self._append(phrase, use)
+        self._append(_Line(phrase, use))
         self._made.pop(phrase, None)
         self._made[phrase] = use
         self._history.append((phrase, before))
@@ -147,7 +166,7 @@ class Decisions:
             phrase, before = self._history.pop()
             if phrase not in self._made:
                 continue
-            self._append(phrase, before)
+            self._append(_Line(phrase, before, before is not None))
             if before is None:
                 del self._made[phrase]
             else:
@@ -155,8 +174,8 @@ class Decisions:
             return phrase
         return None
 
-    def _append(self, phrase: str, use: str | None) -> None:
-        self._write(msgspec.json.encode(_Line(phrase, use)) + b"\n")
+    def _append(self, line: _Line) -> None:
+        self._write(msgspec.json.encode(line) + b"\n")
 
     def _write(self, data: bytes) -> None:
         try:

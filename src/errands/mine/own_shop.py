@@ -1,5 +1,6 @@
 """The steps from a table of products to a shop, each from files to a file; and all at once."""
 
+import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -119,21 +120,31 @@ def make_shop(
     replace: bool = False,
     progress: Progress = _silent,
 ) -> Made:
-    """All steps, with the filter's proposals taken as they are; the files stay beside the shop."""
-    items, attributes = out / "items.json", out / "attributes.json"
-    taken, columns = take_products(table, items, given, replace=replace, progress=progress)
-    mined = mine_file(items, by=by, top=top, progress=progress)
-    with atomic_files([out / "candidates.json"], replace=replace) as [work]:
-        mined.write(work)
-    uses = kept_uses(mined, {}, accept_rest=True)
-    if not uses:
-        raise DataError(
-            f"No attribute was found: no two products of one {by} in {table} say the same of"
-            " themselves. Look at the map of its columns; `errands mine attributes --least 1` asks"
-            " for less."
-        )
-    assigned = give_out(items, uses, attributes, least=least, replace=replace, progress=progress)
-    manifest = build_catalog(
-        out / "shop", items=items, attributes=attributes, replace=replace, progress=progress
-    )
+    """All steps, with the filter's proposals taken as they are; the files stay beside the shop.
+
+    If one of the steps fails, nothing is left of those before it.
+    """
+    outs = [out / name for name in ("items.json", "candidates.json", "attributes.json")]
+    was_there = out.exists()
+    try:
+        with atomic_files(outs, replace=replace) as [items, candidates, attributes]:
+            taken, columns = take_products(table, items, given, progress=progress)
+            mined = mine_file(items, by=by, top=top, progress=progress)
+            mined.write(candidates)
+            uses = kept_uses(mined, {}, accept_rest=True)
+            if not uses:
+                raise DataError(
+                    f"No attribute was found: no two products of one {by} in {table} say the same"
+                    " of themselves. Look at the map of its columns; `errands mine attributes"
+                    " --least 1` asks for less."
+                )
+            assigned = give_out(items, uses, attributes, least=least, progress=progress)
+            manifest = build_catalog(
+                out / "shop", items=items, attributes=attributes, replace=replace, progress=progress
+            )
+    except BaseException:
+        if not was_there:
+            with contextlib.suppress(OSError):
+                out.rmdir()
+        raise
     return Made(taken, columns, mined, assigned, manifest, out / "shop")

@@ -30,6 +30,9 @@ def prices_of(value: Any, decimal: str = "auto") -> tuple[float, ...]:
     """
     if value is None or isinstance(value, bool):
         return ()
+    if isinstance(value, int) and abs(value) > DEAREST:
+        # Some are too large for a float.
+        raise BadPrice("price is negative" if value < 0 else "price is above a million")
     if isinstance(value, int | float):
         return _checked([float(value)]) if value == value else ()
     text = str(value).strip()

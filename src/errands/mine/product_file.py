@@ -86,7 +86,7 @@ class ProductFile:
                 if isinstance(row, BadRow):
                     raise Unfit(str(row))
                 remarks: list[str] = []
-                item = item_of(row, self.map, remarks)
+                item = _item(row, self.map, remarks)
                 for seen, text, what in (
                     (ids, item["asin"], "id"),
                     (titles, " ".join(item["name"].casefold().split()), "title"),
@@ -105,6 +105,13 @@ class ProductFile:
 
 def _mark(text: str) -> bytes:
     return hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=10).digest()
+
+
+def _item(row: Row, columns: ColumnMap, remarks: list[str]) -> dict[str, Any]:
+    try:
+        return item_of(row, columns, remarks)
+    except RecursionError:
+        raise Unfit("values are nested too deeply") from None
 
 
 def item_of(row: Row, columns: ColumnMap, remarks: list[str]) -> dict[str, Any]:

@@ -77,8 +77,12 @@ class TableFile:
 
     def _header(self) -> tuple[str, ...]:
         if self.kind == "csv":
-            with self._text() as file:
-                return self._columns(csv.reader(file, delimiter=self._delimiter()))
+            try:
+                with self._text() as file:
+                    return self._columns(csv.reader(file, delimiter=self._delimiter()))
+            except UnicodeError:
+                # Not every encoding can keep what is not of it.
+                raise self._misread() from None
         names: dict[str, None] = {}
         rows = self._lines() if self.kind == "jsonl" else self._array()
         for _, row in zip(range(SEEN_FOR_HEADER), rows, strict=False):
@@ -95,10 +99,7 @@ class TableFile:
         except csv.Error as failure:
             raise self._unreadable(failure, 1) from None
         if any("\udc80" <= mark <= "\udcff" for name in header for mark in name):
-            raise DataError(
-                f"The first line of {self.path} is not {self._encoding}; say which encoding it is"
-                ' in the map: [reading] encoding = "cp1252", for example.'
-            )
+            raise self._misread()
         twice = next((name for name in header if name and header.count(name) > 1), None)
         if twice is not None:
             raise DataError(
@@ -170,6 +171,12 @@ class TableFile:
         report = None if told is None else lambda done: told(done, self.bytes)
         for row in stream_array(JsonStream(self.path, report)):
             yield row if isinstance(row, dict) else BadRow("element is not a JSON object")
+
+    def _misread(self) -> DataError:
+        return DataError(
+            f"The first line of {self.path} is not {self._encoding}; say which encoding it is in"
+            ' the map: [reading] encoding = "cp1252", for example.'
+        )
 
     def _unreadable(self, failure: Exception, line: int) -> DataError:
         return DataError(

@@ -6,7 +6,8 @@ is nowhere verbatim. So everything starts from the released reward and can only 
 - an attribute counts if another way to say it stands in the title, a bullet, the description or
   the hidden attributes;
 - an option counts if the chosen value is the wanted one word for word, or another way to say it
-  while the product does not offer the wanted one: whoever had that beside it gains nothing;
+  while the product does not offer the wanted one: whoever had that beside it gains nothing, however
+  near the two are (`in ear`, `on ear`);
 - the type counts nouns, queries and categories that mean the same.
 
 `second_look` also says what counted for what.
@@ -31,16 +32,33 @@ from errands.shop.reward import (
     reward_of,
     type_reward,
 )
-from errands.shop.thesaurus import Words, found_words, phrase, plain, singular, stem_of, thesaurus
+from errands.shop.thesaurus import (
+    SMALL,
+    Words,
+    all_words,
+    found_words,
+    phrase,
+    plain,
+    singular,
+    stem_of,
+    thesaurus,
+)
 
 __all__ = ["Credit", "second_look", "synonym"]
 
 Part = Literal["type", "attribute", "option"]
 _STOPS: Final = re.compile(r"[!?;:,()\[\]{}|•\n\r\t]|\.\s|\b(?:and|or)\b")
-_DENYING: Final = frozenset({"no", "not", "non", "without", "never", "isnt", "arent", "dont"})
+_REFUSING: Final = frozenset(
+    "not never cannot cant dont doesnt didnt isnt arent wasnt werent wont wouldnt couldnt shouldnt"
+    " hasnt havent hardly".split()
+)
+"""Deny what follows them, with a word between: `not fully waterproof`."""
+_DENYING: Final = _REFUSING | {"no", "non", "without"}
 
 _SIZING: Final = frozenset("x xx xxx 2x 3x 4x 5x extra plus wide narrow big tall petite".split())
 """Beside one of these, another size is meant."""
+
+_SMALL_STEMS: Final = frozenset(map(stem_of, SMALL))
 
 
 class Credit(NamedTuple):
@@ -95,7 +113,7 @@ def _attributes(product: Product, missing: Iterable[str]) -> Iterator[Credit]:
 
 @lru_cache(1 << 14)
 def _in_texts(texts: _Texts, wanted: str) -> Credit | None:
-    ways = thesaurus().ways(wanted)
+    ways = _longer(thesaurus().ways(wanted))
     for place, said in zip(texts._fields, texts, strict=True):
         for text in (said,) if isinstance(said, str) else said:
             found = _said(text, ways)
@@ -107,18 +125,23 @@ def _in_texts(texts: _Texts, wanted: str) -> Credit | None:
 def _options(purchase: Purchase, goal: Goal, matched: list[bool]) -> Iterator[Credit]:
     asked = goal.goal_options
     values = list(asked.values()) if isinstance(asked, dict) else list(asked)
-    offered = {phrase(value) for held in purchase.product.options.values() for value in held}
-    chosen = {phrase(value): value for value in sorted(set(purchase.options.values()))}
+    offered = {value for held in purchase.product.options.values() for value in held}
+    chosen = sorted(set(purchase.options.values()))
     for wanted, is_there in zip(values, matched, strict=True):
-        whole = phrase(wanted)
-        if is_there or not whole:
+        if is_there or not phrase(wanted):
             continue
         # The released code may miss the very value: it takes `rectangular` for the colour tan.
-        found = chosen.get(whole)
-        if found is None and whole not in offered:
-            found = next((v for v in chosen.values() if _means(v, wanted)), None)
-        if found is not None:
-            yield Credit("option", wanted, found, "option")
+        right = {_spelled(value) for value in offered if _spelled(value) == _spelled(wanted)}
+        right = right or {_spelled(value) for value in offered if phrase(value) == phrase(wanted)}
+        for value in chosen:
+            if _spelled(value) in right if right else _means(value, wanted):
+                yield Credit("option", wanted, value, "option")
+                break
+
+
+def _spelled(value: str) -> str:
+    """A value word for word: only its capitals and spaces do not matter."""
+    return " ".join(value.casefold().split())
 
 
 @lru_cache(1 << 14)
@@ -130,10 +153,14 @@ def _means(chosen: str, wanted: str) -> bool:
         return True
     if not _SIZING.isdisjoint(found.word for found in found_words(plain(chosen))):
         return False  # An extra large one is not a large one.
-    # A letter alone (s, m, l) must be the whole value; numbers must be the same ones.
     figures = _figures(whole)
-    longer = frozenset(w for w in ways if len("".join(w)) > 1 and _figures(w) == figures)
-    return _said(chosen, longer) is not None
+    same = frozenset(way for way in _longer(ways) if _figures(way) == figures)
+    return _said(chosen, same) is not None
+
+
+def _longer(ways: frozenset[Words]) -> frozenset[Words]:
+    """Without letters alone (s, m, l; A for vitamin A), which say nothing within a text."""
+    return frozenset(way for way in ways if len("".join(way)) > 1)
 
 
 def _figures(way: Words) -> list[str]:
@@ -179,21 +206,25 @@ def _alike(one: str, other: str) -> bool:
 
 def _said(text: str, ways: frozenset[Words]) -> str | None:
     """The first place of a text that says it one of these ways, and does not deny it."""
+    with_small = frozenset(way for way in ways if not _SMALL_STEMS.isdisjoint(way))
     for clause in _clauses(text):
-        for length in sorted({len(way) for way in ways}, reverse=True):
+        wanted = with_small if clause.is_whole else ways
+        for length in sorted({len(way) for way in wanted}, reverse=True):
             for at in range(len(clause.words) - length + 1):
-                if _way(clause, at, length) in ways and not _denied(clause.words, at, length):
+                if _way(clause, at, length) in wanted and not _denied(clause.words, at, length):
                     return clause.text[clause.starts[at] : clause.ends[at + length - 1]]
     return None
 
 
 def _denied(words: tuple[str, ...], at: int, length: int) -> bool:
-    """`not washable`; `alcohol free` where alcohol was wanted; `scents without` for scentless."""
+    """`not washable`, `not fully washable`; `alcohol free` where alcohol was wanted; `scents
+    without` for scentless."""
     found = words[at : at + length]
-    before = words[at - 1] if at else ""
+    before = [word for word in words[:at] if word not in SMALL][-2:]
     after = words[at + length] if at + length < len(words) else ""
     return (
-        before in _DENYING
+        not _DENYING.isdisjoint(before[-1:])
+        or not _REFUSING.isdisjoint(before)
         or (after == "free" and "free" not in found)
         or any(word in _DENYING for word in found[1:])
     )
@@ -206,6 +237,8 @@ class _Clause(NamedTuple):
     starts: tuple[int, ...]
     ends: tuple[int, ...]
     stems: tuple[str, ...]
+    is_whole: bool
+    """With its small words, for the few ways that need one: `glides on`."""
 
 
 def _way(clause: _Clause, at: int, length: int) -> Words:
@@ -220,9 +253,10 @@ def _clauses(text: str) -> tuple[_Clause, ...]:
     """A text between its stops, by words: a phrase does not go on after a comma or an `and`."""
     found = []
     for clause in _STOPS.split(plain(text)):
-        found_here = found_words(clause)
-        if found_here:
-            stems = tuple(stem_of(one.word) for one in found_here)
-            words, starts, ends = zip(*found_here, strict=True)
-            found.append(_Clause(clause, words, starts, ends, stems))
+        few, whole = found_words(clause), all_words(clause)
+        for held in (few, whole) if len(few) < len(whole) else (few,):
+            if held:
+                stems = tuple(stem_of(one.word) for one in held)
+                words, starts, ends = zip(*held, strict=True)
+                found.append(_Clause(clause, words, starts, ends, stems, held is whole))
     return tuple(found)

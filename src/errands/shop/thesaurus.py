@@ -2,8 +2,8 @@
 
 Words come from WordNet 3.0 (the extra `synonyms`), of which only the frequent meanings count, and
 from a short list of our own for what sellers say and no dictionary has (`trade_words.txt`). A
-phrase is a set of stems: small words, endings and order do not matter; a word alone is more than
-its stem.
+phrase is a set of stems: small words beside two others, endings and order do not matter; a word
+alone is more than its stem.
 """
 
 import itertools
@@ -21,8 +21,10 @@ from errands.shop.wordnet import Synset, WordNet
 
 __all__ = [
     "EDITION",
+    "SMALL",
     "Thesaurus",
     "Words",
+    "all_words",
     "found_words",
     "key",
     "phrase",
@@ -32,20 +34,20 @@ __all__ = [
     "thesaurus",
 ]
 
-EDITION: Final = 1
+EDITION: Final = 2
 """Of the list and of the rules below; raised whenever a score can move."""
 FREQUENT: Final = 2
 """Meanings of a word that count, the most frequent first: of the wanted one, and of the other."""
 _SHORT: Final = 3
 """Words of the longest phrase in which WordNet may exchange one."""
 _MOST_WAYS: Final = 600
-_SMALL: Final = frozenset(
-    "a an the of to and or for with in on at is are be it its your our you this that as by from"
+SMALL: Final = frozenset(
+    "an the of to and or for with in on at is are be it its your our you this that as by from"
     " very".split()
 )
 _NEGATING: Final = frozenset({"no", "not", "non", "without", "zero"})
-_FIXED: Final = frozenset({*_NEGATING, "free", "anti"})
-"""Words that turn a phrase around, and so are never exchanged by WordNet."""
+_FIXED: Final = frozenset({*_NEGATING, *SMALL, "free", "anti"})
+"""Words that WordNet never exchanges: small ones, and those that turn a phrase around."""
 _WORD: Final = re.compile(r"[a-z0-9]+(?:\.[0-9]+)?")
 _APOSTROPHE: Final = re.compile(r"(?<=[a-z])['’](?=[a-z])")
 _INCHES: Final = re.compile(r"(?<=[0-9])\s?(?:\"|”|″|'')")
@@ -91,14 +93,23 @@ def plain(text: str) -> str:
     return _INCHES.sub(" inch ", _APOSTROPHE.sub("", text.lower()))
 
 
+def all_words(text: str) -> list[Found]:
+    """The words of a plain text in order."""
+    return [Found(m[0], m.start(), m.end()) for m in _WORD.finditer(text)]
+
+
 def found_words(text: str) -> list[Found]:
-    """The words of a plain text in order, small ones left out."""
-    found = [Found(m[0], m.start(), m.end()) for m in _WORD.finditer(text)]
-    return [one for one in found if one.word not in _SMALL] if len(found) > 1 else found
+    """The words of a plain text in order; small ones left out, unless one word would be left.
+
+    A letter alone is never small: `cup a` is not `cup b`, nor is `in ear` the same as `on ear`.
+    """
+    found = all_words(text)
+    kept = [one for one in found if one.word not in SMALL]
+    return kept if len(kept) > 1 else found
 
 
 def words_of(text: str) -> list[str]:
-    """The words of a text in order, lower-cased, small ones left out.
+    """The words of a text in order, lower-cased, small ones left out where two are left.
 
     >>> words_of("Easy to clean, 12.5 oz")
     ['easy', 'clean', '12.5', 'oz']

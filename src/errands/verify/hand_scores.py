@@ -2,9 +2,11 @@
 
 A line is on its way to the disk before the person sees the next purchase. A later line for the
 same episode corrects an earlier one. A line that was cut off by a power cut or a full disk is the
-last one, and is left out; anything else that is not as expected is told with its line.
+last one, and is left out; anything else that is not as expected is told with its line. A file can
+be written by one server at a time, and read at any time.
 """
 
+import fcntl
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -99,8 +101,6 @@ class HandFile:
         self._path = path
         self._run = run
         self._scores: dict[int, HandScore] = {}
-        if path.exists():
-            self._scores = read_hand_scores(path, run)
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
@@ -109,6 +109,19 @@ class HandFile:
                 f"Hand scores cannot be written to {path} ({failure.strerror}); choose another"
                 " --hand."
             ) from None
+        try:
+            fcntl.flock(self._handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            os.close(self._handle)
+            raise DataError(
+                f"{path} is being written by another server; end that one, or name another file"
+                " with --hand."
+            ) from None
+        try:
+            self._scores = read_hand_scores(path, run)
+        except BaseException:
+            os.close(self._handle)
+            raise
         size = os.fstat(self._handle).st_size
         if size and os.pread(self._handle, 1, size - 1) != b"\n":
             # What was cut off must not hide the next line; a whole one keeps its end.

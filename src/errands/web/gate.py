@@ -2,12 +2,14 @@
 
 With a token, everything but health, readiness and the description asks for it. A browser that
 was sent here by a page from elsewhere is turned away, token or not: CORS is off, and a
-WebSocket knows no CORS.
+WebSocket knows no CORS. A server for this machine alone also turns away whoever calls it by a
+name that is not this machine's: a stranger's page may have had its own name point here.
 """
 
 import base64
 import binascii
 import hmac
+import re
 from typing import Final
 
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -28,13 +30,21 @@ FRAMES: Final = ("/frame/", "/mturk/")
 """What a task in its frame may ask for: it is nobody from nowhere (`Origin: null`), and may know
 nothing but its own key."""
 
+OWN_NAMES: Final = frozenset({b"127.0.0.1", b"localhost", b"[::1]"})
+"""What this machine calls itself."""
+_PORT: Final = re.compile(rb":[0-9]*$")
+
 
 class Gate:
     """An ASGI application that lets some requests through to another one."""
 
-    def __init__(self, token: str | None = None, *, public: bool = False) -> None:
-        """With `public`, pages for people are open, and the token is for programs' addresses."""
+    def __init__(
+        self, token: str | None = None, *, public: bool = False, own: bool = False
+    ) -> None:
+        """With `public`, pages for people are open, and the token is for programs' addresses; with
+        `own`, the server is for this machine alone."""
         self._public = public
+        self._own = own
         self._token = b"" if token is None else token.encode()
         self._expected = None if token is None else f"Bearer {token}".encode()
         self._app: ASGIApp | None = None
@@ -61,6 +71,8 @@ class Gate:
                 origin = value
             elif name == b"host":
                 host = value
+        if self._own and _PORT.sub(b"", host.lower()) not in OWN_NAMES:
+            return Refusal(403, "foreign_host", "This server is only for this machine.")
         if (
             origin
             and origin.partition(b"://")[2] != host

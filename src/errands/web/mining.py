@@ -24,4 +24,4 @@ def serve_review(review: Review, port: int, on_start: Callable[[str], None]) -> 
     with listen("127.0.0.1", port) as listening:
         address = f"http://127.0.0.1:{listening.getsockname()[1]}"
         part = mining_site(review)
-        Server([part], Gate(), Limits(), lambda: on_start(address)).run([listening])
+        Server([part], Gate(own=True), Limits(), lambda: on_start(address)).run([listening])

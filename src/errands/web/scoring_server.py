@@ -42,6 +42,6 @@ def serve_scoring(
         address = f"http://127.0.0.1:{listening.getsockname()[1]}"
         done = len(desk.scored)
         server = Server(
-            [desk.part()], Gate(), Limits(), lambda: on_start(address, len(chosen), done)
+            [desk.part()], Gate(own=True), Limits(), lambda: on_start(address, len(chosen), done)
         )
         server.run([listening])
