@@ -53,8 +53,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
 FULL: Final = Plan()
 QUICK: Final = Plan(
     seeds=(0,),
-    demonstrations=700,
-    episodes=100,
+    demonstrations=1_200,
+    episodes=200,
     pictures=msgspec.structs.replace(PictureConfig(), epochs=4),
     search=msgspec.structs.replace(FULL.search, epochs=10),
     imitation=msgspec.structs.replace(FULL.imitation, epochs=3),

@@ -149,8 +149,6 @@ def to_markdown(table: Table) -> str:
     ]
     parts = [f"## {table.title}", ""]
     parts += markdown_table([*head, *(["the paper"] if has_paper else [])], lines)
-    if table.claims:
-        parts.append("")
     for claim in table.claims:
         parts.append(
             f"- {'shown' if claim.holds else '**not shown**'}: {claim.says}: {claim.evidence}."
