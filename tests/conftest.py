@@ -26,12 +26,9 @@ settings.load_profile("errands")
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 WEBSHOP = SHARED / "data" / "webshop-1k"
 RECORDED = SHARED / "fixtures" / "webshop"
-LONG = ("web", "cli", "experiments", "mine")
-"""Folders whose files take long: they come first, so that no core waits for them in the end."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    items.sort(key=lambda item: item.path.parent.name not in LONG)
     if SHARED.is_dir():
         return
     reason = f"needs the real data and recordings in {SHARED}, which is absent"
