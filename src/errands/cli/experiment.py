@@ -59,83 +59,30 @@ def table(
     _carry_out("table", out, quick, seeds, catalog, workers, check, as_json)
 
 
-@app.command("queries")
-def queries(
-    out: Path | None = Out,
-    quick: bool = Quick,
-    seeds: int | None = Seeds,
-    catalog: str = Catalog,
-    workers: int = Workers,
-    as_json: bool = Json,
-) -> None:
-    """The choice oracle with four sources of queries (the paper's table 5).
+def _add(name: str, told: str) -> None:
+    """A command of an experiment that claims nothing: all of them are called alike."""
 
-    The instruction, the search model's best, and the first and last query of a shopper (the
-    scripted one: there are no people in the demo).
-
-    Examples:
-
-    \b
-      errands experiment queries
-    """
-    _carry_out("queries", out, quick, seeds, catalog, workers, False, as_json)
+    @app.command(name, help=f"{told}\n\nExamples:\n\n\b\n  errands experiment {name}")
+    def experiment(
+        out: Path | None = Out,
+        quick: bool = Quick,
+        seeds: int | None = Seeds,
+        catalog: str = Catalog,
+        workers: int = Workers,
+        as_json: bool = Json,
+    ) -> None:
+        _carry_out(name, out, quick, seeds, catalog, workers, False, as_json)
 
 
-@app.command("chance")
-def chance(
-    out: Path | None = Out,
-    quick: bool = Quick,
-    seeds: int | None = Seeds,
-    catalog: str = Catalog,
-    workers: int = Workers,
-    as_json: bool = Json,
-) -> None:
-    """The best search and choice against those drawn by chance (table 7).
-
-    Examples:
-
-    \b
-      errands experiment chance
-    """
-    _carry_out("chance", out, quick, seeds, catalog, workers, False, as_json)
-
-
-@app.command("pictures")
-def pictures(
-    out: Path | None = Out,
-    quick: bool = Quick,
-    seeds: int | None = Seeds,
-    catalog: str = Catalog,
-    workers: int = Workers,
-    as_json: bool = Json,
-) -> None:
-    """Imitation with and without pictures (table 8).
-
-    Examples:
-
-    \b
-      errands experiment pictures
-    """
-    _carry_out("pictures", out, quick, seeds, catalog, workers, False, as_json)
-
-
-@app.command("search")
-def search(
-    out: Path | None = Out,
-    quick: bool = Quick,
-    seeds: int | None = Seeds,
-    catalog: str = Catalog,
-    workers: int = Workers,
-    as_json: bool = Json,
-) -> None:
-    """Imitation with and without a learnt search.
-
-    Examples:
-
-    \b
-      errands experiment search
-    """
-    _carry_out("search", out, quick, seeds, catalog, workers, False, as_json)
+_add(
+    "queries",
+    "The choice oracle with four sources of queries (the paper's table 5).\n\n"
+    "The instruction, the search model's best, and the first and last query of a shopper (the"
+    " scripted one: there are no people in the demo).",
+)
+_add("chance", "The best search and choice against those drawn by chance (table 7).")
+_add("pictures", "Imitation with and without pictures (table 8).")
+_add("search", "Imitation with and without a learnt search.")
 
 
 def _carry_out(
