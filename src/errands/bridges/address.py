@@ -4,8 +4,11 @@ import re
 from typing import Final
 from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
-__all__ = ["host_of", "is_within", "looks_only", "path_of"]
+from errands.errors import SettingError
 
+__all__ = ["check_host", "host_of", "is_within", "looks_only", "path_of"]
+
+_HOST: Final = re.compile(r"[a-z0-9-]+(\.[a-z0-9-]+)+")
 _USUAL: Final = {"http": 80, "https": 443}
 _ACTS: Final = frozenset({
     "account", "add", "addtobasket", "addtocart", "addtowishlist", "admin", "basket", "buy",
@@ -13,6 +16,12 @@ _ACTS: Final = frozenset({
     "orders", "payment", "purchase", "register", "remove", "signin", "signout", "signup",
     "unsubscribe", "wishlist", "wpadmin",
 })  # fmt: skip
+
+
+def check_host(host: str, example: str) -> None:
+    """Refuse what is no name of a host."""
+    if not _HOST.fullmatch(host):
+        raise SettingError(f"--host {host!r}: expected a host's name, as {example}.")
 
 
 def host_of(url: str) -> str:

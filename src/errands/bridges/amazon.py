@@ -7,7 +7,7 @@ from urllib.parse import quote, quote_plus
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-from errands.bridges.address import is_within, path_of
+from errands.bridges.address import check_host, is_within, path_of
 from errands.bridges.markup import (
     MOST_PARTS,
     Money,
@@ -26,7 +26,6 @@ from errands.bridges.markup import (
 )
 from errands.bridges.record import FoundCard, FoundProduct, Listing, completed, listing
 from errands.bridges.site import Kind, PageKind
-from errands.errors import SettingError
 
 __all__ = ["Amazon"]
 
@@ -34,7 +33,6 @@ _RESULT: Final = '[data-component-type="s-search-result"]'
 _ID: Final = re.compile(r"[A-Za-z0-9]{4,20}")
 _IN_URL: Final = re.compile(r"/(?:dp|gp/product)/([A-Za-z0-9]{10})")
 _ITEM_PATH: Final = re.compile(r"(?:/[^/]+)?/(?:dp|gp/product)/[A-Za-z0-9]{4,20}(?:/ref=[^/]*)?/?")
-_HOST: Final = re.compile(r"[a-z0-9-]+(\.[a-z0-9-]+)+")
 _PRICE_BOXES: Final = (
     ".apexPriceToPay", ".priceToPay", "#corePriceDisplay_desktop_feature_div",
     "#corePrice_feature_div", "#corePrice_desktop", "#price_inside_buybox", "#newBuyBoxPrice",
@@ -62,8 +60,7 @@ class Amazon:
     name = "amazon"
 
     def __init__(self, host: str = "www.amazon.com") -> None:
-        if not _HOST.fullmatch(host):
-            raise SettingError(f"--host {host!r}: expected a host's name, as www.amazon.co.uk.")
+        check_host(host, "www.amazon.co.uk")
         self.host = host
         self.hosts = (host.removeprefix("www."),)
         self._country = host.rsplit(".", 1)[-1]

@@ -7,7 +7,7 @@ from urllib.parse import quote, quote_plus, urlsplit
 import msgspec
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-from errands.bridges.address import is_within, path_of
+from errands.bridges.address import check_host, is_within, path_of
 from errands.bridges.markup import (
     MOST_PARTS,
     Money,
@@ -26,7 +26,6 @@ from errands.bridges.markup import (
 )
 from errands.bridges.record import FoundCard, FoundProduct, Listing, completed, listing
 from errands.bridges.site import Kind, PageKind
-from errands.errors import SettingError
 
 __all__ = ["Ebay"]
 
@@ -35,7 +34,6 @@ _SEARCH_PATH: Final = re.compile(r"/sch/(?:[^/]+/){0,3}i\.html")
 _ITEM_PATH: Final = re.compile(r"/itm/(?:[^/]+/)?\d{6,15}/?")
 _DESCRIPTIONS: Final = ("ebaydesc.com",)
 _IN_FRAME: Final = re.compile(r"[?&]item=(\d{6,15})")
-_HOST: Final = re.compile(r"[a-z0-9-]+(\.[a-z0-9-]+)+")
 _ADVERT: Final = "shop on ebay"
 _PRICE_BOXES: Final = (
     "div.mainPrice", ".x-price-primary", "#prcIsum", "#mm-saleDscPrc", "#prcIsum_bidPrice",
@@ -53,8 +51,7 @@ class Ebay:
     name = "ebay"
 
     def __init__(self, host: str = "www.ebay.com") -> None:
-        if not _HOST.fullmatch(host):
-            raise SettingError(f"--host {host!r}: expected a host's name, as www.ebay.co.uk.")
+        check_host(host, "www.ebay.co.uk")
         self.host = host
         # Descriptions by sellers are kept apart from the shop, on a domain of their own.
         self._shop = (host.removeprefix("www."),)
