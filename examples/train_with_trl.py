@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import typer
 
-from errands.agents.llm.shop_tools import ShopTools, opening_messages
+from errands.agents.llm.shop.tools import ShopTools, opening_messages
+from errands.envs.episode import Shopping
 from errands.envs.shop import ShopEnv
-from errands.envs.shopping import Shopping
 from errands.errors import ErrandsError
 
 if TYPE_CHECKING:

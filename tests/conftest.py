@@ -15,9 +15,9 @@ from hypothesis import settings
 # Before anything of errands is imported: tests never touch the user's own cache.
 os.environ["ERRANDS_HOME"] = tempfile.mkdtemp(prefix="errands-tests-")
 
-from errands.shop.builder import build_catalog, generate_catalog
-from errands.shop.catalog import Catalog
-from errands.turk import chromium
+from errands.browser import chromium
+from errands.shop.build.builder import build_catalog, generate_catalog
+from errands.shop.catalog.catalog import Catalog
 
 # The machines are noisy: how long an example takes is no one's fault.
 settings.register_profile("errands", deadline=None)

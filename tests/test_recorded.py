@@ -7,7 +7,7 @@ from typing import Any
 import gymnasium
 import pytest
 
-from errands.shop.catalog import Catalog
+from errands.shop.catalog.catalog import Catalog
 
 pytestmark = pytest.mark.shared
 

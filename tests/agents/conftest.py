@@ -8,7 +8,7 @@ import pytest
 
 from errands.agents import Insider, Maker, Move
 from errands.envs.turk import TurkEnv
-from errands.turk.loader import TaskSet, load_tasks
+from errands.turk.tasks.loader import TaskSet, load_tasks
 
 
 class Played(NamedTuple):

@@ -8,9 +8,9 @@ import msgspec
 import pytest
 
 from errands.agents.best_purchase import BestPurchase, Offer, best_options, best_purchase
-from errands.shop.catalog import Catalog
-from errands.shop.goal import Goal, option_choices
-from errands.shop.reward import RULES, Purchase, Rules
+from errands.shop.catalog.catalog import Catalog
+from errands.shop.goals import Goal, option_choices
+from errands.shop.rewards.rules import RULES, Purchase, Rules
 
 WORDS = "black white dark red blue x large small 9.5 wide pack of 2 3 tan cotton ounce".split()
 

@@ -11,9 +11,9 @@ from errands.agents.choice_oracle import ChoiceOracle, best_plan, choices
 from errands.agents.query_source import query_source
 from errands.agents.registry import make_maker
 from errands.envs.shop import ShopEnv
-from errands.shop.builder import build_catalog
-from errands.shop.catalog import Catalog
-from errands.shop.page import ITEM, State
+from errands.shop.build.builder import build_catalog
+from errands.shop.catalog.catalog import Catalog
+from errands.shop.navigation import ITEM, State
 
 
 @pytest.mark.parametrize("rules", ["released", "paper"])

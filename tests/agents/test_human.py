@@ -12,8 +12,8 @@ from errands.agents.registry import make_maker
 from errands.agents.terminal import Terminal
 from errands.envs.shop import ShopEnv
 from errands.envs.turk import TurkEnv
-from errands.shop.catalog import Catalog
-from errands.turk.field import Field
+from errands.shop.catalog.catalog import Catalog
+from errands.turk.pages.field import Field
 
 Typed = Any
 

@@ -8,12 +8,12 @@ from errands.agents import AgentError
 from errands.agents.oracle import Oracle, make
 from errands.agents.registry import make_maker
 from errands.envs.turk import TurkEnv
-from errands.turk.dom import DomDriver
-from errands.turk.driver import ActionError
+from errands.turk.dom.driver import DomDriver
 from errands.turk.drivers import Pages
-from errands.turk.instance_score import instance_figure, score_page
-from errands.turk.oracle_play import play_oracle
-from errands.turk.task import Instance
+from errands.turk.oracle.play import play_oracle
+from errands.turk.pages.driver import ActionError
+from errands.turk.scoring.instance_score import instance_figure, score_page
+from errands.turk.tasks.task import Instance
 
 
 def test_equal_on_all_demo_tasks(desk: TurkEnv, play: Any) -> None:

@@ -8,7 +8,7 @@ import pytest
 from errands.agents import AgentError
 from errands.agents.query_source import instruction_key, query_source
 from errands.errors import DataError
-from errands.shop.catalog import Catalog
+from errands.shop.catalog.catalog import Catalog
 
 HELD = {
     "i want a 3 hat": ["hat", "", "red hat 3"],

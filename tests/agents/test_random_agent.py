@@ -8,8 +8,8 @@ from errands.agents import AgentError
 from errands.agents.registry import make_maker
 from errands.envs.shop import ShopEnv
 from errands.envs.turk import TurkEnv
-from errands.shop.catalog import Catalog
-from errands.turk.loader import TaskSet
+from errands.shop.catalog.catalog import Catalog
+from errands.turk.tasks.loader import TaskSet
 
 
 def test_every_field_gets_something(desk: TurkEnv, play: Any) -> None:

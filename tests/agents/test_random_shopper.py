@@ -3,7 +3,7 @@
 import gymnasium
 
 from errands.agents.random_shopper import RandomShopper
-from errands.shop.catalog import Catalog
+from errands.shop.catalog.catalog import Catalog
 
 
 def played(catalog: Catalog, seed: int) -> list[str]:

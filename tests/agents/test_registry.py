@@ -12,7 +12,7 @@ from errands.agents.registry import find_kind, kinds, make_maker
 from errands.envs.shop import ShopEnv
 from errands.envs.turk import TurkEnv
 from errands.errors import SettingError
-from errands.shop.catalog import Catalog
+from errands.shop.catalog.catalog import Catalog
 
 PLAYABLE = [
     (kind.name, half)

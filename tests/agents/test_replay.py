@@ -12,7 +12,7 @@ from errands.agents.replay import read_script
 from errands.envs.shop import ShopEnv
 from errands.envs.turk import TurkEnv
 from errands.errors import DataError
-from errands.shop.catalog import Catalog
+from errands.shop.catalog.catalog import Catalog
 
 
 def test_by_episode(little: Catalog, desk: TurkEnv, play: Any, tmp_path: Path) -> None:

@@ -8,8 +8,8 @@ from errands.agents import AgentError
 from errands.agents.registry import make_maker
 from errands.agents.rule import RuleShopper, search_action
 from errands.envs.shop import ShopEnv
-from errands.shop.catalog import Catalog
-from errands.shop.goal import Goal, ListedGoals
+from errands.shop.catalog.catalog import Catalog
+from errands.shop.goals import Goal, ListedGoals
 
 
 def test_search_first_buy(little: Catalog, play: Any) -> None:

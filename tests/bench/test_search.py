@@ -8,11 +8,11 @@ import pytest
 
 from errands.bench.search import bench_search, product_queries
 from errands.errors import SettingError
-from errands.shop.catalog import Catalog
+from errands.shop.catalog.catalog import Catalog
 
 ENGINE = """
 import json, sys
-from errands.shop.catalog import Catalog
+from errands.shop.catalog.catalog import Catalog
 queries = open(sys.argv[2], encoding="utf-8").read().splitlines()
 catalog = Catalog.open(sys.argv[1])
 hits = [[hit.asin for hit in catalog.search(query, int(sys.argv[3]))] for query in queries]

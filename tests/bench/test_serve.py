@@ -9,7 +9,7 @@ import pytest
 from errands.bench.load import Load
 from errands.bench.serve import _loaded, bench_serve
 from errands.errors import ErrandsError, SettingError
-from errands.shop.catalog import Catalog
+from errands.shop.catalog.catalog import Catalog
 
 
 @pytest.mark.parametrize("transport", ["http", "websocket", "batch"])

@@ -2,7 +2,7 @@
 
 from errands.bench.figure import Figure, machine, percentile, private_memory
 from errands.bench.shop import bench_shop
-from errands.shop.catalog import Catalog
+from errands.shop.catalog.catalog import Catalog
 
 
 def test_figures(little: Catalog) -> None:

@@ -1,7 +1,7 @@
 """`errands bench site`: it measures, and shoppers of its kind get through."""
 
 from errands.bench.site import bench_site
-from errands.shop.catalog import Catalog
+from errands.shop.catalog.catalog import Catalog
 
 
 def test_figures(little: Catalog) -> None:

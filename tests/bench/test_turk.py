@@ -7,7 +7,7 @@ import pytest
 
 from errands.bench import turk
 from errands.bench.turk import few_at_once
-from errands.turk.loader import load_tasks
+from errands.turk.tasks.loader import load_tasks
 
 
 def test_every_instance_is_played_for_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,17 +1,13 @@
 """Demonstrations and models for the tests of `errands train`, made by its own commands."""
 
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-
-from errands.shop.builder import generate_catalog
-from errands.shop.catalog import Catalog
-
-sys.path.append(str(Path(__file__).parent))
-
 from school import Said, call
+
+from errands.shop.build.builder import generate_catalog
+from errands.shop.catalog.catalog import Catalog
 
 
 @pytest.fixture

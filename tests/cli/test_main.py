@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from errands import __version__
-from errands.shop.catalog import Catalog
+from errands.shop.catalog.catalog import Catalog
 
 
 def errands(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from errands.shop.catalog import Catalog
+from errands.shop.catalog.catalog import Catalog
 
 
 def errands(*arguments: object, cwd: Path, status: int = 0) -> str:

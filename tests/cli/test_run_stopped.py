@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from errands.runs.run_place import open_run
+from errands.runs.store.places import open_run
 
 _SLEEPER = """
 import time

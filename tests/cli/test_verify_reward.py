@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from errands.runs.protocol import Protocol
-from errands.runs.run_place import open_run
 from errands.runs.runner import run
-from errands.shop.catalog import Catalog
+from errands.runs.store.places import open_run
+from errands.shop.catalog.catalog import Catalog
 from errands.verify.hand_scores import HandFile, HandScore
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from errands.crowd.database import Database, open_database
+from errands.crowd.store.database import Database, open_database
 
 
 @pytest.fixture(params=["sqlite", "postgres"])

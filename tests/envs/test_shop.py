@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 
 from errands.envs.shop import ShopEnv
 from errands.errors import ErrandsError, GoalError
-from errands.shop.catalog import Catalog
-from errands.shop.goal import Goal, ListedGoals
+from errands.shop.catalog.catalog import Catalog
+from errands.shop.goals import Goal, ListedGoals
 
 MODES = ("text", "text_rich", "html", "url")
 
@@ -383,7 +383,7 @@ def test_history_too_stands_still_after_the_end(little: Catalog) -> None:
 
 
 def test_an_option_called_attributes_does_not_open_the_hidden_page(little: Catalog) -> None:
-    from errands.shop.page import ITEM, Shop, State
+    from errands.shop.navigation import ITEM, Shop, State
 
     product = msgspec.structs.replace(little.product(0), options={"color": ("attributes",)})
     shop = Shop(little)

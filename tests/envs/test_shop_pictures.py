@@ -14,18 +14,18 @@ import pytest
 from gymnasium.utils.env_checker import check_env
 
 from errands.agents.registry import make_maker
-from errands.envs.camera import Camera, shared_camera
+from errands.browser import chromium
+from errands.envs.screenshots import Camera, shared_camera
 from errands.envs.shop import ShopEnv
 from errands.envs.shop_vector import ShopVectorEnv
 from errands.errors import SettingError
+from errands.runs.episode_source import open_world
 from errands.runs.protocol import Protocol
 from errands.runs.replay import replay
-from errands.runs.run_place import open_run
 from errands.runs.runner import run
-from errands.runs.world import open_world
-from errands.shop.catalog import Catalog
-from errands.turk import chromium
-from errands.turk.driver import DriverError
+from errands.runs.store.places import open_run
+from errands.shop.catalog.catalog import Catalog
+from errands.turk.pages.driver import DriverError
 
 GOAL = {"goal": 3}
 
@@ -226,7 +226,7 @@ def test_text_needs_nothing_of_a_browser(little: Catalog) -> None:
         f"env = gymnasium.make('errands/Shop-v0', catalog={str(little.path)!r})\n"
         "env.reset(seed=0); env.step('search[lamp]'); env.close()\n"
         "print([name for name in sys.modules"
-        " if name.startswith('playwright') or name == 'errands.turk.browser'])"
+        " if name.startswith('playwright') or name == 'errands.turk.browser.driver'])"
     )
     said = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, env=os.environ, check=True

@@ -10,7 +10,7 @@ from gymnasium.vector import AutoresetMode
 from errands.envs.shop import ShopEnv
 from errands.envs.shop_vector import ShopVectorEnv
 from errands.errors import ErrandsError
-from errands.shop.catalog import Catalog
+from errands.shop.catalog.catalog import Catalog
 
 
 def made(catalog: Catalog, count: int = 3, **arguments: Any) -> Any:

@@ -7,12 +7,12 @@ import gymnasium
 import pytest
 from gymnasium.utils.env_checker import check_env
 
+from errands.browser import chromium
 from errands.envs.turk import TurkEnv
 from errands.errors import ErrandsError, SettingError
-from errands.turk import chromium
-from errands.turk.action import Action
-from errands.turk.driver import DriverError
-from errands.turk.oracle_play import play_oracle
+from errands.turk.actions.action import Action
+from errands.turk.oracle.play import play_oracle
+from errands.turk.pages.driver import DriverError
 
 TASK = {"task": "Teapot Reviews", "row": 0}
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from errands.shop.catalog import Catalog
+from errands.shop.catalog.catalog import Catalog
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "train_with_trl.py"
 

@@ -17,11 +17,11 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from errands.agents.llm.shop_tools import ShopTools, opening_messages
+from errands.agents.llm.shop.tools import ShopTools, opening_messages
+from errands.envs.episode import Shopping
 from errands.envs.shop import ShopEnv
-from errands.envs.shopping import Shopping
-from errands.shop.catalog import Catalog
-from errands.shop.goal import select_goals, write_goals
+from errands.shop.catalog.catalog import Catalog
+from errands.shop.goals import select_goals, write_goals
 
 ROOT = Path(__file__).resolve().parents[2]
 SPECIAL = ("<|endoftext|>", "<|im_start|>", "<|im_end|>")

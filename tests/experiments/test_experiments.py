@@ -18,15 +18,16 @@ if not importlib.util.find_spec("torch") or not importlib.util.find_spec("resvg_
 
 from errands.cli import app
 from errands.errors import DataError, SettingError
-from errands.experiments import crew, plan
+from errands.experiments import plan
+from errands.experiments import scheduler as crew
+from errands.experiments.jobs import Demonstrate, Play
 from errands.experiments.plan import FULL, QUICK, Plan
 from errands.experiments.table import to_markdown
 from errands.experiments.tables import EXPERIMENTS
-from errands.experiments.work import Demonstrate, Play
-from errands.learn.batch import Lengths
-from errands.learn.choice_model import ChoiceConfig
-from errands.runs.run_place import open_run
-from errands.shop.catalog import Catalog
+from errands.learn.data.batch import Lengths
+from errands.learn.models.choice import ChoiceConfig
+from errands.runs.store.places import open_run
+from errands.shop.catalog.catalog import Catalog
 
 SMALL = ChoiceConfig(width=8, lengths=Lengths(page=16))
 

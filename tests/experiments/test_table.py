@@ -7,10 +7,10 @@ import pytest
 
 from errands.errors import DataError
 from errands.experiments.table import Row, Table, above, highest, not_below, read_row, to_markdown
-from errands.reports.estimate import estimate
+from errands.reports.statistics.estimate import estimate
 from errands.runs.protocol import Protocol
 from errands.runs.runner import run
-from errands.shop.catalog import Catalog
+from errands.shop.catalog.catalog import Catalog
 
 
 def row(name: str, *seeds: list[float]) -> Row:

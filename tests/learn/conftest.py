@@ -6,15 +6,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from protocols import Rules
 
 from errands.envs.shop import ShopEnv
 from errands.runs.protocol import Protocol
 from errands.runs.runner import run
-from errands.shop.catalog import Catalog
+from errands.shop.catalog.catalog import Catalog
 
 collect_ignore_glob = [] if importlib.util.find_spec("torch") else ["test_*.py"]
-
-Rules = Callable[..., Protocol]
 
 
 @pytest.fixture(scope="session")
@@ -48,10 +47,10 @@ def shop(little: Catalog) -> ShopEnv:
 @pytest.fixture(scope="session")
 def taught(demos: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A checkpoint of a very small choice model, hardly trained."""
-    from errands.learn.batch import Lengths
-    from errands.learn.choice_model import ChoiceConfig
-    from errands.learn.demonstrations import read_demonstrations
+    from errands.learn.data.batch import Lengths
+    from errands.learn.data.demonstrations import read_demonstrations
     from errands.learn.imitation import ImitationConfig, train_choice
+    from errands.learn.models.choice import ChoiceConfig
 
     folder = tmp_path_factory.mktemp("learn") / "il"
     config = ImitationConfig(
@@ -70,8 +69,8 @@ def readers(demos: str, tmp_path_factory: pytest.TempPathFactory) -> Callable[[s
     )
     from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors, trainers
 
-    from errands.learn.demonstrations import read_demonstrations
-    from errands.learn.private_chance import private_chance
+    from errands.learn.data.demonstrations import read_demonstrations
+    from errands.learn.models.rng import private_chance
 
     folder = tmp_path_factory.mktemp("hub")
 

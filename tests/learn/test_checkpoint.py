@@ -9,8 +9,8 @@ import torch
 from errands.errors import DataError
 from errands.learn import checkpoint
 from errands.learn.checkpoint import About, load_weights, read_about, read_progress, save
-from errands.learn.choice_model import ChoiceConfig, ChoiceModel
-from errands.learn.player import open_policy
+from errands.learn.models.choice import ChoiceConfig, ChoiceModel
+from errands.learn.policy import open_policy
 
 ABOUT = About(kind="choice", trained="imitation", config={})
 

@@ -6,15 +6,15 @@ import pytest
 import torch
 
 from errands.errors import SettingError
+from errands.learn.environments import open_floor
 from errands.learn.evaluation import open_exam, sit
-from errands.learn.player import open_policy
-from errands.learn.shoppers import own_words
-from errands.learn.training_floor import open_floor
+from errands.learn.policy import open_policy
+from errands.learn.rollout import own_words
+from errands.runs.episode_source import ShopWorld, open_world
 from errands.runs.protocol import Protocol
-from errands.runs.run_place import open_run
 from errands.runs.runner import run
-from errands.runs.world import ShopWorld, open_world
-from errands.shop.catalog import Catalog
+from errands.runs.store.places import open_run
+from errands.shop.catalog.catalog import Catalog
 
 
 def test_goals_are_of_neither_training_nor_test(little: Catalog) -> None:
@@ -59,6 +59,6 @@ def test_what_is_drawn_is_the_same_every_time(little: Catalog, taught: Path) -> 
 
 
 def test_nothing_to_evaluate_on_is_said(little: Catalog, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("errands.runs.world.split_indices", lambda split, goals: [])
+    monkeypatch.setattr("errands.runs.episode_source.split_indices", lambda split, goals: [])
     with pytest.raises(SettingError, match="--evaluate-every 0"):
         open_exam("shop-learn-train", catalog=str(little.path))

@@ -9,12 +9,12 @@ import pytest
 import torch
 
 from errands.errors import DataError, SettingError
-from errands.learn import training
-from errands.learn.batch import Lengths
+from errands.learn import trainer as training
 from errands.learn.checkpoint import read_about
-from errands.learn.choice_model import ChoiceConfig
-from errands.learn.demonstrations import Demonstrations, read_demonstrations
+from errands.learn.data.batch import Lengths
+from errands.learn.data.demonstrations import Demonstrations, read_demonstrations
 from errands.learn.imitation import PRESETS, ImitationConfig, train_choice
+from errands.learn.models.choice import ChoiceConfig
 
 SHORT = Lengths(wish=16, past=8, page=32, action=8)
 SMALL = ImitationConfig(

@@ -13,8 +13,8 @@ from errands.errors import DataError, SettingError
 torch = pytest.importorskip("torch", reason="needs PyTorch: pip install 'errands[train]'")
 
 from errands.learn.checkpoint import About, save  # noqa: E402
-from errands.learn.demonstrations import Query  # noqa: E402
-from errands.learn.search_model import SearchConfig  # noqa: E402
+from errands.learn.data.demonstrations import Query  # noqa: E402
+from errands.learn.models.search import SearchConfig  # noqa: E402
 from errands.learn.search_training import (  # noqa: E402
     SearchTraining,
     open_search_model,

@@ -14,7 +14,7 @@ from errands.agents import ModelError, Move
 from errands.agents.llm import LanguageModel, make
 from errands.envs.shop import ShopEnv
 from errands.envs.turk import TurkEnv
-from errands.turk.grammar import GrammarError, parse_answer
+from errands.turk.actions.grammar import GrammarError, parse_answer
 
 SMALL = {"max_tokens": 32, "timeout": 300.0, "price_in": 0.1, "price_out": 0.4}
 TASKS = ("Two Charts", "Lost Property Matching")

@@ -1,12 +1,6 @@
 """Runs that were really played, once for all tests of reports."""
 
-import sys
-from pathlib import Path
-
 import pytest
-
-sys.path.append(str(Path(__file__).parent))
-
 from played import MemoryStore, play_shop, play_turk
 
 

@@ -10,9 +10,9 @@ import signal
 import sys
 import time
 
-from errands.runs.run_place import open_run
 from errands.runs.runner import run
-from errands.runs.store import StoreError
+from errands.runs.store.base import StoreError
+from errands.runs.store.places import open_run
 
 
 def child(protocol: str, out: str, workers: int, agent: str) -> None:

@@ -12,8 +12,8 @@ import pytest
 
 from errands.runs.episode import Episode, RunInfo, Step, Summary
 from errands.runs.export import export
-from errands.runs.sqlite_store import SqliteStore
-from errands.runs.store import StoreError
+from errands.runs.store.base import StoreError
+from errands.runs.store.sqlite import SqliteStore
 
 INFO = RunInfo(
     id="r7",

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from errands.runs.run_place import open_run
 from errands.runs.runner import run
-from errands.shop.catalog import Catalog
+from errands.runs.store.places import open_run
+from errands.shop.catalog.catalog import Catalog
 
 NURSERY = Path(__file__).with_name("nursery.py")
 

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from errands.runs.episode_source import ShopWorld, open_world
 from errands.runs.protocol import Protocol, ProtocolError, read_protocols
 from errands.runs.runner import protocol_key, run
-from errands.runs.world import ShopWorld, open_world
-from errands.shop.catalog import Catalog
+from errands.shop.catalog.catalog import Catalog
 
 
 def protocol(little: Catalog, *picked: int) -> Protocol:

@@ -9,14 +9,14 @@ import msgspec
 import pytest
 
 from errands.agents import AgentError, EndOfRun, ModelError, Move, Usage
-from errands.agents.careful_shopper import CarefulShopper
+from errands.agents.careful import CarefulShopper
 from errands.runs.episode import digest
+from errands.runs.episode_source import ShopWorld, TurkWorld
 from errands.runs.play import Rules, episode_seed, failed, play, play_waiting
 from errands.runs.protocol import Protocol
 from errands.runs.replay import replay, watch
-from errands.runs.world import ShopWorld, TurkWorld
-from errands.shop.catalog import Catalog
-from errands.turk.driver import DriverError
+from errands.shop.catalog.catalog import Catalog
+from errands.turk.pages.driver import DriverError
 
 
 @pytest.fixture(scope="module")

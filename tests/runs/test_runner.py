@@ -12,14 +12,14 @@ from typing import Any
 import pytest
 
 from errands.agents import EndOfRun, Move
-from errands.agents.careful_shopper import CarefulShopper
-from errands.agents.maker import SimpleMaker
+from errands.agents.careful import CarefulShopper
+from errands.agents.factory import SimpleMaker
 from errands.errors import ErrandsError, SettingError
 from errands.runs.protocol import Protocol
-from errands.runs.run_place import open_run, run_lock
 from errands.runs.runner import run
-from errands.runs.store import StoreError
-from errands.shop.catalog import Catalog
+from errands.runs.store.base import StoreError
+from errands.runs.store.places import open_run, run_lock
+from errands.shop.catalog.catalog import Catalog
 
 
 def _protocol(catalog: Catalog, **settings: Any) -> Protocol:
@@ -199,7 +199,7 @@ def test_an_agent_of_ones_own_by_name(
     little: Catalog, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "mine.py").write_text(
-        "from errands.agents.careful_shopper import CarefulShopper\n"
+        "from errands.agents.careful import CarefulShopper\n"
         "import os\n"
         "class Mine(CarefulShopper):\n"
         "    def act(self, observation, info):\n"
@@ -252,7 +252,7 @@ def test_an_agent_that_will_not_be_interrupted_costs_its_worker(
 ) -> None:
     (tmp_path / "stubborn.py").write_text(
         "import time\n"
-        "from errands.agents.careful_shopper import CarefulShopper\n"
+        "from errands.agents.careful import CarefulShopper\n"
         "class Stubborn(CarefulShopper):\n"
         "    def act(self, observation, info):\n"
         "        while info['goal'] == 1:\n"
@@ -261,7 +261,7 @@ def test_an_agent_that_will_not_be_interrupted_costs_its_worker(
         "        return super().act(observation, info)\n"
     )
     monkeypatch.syspath_prepend(str(tmp_path))
-    monkeypatch.setattr("errands.runs.pool.GRACE", 6.0)
+    monkeypatch.setattr("errands.runs.workers.processes.GRACE", 6.0)
     done = run(
         _protocol(little), "stubborn:Stubborn", out=tmp_path / "r", workers=2, episodes=4, seconds=3
     )

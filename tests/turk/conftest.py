@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from errands.turk import chromium
-from errands.turk.browser import BrowserDriver
-from errands.turk.driver import DriverError
+from errands.browser import chromium
+from errands.turk.browser.driver import BrowserDriver
+from errands.turk.pages.driver import DriverError
 
 
 @pytest.fixture(scope="module")

@@ -1,17 +1,12 @@
 """Runs of the little shop, for everybody who verifies."""
 
-import sys
 from pathlib import Path
 
 import pytest
-
-# Test modules are imported one by one, without a package around them.
-sys.path.insert(0, str(Path(__file__).parent))
-
 from little_runs import little_protocol
 
 from errands.runs.runner import run
-from errands.shop.catalog import Catalog
+from errands.shop.catalog.catalog import Catalog
 
 
 @pytest.fixture(scope="session")

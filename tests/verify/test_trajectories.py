@@ -8,10 +8,10 @@ import pytest
 
 from errands.errors import ErrandsError
 from errands.runs.protocol import Protocol
-from errands.runs.run_place import create_run, open_run
 from errands.runs.runner import run
-from errands.shop.catalog import Catalog
-from errands.shop.reward import released
+from errands.runs.store.places import create_run, open_run
+from errands.shop.catalog.catalog import Catalog
+from errands.shop.rewards.rules import released
 from errands.verify.trajectories import read_trajectories
 
 

@@ -10,10 +10,10 @@ from little_runs import little_protocol
 
 from errands.errors import DataError, SettingError
 from errands.runs.protocol import Protocol
-from errands.runs.run_place import open_run
 from errands.runs.runner import run
-from errands.shop.catalog import Catalog
-from errands.shop.reward import rules_named
+from errands.runs.store.places import open_run
+from errands.shop.catalog.catalog import Catalog
+from errands.shop.rewards.rules import rules_named
 from errands.verify.hand_scores import HandScore
 from errands.verify.page import verification_body, write_verification_page
 from errands.verify.scores import PARTS, by_rules, reasons

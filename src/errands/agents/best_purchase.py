@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 import msgspec
 
-from errands.shop.goal import Goal
+from errands.shop.goals import Goal
 from errands.shop.product import Product
-from errands.shop.reward import Purchase, Reward, Rules
+from errands.shop.rewards.rules import Purchase, Reward, Rules
 
 __all__ = ["BestPurchase", "Offer", "best_options", "best_purchase"]
 

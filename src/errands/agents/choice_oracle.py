@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 
 from errands.agents import Agent, AgentError, Maker, Move
 from errands.agents.best_purchase import BestPurchase, Offer, best_purchase
-from errands.agents.maker import SimpleMaker, give_up, shop_of
+from errands.agents.factory import SimpleMaker, give_up, shop_of
 from errands.agents.query_source import QuerySource, query_source
 from errands.agents.rule import search_action
-from errands.envs.shopping import Episode
-from errands.shop.page import ITEM, RESULT_LIMIT, Page, Shop, State, parse_action
+from errands.envs.episode import Episode
+from errands.shop.navigation import ITEM, RESULT_LIMIT, Page, Shop, State, parse_action
 
 __all__ = ["ChoiceOracle", "Plan", "best_plan", "choices", "make"]
 

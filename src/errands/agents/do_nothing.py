@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from errands.agents import Maker
-from errands.agents.maker import SimpleMaker
+from errands.agents.factory import SimpleMaker
 
 __all__ = ["DoNothing", "make"]
 

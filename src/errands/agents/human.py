@@ -11,16 +11,16 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from errands.agents import Maker
-from errands.agents.maker import SimpleMaker
+from errands.agents.factory import SimpleMaker
 from errands.agents.random_agent import visible_fields
 from errands.agents.rule import search_action
 from errands.agents.terminal import Terminal
-from errands.shop.page import parse_action
-from errands.shop.text import SEPARATOR
-from errands.turk.action import Action
-from errands.turk.dom import DomDriver
-from errands.turk.field import CHOICES, TEXTS, Field
-from errands.turk.grammar import format_action
+from errands.shop.navigation import parse_action
+from errands.shop.render.text import SEPARATOR
+from errands.turk.actions.action import Action
+from errands.turk.actions.grammar import format_action
+from errands.turk.dom.driver import DomDriver
+from errands.turk.pages.field import CHOICES, TEXTS, Field
 
 __all__ = ["PersonClerk", "PersonShopper", "make"]
 

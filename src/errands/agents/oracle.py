@@ -1,6 +1,6 @@
 """`oracle`: fills in a form as people did, the ceiling of the paperwork.
 
-It is shown the labels and the page, does what `errands.turk.oracle_play` plans, one call a step,
+It is shown the labels and the page, does what `errands.turk.oracle.play` plans, one call a step,
 and submits when nothing is left to do.
 """
 
@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from errands.agents import AgentError, Maker
-from errands.agents.maker import SimpleMaker, turk_of
-from errands.turk.grammar import format_action
-from errands.turk.oracle_play import Plan, oracle_plan
+from errands.agents.factory import SimpleMaker, turk_of
+from errands.turk.actions.grammar import format_action
+from errands.turk.oracle.play import Plan, oracle_plan
 
 __all__ = ["Oracle", "make"]
 

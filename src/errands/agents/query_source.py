@@ -14,7 +14,7 @@ from typing import Final
 import msgspec
 
 from errands.agents import AgentError
-from errands.agents.maker import checked_file, one_of
+from errands.agents.factory import checked_file, one_of
 from errands.errors import DataError, SettingError
 
 __all__ = ["QUERIES", "QuerySource", "instruction_key", "query_source"]

@@ -9,12 +9,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from errands.agents import AgentError, Maker
-from errands.agents.maker import SimpleMaker, shop_of
+from errands.agents.factory import SimpleMaker, shop_of
 from errands.agents.random_shopper import RandomShopper
 from errands.envs.shop import ShopEnv
-from errands.turk.baselines import random_action
-from errands.turk.field import Field
-from errands.turk.grammar import format_action
+from errands.turk.actions.grammar import format_action
+from errands.turk.oracle.baselines import random_action
+from errands.turk.pages.field import Field
 
 __all__ = ["RandomClerk", "make", "visible_fields"]
 

@@ -16,7 +16,7 @@ import gymnasium
 import msgspec
 
 from errands.agents import Maker, Mode
-from errands.agents.maker import SimpleMaker
+from errands.agents.factory import SimpleMaker
 from errands.errors import ErrandsError, SettingError
 
 __all__ = ["AgentKind", "Factory", "Setting", "find_kind", "kinds", "make_maker"]
@@ -85,13 +85,13 @@ _KINDS: Final = (
         name="careful",
         summary="the first result that the money allows, with the options that are mentioned",
         halves=("shop",),
-        maker="errands.agents.careful_shopper:make",
+        maker="errands.agents.careful:make",
     ),
     AgentKind(
         name="shopper",
         summary="shops like a person: reads, goes back, looks at others, sometimes errs",
         halves=("shop",),
-        maker="errands.agents.scripted_shopper:make",
+        maker="errands.agents.shopper:make",
         settings={"errors": Setting(float, 0.05, "how often it errs: 0 to 1")},
     ),
     *(
@@ -99,7 +99,7 @@ _KINDS: Final = (
             name=name,
             summary=summary,
             halves=("shop",),
-            maker=f"errands.learn.player:make_{name}",
+            maker=f"errands.learn.policy:make_{name}",
             settings=_LEARNED,
             extra="train",
         )

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from errands.agents import AgentError, Maker
-from errands.agents.maker import SimpleMaker, checked_file
+from errands.agents.factory import SimpleMaker, checked_file
 from errands.errors import DataError, SettingError
 
 __all__ = ["Replay", "Script", "episode_key", "make", "read_script"]

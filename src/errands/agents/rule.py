@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from errands.agents import Maker
-from errands.agents.maker import SimpleMaker, give_up, shop_of
+from errands.agents.factory import SimpleMaker, give_up, shop_of
 
 __all__ = ["RuleShopper", "make", "search_action"]
 

@@ -20,13 +20,13 @@ from errands.bench.figure import Figure
 from errands.bench.runs import bench_protocol
 from errands.runs.episode import Episode
 from errands.runs.play import Rules
-from errands.runs.pool import Job
 from errands.runs.protocol import Protocol
-from errands.runs.ray_cluster import import_ray, joined, living_nodes
-from errands.runs.ray_worker import Played, actor_class
-from errands.runs.rows import pack, unpack
-from errands.runs.run_place import create_run, open_run
 from errands.runs.runner import run
+from errands.runs.store.places import create_run, open_run
+from errands.runs.store.rows import pack, unpack
+from errands.runs.workers.processes import Job
+from errands.runs.workers.ray_cluster import import_ray, joined, living_nodes
+from errands.runs.workers.ray_worker import Played, actor_class
 
 __all__ = ["bench_ray"]
 

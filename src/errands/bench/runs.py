@@ -21,11 +21,11 @@ import msgspec
 from errands.agents.registry import make_maker
 from errands.bench.figure import Figure
 from errands.runs.episode import Episode, RunInfo, Step, Summary
+from errands.runs.episode_source import open_world
 from errands.runs.play import episode_seed
 from errands.runs.protocol import Protocol
-from errands.runs.run_place import create_run, open_run
 from errands.runs.runner import run
-from errands.runs.world import open_world
+from errands.runs.store.places import create_run, open_run
 
 __all__ = ["bench_protocol", "bench_runs", "bench_store"]
 

@@ -18,7 +18,7 @@ from errands.bench.process import Cost, errands_command, measure
 from errands.bench.search import bench_cold, bench_queries
 from errands.bench.shop import FULL, bench_steps
 from errands.errors import SettingError
-from errands.shop.catalog import Catalog
+from errands.shop.catalog.catalog import Catalog
 
 __all__ = ["SIZES", "Point", "bench_scale", "markdown", "plot"]
 

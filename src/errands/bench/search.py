@@ -22,8 +22,8 @@ from typing import Final
 from errands.bench.figure import Figure, percentile
 from errands.bench.process import errands_command, measure
 from errands.errors import SettingError
-from errands.shop.catalog import Catalog
-from errands.shop.digest import indexed_text
+from errands.shop.build.chunk import indexed_text
+from errands.shop.catalog.catalog import Catalog
 
 __all__ = ["bench_cold", "bench_queries", "bench_search", "product_queries"]
 
@@ -33,7 +33,7 @@ _WARM: Final = 100
 _OPEN: Final = """
 import json, sys, time
 from errands.bench.figure import private_memory
-from errands.shop.catalog import Catalog
+from errands.shop.catalog.catalog import Catalog
 before, begun = private_memory(), time.perf_counter()
 catalog = Catalog.open(sys.argv[1])
 opened, held = time.perf_counter() - begun, private_memory()
@@ -47,7 +47,7 @@ print(json.dumps([opened, held, held - before, first, private_memory()]))
 _SHARE: Final = """
 import json, sys
 from errands.bench.figure import memory_of
-from errands.shop.catalog import Catalog
+from errands.shop.catalog.catalog import Catalog
 catalog = Catalog.open(sys.argv[1])
 for query in sys.argv[2:]:
     catalog.index.rank(query, 50)

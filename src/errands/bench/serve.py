@@ -18,8 +18,8 @@ from typing import NamedTuple, NoReturn
 from errands.bench.figure import Figure, percentile
 from errands.bench.load import TRANSPORTS, Load
 from errands.errors import ErrandsError, SettingError
-from errands.web.limits import raise_open_files
-from errands.web.metrics import resident_memory
+from errands.web.core.limits import raise_open_files
+from errands.web.core.metrics import resident_memory
 
 __all__ = ["bench_serve", "cpu_seconds", "server"]
 

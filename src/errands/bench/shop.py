@@ -11,8 +11,8 @@ import gymnasium
 
 from errands.agents.random_shopper import RandomShopper
 from errands.bench.figure import Figure, percentile, private_memory
-from errands.shop.catalog import Catalog
-from errands.shop.goal import GoalSet
+from errands.shop.catalog.catalog import Catalog
+from errands.shop.goals import GoalSet
 
 __all__ = ["ORIGINAL_STEPS_PER_SECOND", "bench_shop", "bench_steps", "play_steps"]
 

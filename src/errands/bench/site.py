@@ -17,10 +17,10 @@ from urllib.parse import urlencode
 
 from errands.bench.figure import Figure, percentile
 from errands.bench.serve import cpu_seconds, server
-from errands.shop.catalog import Catalog
-from errands.shop.page import SEARCH
-from errands.shop.site_url import parse
-from errands.web.limits import raise_open_files
+from errands.shop.catalog.catalog import Catalog
+from errands.shop.navigation import SEARCH
+from errands.shop.urls import parse
+from errands.web.core.limits import raise_open_files
 
 __all__ = ["bench_site"]
 

@@ -7,14 +7,14 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
 
 from errands.bench.figure import Figure, private_memory
-from errands.turk.driver import Driver, DriverError
 from errands.turk.drivers import start_browser
-from errands.turk.instance_score import score_page
-from errands.turk.loader import load_tasks
-from errands.turk.oracle_play import play_oracle
-from errands.turk.task import Instance, Task
-from errands.turk.template import page_html
-from errands.turk.verify import spread
+from errands.turk.effects.verify import spread
+from errands.turk.oracle.play import play_oracle
+from errands.turk.pages.driver import Driver, DriverError
+from errands.turk.scoring.instance_score import score_page
+from errands.turk.tasks.loader import load_tasks
+from errands.turk.tasks.task import Instance, Task
+from errands.turk.tasks.template import page_html
 
 __all__ = ["bench_turk", "bench_turk_memory", "few_at_once"]
 
@@ -46,7 +46,7 @@ def bench_turk(
 
 def _driver(name: str) -> Driver:
     if name == "dom":
-        from errands.turk.dom import DomDriver
+        from errands.turk.dom.driver import DomDriver
 
         return DomDriver()
     # The oracle needs no pictures.

@@ -14,19 +14,19 @@ from errands.cli import (
     demonstrations,
     experiment,
     instructions,
-    mine,
     nouns,
     report,
     run,
     search,
     serve,
     tour,
-    train,
-    train_pictures,
-    transfer,
-    turk_demo,
     verify_reward,
 )
+from errands.cli.mine import commands as mine
+from errands.cli.train import commands as train
+from errands.cli.train import pictures as train_pictures
+from errands.cli.transfer import commands as transfer
+from errands.cli.turk import demo as turk_demo
 from errands.errors import ErrandsError
 
 __all__ = ["app", "main"]

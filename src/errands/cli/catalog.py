@@ -11,9 +11,9 @@ from rich.table import Table
 from errands.cli.output import Json, print_json, progress_bar, remarks, results
 from errands.errors import CatalogError
 from errands.home import catalogs_dir
-from errands.shop.catalog import Catalog, Manifest, damage
-from errands.shop.goal import SHUFFLE_SEED, select_goals, split_range, write_goals
-from errands.shop.library import locate, names
+from errands.shop.catalog.catalog import Catalog, Manifest, damage
+from errands.shop.catalog.library import locate, names
+from errands.shop.goals import SHUFFLE_SEED, select_goals, split_range, write_goals
 
 __all__ = ["register"]
 
@@ -65,7 +65,7 @@ def build(
       errands catalog build shop-1k --items items_shuffle_1000.json \\
         --attributes items_ins_v2_1000.json --human items_human_ins.json
     """
-    from errands.shop.builder import build_catalog
+    from errands.shop.build.builder import build_catalog
 
     with progress_bar() as bar:
         manifest = build_catalog(
@@ -97,7 +97,7 @@ def generate(
 
     Example: errands catalog generate big --products 100000 --seed 7
     """
-    from errands.shop.builder import generate_catalog
+    from errands.shop.build.builder import generate_catalog
 
     with progress_bar() as bar:
         manifest = generate_catalog(
@@ -134,7 +134,7 @@ def export(
       errands catalog export demo --items items.json --attributes attributes.json \\
         --human human.json
     """
-    from errands.shop.export import export_catalog
+    from errands.shop.build.export import export_catalog
 
     opened = Catalog.open(catalog)
     with progress_bar() as bar:
@@ -217,7 +217,7 @@ def info(
 
 def _counted(opened: Catalog) -> dict[str, dict[str, Any]]:
     """Each statistic of a catalogue, with the paper's."""
-    from errands.shop.statistics import PAPER, catalog_statistics
+    from errands.shop.build.statistics import PAPER, catalog_statistics
 
     with progress_bar() as bar:
         here = msgspec.to_builtins(catalog_statistics(opened, bar))
@@ -306,7 +306,7 @@ def picture(
 
     Example: errands catalog picture ASIN --out shoe.svg, with an id from `errands search`.
     """
-    from errands.shop.picture import picture as draw
+    from errands.shop.render.images import picture as draw
 
     opened = Catalog.open(catalog)
     if asin not in opened:

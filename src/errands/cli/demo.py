@@ -10,11 +10,11 @@ from rich.markup import escape
 from rich.panel import Panel
 from rich.table import Table
 
-from errands.agents.careful_shopper import CarefulShopper
+from errands.agents.careful import CarefulShopper
 from errands.cli.output import program, remarks
 from errands.envs.shop import ShopEnv
-from errands.shop.catalog import Catalog
-from errands.shop.library import demo_folder
+from errands.shop.catalog.catalog import Catalog
+from errands.shop.catalog.library import demo_folder
 
 __all__ = ["register"]
 

@@ -9,7 +9,7 @@ import typer
 from rich.table import Table
 
 from errands.cli.output import Json, print_json, program, remarks, results
-from errands.crowd.human_run import Exported, people
+from errands.crowd.shopping.human_run import Exported, people
 
 __all__ = ["register"]
 
@@ -36,8 +36,8 @@ def info(store: str = _STORE, include_trials: bool = _TRIALS, as_json: bool = Js
 
       errands demonstrations info site.sqlite --include-trials --json
     """
-    from errands.crowd.database import open_reading
-    from errands.crowd.human_figures import read_overview
+    from errands.crowd.shopping.human_figures import read_overview
+    from errands.crowd.store.database import open_reading
 
     with open_reading(store) as database:
         told = read_overview(database, include_trials=include_trials)
@@ -110,8 +110,8 @@ def export(
 
       errands report runs/experts runs/rule
     """
-    from errands.crowd.database import open_reading
-    from errands.crowd.demonstrations import Wanted, export_run
+    from errands.crowd.shopping.demonstrations import Wanted, export_run
+    from errands.crowd.store.database import open_reading
 
     wanted = Wanted(
         experts=experts,
@@ -146,7 +146,7 @@ def import_logs(
 
       errands demonstrations import-logs user_session_logs --catalog shop --out runs/people
     """
-    from errands.crowd.session_logs import import_logs as imported
+    from errands.crowd.shopping.session_logs import import_logs as imported
 
     with remarks.status("doing it all again"):
         made = imported(

@@ -11,8 +11,8 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table as Printed
 from rich.text import Text
 
-from errands.cli.lesson import need_torch
 from errands.cli.output import Json, print_json, remarks, results
+from errands.cli.train.progress import need_torch
 from errands.errors import SettingError
 
 __all__ = ["register"]
@@ -96,11 +96,11 @@ def _carry_out(
     as_json: bool,
 ) -> None:
     need_torch()
-    from errands.experiments.crew import carry_out, spent, take_folder
     from errands.experiments.plan import FULL, QUICK
+    from errands.experiments.scheduler import carry_out, spent, take_folder
     from errands.experiments.table import to_markdown
     from errands.experiments.tables import EXPERIMENTS
-    from errands.runs.lock import RunLock
+    from errands.runs.store.lock import RunLock
 
     plan = msgspec.structs.replace(QUICK if quick else FULL, catalog=catalog)
     if seeds is not None:

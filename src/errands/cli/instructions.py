@@ -7,8 +7,8 @@ import typer
 from rich.table import Table
 
 from errands.cli.output import Json, print_json, results
-from errands.crowd.database import open_reading
-from errands.crowd.human_file import summary, write_human_file
+from errands.crowd.instructions.human_file import summary, write_human_file
+from errands.crowd.store.database import open_reading
 
 __all__ = ["register"]
 

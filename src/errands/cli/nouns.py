@@ -11,9 +11,9 @@ from rich.console import Console
 from rich.table import Table
 
 from errands.errors import DataError
-from errands.shop.noun_study import Study, run_study
-from errands.shop.nouns import nouns_from_file, tagger
+from errands.experiments.noun_study import Study, run_study
 from errands.shop.product import Product, Unusable, parse_product
+from errands.shop.rewards.nouns import nouns_from_file, tagger
 
 __all__ = ["register"]
 

@@ -11,16 +11,16 @@ from rich.table import Table
 
 from errands.cli.output import Json, print_json, progress_bar, remarks, results
 from errands.errors import ErrandsError, SettingError
-from errands.reports.estimate import Estimate
 from errands.reports.report import Report, gather
+from errands.reports.statistics.estimate import Estimate
 from errands.reports.writing import FORMATS, episode_page, write
 from errands.runs.episode import Episode, RunInfo
+from errands.runs.episode_source import World
 from errands.runs.export import FORMATS as EXPORTS
 from errands.runs.export import export
 from errands.runs.replay import Seen, reopen_world, replay, watch
-from errands.runs.run_place import open_run
-from errands.runs.store import Store
-from errands.runs.world import World
+from errands.runs.store.base import Store
+from errands.runs.store.places import open_run
 
 __all__ = ["Watcher", "register", "show_report"]
 

@@ -25,13 +25,13 @@ from typer.core import TyperCommand
 from errands.agents.registry import kinds
 from errands.cli.output import Json, print_json, program, remarks, results
 from errands.errors import SettingError
-from errands.reports.columns import read_columns
-from errands.reports.figures import Figures, run_figures
-from errands.reports.paperwork import estimate_of
+from errands.reports.statistics.columns import read_columns
+from errands.reports.statistics.figures import Figures, run_figures
+from errands.reports.statistics.turk_figures import estimate_of
 from errands.runs.episode import RunInfo, Summary
 from errands.runs.protocol import find_protocol, named_protocols, read_protocols
-from errands.runs.run_place import open_run
 from errands.runs.runner import DEFAULT_SECONDS, Finished, default_place, run
+from errands.runs.store.places import open_run
 
 __all__ = ["register"]
 

@@ -5,8 +5,8 @@ from rich.table import Table
 
 from errands.cli.output import Json, print_json, results
 from errands.errors import CatalogError, SettingError
-from errands.shop.catalog import Catalog
-from errands.shop.library import locate
+from errands.shop.catalog.catalog import Catalog
+from errands.shop.catalog.library import locate
 
 __all__ = ["register"]
 

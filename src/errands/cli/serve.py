@@ -102,8 +102,8 @@ def serve(
         raise SettingError("Nothing is left to serve; leave out --no-site, or add --environments.")
     if token is not None and (not token or not token.isascii() or not token.isprintable()):
         raise SettingError("The token must be printable ASCII, and not empty.")
-    from errands.crowd.database import shown
-    from errands.web.limits import Limits
+    from errands.crowd.store.database import shown
+    from errands.web.core.limits import Limits
     from errands.web.server import Site, Started, Workplace
     from errands.web.server import serve as run
 

@@ -13,8 +13,8 @@ from errands.cli.report import Watcher, show_report
 from errands.reports.report import gather
 from errands.reports.writing import write
 from errands.runs.episode import RunInfo, Summary
-from errands.runs.run_place import open_run
 from errands.runs.runner import run
+from errands.runs.store.places import open_run
 
 __all__ = ["register"]
 

@@ -9,7 +9,7 @@ from rich.table import Table
 from errands.cli.output import Json, print_json, progress_bar, remarks, results
 from errands.errors import SettingError
 from errands.reports.wording import dash, share
-from errands.runs.run_place import open_run
+from errands.runs.store.places import open_run
 from errands.verify.hand_scores import read_hand_scores
 from errands.verify.page import NOTE, summary_line, write_verification_page
 from errands.verify.scores import PARTS
@@ -119,7 +119,7 @@ def _show(held: Verification) -> None:
 
 
 def _serve(material: Material, place: Path, rules: str, count: int, seed: int, port: int) -> None:
-    from errands.web.scoring_server import serve_scoring
+    from errands.web.review.scoring_server import serve_scoring
 
     def started(address: str, wanted: int, done: int) -> None:
         results.print(f"Serving {wanted} purchases to score on {address}", soft_wrap=True)

@@ -23,8 +23,8 @@ def register() -> None:
     if REMOTE_SHOP not in gymnasium.registry:
         gymnasium.register(
             REMOTE_SHOP,
-            entry_point="errands.web.remote:RemoteShopEnv",
-            vector_entry_point="errands.web.remote:RemoteShopVectorEnv",
+            entry_point="errands.remote.environments:RemoteShopEnv",
+            vector_entry_point="errands.remote.environments:RemoteShopVectorEnv",
         )
     if REAL_SHOP not in gymnasium.registry:
-        gymnasium.register(REAL_SHOP, entry_point="errands.bridges.env:RealShopEnv")
+        gymnasium.register(REAL_SHOP, entry_point="errands.transfer.environment:RealShopEnv")

@@ -13,12 +13,12 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
-from errands.envs.camera import PICTURED, Camera, picture_space, shared_camera
-from errands.envs.shopping import OBSERVATIONS, Episode, Shopping
+from errands.envs.episode import OBSERVATIONS, Episode, Shopping
+from errands.envs.screenshots import PICTURED, Camera, picture_space, shared_camera
 from errands.envs.spaces import ActionText, AnyText
 from errands.errors import ErrandsError, SettingError
-from errands.shop.catalog import Catalog
-from errands.shop.goal import Goal, GoalSet
+from errands.shop.catalog.catalog import Catalog
+from errands.shop.goals import Goal, GoalSet
 
 __all__ = ["ShopEnv"]
 

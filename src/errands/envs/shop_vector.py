@@ -14,9 +14,9 @@ from gymnasium.spaces import Tuple
 from gymnasium.vector import AutoresetMode, VectorEnv
 from numpy.typing import NDArray
 
-from errands.envs.camera import no_pictures
+from errands.envs.episode import Episode, Info
+from errands.envs.screenshots import no_pictures
 from errands.envs.shop import ShopEnv
-from errands.envs.shopping import Episode, Info
 from errands.envs.spaces import ActionText, AnyText
 from errands.errors import ErrandsError, SettingError
 

@@ -14,18 +14,18 @@ import gymnasium
 import numpy as np
 from gymnasium import spaces
 
+from errands.browser.screenshots import HEIGHT, WIDTH, pixels
 from errands.envs.spaces import AnyText
 from errands.errors import ErrandsError, SettingError
-from errands.turk.action import Action
-from errands.turk.driver import ActionError, OpenPage
+from errands.turk.actions.action import Action
+from errands.turk.actions.grammar import GrammarError, make_action, parse_answer
 from errands.turk.drivers import Pages
-from errands.turk.field import Field
-from errands.turk.grammar import GrammarError, make_action, parse_answer
-from errands.turk.instance_score import ScoredField, instance_figure, score_page
-from errands.turk.loader import TaskSet, load_tasks
-from errands.turk.metrics import RULES
-from errands.turk.picture import HEIGHT, WIDTH, pixels
-from errands.turk.task import Instance, Task
+from errands.turk.pages.driver import ActionError, OpenPage
+from errands.turk.pages.field import Field
+from errands.turk.scoring.instance_score import ScoredField, instance_figure, score_page
+from errands.turk.scoring.metrics import RULES
+from errands.turk.tasks.loader import TaskSet, load_tasks
+from errands.turk.tasks.task import Instance, Task
 
 __all__ = ["FIELDS", "OBSERVATIONS", "TurkEnv"]
 

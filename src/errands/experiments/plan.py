@@ -8,12 +8,12 @@ from typing import Final
 
 import msgspec
 
-from errands.learn.choice_model import ChoiceConfig
+from errands.learn.a2c import PRESETS as REINFORCEMENT
+from errands.learn.a2c import ReinforcementConfig
 from errands.learn.imitation import PRESETS as IMITATION
 from errands.learn.imitation import ImitationConfig
-from errands.learn.picture_encoder import PictureConfig
-from errands.learn.reinforcement import PRESETS as REINFORCEMENT
-from errands.learn.reinforcement import ReinforcementConfig
+from errands.learn.models.choice import ChoiceConfig
+from errands.learn.models.picture_encoder import PictureConfig
 from errands.learn.search_training import PRESETS as SEARCH
 from errands.learn.search_training import SearchTraining
 

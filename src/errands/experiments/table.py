@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from errands.errors import DataError
-from errands.reports.columns import read_columns
-from errands.reports.estimate import Estimate, estimate
 from errands.reports.markdown import table as markdown_table
-from errands.runs.run_place import open_run
+from errands.reports.statistics.columns import read_columns
+from errands.reports.statistics.estimate import Estimate, estimate
+from errands.runs.store.places import open_run
 
 __all__ = ["Claim", "Row", "Table", "above", "highest", "not_below", "read_row", "to_markdown"]
 

@@ -8,9 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from errands.experiments.plan import Plan
-from errands.experiments.table import Claim, Row, Table, above, highest, not_below, read_row
-from errands.experiments.work import (
+from errands.experiments.jobs import (
     Ask,
     Demonstrate,
     Draw,
@@ -20,6 +18,8 @@ from errands.experiments.work import (
     Search,
     Work,
 )
+from errands.experiments.plan import Plan
+from errands.experiments.table import Claim, Row, Table, above, highest, not_below, read_row
 
 __all__ = ["EXPERIMENTS", "Experiment", "Line"]
 

@@ -14,12 +14,12 @@ from typing import Any, Final, NamedTuple
 import msgspec
 import torch
 
-from errands.agents.maker import one_of
+from errands.agents.factory import one_of
 from errands.errors import SettingError
-from errands.learn.player import LearnedShopper, Policy, Queries
-from errands.learn.shoppers import Queries as Source
+from errands.learn.policy import LearnedShopper, Policy, Queries
+from errands.learn.rollout import Queries as Source
+from errands.runs.episode_source import ShopWorld
 from errands.runs.protocol import find_protocol
-from errands.runs.world import ShopWorld
 
 __all__ = ["SPLIT", "Exam", "Mark", "open_exam", "sit"]
 

@@ -18,15 +18,15 @@ from torch import Tensor
 from torch.nn import functional
 
 from errands.errors import DataError
-from errands.learn.batch import Batch, Encoded, Lengths, encode, pack
 from errands.learn.checkpoint import PROGRESS, About, read_about
-from errands.learn.choice_model import ChoiceConfig, ChoiceModel, check_width, seeing
-from errands.learn.demonstrations import Choice, Demonstrations
-from errands.learn.lessons import fingerprint, hold_out, wished
-from errands.learn.pictures import Pictures, keep_pictures, pictures_of
-from errands.learn.reading import kept_reading, new_reading
-from errands.learn.stopwatch import Stopwatch
-from errands.learn.training import (
+from errands.learn.data.batch import Batch, Encoded, Lengths, encode, pack
+from errands.learn.data.dataset import fingerprint, hold_out, wished
+from errands.learn.data.demonstrations import Choice, Demonstrations
+from errands.learn.data.pictures import Pictures, keep_pictures, pictures_of
+from errands.learn.models.choice import ChoiceConfig, ChoiceModel, check_width, seeing
+from errands.learn.models.reading import kept_reading, new_reading
+from errands.learn.timing import Stopwatch
+from errands.learn.trainer import (
     SAVE_SECONDS,
     Measured,
     Progress,

@@ -20,10 +20,11 @@ from torch.nn import functional
 from errands.agents.page_reading import words as split
 from errands.errors import DataError
 from errands.learn.checkpoint import ABOUT, About, load_weights, read_about, stamp
-from errands.learn.demonstrations import Query
-from errands.learn.lessons import fingerprint, hold_out, wished
-from errands.learn.private_chance import private_chance
-from errands.learn.search_model import (
+from errands.learn.data.dataset import fingerprint, hold_out, wished
+from errands.learn.data.demonstrations import Query
+from errands.learn.data.vocabulary import Vocabulary
+from errands.learn.models.rng import private_chance
+from errands.learn.models.search import (
     END,
     UNSAYABLE,
     QueryModel,
@@ -38,8 +39,8 @@ from errands.learn.search_model import (
     read,
     write,
 )
-from errands.learn.stopwatch import Stopwatch
-from errands.learn.training import (
+from errands.learn.timing import Stopwatch
+from errands.learn.trainer import (
     SAVE_SECONDS,
     Measured,
     Progress,
@@ -48,7 +49,6 @@ from errands.learn.training import (
     left_over,
     order,
 )
-from errands.learn.vocabulary import Vocabulary
 
 __all__ = ["PRESETS", "SearchTraining", "open_search_model", "train_search"]
 
@@ -135,7 +135,7 @@ def train_search(
     left = left_over(folder, "search", plan, resume, mark)
     about = About(kind="search", trained="imitation", config=plan, checksum=checksum, lesson=mark)
     if config.model:
-        from errands.learn.pretrained_search import measure_pairs, open_for_training
+        from errands.learn.models.pretrained_search import measure_pairs, open_for_training
 
         pretrained = open_for_training(config.model, folder, is_new=left is None)
         return learn(
@@ -266,7 +266,7 @@ def _open_search_model(place: str, written: tuple[int, int]) -> QueryModel:
         except msgspec.ValidationError as failure:
             raise DataError(f"{folder} is of another architecture ({failure}).") from None
         if config.model:
-            from errands.learn.pretrained_search import open_trained
+            from errands.learn.models.pretrained_search import open_trained
 
             return open_trained(folder)
         words = Vocabulary(about.words)
@@ -279,6 +279,6 @@ def _open_search_model(place: str, written: tuple[int, int]) -> QueryModel:
             f"{place} is no checkpoint: expected a directory with {ABOUT}, as `errands train"
             " search` makes it, or a model of Hugging Face's by name or path."
         )
-    from errands.learn.pretrained_search import open_pretrained
+    from errands.learn.models.pretrained_search import open_pretrained
 
     return open_pretrained(place)

@@ -4,9 +4,9 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-from errands.reports.comparison import chance
-from errands.reports.paperwork import estimate_of
 from errands.reports.report import Report, Run
+from errands.reports.statistics.comparison import chance
+from errands.reports.statistics.turk_figures import estimate_of
 from errands.reports.wording import DASH, dash, dollars, duration, points, share, whole
 
 __all__ = ["to_markdown"]

@@ -14,16 +14,16 @@ import msgspec
 from errands import __version__
 from errands.agents.registry import kinds
 from errands.errors import SettingError
-from errands.reports.columns import Columns, read_columns
-from errands.reports.comparison import Comparison, compare, holm
-from errands.reports.curves import Training, training_of
-from errands.reports.figures import Figures, run_figures
-from errands.reports.paperwork import Demonstrations, Row4, demonstrations, table_row
-from errands.reports.ranks import Ranks, run_ranks
-from errands.reports.sample import MOST, Sample, pick
+from errands.reports.statistics.columns import Columns, read_columns
+from errands.reports.statistics.comparison import Comparison, compare, holm
+from errands.reports.statistics.figures import Figures, run_figures
+from errands.reports.statistics.ranks import Ranks, run_ranks
+from errands.reports.statistics.sample import MOST, Sample, pick
+from errands.reports.statistics.training import Training, training_of
+from errands.reports.statistics.turk_figures import Demonstrations, Row4, demonstrations, table_row
 from errands.runs.episode import RunInfo
 from errands.runs.protocol import named_protocols
-from errands.runs.store import Store
+from errands.runs.store.base import Store
 
 __all__ = ["SCHEMA", "Report", "Run", "command_of", "gather", "to_json"]
 

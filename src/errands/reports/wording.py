@@ -1,6 +1,6 @@
 """How figures are written, the same on the page and in Markdown."""
 
-from errands.reports.estimate import Estimate
+from errands.reports.statistics.estimate import Estimate
 
 __all__ = ["count", "dash", "dollars", "duration", "fixed", "interval", "points", "share", "whole"]
 

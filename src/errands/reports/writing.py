@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import Final, TextIO
 
 from errands.errors import ErrandsError, SettingError
-from errands.reports.curves import Training
+from errands.reports.html.page import single_page, training_page, write_page
+from errands.reports.html.replay import Watch
 from errands.reports.markdown import to_markdown
-from errands.reports.page import single_page, training_page, write_page
-from errands.reports.replay import Watch
 from errands.reports.report import Report, command_of, gather, to_json
-from errands.reports.sample import MOST
+from errands.reports.statistics.sample import MOST
+from errands.reports.statistics.training import Training
 from errands.runs.episode import RunInfo
-from errands.runs.store import Store
+from errands.runs.store.base import Store
 
 __all__ = ["FORMATS", "NAME", "ReportError", "episode_page", "report", "training_report", "write"]
 

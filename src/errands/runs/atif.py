@@ -12,8 +12,8 @@ from typing import Any, Final
 
 import errands
 from errands.runs.episode import Episode, RunInfo, Step
-from errands.shop.page import parse_action
-from errands.turk.grammar import GrammarError, parse_answer
+from errands.shop.navigation import parse_action
+from errands.turk.actions.grammar import GrammarError, parse_answer
 
 __all__ = ["SCHEMA", "trajectory", "valid_text"]
 

@@ -18,7 +18,7 @@ import msgspec
 
 from errands.runs.atif import trajectory, valid_text
 from errands.runs.episode import Episode, RunInfo, Step, Summary
-from errands.runs.store import Store, StoreError
+from errands.runs.store.base import Store, StoreError
 
 __all__ = ["FORMATS", "export"]
 

@@ -21,8 +21,8 @@ import msgspec
 from errands.agents import Agent, EndOfRun, Insider, Maker, ModelError, Move
 from errands.errors import ErrandsError
 from errands.runs.episode import Episode, Step, Summary, digest
-from errands.runs.world import World
-from errands.turk.driver import DriverError
+from errands.runs.episode_source import World
+from errands.turk.pages.driver import DriverError
 
 __all__ = ["Rules", "agent_for", "episode_seed", "failed", "play", "play_waiting"]
 

@@ -8,9 +8,9 @@ import msgspec
 from errands.envs.shop import ShopEnv
 from errands.errors import ErrandsError
 from errands.runs.episode import Episode, RunInfo, digest
+from errands.runs.episode_source import World, open_world
 from errands.runs.protocol import Protocol
-from errands.runs.store import StoreError
-from errands.runs.world import World, open_world
+from errands.runs.store.base import StoreError
 
 __all__ = ["Replayed", "Seen", "prove", "reopen_world", "replay", "watch"]
 

@@ -10,12 +10,12 @@ import msgspec
 from errands.agents.registry import make_maker
 from errands.errors import SettingError
 from errands.runs.episode import OBSERVATIONS, Episode
+from errands.runs.episode_source import open_world
 from errands.runs.play import Rules
-from errands.runs.pool import Job
 from errands.runs.protocol import Protocol, find_protocol
-from errands.runs.ray_cluster import joined
-from errands.runs.ray_pool import played_on_ray
-from errands.runs.world import open_world
+from errands.runs.workers.processes import Job
+from errands.runs.workers.ray_cluster import joined
+from errands.runs.workers.ray_pool import played_on_ray
 
 __all__ = ["rollouts"]
 

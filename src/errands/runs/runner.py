@@ -25,14 +25,14 @@ from errands.agents import EndOfRun, Insider, Maker, Spender
 from errands.agents.registry import make_maker
 from errands.errors import SettingError
 from errands.runs.episode import OBSERVATIONS, RunInfo, Summary
+from errands.runs.episode_source import World, open_world
 from errands.runs.play import Rules, agent_for, play, play_waiting
-from errands.runs.pool import Job, play_in_processes
 from errands.runs.protocol import Protocol, find_protocol, named_protocols
-from errands.runs.ray_cluster import joined
-from errands.runs.ray_pool import play_on_ray
-from errands.runs.run_place import create_run, open_run, run_lock
-from errands.runs.store import Keeper, Store, StoreError
-from errands.runs.world import World, open_world
+from errands.runs.store.base import Keeper, Store, StoreError
+from errands.runs.store.places import create_run, open_run, run_lock
+from errands.runs.workers.processes import Job, play_in_processes
+from errands.runs.workers.ray_cluster import joined
+from errands.runs.workers.ray_pool import play_on_ray
 
 __all__ = ["DEFAULT_SECONDS", "Finished", "default_place", "protocol_key", "run"]
 
@@ -85,7 +85,7 @@ def run(
     one that holds a run. `data` names other data than the protocol's; `episodes`, `max_steps` and
     `rules` (of the reward) change the protocol, and its key says so. `workers` play at once: as
     processes, or in one process where the agent waits for a model. `ray` is the address of a Ray
-    cluster (see `errands.runs.ray_cluster.joined`) that plays instead, by default with every CPU
+    cluster (see `errands.runs.workers.ray_cluster`) that plays instead, by default with every CPU
     it has; what it tells on the way, as that a node cannot play, goes to `on_remark`.
     `observations` is `full`, `hash`, `none` or `auto`: full where a model or a person plays, else
     hashes, from which a replay shows every page again.

@@ -5,11 +5,11 @@ from pathlib import Path
 from typing import Final
 
 from errands.errors import SettingError
-from errands.turk.dom import DomDriver
-from errands.turk.driver import Driver, DriverError, OpenPage
-from errands.turk.proof import Proof, find_proof
-from errands.turk.task import Instance, Task
-from errands.turk.template import page_html
+from errands.turk.dom.driver import DomDriver
+from errands.turk.pages.driver import Driver, DriverError, OpenPage
+from errands.turk.proofs import Proof, find_proof
+from errands.turk.tasks.task import Instance, Task
+from errands.turk.tasks.template import page_html
 
 __all__ = ["DRIVERS", "Pages", "start_browser"]
 
@@ -77,7 +77,7 @@ class Pages:
 
 def start_browser(*, pictures: bool = True) -> Driver:
     """A browser that is known to work; without one, an error that says what to install."""
-    from errands.turk.browser import BrowserDriver
+    from errands.turk.browser.driver import BrowserDriver
 
     driver = BrowserDriver(pictures=pictures)
     # It starts with its first page, and only then is it known whether there is one.

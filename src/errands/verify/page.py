@@ -4,8 +4,8 @@ from pathlib import Path
 from typing import Final
 
 from errands.errors import DataError
-from errands.reports.markup import cut, esc, table
-from errands.reports.page import style_sheet
+from errands.reports.html.markup import cut, esc, table
+from errands.reports.html.page import style_sheet
 from errands.reports.wording import count, dash, share
 from errands.verify.scores import PARTS
 from errands.verify.verification import Example, Verification

@@ -5,9 +5,9 @@ from typing import Final
 
 import msgspec
 
-from errands.shop.goal import Goal
-from errands.shop.reward import Reward, Rules
-from errands.shop.reward_synonym import Credit, second_look
+from errands.shop.goals import Goal
+from errands.shop.rewards.rules import Reward, Rules
+from errands.shop.rewards.synonym import Credit, second_look
 from errands.verify.trajectories import Trajectory
 
 __all__ = ["PARTS", "Scores", "by_rules", "from_ticks", "nothing", "reasons"]

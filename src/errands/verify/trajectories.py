@@ -9,11 +9,11 @@ import msgspec
 from errands.envs.shop import ShopEnv
 from errands.errors import ErrandsError
 from errands.runs.episode import Episode, RunInfo
+from errands.runs.episode_source import World
 from errands.runs.replay import reopen_world
-from errands.runs.store import Store, StoreError
-from errands.runs.world import World
-from errands.shop.goal import Goal
-from errands.shop.reward import Purchase
+from errands.runs.store.base import Store, StoreError
+from errands.shop.goals import Goal
+from errands.shop.rewards.rules import Purchase
 
 __all__ = ["Trajectory", "Unbought", "read_trajectories"]
 

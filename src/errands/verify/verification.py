@@ -8,9 +8,9 @@ import msgspec
 
 from errands.errors import DataError, SettingError
 from errands.runs.episode import RunInfo
-from errands.runs.store import Store
-from errands.shop.reward import RULES, rules_named, rules_version
-from errands.shop.reward_synonym import Credit
+from errands.runs.store.base import Store
+from errands.shop.rewards.rules import RULES, rules_named, rules_version
+from errands.shop.rewards.synonym import Credit
 from errands.verify.agreement import Agreement, agreement, means
 from errands.verify.hand_scores import HandScore
 from errands.verify.scores import Scores, by_rules, reasons

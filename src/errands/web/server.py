@@ -6,17 +6,17 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
-from errands.crowd.database import Database, open_database
-from errands.crowd.steps import StepLog
-from errands.envs.shopping import Shopping
+from errands.crowd.shopping.steps import StepLog
+from errands.crowd.store.database import Database, open_database
+from errands.envs.episode import Shopping
 from errands.errors import ErrandsError, SettingError
-from errands.shop.catalog import Catalog
-from errands.shop.goal import GoalSet
-from errands.web.limits import Limits, raise_open_files
-from errands.web.offers import DeskOffer, Offer, ShopOffer
-from errands.web.run_library import RunLibrary
-from errands.web.service import Service
-from errands.web.shoppers import Shoppers
+from errands.shop.catalog.catalog import Catalog
+from errands.shop.goals import GoalSet
+from errands.web.core.limits import Limits, raise_open_files
+from errands.web.env_api.offers import DeskOffer, Offer, ShopOffer
+from errands.web.env_api.service import Service
+from errands.web.runs.library import RunLibrary
+from errands.web.shop.visitors import Shoppers
 
 __all__ = ["Site", "Started", "Workplace", "listen", "open_log", "open_shop", "serve"]
 
@@ -71,13 +71,13 @@ def serve(
     workers do is kept in `store`.
     """
     try:
-        from errands.web.environments import environments
-        from errands.web.gate import Gate
-        from errands.web.housekeeping import housekeeping
-        from errands.web.running import Server
-        from errands.web.runs_site import runs_site
-        from errands.web.shop_site import ShopSite, shop_site
-        from errands.web.workplace import open_office
+        from errands.web.core.auth import Gate
+        from errands.web.core.server import Server
+        from errands.web.crowd.application import open_office
+        from errands.web.crowd.housekeeping import housekeeping
+        from errands.web.env_api.endpoints import environments
+        from errands.web.runs.site import runs_site
+        from errands.web.shop.site import ShopSite, shop_site
     except ImportError as missing:
         raise ErrandsError(
             f"Serving needs {missing.name}, which is not installed; run"

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from errands.envs.turk import TurkEnv
-from errands.turk.driver import DriverError
 from errands.turk.drivers import start_browser
+from errands.turk.pages.driver import DriverError
 
 
 def test_pages_and_demonstrations_come_with_pictures(endpoint: Any, maker: Any, play: Any) -> None:

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from errands.agents.llm import make, prompts
-from errands.agents.llm.ledger import known_prices, price_of
 from errands.agents.llm.settings import ClientSettings, ShopSettings, TurkSettings, described
+from errands.agents.llm.transport.budget import known_prices, price_of
 from errands.envs.shop import ShopEnv
 from errands.envs.turk import TurkEnv
 from errands.errors import SettingError

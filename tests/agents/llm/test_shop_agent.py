@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from errands.agents import EndOfRun
-from errands.agents.llm.shop_page import look
+from errands.agents.llm.shop.page import look
 from errands.envs.shop import ShopEnv
 from errands.errors import SettingError
 

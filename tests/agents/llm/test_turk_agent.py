@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from errands.agents.llm.demonstrations import demonstrations
+from errands.agents.llm.turk.demonstrations import demonstrations
+from errands.browser.screenshots import pixels
 from errands.envs.turk import TurkEnv
 from errands.errors import SettingError
-from errands.turk.grammar import format_action, parse_answer
-from errands.turk.loader import load_tasks
-from errands.turk.oracle import oracle_action
-from errands.turk.picture import pixels
+from errands.turk.actions.grammar import format_action, parse_answer
+from errands.turk.oracle.field_oracle import oracle_action
+from errands.turk.tasks.loader import load_tasks
 
 TEST = ("Picture Captions", "Lost Property Matching", "Doorbell Log", "Two Charts",
         "Delivery Trouble Report", "Teapot Reviews")  # fmt: skip

@@ -11,8 +11,6 @@ from typing import Any
 import gymnasium
 
 from errands.agents import Agent, Mode
-from errands.agents.llm.client import ChatModel, Conversation
-from errands.agents.llm.demonstrations import demonstrations
 from errands.agents.llm.prompts import Prompt, load
 from errands.agents.llm.settings import (
     ClientSettings,
@@ -21,9 +19,11 @@ from errands.agents.llm.settings import (
     read,
     recorded,
 )
-from errands.agents.llm.shop import ShopAgent, check_window
-from errands.agents.llm.turk import Desk, TurkAgent
-from errands.envs.camera import no_pictures
+from errands.agents.llm.shop.agent import ShopAgent, check_window
+from errands.agents.llm.transport.client import ChatModel, Conversation
+from errands.agents.llm.turk.agent import Desk, TurkAgent
+from errands.agents.llm.turk.demonstrations import demonstrations
+from errands.envs.screenshots import no_pictures
 from errands.envs.shop import ShopEnv
 from errands.envs.turk import TurkEnv
 from errands.errors import SettingError

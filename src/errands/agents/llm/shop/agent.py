@@ -1,0 +1,217 @@
+"""A language model that shops: act-only or ReAct-style prompting, in text or with tools.
+
+The rules of the history are those published for ReAct: a thought is answered "OK." and is no step
+of the environment, an action that is not possible is answered "Invalid action!", and the prompt
+is a window of so many characters that loses its oldest history first. Unlike there, the
+instruction is never lost.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import msgspec
+
+from errands.agents import Move, Usage
+from errands.agents.llm.prompts import Prompt
+from errands.agents.llm.settings import ShopSettings
+from errands.agents.llm.shop.grammar import NoAction, ShopAction, invalid, read
+from errands.agents.llm.shop.page import View, look
+from errands.agents.llm.transport.answer import Answer, Request, shown
+from errands.agents.llm.transport.client import Conversation
+from errands.agents.llm.transport.messages import Message, answered, called, system, tool, user
+from errands.agents.llm.transport.usage import total
+from errands.errors import SettingError
+
+__all__ = ["INVALID", "LEAST_HISTORY", "TOOLS", "ShopAgent", "check_window", "opening"]
+
+LEAST_HISTORY: Final = 1_000
+"""Characters of history that a window must have room for."""
+_LEFT_OUT: Final = "[earlier steps are left out]"
+INVALID: Final = "Invalid action!"
+_STOP: Final = ["\nObservation:"]
+
+
+class _Turn(msgspec.Struct):
+    """An action, and what it was answered with."""
+
+    action: ShopAction
+    observation: str
+
+
+def _tool(name: str, about: str, argument: str, what: str) -> dict[str, Any]:
+    parameters = {
+        "type": "object",
+        "properties": {argument: {"type": "string", "description": what}},
+        "required": [argument],
+    }
+    function = {"name": name, "description": about, "parameters": parameters}
+    return {"type": "function", "function": function}
+
+
+TOOLS: Final = [
+    _tool("search", "Look for products.", "query", "what to look for"),
+    _tool("click", "Press what stands in brackets.", "name", "a product's code, option or button"),
+]
+_THINK: Final = _tool("think", "Note down a thought.", "thought", "what you think")
+_ARGUMENTS: Final = {"search": "query", "click": "name", "think": "thought"}
+
+
+def opening(prompt: Prompt, settings: ShopSettings) -> str:
+    """What the conversation begins with: the rules and, if asked for, the example."""
+    parts = ["system", "example"] if settings.shots else ["system"]
+    return "\n\n".join(prompt.parts[part] for part in parts)
+
+
+def check_window(prompt: Prompt, settings: ShopSettings) -> None:
+    """A prompt that leaves no room for history is the user's to mend."""
+    length = len(opening(prompt, settings))
+    if settings.window and settings.window < length + LEAST_HISTORY:
+        raise SettingError(
+            f"window={settings.window} leaves too little room: the prompt takes {length}"
+            f" characters, and history needs {LEAST_HISTORY} more; raise window, or take shots=0."
+        )
+
+
+class ShopAgent:
+    """The player of one episode."""
+
+    def __init__(
+        self,
+        conversation: Conversation,
+        prompt: Prompt,
+        settings: ShopSettings,
+        *,
+        search_anywhere: bool,
+    ) -> None:
+        self._conversation = conversation
+        self._prompt = prompt
+        self._settings = settings
+        self._search_anywhere = search_anywhere
+        self._thinks = settings.style == "react"
+        self._opening = opening(prompt, settings)
+
+    async def begin(self, observation: Any, info: Mapping[str, Any]) -> None:
+        self._start = self._prompt.fill("start", instruction=str(info["instruction"]))
+        self._first = ""
+        self._turns: list[_Turn] = []
+        self._chosen: dict[int, str] = {}
+        self._was_invalid = False
+
+    async def act(self, observation: Any, info: Mapping[str, Any]) -> Move:
+        view = self._see(str(observation), info)
+        answers: list[str] = []
+        used: list[Usage] = []
+        thoughts = repairs = 0
+        aside: list[Message] = []
+        while True:
+            request = Request(
+                [*self._messages(), *aside],
+                [] if self._settings.calls == "text" else self._tools(),
+                _STOP if self._settings.calls == "text" else [],
+            )
+            answer, usage = await self._conversation.ask(request)
+            answers.append(shown(answer))
+            used.append(usage)
+            try:
+                action = read(answer, thinks=self._thinks)
+            except NoAction as problem:
+                if repairs >= self._settings.repairs:
+                    action_text = self._give_up(answer)
+                    break
+                repairs += 1
+                aside = [
+                    answered(answers[-1] or "(nothing)"),
+                    user(self._prompt.fill("repair", problem=str(problem))),
+                ]
+                continue
+            aside = []
+            if action.kind == "think" and thoughts < self._settings.thoughts:
+                thoughts += 1
+                self._turns.append(_Turn(action, "OK."))
+                continue
+            action_text = self._decide(action, view)
+            break
+        return Move(action_text, "\n\n".join(answers), total(used))
+
+    def _see(self, observation: str, info: Mapping[str, Any]) -> View:
+        """Take in the page: it answers the last action, or opens the episode."""
+        available = info["available_actions"]["clickables"]
+        if "search" in available or "next >" in available:
+            # Away from the item, and its options are chosen no more.
+            self._chosen.clear()
+        view = look(observation, info, chosen=self._chosen.values(), top=self._settings.top)
+        if not self._turns or not self._first:
+            self._first = view.text
+        elif not self._was_invalid:
+            self._turns[-1].observation = view.text
+        return view
+
+    def _decide(self, action: ShopAction, view: View) -> str:
+        """The action for the environment, and what history will say of it."""
+        name = action.words.lower()
+        if action.kind == "search":
+            possible = view.has_search_bar or self._search_anywhere
+        else:
+            possible = action.kind == "click" and name in view.clickables
+        self._was_invalid = not possible
+        self._turns.append(_Turn(action, INVALID))
+        if possible and action.kind == "click" and name in view.choices:
+            self._chosen[view.choices[name]] = name
+        if action.kind == "think" or name in view.hidden:
+            return invalid(str(action))
+        return str(action)
+
+    def _give_up(self, answer: Answer) -> str:
+        """An answer that is no action goes to the environment as one it does not know."""
+        text = invalid(shown(answer))
+        self._was_invalid = True
+        self._turns.append(_Turn(ShopAction("invalid", text[8:-1]), INVALID))
+        return text
+
+    def _tools(self) -> list[dict[str, Any]]:
+        return [*TOOLS, _THINK] if self._thinks else TOOLS
+
+    def _messages(self) -> list[Message]:
+        if self._settings.calls == "tools":
+            return self._tool_messages()
+        history = f"Observation:\n{self._first}\n\n"
+        for turn in self._turns:
+            answer = turn.observation
+            gap = " " if answer in ("OK.", INVALID) else "\n"
+            history += f"Action: {turn.action}\n\nObservation:{gap}{answer}\n\n"
+        history += "Action:"
+        room = self._room()
+        if room is not None and len(history) > room:
+            cut = max(room - len(_LEFT_OUT) - 1, 1)
+            history = f"{_LEFT_OUT}\n{history[-cut:]}"
+        return [system(self._opening), user(f"{self._start}\n\n{history}")]
+
+    def _tool_messages(self) -> list[Message]:
+        """The same history as calls; what does not fit is left out call by call."""
+        room = self._room()
+        left = float("inf") if room is None else room - len(_LEFT_OUT)
+        kept = 0
+        for turn in reversed(self._turns):
+            left -= len(str(turn.action)) + len(turn.observation)
+            if left < 0 and kept:
+                break
+            kept += 1
+        whole = kept == len(self._turns) and (left >= len(self._first) or not kept)
+        start = f"{self._start}\n\n{self._first if whole else _LEFT_OUT}"
+        messages = [system(self._opening), user(start)]
+        first = len(self._turns) - kept
+        for number, turn in enumerate(self._turns[first:], first):
+            action = turn.action
+            if action.kind not in _ARGUMENTS:
+                messages += [answered(action.words), user(turn.observation)]
+                continue
+            arguments = {_ARGUMENTS[action.kind]: action.words}
+            messages += [called(action.kind, arguments, number), tool(turn.observation, number)]
+        return messages
+
+    def _room(self) -> int | None:
+        """Characters that history may have."""
+        if not self._settings.window:
+            return None
+        fixed = len(self._opening) + len(self._start) + 4
+        return max(self._settings.window - fixed, LEAST_HISTORY // 2)

@@ -1,0 +1,119 @@
+"""The shop's page as a model reads it: a line a node, what can be clicked in [brackets].
+
+Made from what the environment shows, in any of its formats; the instruction, which opens the
+prompt anyway, is not repeated. With `top`, results pages show so many products and no way to turn
+the page, as in the published prompting runs.
+"""
+
+import re
+from collections.abc import Collection, Mapping
+from typing import Any, Final, NamedTuple
+
+from errands.shop.navigation import DETAILS
+from errands.shop.render.text import SEPARATOR
+
+__all__ = ["View", "look"]
+
+_RICH: Final = re.compile(r"\s*\[(?:clicked )?button\] (.*) \[(?:clicked )?button_\]\s*")
+_COUNT: Final = re.compile(r"Page \d+ \(Total results: \d+\)")
+_TURNS: Final = ("next >", "< prev")
+_BACK: Final = "back to search"
+_BUY: Final = "buy now"
+_BUTTONS: Final = frozenset({*_TURNS, _BACK, *DETAILS, _BUY})
+
+
+class View(NamedTuple):
+    """A page's text, and what can be done on it."""
+
+    text: str
+    clickables: frozenset[str]
+    """In lower case, as the environment compares them."""
+    hidden: frozenset[str]
+    """What could be clicked if it were shown."""
+    has_search_bar: bool
+    choices: Mapping[str, int]
+    """On an item's page: each option's value, with the number of the option it belongs to."""
+
+
+class _Node(NamedTuple):
+    text: str
+    button: bool = False
+    chosen: bool = False
+
+
+def look(
+    observation: str, info: Mapping[str, Any], *, chosen: Collection[str] = (), top: int = 0
+) -> View:
+    """The page now; `chosen` are options clicked on it, which `text` pages do not mark."""
+    available = info["available_actions"]
+    names = [name for name in available["clickables"] if name != "search"]
+    nodes = _nodes(observation, {*names, "search"}, chosen)
+    nodes = _without_instruction(nodes, info["instruction"])
+    hidden: frozenset[str] = frozenset()
+    if top and any(_COUNT.fullmatch(node.text) for node in nodes):
+        products = [name for name in names if name not in (*_TURNS, _BACK)]
+        hidden = frozenset(products[top:]).union(_TURNS)
+        nodes = _only_top(nodes, set(products), hidden)
+    return View(
+        "\n".join(_line(node) for node in nodes),
+        frozenset(names) - hidden,
+        hidden,
+        bool(available["has_search_bar"]),
+        _choices(nodes) if _BUY in names else {},
+    )
+
+
+def _choices(nodes: list[_Node]) -> dict[str, int]:
+    """Values stand after their option's name, and before the product's title."""
+    choices: dict[str, int] = {}
+    group = -1
+    for number, node in enumerate(nodes):
+        if not node.button:
+            group = number
+        elif (name := node.text.lower()) not in _BUTTONS:
+            choices[name] = group
+    return choices
+
+
+def _nodes(observation: str, names: Collection[str], chosen: Collection[str]) -> list[_Node]:
+    if "[button]" in observation:
+        nodes = []
+        for line in observation.split("\n"):
+            if found := _RICH.fullmatch(line):
+                nodes.append(_Node(found[1], True, found[1].lower() in chosen))
+            elif line.strip() and not line.startswith("You have clicked "):
+                nodes.append(_Node(line.strip()))
+        return nodes
+    if observation.lstrip()[:1] == "<":
+        return [_Node(observation)]
+    return [
+        _Node(text, text.lower() in names, text.lower() in chosen)
+        for text in (part.strip() for part in observation.split(SEPARATOR))
+        if text
+    ]
+
+
+def _without_instruction(nodes: list[_Node], instruction: str) -> list[_Node]:
+    wanted = instruction.strip()
+    return [node for node in nodes if node.text not in ("Instruction:", wanted)]
+
+
+def _only_top(
+    nodes: list[_Node], products: Collection[str], hidden: Collection[str]
+) -> list[_Node]:
+    """A product's lines go from its code to the next one's."""
+    kept = []
+    showing = True
+    for node in nodes:
+        name = node.text.lower()
+        if node.button and name in products:
+            showing = name not in hidden
+        if showing and not (node.button and name in hidden):
+            kept.append(node)
+    return kept
+
+
+def _line(node: _Node) -> str:
+    if not node.button:
+        return node.text
+    return f"[[{node.text}]]" if node.chosen else f"[{node.text}]"

@@ -1,0 +1,1 @@
+"""Asking a chat model: messages, one request on the wire, retries, cache, rate and budget."""

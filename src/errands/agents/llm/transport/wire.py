@@ -1,0 +1,252 @@
+"""The wire to an OpenAI-compatible endpoint: one try of one request, whole or as a stream.
+
+The `openai` package speaks HTTP; what came back is read here, field by field, since endpoints
+differ and may send anything. Every failure is a `Trouble` that says whether to try again. The
+key is taken out of whatever an endpoint sends before anybody else sees it.
+"""
+
+import asyncio
+import email.utils
+import json
+import time
+from collections.abc import AsyncIterator, Callable, Mapping
+from typing import Any, Final
+
+from errands.agents.llm.transport.answer import Answer, ToolCall, Trouble
+from errands.errors import SettingError
+
+__all__ = ["Wire", "decode", "retry_after"]
+
+_AGAIN: Final = frozenset({408, 429, 500, 501, 502, 503, 504, 529})
+_TRANSPORT: Final = ("httpx", "httpcore", "h11", "h2", "anyio")
+"""Packages whose exceptions mean that the connection broke, whichever of them is installed."""
+_LONGEST_REASON: Final = 300
+_HIDDEN: Final = "[key]"
+
+
+class Wire:
+    """Connections to one endpoint."""
+
+    def __init__(self, base_url: str | None, key: str, key_env: str, timeout: float) -> None:
+        try:
+            import openai
+        except ImportError:
+            raise SettingError(
+                "The agent llm needs the openai package: run `pip install 'errands[llm]'`."
+            ) from None
+        self._openai = openai
+        self._key = key
+        self._key_env = key_env
+        self._timeout = timeout
+        try:
+            self._client = openai.AsyncOpenAI(
+                api_key=key or "none", base_url=base_url or None, timeout=timeout, max_retries=0
+            )
+        except Exception as failure:
+            raise SettingError(
+                f"base_url={base_url!r} is no address ({type(failure).__name__}): expected one"
+                " such as http://127.0.0.1:8000/v1."
+            ) from None
+
+    async def ask(self, body: Mapping[str, Any], extra: Mapping[str, Any], stream: bool) -> Answer:
+        """One try; a `Trouble` where it fails."""
+        try:
+            async with asyncio.timeout(self._timeout):
+                return await (self._streamed if stream else self._whole)(body, extra)
+        except TimeoutError:
+            raise self._slow() from None
+        except self._openai.OpenAIError as failure:
+            raise self._explained(failure) from None
+        except (OSError, ValueError) as failure:
+            raise _broken(failure) from None
+        except Exception as failure:
+            if not type(failure).__module__.startswith(_TRANSPORT):
+                raise
+            raise _broken(failure) from None
+
+    async def close(self) -> None:
+        await self._client.close()
+
+    async def _whole(self, body: Mapping[str, Any], extra: Mapping[str, Any]) -> Answer:
+        create: Any = self._client.chat.completions.with_raw_response.create
+        raw = await create(**body, extra_body=dict(extra) or None)
+        return decode(self._hide(raw.text))
+
+    async def _streamed(self, body: Mapping[str, Any], extra: Mapping[str, Any]) -> Answer:
+        create: Any = self._client.chat.completions.create
+        chunks = await create(
+            **body,
+            extra_body=dict(extra) or None,
+            stream=True,
+            stream_options={"include_usage": True},
+        )
+        async with chunks:
+            return await _collect((_plain(chunk) async for chunk in chunks), self._hide)
+
+    def _hide(self, text: str) -> str:
+        return text.replace(self._key, _HIDDEN) if self._key else text
+
+    def _slow(self) -> Trouble:
+        return Trouble(f"did not answer within {self._timeout:g} seconds", again=True)
+
+    def _explained(self, failure: Exception) -> Trouble:
+        openai = self._openai
+        if isinstance(failure, openai.APITimeoutError):
+            return self._slow()
+        if isinstance(failure, openai.APIStatusError):
+            return self._status(failure.status_code, failure.response.headers, failure.body)
+        if isinstance(failure, openai.APIConnectionError):
+            return Trouble("could not be reached, or cut the connection", again=True)
+        return Trouble(f"failed: {self._cut(failure)}", again=isinstance(failure, openai.APIError))
+
+    def _status(self, status: int, headers: Mapping[str, str], body: object) -> Trouble:
+        if status in (401, 403):
+            # Not its message: that may quote the key, or a part of it.
+            origin = f"the key in {self._key_env}" if self._key else "requests without a key"
+            return Trouble(f"refused {origin} ({status})", again=False)
+        said = self._cut(_message(body))
+        reason = f"answered {status}" + (f": {said}" if said else "")
+        if status == 429 and "insufficient_quota" in json.dumps(body, default=str):
+            return Trouble(f"{reason} (the account is out of money)", again=False)
+        if status == 404:
+            return Trouble(f"{reason} (no such model, or not its address)", again=False)
+        return Trouble(reason, again=status in _AGAIN, after=retry_after(headers))
+
+    def _cut(self, text: object) -> str:
+        line = " ".join(self._hide(str(text)).split()).rstrip(".")
+        return line if len(line) <= _LONGEST_REASON else f"{line[:_LONGEST_REASON]}..."
+
+
+def _broken(failure: Exception) -> Trouble:
+    return Trouble(f"cut the answer short ({type(failure).__name__})", again=True)
+
+
+def _message(body: object) -> object:
+    """What an endpoint says of an error, in any of the usual shapes."""
+    while isinstance(body, Mapping):
+        body = next((body[k] for k in ("error", "message", "detail") if k in body), "")
+    return body or ""
+
+
+def retry_after(headers: Mapping[str, str]) -> float | None:
+    """How long an endpoint asks to wait, in seconds."""
+    if (given := headers.get("retry-after-ms")) is not None:
+        try:
+            return max(0.0, float(given) / 1000)
+        except ValueError:
+            pass
+    given = headers.get("retry-after")
+    if given is None:
+        return None
+    try:
+        return max(0.0, float(given))
+    except ValueError:
+        pass
+    try:
+        return max(0.0, email.utils.parsedate_to_datetime(given).timestamp() - time.time())
+    except (ValueError, TypeError):
+        return None
+
+
+def decode(text: str) -> Answer:
+    """The answer in a response's body."""
+    try:
+        body = json.loads(text)
+    except (ValueError, RecursionError):
+        raise Trouble("sent something that is not JSON", again=True) from None
+    if not isinstance(body, dict):
+        raise Trouble("sent JSON that is no chat completion", again=True)
+    tokens_in, tokens_out = _tokens(body)
+    spent = Answer(tokens_in=tokens_in, tokens_out=tokens_out)
+    choices = body.get("choices")
+    if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
+        said = _message(body) if "error" in body else ""
+        reason = f"sent an error: {str(said)[:_LONGEST_REASON]}" if said else "sent no choices"
+        raise Trouble(reason, again=True, spent=spent)
+    message = choices[0].get("message")
+    if not isinstance(message, dict):
+        raise Trouble("sent a choice without a message", again=True, spent=spent)
+    listed = message.get("tool_calls")
+    return Answer(
+        text=_text(message.get("content")) or _text(message.get("refusal")),
+        calls=tuple(
+            _tool_call(call.get("function"))
+            for call in (listed if isinstance(listed, list) else [])
+            if isinstance(call, dict)
+        ),
+        cut=choices[0].get("finish_reason") == "length",
+        tokens_in=tokens_in,
+        tokens_out=tokens_out,
+    )
+
+
+def _tool_call(function: Any) -> ToolCall:
+    function = function if isinstance(function, dict) else {}
+    arguments = function.get("arguments")
+    if not isinstance(arguments, str):
+        arguments = json.dumps(arguments) if arguments is not None else ""
+    return ToolCall(str(function.get("name") or ""), arguments)
+
+
+def _text(content: Any) -> str:
+    """A message's text; some endpoints send it in pieces."""
+    if isinstance(content, str):
+        return content
+    if isinstance(content, list):
+        pieces = [part.get("text") for part in content if isinstance(part, dict)]
+        return "".join(piece for piece in pieces if isinstance(piece, str))
+    return ""
+
+
+def _tokens(body: Mapping[str, Any]) -> tuple[int, int]:
+    usage = body.get("usage")
+    if not isinstance(usage, Mapping):
+        return 0, 0
+    counts = (usage.get("prompt_tokens"), usage.get("completion_tokens"))
+    first, second = (count if isinstance(count, int) and count > 0 else 0 for count in counts)
+    return first, second
+
+
+def _plain(chunk: Any) -> dict[str, Any]:
+    """A piece of a stream as data; what is none is an empty one."""
+    plain = chunk.to_dict(warnings=False) if hasattr(chunk, "to_dict") else chunk
+    return plain if isinstance(plain, dict) else {}
+
+
+async def _collect(chunks: AsyncIterator[Any], hide: Callable[[str], str]) -> Answer:
+    """An answer from its pieces; a stream that stops without an end was cut."""
+    text: list[str] = []
+    calls: dict[int, list[str]] = {}
+    finish = None
+    tokens_in = tokens_out = 0
+    async for chunk in chunks:
+        if any(tokens := _tokens(chunk)):
+            tokens_in, tokens_out = tokens
+        choices = chunk.get("choices")
+        if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
+            continue
+        finish = choices[0].get("finish_reason") or finish
+        delta = choices[0].get("delta")
+        if not isinstance(delta, dict):
+            continue
+        text.append(_text(delta.get("content")))
+        listed = delta.get("tool_calls")
+        for call in listed if isinstance(listed, list) else ():
+            if isinstance(call, dict) and isinstance(index := call.get("index", 0), int):
+                piece = _tool_call(call.get("function"))
+                parts = calls.setdefault(index, ["", ""])
+                parts[0] += piece.name
+                parts[1] += piece.arguments
+    if finish is None:
+        raise Trouble(
+            "cut the stream before its end",
+            again=True,
+            spent=Answer(tokens_in=tokens_in, tokens_out=tokens_out),
+        )
+    return Answer(
+        text=hide("".join(text)),
+        calls=tuple(ToolCall(hide(name), hide(rest)) for _, (name, rest) in sorted(calls.items())),
+        cut=finish == "length",
+        tokens_in=tokens_in,
+        tokens_out=tokens_out,
+    )

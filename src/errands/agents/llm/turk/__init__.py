@@ -1,0 +1,1 @@
+"""The language-model agent of form pages: what it reads, what it may answer, demonstrations."""

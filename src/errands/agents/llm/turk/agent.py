@@ -1,0 +1,195 @@
+"""A language model that does paperwork: field by field, or a whole page in one answer.
+
+After each action the page is looked at again, so that fields which an answer brings into sight
+are asked for, too. When nothing is left to ask, the agent submits.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from errands.agents import Move, Usage
+from errands.agents.llm.prompts import Prompt
+from errands.agents.llm.settings import TurkSettings
+from errands.agents.llm.transport.answer import Request, shown
+from errands.agents.llm.transport.client import Conversation
+from errands.agents.llm.transport.messages import Message, answered, system, user
+from errands.agents.llm.transport.tokens import BYTES_PER_TOKEN, estimate, message_tokens
+from errands.agents.llm.transport.usage import total
+from errands.agents.llm.turk.actions import action_list, demonstrated, read, tools
+from errands.agents.llm.turk.demonstrations import Demonstration
+from errands.agents.llm.turk.page import Blank, Question, Sheet, ask_field, ask_whole, see
+from errands.errors import SettingError
+from errands.turk.actions.action import Action
+from errands.turk.actions.grammar import GrammarError, format_action
+
+__all__ = ["Desk", "TurkAgent"]
+
+SUBMIT: Final = "submit()"
+NO_ANSWER: Final = "no_answer()"
+"""What the environment is told when a model gave no action: it knows no such thing, and says so."""
+_LEAST_ROOM: Final = 300
+"""Tokens of a page that a budget must have room for."""
+
+
+class Desk:
+    """What all episodes share: the prompt, the demonstrations, and the room that is left."""
+
+    def __init__(
+        self,
+        settings: TurkSettings,
+        prompt: Prompt,
+        examples: Sequence[Demonstration],
+        *,
+        shows: str,
+        max_tokens: int,
+    ) -> None:
+        self.settings = settings
+        self.prompt = prompt
+        self.relevant_only = shows == "relevant"
+        self.full = settings.view == "full" or (settings.view == "auto" and shows != "relevant")
+        self.whole = settings.ask == "whole"
+        self.examples = tuple(f"{one.task}/{one.row}" for one in examples)
+        self.opening = [system(prompt.fill("system", actions=action_list()))]
+        share = settings.budget * BYTES_PER_TOKEN // 2 // max(len(examples), 1)
+        for number, example in enumerate(examples):
+            question = self.question(example.sheet, [example.blank], share)
+            if self.whole:
+                question = self.question(example.sheet, example.sheet.blanks, share)
+            self.opening += [
+                user(question.text, example.sheet.picture),
+                *demonstrated(
+                    example.actions, as_tools=settings.calls == "tools", first=1_000 * (number + 1)
+                ),
+            ]
+        frame = estimate(prompt.parts["page"]) + 50
+        self.room = settings.budget - max_tokens - message_tokens(self.opening) - frame
+        if self.room < _LEAST_ROOM:
+            raise SettingError(
+                f"budget={settings.budget} leaves {max(self.room, 0)} tokens for a page, after the"
+                f" prompt, {len(examples)} demonstrations and an answer of {max_tokens}: raise it,"
+                " or take fewer demos or a smaller max_tokens."
+            )
+
+    def question(
+        self, sheet: Sheet, blanks: Sequence[Blank], room: int, message: str = ""
+    ) -> Question:
+        """What to ask about some fields."""
+        if self.whole:
+            return ask_whole(self.prompt, sheet, blanks, full=self.full, room=room, message=message)
+        return ask_field(self.prompt, sheet, blanks[0], full=self.full, room=room, message=message)
+
+    def characters(self, sheet: Sheet, blanks: Sequence[Blank]) -> int:
+        """How much HTML may go with a question."""
+        listed = sum(estimate(blank.line()) for blank in blanks)
+        left = self.room - sheet.picture_tokens - listed
+        return max(left, _LEAST_ROOM // 2) * BYTES_PER_TOKEN
+
+
+class TurkAgent:
+    """The worker of one episode."""
+
+    def __init__(self, conversation: Conversation, desk: Desk) -> None:
+        self._conversation = conversation
+        self._desk = desk
+
+    async def begin(self, observation: Any, info: Mapping[str, Any]) -> None:
+        self._asked: dict[str, int] = {}
+        """How often each field was asked for."""
+        self._now: tuple[str, ...] = ()
+        """The field that the last action was for."""
+        self._waiting: list[Action] = []
+        self._failed: dict[str, str] = {}
+
+    async def act(self, observation: Any, info: Mapping[str, Any]) -> Move:
+        self._take_note(str(info.get("message") or ""))
+        if self._waiting:
+            return Move(self._next())
+        desk = self._desk
+        sheet = see(observation, info, relevant=desk.relevant_only, shrink=desk.settings.shrink)
+        said: list[str] = []
+        used: list[Usage] = []
+        while blanks := self._to_ask(sheet):
+            for blank in blanks:
+                self._asked[blank.name] = self._asked.get(blank.name, 0) + 1
+            message = " ".join(self._failed.pop(b.name) for b in blanks if b.name in self._failed)
+            actions, words, usage = await self._ask(sheet, blanks, message)
+            said.append(words)
+            used.append(usage)
+            if actions is None:
+                return Move(NO_ANSWER, "\n\n".join(said), total(used))
+            if actions:
+                return Move(self._begun(actions), "\n\n".join(said), total(used))
+            # Left as it is: the page is the same, and the next field's turn has come.
+        return Move(SUBMIT, "\n\n".join(said), total(used) if used else None)
+
+    def _begun(self, actions: list[Action]) -> str:
+        """The first of several actions, each a step of its own, so that one that fails spoils no
+        other; for one field, what there is."""
+        if self._desk.whole:
+            self._waiting = actions
+            return self._next()
+        self._now = tuple({str(action.arguments.get("name")) for action in actions})
+        return "\n".join(format_action(action) for action in actions)
+
+    def _take_note(self, message: str) -> None:
+        """A failed action is put to the model again, as often as repairs are allowed."""
+        for name in self._now if message else ():
+            self._failed[name] = message
+        self._now = ()
+
+    def _next(self) -> str:
+        action = self._waiting.pop(0)
+        name = action.arguments.get("name")
+        self._now = (str(name),) if name is not None else ()
+        return format_action(action)
+
+    def _to_ask(self, sheet: Sheet) -> list[Blank]:
+        limit = 1 + self._desk.settings.repairs
+        again = [
+            blank
+            for blank in sheet.blanks
+            if blank.name in self._failed and self._asked.get(blank.name, 0) < limit
+        ]
+        fresh = [blank for blank in sheet.blanks if blank.name not in self._asked]
+        blanks = again + fresh
+        return blanks if self._desk.whole else blanks[:1]
+
+    async def _ask(
+        self, sheet: Sheet, blanks: list[Blank], message: str
+    ) -> tuple[list[Action] | None, str, Usage]:
+        """The model's actions, or None; all it said; and what that cost."""
+        desk = self._desk
+        question = desk.question(sheet, blanks, desk.characters(sheet, blanks), message)
+        said = [question.note] if question.note else []
+        used: list[Usage] = []
+        messages: list[Message] = [*desk.opening, user(question.text, sheet.picture)]
+        offered = tools() if desk.settings.calls == "tools" else []
+        aside: list[Message] = []
+        actions: list[Action] | None = None
+        for _ in range(1 + desk.settings.repairs):
+            answer, usage = await self._conversation.ask(Request([*messages, *aside], offered))
+            used.append(usage)
+            said.append(shown(answer))
+            try:
+                actions = _wanted(read(answer), None if desk.whole else blanks[0].name)
+                break
+            except GrammarError as problem:
+                reason = str(problem)
+                if answer.cut:
+                    reason = f"The answer was cut off, as it was too long. {reason}"
+                aside = [
+                    answered(said[-1] or "(nothing)"),
+                    user(desk.prompt.fill("repair", problem=reason)),
+                ]
+        return actions, "\n\n".join(said), total(used)
+
+
+def _wanted(actions: list[Action], name: str | None) -> list[Action]:
+    """Those for the field that was asked for: clicking a box a second time would clear it."""
+    if name is None or not actions:
+        return actions
+    wanted = [action for action in actions if action.arguments.get("name", name) == name]
+    if not wanted:
+        other = str(actions[0].arguments.get("name"))[:60]
+        raise GrammarError(f"The answer is for {other!r}, but the field is {name!r}.")
+    return wanted

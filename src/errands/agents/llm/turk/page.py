@@ -1,0 +1,149 @@
+"""What a model is shown of a form page, and the question that is put to it."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+
+from errands.agents.llm.prompts import Prompt
+from errands.agents.llm.transport.images import data_address
+from errands.agents.llm.transport.tokens import picture_tokens
+from errands.agents.llm.turk.excerpts import Fitted, field_names, fit, fit_all, window
+from errands.turk.pages.field import CHOICES, TEXTS
+
+__all__ = ["Blank", "Question", "Sheet", "ask_field", "ask_whole", "see"]
+
+_ASKED: Final = TEXTS | CHOICES | {"range", ""}
+_MOST_OPTIONS: Final = 60
+
+
+class Blank(NamedTuple):
+    """A field to fill in; its type is empty where the agent is not told."""
+
+    name: str
+    type: str = ""
+    options: tuple[str, ...] = ()
+
+    def line(self) -> str:
+        kind = f" ({self.type})" if self.type else ""
+        return f"{self.name}{kind}{': ' + self.choices() if self.options else ''}"
+
+    def choices(self) -> str:
+        named = [option for option in self.options if option]
+        more = len(named) - _MOST_OPTIONS
+        listed = " | ".join(named[:_MOST_OPTIONS])
+        return f"{listed} | and {more} more" if more > 0 else listed
+
+
+class Sheet(NamedTuple):
+    """One look at a page."""
+
+    html: str
+    """The page, or its text, or nothing where only a picture is given."""
+    blanks: tuple[Blank, ...]
+    """Fields that can be seen, in order of solving."""
+    windows: Mapping[str, str] | None = None
+    """Lines around each field, where the environment shows no more than these."""
+    picture: str | None = None
+    picture_tokens: int = 0
+
+
+class Question(NamedTuple):
+    """What is asked, and what to say of a page that did not fit."""
+
+    text: str
+    note: str
+
+
+def see(observation: Any, info: Mapping[str, Any], *, relevant: bool, shrink: float) -> Sheet:
+    """A page as the environment shows it; `relevant`: as the lines around its fields."""
+    html, pixels = "", None
+    if isinstance(observation, str):
+        html = observation
+    elif isinstance(observation, np.ndarray):
+        pixels = observation
+    else:
+        html, pixels = observation["html"], observation["screenshot"]
+    blanks = tuple(_blanks(info, html))
+    windows = None
+    if relevant:
+        # One window a field that can be seen, whether it is one to fill in or not.
+        seen = [field["name"] for field in info.get("fields", ()) if field["visible"]]
+        windows = dict(zip(seen, html.split("\n\n"), strict=False))
+    if pixels is None:
+        return Sheet(html, blanks, windows)
+    picture, size = data_address(pixels, shrink)
+    return Sheet(html, blanks, windows, picture, picture_tokens(*size))
+
+
+def _blanks(info: Mapping[str, Any], html: str) -> list[Blank]:
+    if "fields" not in info:
+        return [Blank(name) for name in field_names(html)]
+    return [
+        Blank(field["name"], field["type"], tuple(field["options"]))
+        for field in info["fields"]
+        if field["visible"] and field["type"] in _ASKED
+    ]
+
+
+def ask_field(
+    prompt: Prompt, sheet: Sheet, blank: Blank, *, full: bool, room: int, message: str = ""
+) -> Question:
+    """The question for one field, with at most `room` characters of HTML."""
+    if sheet.windows is not None:
+        fitted = _cut(sheet.windows.get(blank.name, sheet.html), room)
+    elif full:
+        fitted = fit(sheet.html, room, blank.name)
+    else:
+        fitted = _cut(window(sheet.html, blank.name), room)
+    text = prompt.fill(
+        "page",
+        name=blank.name,
+        type=blank.type or "not told",
+        options=f"Options: {blank.choices()}" if blank.options else "",
+        html=fitted.html or "(only a picture is given)",
+        note=fitted.note,
+        message=_said(message),
+    )
+    return Question(text, fitted.note)
+
+
+def ask_whole(
+    prompt: Prompt,
+    sheet: Sheet,
+    blanks: Sequence[Blank],
+    *,
+    full: bool,
+    room: int,
+    message: str = "",
+) -> Question:
+    """The question for several fields at once."""
+    names = [blank.name for blank in blanks]
+    if sheet.windows is not None:
+        fitted = _cut(sheet.html, room)
+    elif full:
+        fitted = fit_all(sheet.html, room, names)
+    else:
+        fitted = _cut("\n\n".join(window(sheet.html, name) for name in names), room)
+    text = prompt.fill(
+        "page",
+        fields="\n".join(blank.line() for blank in blanks),
+        html=fitted.html or "(only a picture is given)",
+        note=fitted.note,
+        message=_said(message),
+    )
+    return Question(text, fitted.note)
+
+
+def _cut(lines: str, room: int) -> Fitted:
+    if len(lines) <= room:
+        return Fitted(lines)
+    lost = len(lines) - room
+    return Fitted(
+        f"{lines[:room]}\n[...]",
+        f"(The page was too long. Left out: its last {lost:,} characters.)",
+    )
+
+
+def _said(message: str) -> str:
+    return f"The last action failed: {message[:1_000]}" if message else ""

@@ -1,0 +1,1 @@
+"""Chromium for both domains: the engine, tabs, what pages may load, screenshots."""

@@ -1,0 +1,142 @@
+"""The Chromium that pages run in: where it is, how it is started, how it is ended."""
+
+import os
+import shutil
+import signal
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from errands.turk.pages.driver import DriverError
+
+if TYPE_CHECKING:
+    from playwright.async_api import Browser, Playwright
+
+__all__ = ["MISSING_BROWSER", "MISSING_PACKAGE", "VARIABLE", "end", "find", "launch", "processes"]
+
+VARIABLE: Final = "ERRANDS_CHROMIUM"
+# Debian's headless shell is the same Chromium without a window's machinery (autofill, tab strip),
+# which takes half of a page's time; so it is taken where it is installed.
+_NAMES: Final = (
+    "chromium-headless-shell",
+    "chromium",
+    "chromium-browser",
+    "google-chrome",
+    "google-chrome-stable",
+)
+
+MISSING_PACKAGE: Final = (
+    "The browser driver needs Playwright, which is not installed: run "
+    "pip install 'errands[browser]'"
+)
+MISSING_BROWSER: Final = (
+    "No Chromium was found: run apt-get install chromium (Debian, Ubuntu) or "
+    f"playwright install chromium, or set {VARIABLE} to the path of one"
+)
+
+_OFF: Final = (
+    "BackForwardCache", "IsolateOrigins", "site-per-process", "SpareRendererForSitePerProcess",
+    "Translate", "MediaRouter", "OptimizationHints", "DialMediaRouteProvider", "Prerender2",
+    "AcceptCHFrame", "AutofillServerCommunication", "CertificateTransparencyComponentUpdater",
+    "HttpsUpgrades", "PaintHolding", "ThirdPartyStoragePartitioning", "WebOTP",
+    "RenderDocument",  # A new frame and compositor for each page: a third of a bare page's time.
+)  # fmt: skip
+_ARGUMENTS: Final = (
+    # No network, whatever a page tries: no name resolves, and all else goes to a proxy that is
+    # not there. Pages are answered inside the browser, before either.
+    "--host-resolver-rules=MAP * ~NOTFOUND",
+    "--proxy-server=http://127.0.0.1:9",
+    "--proxy-bypass-list=<-loopback>",
+    "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
+    "--webrtc-ip-handling-policy=disable_non_proxied_udp",
+    "--dns-prefetch-disable",
+    "--disable-quic",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--disable-domain-reliability",
+    "--no-pings",
+    # Nothing else that could wait, ask or differ.
+    "--disable-gpu",
+    "--disable-extensions",
+    "--disable-site-isolation-trials",
+    "--disable-notifications",
+    "--disable-popup-blocking",
+    "--deny-permission-prompts",
+    "--disable-smooth-scrolling",
+    "--disable-speech-api",
+    "--mute-audio",
+    "--no-first-run",
+    "--noerrdialogs",
+    "--font-render-hinting=none",
+    "--js-flags=--max-old-space-size=512",
+    f"--disable-features={','.join(_OFF)}",
+)
+
+
+def find(executable: str | os.PathLike[str] | None = None) -> Path | None:
+    """The user's Chromium (argument, then `ERRANDS_CHROMIUM`), else the system's.
+
+    None: Playwright's own is tried. A path that the user gave and that is no program is an error.
+    """
+    given = executable or os.environ.get(VARIABLE)
+    if given:
+        path = Path(given)
+        if not (path.is_file() and os.access(path, os.X_OK)):
+            where = "the argument executable" if executable else VARIABLE
+            raise DriverError(f"{path} (from {where}) is not a program: give Chromium's path")
+        return path
+    for name in _NAMES:
+        found = shutil.which(name)
+        if found:
+            return Path(found)
+    return None
+
+
+_UNPAINTED: Final = (
+    "--disable-software-rasterizer",
+    "--disable-gpu-compositing",
+    "--disable-threaded-compositing",
+    "--disable-lcd-text",
+)
+
+
+async def launch(
+    playwright: "Playwright", executable: Path | None, *, pictures: bool = True
+) -> "Browser":
+    """Start Chromium without a window, without a network."""
+    from playwright.async_api import Error
+
+    if executable is None and not Path(playwright.chromium.executable_path).exists():
+        raise DriverError(MISSING_BROWSER)
+    try:
+        return await playwright.chromium.launch(
+            executable_path=executable,
+            args=[*_ARGUMENTS, *(() if pictures else _UNPAINTED)],
+            chromium_sandbox=os.geteuid() != 0 and bool(os.environ.get("ERRANDS_SANDBOX")),
+            handle_sigint=False,
+            handle_sigterm=False,
+            handle_sighup=False,
+            timeout=60_000,
+        )
+    except Error as error:
+        name = executable or playwright.chromium.executable_path
+        reason = error.message.strip().splitlines()[0] if error.message else "no reason given"
+        raise DriverError(f"Chromium ({name}) did not start: {reason}") from error
+
+
+async def processes(browser: "Browser") -> dict[int, str]:
+    """The browser's process ids, with what each is (`browser`, `renderer`, ...)."""
+    session = await browser.new_browser_cdp_session()
+    try:
+        answer = await session.send("SystemInfo.getProcessInfo")
+    finally:
+        with suppress(Exception):
+            await session.detach()
+    return {int(each["id"]): str(each["type"]) for each in answer["processInfo"]}
+
+
+def end(process: int) -> None:
+    """End a process that we started, at once."""
+    with suppress(ProcessLookupError, PermissionError):
+        os.kill(process, signal.SIGKILL)

@@ -1,0 +1,277 @@
+"""A browser tab that shows one page after another, each with nothing left of the one before."""
+
+import asyncio
+import base64
+import json
+from collections.abc import Awaitable
+from contextlib import suppress
+from functools import cache
+from importlib.resources import files as resources
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+import msgspec
+
+from errands.browser.network_policy import ORIGIN, PATTERNS, Gate, refusal
+from errands.turk.pages.driver import ActionError, DriverError
+
+if TYPE_CHECKING:
+    from playwright.async_api import Browser, BrowserContext, CDPSession, Dialog, Frame, Page
+
+__all__ = ["Failure", "Settings", "Tab", "forget"]
+
+T = TypeVar("T")
+
+WIDTH: Final = 1280
+HEIGHT: Final = 720
+_MOST_PAGES: Final = 200
+"""After this many pages a tab is replaced, so that memory stays flat."""
+
+
+_WORLD: Final = "errands"
+"""Where `probe.js` runs: beside the page, with the same document and none of its globals."""
+
+
+class Failure(DriverError):
+    """The tab is lost: it hangs, crashed or was closed. Another may do better."""
+
+
+class Settings(msgspec.Struct, frozen=True):
+    """How pages are loaded."""
+
+    load_seconds: float = 10.0
+    step_seconds: float = 5.0
+    seed: int | None = 0
+    """Of `Math.random`; None leaves chance to the browser."""
+    clock: int | None = 1_704_110_400_000
+    """What the page's clock starts at, in ms since 1970 (12:00 on 1 January 2024, UTC)."""
+    allow: tuple[str, ...] = ()
+    """Hosts that pages may load from."""
+    pictures: bool = True
+    """Whether pages are painted; without, filling in forms takes a quarter less time."""
+    height: int = HEIGHT
+    """Of the window."""
+
+
+@cache
+def _script(name: str) -> str:
+    return resources("errands.turk").joinpath(name).read_text("utf-8")
+
+
+class Tab:
+    """One page of one browser context, used again and again."""
+
+    def __init__(
+        self, context: "BrowserContext", page: "Page", session: "CDPSession", settings: Settings
+    ) -> None:
+        self.page = page
+        self.settings = settings
+        self.gate = Gate(settings.allow)
+        self.spoilt = False
+        """Whether it must not be used for another page."""
+        self.maximized = False
+        self._context = context
+        self._session = session
+        self._frame = ""
+        self._world = 0
+        self._pages = 0
+        self._answering: set[asyncio.Future[None]] = set()
+        self._lost: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+
+    @classmethod
+    async def new(cls, browser: "Browser", settings: Settings) -> "Tab":
+        context = await browser.new_context(
+            viewport={"width": WIDTH, "height": settings.height},
+            locale="en-US",
+            timezone_id="UTC",
+            accept_downloads=False,
+            service_workers="block",
+            permissions=[],
+        )
+        guard = {"seed": settings.seed, "clock": settings.clock}
+        await context.add_init_script(
+            _script("guard.js").replace("__SETTINGS__", json.dumps(guard))
+        )
+        page = await context.new_page()
+        session = await context.new_cdp_session(page)
+        tab = cls(context, page, session, settings)
+        tab._frame = (await session.send("Page.getFrameTree"))["frameTree"]["frame"]["id"]
+        session.on("Fetch.requestPaused", tab._requested)
+        await session.send("Fetch.enable", PATTERNS)
+        await session.send("Page.enable")
+        source = _script("sight.js") + _script("probe.js")
+        probe = {"source": source, "worldName": _WORLD}
+        await session.send("Page.addScriptToEvaluateOnNewDocument", probe)
+        context.on("page", tab._close_other)
+        page.on("dialog", _dismiss)
+        page.on("crash", lambda _: tab._lose("the page's process crashed"))
+        page.on("framenavigated", tab._check_stays)
+        page.on("close", lambda _: tab._lose("the page was closed"))
+        return tab
+
+    async def load(self, html: str, files: Path | None) -> None:
+        """Show a page; raises `Failure` where that takes too long or crashes."""
+        self._pages += 1
+        self._world = 0
+        if self.maximized:
+            self.maximized = False
+            await self.page.set_viewport_size(
+                {"width": WIDTH, "height": self.settings.height},
+            )
+        self.gate.expect(html, files)
+        await self.within(
+            self.page.goto(f"{ORIGIN}/", wait_until="load", timeout=0),
+            self.settings.load_seconds,
+            "load",
+        )
+
+    async def clean(self) -> bool:
+        """Leave nothing for the next page; False where the tab had better be closed."""
+        if self.spoilt or self._lost.done() or self._pages >= _MOST_PAGES:
+            return False
+        kept = "indexedDB.databases().then((all) => all.length)"
+        try:
+            _, left = await asyncio.gather(
+                self.within(self._session.send("Network.clearBrowserCookies"), 2, "clear"),
+                self._evaluate(kept, wait=True, seconds=2),
+            )
+        except DriverError:
+            return False
+        return left == 0 and len(self._context.pages) == 1
+
+    async def close(self) -> bool:
+        """Close the tab, also one that hangs; False where it would not close."""
+        with suppress(Exception):
+            await asyncio.wait_for(self._context.close(), 5)
+            return True
+        return False
+
+    async def ask(self, name: str, /, **question: Any) -> Any:
+        """Put one question to `probe.js`; raises `ActionError` where it says it cannot be."""
+        call = f"errandsAsk({json.dumps(name)}, {json.dumps(question)})"
+        answer = json.loads(await self._evaluate(call))
+        if "error" not in answer:
+            return answer["answer"]
+        if answer["impossible"]:
+            raise ActionError(answer["error"])
+        raise DriverError(f"The page could not be asked for {name}: {answer['error']}")
+
+    async def snapshot(self) -> bytes:
+        """The window as a PNG written in haste: larger, and read back in a fiftieth of the time.
+
+        Fonts that a page loads are not waited for.
+        """
+        wanted = {"format": "png", "optimizeForSpeed": True}
+        taking = self._session.send("Page.captureScreenshot", wanted)
+        taken = await self.within(taking, 2 * self.settings.step_seconds, "be pictured")
+        return base64.b64decode(taken["data"])
+
+    async def click(self, x: float, y: float) -> None:
+        """A real click of the left button; sent at once, for each answer costs a round."""
+        place = {"x": x, "y": y, "button": "left", "clickCount": 1}
+        send = self._session.send
+        await asyncio.gather(
+            send("Input.dispatchMouseEvent", {"type": "mouseMoved", "x": x, "y": y}),
+            send("Input.dispatchMouseEvent", {"type": "mousePressed", "buttons": 1, **place}),
+            send("Input.dispatchMouseEvent", {"type": "mouseReleased", **place}),
+        )
+
+    async def _evaluate(
+        self, expression: str, *, wait: bool = False, seconds: float | None = None
+    ) -> Any:
+        async def evaluate() -> Any:
+            if not self._world:
+                place = {"frameId": self._frame, "worldName": _WORLD}
+                made = await self._session.send("Page.createIsolatedWorld", place)
+                self._world = made["executionContextId"]
+            return await self._session.send(
+                "Runtime.evaluate",
+                {
+                    "expression": expression,
+                    "contextId": self._world,
+                    "returnByValue": True,
+                    "awaitPromise": wait,
+                },
+            )
+
+        answer = await self.within(evaluate(), seconds or self.settings.step_seconds, "answer")
+        if "exceptionDetails" in answer:
+            said = answer["exceptionDetails"].get("exception", {}).get("description", "an error")
+            raise DriverError(f"The page's probe failed: {said.splitlines()[0]}")
+        return answer["result"].get("value")
+
+    async def within(self, work: Awaitable[T], seconds: float, what: str) -> T:
+        """Await something of the browser, but not longer than this, and not after a crash."""
+        from playwright.async_api import Error
+
+        task = asyncio.ensure_future(work)
+        both: tuple[asyncio.Future[Any], ...] = (task, self._lost)
+        await asyncio.wait(both, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+        if task.done():
+            try:
+                return task.result()
+            except Error as error:
+                self.spoilt = True
+                reason = (error.message or "").strip().splitlines()
+                raise Failure(f"{what}: {reason[0] if reason else 'no reason'}") from error
+        task.cancel()
+        task.add_done_callback(forget)
+        self.spoilt = True
+        if self._lost.done():
+            raise Failure(f"The page did not {what}: {self._lost.result()}")
+        raise Failure(f"The page did not {what} within {seconds:g} seconds")
+
+    @property
+    def lost(self) -> bool:
+        return self._lost.done()
+
+    @property
+    def browser(self) -> "Browser | None":
+        return self._context.browser
+
+    def _lose(self, reason: str) -> None:
+        if not self._lost.done():
+            self._lost.set_result(reason)
+
+    def _requested(self, event: dict[str, Any]) -> None:
+        task = asyncio.ensure_future(self._answer(event))
+        self._answering.add(task)
+        task.add_done_callback(self._answering.discard)
+
+    async def _answer(self, event: dict[str, Any]) -> None:
+        request = event["request"]
+        navigates = event["resourceType"] == "Document" and event["frameId"] == self._frame
+        answer = None
+        with suppress(Exception):
+            if not navigates and self.gate.allows(request):
+                answer = await self.gate.fetch(request, self._context.request)
+            else:
+                answer = self.gate.answer(request, navigates=navigates)
+        number = event["requestId"]
+        with suppress(Exception):  # A page that is gone wants no answer.
+            await self._session.send(*(answer.command(number) if answer else refusal(number)))
+
+    def _check_stays(self, frame: "Frame") -> None:
+        if frame.parent_frame is None and not frame.url.startswith(f"{ORIGIN}/"):
+            self._lose(f"the page left for {frame.url[:80]}")
+
+    def _close_other(self, page: "Page") -> None:
+        if page is not self.page:
+            self.spoilt = True
+            self.gate.refused["window.open"] += 1
+            task = asyncio.ensure_future(page.close())
+            task.add_done_callback(forget)
+
+
+async def _dismiss(dialog: "Dialog") -> None:
+    with suppress(Exception):
+        if dialog.type == "beforeunload":
+            await dialog.accept()
+        else:
+            await dialog.dismiss()
+
+
+def forget(task: "asyncio.Future[Any]") -> None:
+    """Take a given-up task's outcome, so that nothing complains about it later."""
+    if not task.cancelled():
+        task.exception()

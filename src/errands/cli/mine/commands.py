@@ -1,0 +1,443 @@
+"""`errands mine`: from a table of products to a shop with goals."""
+
+import shlex
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import typer
+from rich.table import Table
+
+from errands.cli.output import Json, print_json, progress_bar, remarks, results
+from errands.errors import SettingError
+
+__all__ = ["register"]
+
+group = typer.Typer(
+    name="mine",
+    no_args_is_help=True,
+    help="Your own shop: products of any table, attributes mined from them, goals.",
+)
+
+_TABLE = typer.Argument(metavar="FILE", help="Products: CSV, TSV, JSON Lines or JSON.")
+_MAP = typer.Option(None, "--map", metavar="TOML", help="Which column holds what; else guessed.")
+_FORCE = typer.Option(False, "--force", help="Replace files that are there already.")
+_ITEMS = typer.Option(..., help="Products, as `errands mine products` or items_shuffle.json.")
+_BY = typer.Option("category", help="What makes a group: category, or query (narrow).")
+_TOP = typer.Option(200, min=1, help="Candidates of each group.")
+_TEXT = typer.Option(
+    "title,features,description", "--text", help="Which texts of a product to look at."
+)
+
+
+def register(app: typer.Typer) -> None:
+    app.add_typer(group)
+
+
+@group.command("map")
+def write_map(
+    table: Path = _TABLE,
+    out: Path | None = typer.Option(None, help="The TOML file to write; else standard output."),
+    force: bool = _FORCE,
+) -> None:
+    """Write a map of a table's columns to begin with: what was recognised, and what was not.
+
+    Example:
+
+    \b
+      errands mine map products.csv --out map.toml
+    """
+    from errands.atomic import atomic_files
+    from errands.mining.column_map import ColumnMap, guessed, starter
+    from errands.mining.table_file import TableFile
+
+    header = TableFile(table).header
+    try:
+        made = guessed(header)
+    except SettingError:
+        made = ColumnMap(columns={})
+    text = starter(made, header)
+    if out is None:
+        typer.echo(text, nl=False)
+        return
+    with atomic_files([out], replace=force) as [work]:
+        work.write_text(text, encoding="utf-8")
+    results.print(f"{out}: look it over; a title is all that must be there.", soft_wrap=True)
+
+
+@group.command("products")
+def products(
+    table: Path = _TABLE,
+    out: Path = typer.Option(..., help="The items file to write."),
+    map_file: Path | None = _MAP,
+    force: bool = _FORCE,
+    as_json: bool = Json,
+) -> None:
+    """Read products out of any table, and write them in the original's format.
+
+    Rows without a title, damaged rows, and products with an id or a title that was there before
+    are left out and counted.
+
+    Examples:
+
+    \b
+      errands mine products products.csv --out items.json
+      errands mine products dump.jsonl --map map.toml --out items.json
+    """
+    from errands.mining.column_map import read_map
+    from errands.mining.own_shop import take_products
+
+    given = None if map_file is None else read_map(map_file)
+    with progress_bar() as bar:
+        taken, used = take_products(table, out, given, replace=force, progress=bar)
+    if as_json:
+        print_json(
+            {
+                "file": str(out),
+                "rows": taken.rows,
+                "products": taken.products,
+                "dropped": taken.dropped,
+                "remarks": taken.remarks,
+                "columns": used.told(),
+            }
+        )
+        return
+    told = ", ".join(f"{field} = {column}" for field, column in used.told().items())
+    remarks.print(f"Columns: {told}.", soft_wrap=True)
+    results.print(f"{out}: {taken.products:,} products of {taken.rows:,} rows.", soft_wrap=True)
+    _tell_counts("Left out", taken.dropped)
+    _tell_counts("Of those taken", taken.remarks)
+
+
+@group.command("attributes")
+def attributes(
+    items: Path = _ITEMS,
+    out: Path | None = typer.Option(
+        None,
+        help="The file of candidates to write (default: candidates.json beside the items; none with"
+        " --against).",
+    ),
+    by: str = _BY,
+    top: int = _TOP,
+    words: int = typer.Option(2, min=1, max=3, help="Words of a candidate; the paper took two."),
+    least: int = typer.Option(2, min=1, help="Products of a group that must have it."),
+    text: str = _TEXT,
+    sample: int = typer.Option(
+        40_000, min=1, help="Products to look at, drawn from a larger file."
+    ),
+    seed: int = typer.Option(0, min=0, help="Of that draw."),
+    against: Path | None = typer.Option(
+        None, metavar="FILE", help="Compare with an existing list, as in items_ins_v2.json."
+    ),
+    common: int = typer.Option(5, min=1, help="With --against: products of a common attribute."),
+    show: int = typer.Option(10, min=0, help="Candidates to print."),
+    force: bool = _FORCE,
+    as_json: bool = Json,
+) -> None:
+    """Mine candidates for attributes: telling phrases of each group of products, by TF-IDF.
+
+    Each comes with its score, examples, and what the built-in filter would do with it.
+
+    Examples:
+
+    \b
+      errands mine attributes --items items.json
+      errands mine attributes --items items.json --by query --top 50 --out candidates.json
+      errands mine attributes --items items_shuffle_1000.json --against items_ins_v2_1000.json
+    """
+    import msgspec
+
+    from errands.atomic import atomic_files
+    from errands.mining.candidates import stream_items
+    from errands.mining.comparison import compare, read_listed
+    from errands.mining.own_shop import mine_file
+    from errands.mining.phrases import fields_named
+
+    if out is None and against is None:
+        out = items.with_name("candidates.json")
+    listed = None if against is None else read_listed(against)
+    # What is there already is told before the work.
+    with atomic_files([] if out is None else [out], replace=force) as works, progress_bar() as bar:
+        mined = mine_file(
+            items,
+            by=by,
+            top=top,
+            size=words,
+            least=least,
+            fields=fields_named(text),
+            sample=sample,
+            seed=seed,
+            progress=bar,
+        )
+        for work in works:
+            mined.write(work)
+    found = None if listed is None else compare(mined, stream_items(items), listed, common)
+    dropped = Counter(one.proposal.use for one in mined.candidates)["drop"]
+    if as_json:
+        print_json(
+            {
+                "file": None if out is None else str(out),
+                "products": mined.products,
+                "by": by,
+                "groups": mined.groups,
+                "thin": mined.thin,
+                "candidates": len(mined.candidates),
+                "proposed_to_drop": dropped,
+                "against": None if found is None else msgspec.to_builtins(found),
+            }
+        )
+        return
+    if show and mined.candidates:
+        listing = Table("candidate", "score", "products", "group", "the filter says")
+        for one in mined.candidates[:show]:
+            first = one.groups[0]
+            listing.add_row(
+                one.phrase,
+                f"{one.score:.4f}",
+                f"{one.products:,}",
+                f"{_seen(first.name)} #{first.rank}",
+                f"{one.proposal.use} ({_seen(one.proposal.reason)})",
+            )
+        results.print(listing)
+    where = "" if out is None else f"{out}: "
+    results.print(
+        f"{where}{len(mined.candidates):,} candidates of {mined.products:,} products in"
+        f" {len(mined.groups):,} groups; the filter would drop {dropped:,}.",
+        soft_wrap=True,
+    )
+    if mined.thin:
+        results.print(f"Without candidates: {mined.thin:,} groups that are too small.")
+    if found is not None:
+        beside = Table("beside the list", "number", "share")
+        for row in found.table():
+            beside.add_row(*row)
+        results.print(beside)
+    if out is not None:
+        remarks.print(f"Next: errands mine review {shlex.quote(str(out))}", soft_wrap=True)
+
+
+@group.command("review")
+def review(
+    candidates: Path = typer.Argument(help="What `errands mine attributes` wrote."),
+    decisions: Path | None = typer.Option(
+        None, help="Where answers are kept (default: CANDIDATES.decisions.jsonl)."
+    ),
+    only: str | None = typer.Option(None, "--group", help="Only the candidates of this group."),
+    accept: str | None = typer.Option(
+        None, metavar="drops|all", help="Take the filter's word for what is left, and end."
+    ),
+    web: bool = typer.Option(False, "--web", help="In the browser, on this machine only."),
+    port: int = typer.Option(8001, min=0, max=65535, help="With --web; 0 takes a free one."),
+    as_json: bool = typer.Option(False, "--json", help="Ask nothing: how far it is, as JSON."),
+) -> None:
+    """Go through the candidates: keep each for one of four uses, or drop it.
+
+    Each answer is on disk before the next question. Keys: 1 good for, 2 has, 3 which is, 4 is a,
+    d or space drop, a agree with the filter, n later, u undo, q quit.
+
+    Examples:
+
+    \b
+      errands mine review candidates.json
+      errands mine review candidates.json --web
+      errands mine review candidates.json --accept drops
+    """
+    from errands.mining.candidates import read_candidates
+    from errands.mining.decisions import Decisions, read_decisions
+    from errands.mining.review import Review
+
+    if web and (accept is not None or as_json):
+        raise SettingError("--web asks a person; leave it out with --accept and with --json.")
+    mined = read_candidates(candidates)
+    place = decisions or default_decisions(candidates)
+    name = None if only is None else only.strip().lower()
+    if as_json and accept is None:
+        # Another review may be writing.
+        going = Review(mined, Decisions(place), name)
+        _tell_standing(place, going, read_decisions(place))
+        return
+    with Decisions(place) as held:
+        going = Review(mined, held, name)
+        if accept is not None:
+            count = going.accept(accept)
+            if as_json:
+                _tell_standing(place, going, held.made, count)
+                return
+            results.print(f"{count:,} answers of the filter's were taken.")
+        elif web:
+            _serve_review(going, port)
+        else:
+            from errands.cli.mine.terminal import ask
+
+            ask(going)
+        standing = going.standing()
+    results.print(
+        f"{place}: {standing.kept:,} kept, {standing.dropped:,} dropped, {standing.left:,} left.",
+        soft_wrap=True,
+    )
+
+
+def _tell_standing(place: Path, going: Any, made: Mapping[str, str], accepted: int = 0) -> None:
+    said = [made.get(one.phrase) for one in going.candidates]
+    print_json(
+        {
+            "file": str(place),
+            "candidates": len(said),
+            "accepted": accepted,
+            "left": said.count(None),
+            "uses": Counter(use for use in said if use is not None),
+        }
+    )
+
+
+def default_decisions(candidates: Path) -> Path:
+    return candidates.with_suffix(".decisions.jsonl")
+
+
+def _serve_review(going: Any, port: int) -> None:
+    from errands.web.review.mining_server import serve_review
+
+    def started(address: str) -> None:
+        results.print(f"Review on {address}/mining", soft_wrap=True)
+        results.file.flush()
+        remarks.print("Only this machine can reach it. Ctrl-C ends it; nothing is lost.")
+
+    serve_review(going, port, started)
+
+
+@group.command("assign")
+def assign(
+    items: Path = _ITEMS,
+    candidates: Path = typer.Option(..., help="What `errands mine attributes` wrote."),
+    out: Path = typer.Option(..., help="The file to write, as in items_ins_v2.json."),
+    decisions: Path | None = typer.Option(
+        None, help="Answers of a review (default: CANDIDATES.decisions.jsonl)."
+    ),
+    accept_rest: bool = typer.Option(
+        False, "--accept-rest", help="Take the filter's word for candidates without an answer."
+    ),
+    least: int = typer.Option(2, min=1, help="Attributes that an instruction must ask for."),
+    most: int = typer.Option(5, min=1, help="Attributes that an instruction asks for at most."),
+    text: str | None = typer.Option(
+        None, "--text", help="Which texts of a product to look at (default: those mined)."
+    ),
+    force: bool = _FORCE,
+    as_json: bool = Json,
+) -> None:
+    """Give the kept attributes to the products that have them, and write synthetic instructions.
+
+    Examples:
+
+    \b
+      errands mine assign --items items.json --candidates candidates.json --out attributes.json
+      errands catalog build my-shop --items items.json --attributes attributes.json
+    """
+    from errands.mining.candidates import read_candidates
+    from errands.mining.decisions import read_decisions
+    from errands.mining.own_shop import give_out
+    from errands.mining.phrases import fields_named
+    from errands.mining.review import kept_uses
+
+    mined = read_candidates(candidates)
+    made = read_decisions(decisions or default_decisions(candidates))
+    uses = kept_uses(mined, made, accept_rest=accept_rest)
+    fields = mined.fields if text is None else fields_named(text)
+    with progress_bar() as bar:
+        done = give_out(
+            items, uses, out, least=least, most=most, fields=fields, replace=force, progress=bar
+        )
+    unused = len(uses) - len(done.used)
+    if as_json:
+        print_json(
+            {
+                "file": str(out),
+                "attributes": len(uses),
+                "without_products": unused,
+                "products": done.products,
+                "with_attributes": done.with_attributes,
+                "with_instruction": done.with_instruction,
+                "attributes_per_product": round(done.given / max(done.products, 1), 3),
+            }
+        )
+        return
+    each = done.given / max(done.products, 1)
+    results.print(
+        f"{out}: {len(uses):,} attributes; {done.with_attributes:,} of {done.products:,} products"
+        f" have some ({each:.1f} each), {done.with_instruction:,} have an instruction.",
+        soft_wrap=True,
+    )
+    if not done.with_instruction:
+        results.print(
+            f"No product has {least} attributes to ask for; a shop needs goals: --least 1."
+        )
+    built = f"--items {shlex.quote(str(items))} --attributes {shlex.quote(str(out))}"
+    remarks.print(f"Next: errands catalog build my-shop {built}", soft_wrap=True)
+
+
+@group.command("shop")
+def shop(
+    table: Path = _TABLE,
+    out: Path = typer.Option(
+        ..., help="The directory to make: the shop, and the files on the way."
+    ),
+    map_file: Path | None = _MAP,
+    by: str = _BY,
+    top: int = _TOP,
+    least: int = typer.Option(2, min=1, help="Attributes that an instruction must ask for."),
+    force: bool = _FORCE,
+    as_json: bool = Json,
+) -> None:
+    """All steps at once, with the filter's word taken for every candidate.
+
+    OUT/shop is the catalogue; items.json, candidates.json and attributes.json are beside it, and a
+    review of the candidates can still follow.
+
+    Example:
+
+    \b
+      errands mine shop products.csv --map map.toml --out mine
+      errands serve --catalog mine/shop
+    """
+    from errands.mining.column_map import read_map
+    from errands.mining.own_shop import make_shop
+
+    given = None if map_file is None else read_map(map_file)
+    with progress_bar() as bar:
+        made = make_shop(
+            table, out, given, by=by, top=top, least=least, replace=force, progress=bar
+        )
+    if as_json:
+        print_json(
+            {
+                "catalog": str(made.catalog),
+                "rows": made.taken.rows,
+                "products": made.manifest.products,
+                "dropped": made.taken.dropped,
+                "remarks": made.taken.remarks,
+                "candidates": len(made.mined.candidates),
+                "with_attributes": made.assigned.with_attributes,
+                "with_instruction": made.assigned.with_instruction,
+                "goals": made.manifest.goals,
+            }
+        )
+        return
+    results.print(
+        f"{made.catalog}: {made.manifest.products:,} products of {made.taken.rows:,} rows,"
+        f" {made.assigned.with_instruction:,} of them with an instruction,"
+        f" {made.manifest.goals.get('synthetic', 0):,} synthetic goals.",
+        soft_wrap=True,
+    )
+    _tell_counts("Left out", made.taken.dropped)
+    _tell_counts("Of those taken", made.taken.remarks)
+    remarks.print(f"Next: errands serve --catalog {shlex.quote(str(made.catalog))}", soft_wrap=True)
+
+
+def _tell_counts(what: str, counts: Counter[str]) -> None:
+    for reason, count in counts.most_common():
+        results.print(f"{what} {count:,}: {_seen(reason)}", soft_wrap=True)
+
+
+def _seen(text: str) -> str:
+    """A text of others' for a terminal: nothing in it acts there."""
+    return "".join(mark if mark.isprintable() else "\ufffd" for mark in text)

@@ -1,0 +1,86 @@
+"""`errands train pictures`: vectors of products' pictures, for choice models that see."""
+
+from pathlib import Path
+
+import typer
+
+from errands.cli.output import Json, print_json, results
+from errands.cli.train.commands import app
+from errands.cli.train.progress import bar, need_torch
+from errands.errors import SettingError
+
+__all__ = ["register"]
+
+
+def register(main: typer.Typer) -> None:
+    app.command("pictures")(pictures)
+
+
+def pictures(
+    out: Path = typer.Option(..., help="The table to write, a .npz file."),
+    catalog: str = typer.Option("demo", help="A catalogue's directory or name."),
+    features: Path | None = typer.Option(None, help="The original's features: feat_conv.pt."),
+    addresses: Path | None = typer.Option(None, help="What they are of: feat_ids.pt."),
+    epochs: int | None = typer.Option(None, min=1, help="Rounds over all pictures."),
+    width: int | None = typer.Option(None, min=2, help="Of a picture's vector."),
+    seed: int = typer.Option(0, min=0, help="Of everything that is chance."),
+    force: bool = typer.Option(False, "--force", help="Replace a file that is there already."),
+    as_json: bool = Json,
+) -> None:
+    """Make a table of pictures: a vector for every product of a catalogue.
+
+    A small convolutional encoder learns to tell a title's words from the generated picture; or
+    the original's features are taken over by the addresses of pictures.
+
+    Examples:
+
+    \b
+      errands train pictures --out pictures.npz
+      errands train choice demos --out il --pictures pictures.npz
+      errands train pictures --features feat_conv.pt --addresses feat_ids.pt --out f.npz
+    """
+    need_torch()
+    import msgspec
+
+    from errands.learn.data.pictures import original_features
+    from errands.learn.models.picture_encoder import PictureConfig, train_pictures
+    from errands.shop.catalog.catalog import Catalog
+
+    if (features is None) != (addresses is None):
+        raise SettingError("--features and --addresses go together; give both, or none.")
+    if out.exists() and not force:
+        raise SettingError(f"{out} is there already; add --force to replace it.")
+    opened = Catalog.open(catalog)
+    if features is not None and addresses is not None:
+        table = original_features(features, addresses, opened)
+        told: dict[str, float] = {}
+    else:
+        given = {"epochs": epochs, "width": width, "seed": seed}
+        config = msgspec.structs.replace(
+            PictureConfig(), **{name: value for name, value in given.items() if value is not None}
+        )
+        with bar("looking") as shown:
+            task = shown.add_task("drawing", total=config.epochs)
+            drawn = train_pictures(
+                opened,
+                config,
+                lambda epoch, loss: shown.update(
+                    task, completed=epoch, description=f"loss {loss:.3f}"
+                ),
+            )
+        table = drawn.pictures
+        told = {"different": drawn.different, "right": drawn.right}
+    table.write(out)
+    if as_json:
+        print_json({"file": str(out), "products": len(table), "width": table.width, **told})
+        return
+    how = ""
+    if told:
+        how = (
+            f" {told['different']:,.0f} different pictures; the word that the encoder is surest of"
+            f" is in the title for {told['right']:.0%}."
+        )
+    results.print(
+        f"{out}: vectors of {table.width} numbers for {len(table):,} products.{how}",
+        soft_wrap=True,
+    )

@@ -1,0 +1,69 @@
+"""`errands turk demo`: one form filled in, action by action, by somebody who knows the answers."""
+
+import typer
+from rich.panel import Panel
+from rich.table import Table
+
+from errands.cli.output import program, results
+from errands.cli.turk.challenge import register
+from errands.cli.turk.info import group
+from errands.errors import SettingError
+from errands.turk.actions.grammar import format_action
+from errands.turk.drivers import Pages
+from errands.turk.oracle.play import play_oracle
+from errands.turk.scoring.instance_score import instance_figure, score_page
+from errands.turk.scoring.metrics import RULES
+from errands.turk.tasks.loader import load_tasks
+
+__all__ = ["register"]
+
+_LINES = 24
+
+
+@group.command()
+def demo(
+    tasks: str = typer.Option("demo", help="A folder of tasks, or demo."),
+    task: str = typer.Option("Teapot Reviews", help="Which task."),
+    row: int = typer.Option(0, min=0, help="Which of its instances."),
+    driver: str = typer.Option("auto", help="auto, dom or browser."),
+) -> None:
+    """Watch a form being filled in: the page, the actions, and the score of each field.
+
+    Example: errands turk demo --task "Fridge Notes"
+    """
+    chosen = load_tasks(tasks).task(task)
+    if row >= len(chosen.instances):
+        raise SettingError(f"{task!r} has no row {row}; expected 0 to {len(chosen.instances) - 1}.")
+    instance = chosen.instances[row]
+    pages = Pages(driver)
+    try:
+        page = pages.open(chosen, instance)
+        lines = page.text().splitlines()
+        rest = len(lines) - _LINES
+        shown = [*lines[:_LINES], *([f"... and {rest} more lines"] if rest > 0 else [])]
+        results.print(f"A form, read by the driver {pages.choice(chosen)!r}:")
+        results.print(Panel("\n".join(shown), title=task))
+        before = instance_figure(score_page(page, instance), "paper")
+        done = play_oracle(page, instance)
+        results.print("Somebody who knows what people answered does this:")
+        for number, action in enumerate(done, 1):
+            results.print(f"  {number}. {format_action(action)}")
+        scored = score_page(page, instance)
+        page.close()
+    finally:
+        pages.close()
+    table = Table("field", "type", "answered", "people said", *RULES, title="Scores")
+    for field in scored:
+        labels = ", ".join("-" if a is None else str(a) for a in instance.labels[field.name])
+        scores = (f"{field.scores[rules]:.2f}" if rules in field.scores else "" for rules in RULES)
+        table.add_row(field.name, field.type, ", ".join(field.values), labels, *scores)
+    results.print(table)
+    after = instance_figure(scored, "paper")
+    results.print(f"Score: {after or 0:.2f}; doing nothing would have given {before or 0:.2f}.\n")
+    results.print("What to try next:")
+    for command, why in (
+        ("turk info", "what the demo tasks hold"),
+        ("turk play --agent random", "a baseline on all of them"),
+        ('turk demo --task "Count the Ducks"', "another form"),
+    ):
+        results.print(f"  {program()} {command}  {why}")

@@ -1,0 +1,140 @@
+"""`errands turk`: look at sets of crowdsourcing tasks."""
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+import typer
+from rich.table import Table
+
+from errands.cli.output import Json, print_json, remarks, results
+from errands.errors import DataError
+from errands.turk.tasks.chart import draw
+from errands.turk.tasks.loader import load_tasks
+from errands.turk.tasks.splits import SPLITS
+from errands.turk.tasks.statistics import Spread, Statistics, ranked, survey
+
+__all__ = ["group", "register"]
+
+group = typer.Typer(
+    name="turk",
+    help="Crowdsourcing tasks: pages to fill in, and how people filled them in.",
+    no_args_is_help=True,
+)
+
+
+def register(app: typer.Typer) -> None:
+    app.add_typer(group)
+
+
+@group.callback()
+def _turk() -> None:
+    pass
+
+
+@group.command()
+def info(
+    tasks: str = typer.Argument(
+        "demo", metavar="DIR", help="A folder of tasks, one task's folder, demo or turkingbench."
+    ),
+    split: str = typer.Option("all", help=f"One of {', '.join(SPLITS)}."),
+    each: bool = typer.Option(False, "--each", help="Also list every task."),
+    plot: Path | None = typer.Option(None, metavar="FILE.svg", help="Draw the figures, too."),
+    as_json: bool = Json,
+) -> None:
+    """Say what a set of tasks holds: instances, fields and their types, length of templates.
+
+    Fields are counted before any script runs; folders that are no usable tasks are named.
+
+    \b
+    Examples:
+      errands turk info
+      errands turk info turkingbench --split test --plot test.svg
+    """
+    opened = load_tasks(tasks, split)
+    with remarks.status("reading the tasks") as status:
+        found = survey(opened, progress=lambda name: status.update(f"reading {name}"))
+    if plot is not None:
+        _write(plot, draw(found))
+    if as_json:
+        print_json(_facts(found))
+    else:
+        _show(found, each)
+    for problem in found.problems:
+        left = " Left out." if problem.fatal else ""
+        remarks.print(f"{problem.task}: {problem.message}{left}")
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise DataError(f"{path} cannot be written ({error.strerror}).") from None
+    remarks.print(f"The plot is in {path}.")
+
+
+def _facts(found: Statistics) -> dict[str, Any]:
+    return {
+        "place": found.place,
+        "split": found.split,
+        "tasks": len(found.tasks),
+        "instances": found.instances,
+        "answers": found.answers,
+        "spreads": {name: dataclasses.asdict(spread) for name, spread in found.spreads.items()},
+        "types": [dataclasses.asdict(fact) for fact in found.types],
+        "each": [dataclasses.asdict(task) for task in found.tasks],
+        "missing": found.missing,
+        "problems": [dataclasses.asdict(problem) for problem in found.problems],
+    }
+
+
+def _show(found: Statistics, each: bool) -> None:
+    split = "" if found.split == "all" else f", split {found.split}"
+    table = Table("measure", title=f"Tasks of {found.place}{split}")
+    for heading in ("total", "mean", "median", "least", "most"):
+        table.add_column(heading, justify="right")
+    table.add_row("tasks", f"{len(found.tasks):,}")
+    table.add_row("instances", f"{found.instances:,}")
+    table.add_row("answers of workers", f"{found.answers:,}")
+    for name, spread in found.spreads.items():
+        table.add_row(name, "", *_figures(spread))
+    results.print(table)
+    table = Table("type", title="Fields by type")
+    for heading in ("fields", "in tasks", "on all pages", "share"):
+        table.add_column(heading, justify="right")
+    whole = sum(fact.on_pages for fact in found.types) or 1
+    for fact in found.types:
+        share = f"{fact.on_pages / whole:.1%}"
+        table.add_row(fact.type, f"{fact.fields:,}", f"{fact.tasks:,}", f"{fact.on_pages:,}", share)
+    results.print(table)
+    unplaced = sum(task.unplaced for task in found.tasks)
+    if unplaced:
+        results.print(
+            f"{unplaced:,} answer columns have no control in the template: made by a script, or "
+            "left over."
+        )
+    if found.missing:
+        named = ", ".join(found.missing[:3]) + (", ..." if len(found.missing) > 3 else "")
+        results.print(f"{len(found.missing):,} tasks of this split are not here: {named}")
+    if each:
+        _list(found)
+
+
+def _list(found: Statistics) -> None:
+    table = Table("task", "split", title="Every task")
+    for heading in ("instances", "fields", "characters"):
+        table.add_column(heading, justify="right")
+    for task in ranked(found.tasks):
+        fields = sum(task.fields.values())
+        table.add_row(
+            task.name, task.split, f"{task.instances:,}", f"{fields:,}", f"{task.characters:,}"
+        )
+    results.print(table)
+
+
+def _figures(spread: Spread) -> list[str]:
+    """Four figures, with a decimal where they are small."""
+    return [
+        f"{figure:,.0f}" if figure == int(figure) or figure >= 1000 else f"{figure:,.1f}"
+        for figure in (spread.mean, spread.median, spread.least, spread.most)
+    ]

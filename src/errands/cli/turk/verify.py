@@ -1,0 +1,193 @@
+"""`errands turk verify|score|oracle-actions`: check tasks, score answers, export the oracle's."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import typer
+from rich.table import Table
+
+from errands.cli.output import Json, print_json, progress_bar, remarks, results
+from errands.cli.turk.info import group, register
+from errands.errors import DataError, ErrandsError, SettingError
+from errands.turk.dom.driver import DomDriver
+from errands.turk.drivers import DRIVERS, Pages, start_browser
+from errands.turk.effects.verify import Verification, verify_task
+from errands.turk.oracle.baselines import field_scores
+from errands.turk.oracle.predictions import oracle_lines, read_predictions, score_prediction
+from errands.turk.pages.driver import Driver, DriverError
+from errands.turk.scoring.metrics import RULES
+from errands.turk.scoring.summary import Figure, Summary, summarize
+from errands.turk.tasks.loader import load_tasks
+
+__all__ = ["register", "show_summaries"]
+
+_TASKS = typer.Argument("demo", metavar="[DIR]", help="A folder of tasks, or demo.")
+_DRIVER = typer.Option("auto", help=f"One of {', '.join(DRIVERS)}.")
+_SPLIT = typer.Option("all", help="train, test, test_challenge, subjective or all.")
+
+
+@group.command()
+def verify(
+    tasks: str = _TASKS,
+    instances: int = typer.Option(
+        6, min=1, help="At most so many instances of each task, chosen to show all answers."
+    ),
+    driver: str = _DRIVER,
+    split: str = _SPLIT,
+    as_json: bool = Json,
+) -> None:
+    """Prove which tasks look the same without a browser, and play oracle and do-nothing.
+
+    The proofs are kept by the template's hash, so that `auto` needs no browser afterwards. With
+    --json, one object a line for each task.
+
+    Example: errands turk verify tasks --instances 3
+    """
+    opened = load_tasks(tasks, split)
+    browser = None if driver == "dom" else _browser(required=driver == "browser")
+    pages = Pages(driver, browser=(lambda: browser) if browser is not None else None)
+    dom = DomDriver()
+    found: list[Verification] = []
+    try:
+        with progress_bar() as bar:
+            for number, name in enumerate(opened.names, 1):
+                verified = _verified(opened, name, pages, instances, dom, browser)
+                found.append(verified)
+                if as_json:
+                    print_json(msgspec.to_builtins(verified))
+                bar("verifying", number, len(opened))
+    finally:
+        pages.close()
+        if browser is not None:
+            browser.close()
+    if not as_json:
+        _show(found)
+
+
+def _browser(*, required: bool) -> Driver | None:
+    """A browser to compare with; without one only proven tasks can be judged."""
+    try:
+        return start_browser(pictures=False)
+    except DriverError as failure:
+        if required:
+            raise
+        remarks.print(f"No comparison with a browser: {failure}")
+        return None
+
+
+def _verified(
+    opened: Any, name: str, pages: Pages, instances: int, dom: Driver, browser: Driver | None
+) -> Verification:
+    split = opened.split_of(name)
+    try:
+        task = opened.task(name)
+    except ErrandsError as failure:
+        return Verification(name, split, 0, 0, None, "none", {}, {}, 0.0, str(failure))
+    return verify_task(task, split, pages, instances=instances, dom=dom, browser=browser)
+
+
+def _show(found: list[Verification]) -> None:
+    table = Table("task", "split", "driver", "equal", "oracle", "do nothing", "seconds", "remark")
+    for row in found:
+        table.add_row(
+            row.task,
+            row.split,
+            row.driver,
+            {True: "yes", False: "no", None: "?"}[row.equal],
+            _pair(row.oracle),
+            _pair(row.do_nothing),
+            f"{row.seconds:.1f}",
+            row.error or "",
+        )
+    results.print(table)
+    equal = sum(row.equal is True for row in found)
+    results.print(f"{equal} of {len(found)} tasks look the same without a browser.")
+
+
+def _pair(figures: dict[str, float | None]) -> str:
+    return " / ".join("-" if v is None else f"{v:.2f}" for v in figures.values())
+
+
+@group.command("oracle-actions")
+def oracle_actions(
+    tasks: str = _TASKS,
+    out: Path = typer.Option(..., help="The file of JSON lines to write."),
+    driver: str = _DRIVER,
+    split: str = _SPLIT,
+    limit: int | None = typer.Option(None, min=1, help="Only so many instances of each task."),
+) -> None:
+    """Write, for every instance, the actions that a perfect worker would take.
+
+    Example: errands turk oracle-actions demo --split train --out actions.jsonl
+    """
+    opened = load_tasks(tasks, split)
+    pages = Pages(driver)
+    count = 0
+    try:
+        with out.open("w", encoding="utf-8") as file, progress_bar() as bar:
+            for line in oracle_lines(opened, pages, limit):
+                file.write(f"{line}\n")
+                count += 1
+                bar("instances", count, None)
+    except OSError as failure:
+        raise DataError(f"{out} cannot be written ({failure.strerror}).") from None
+    finally:
+        pages.close()
+    results.print(f"{out}: the oracle's actions on {count:,} instances.")
+
+
+@group.command()
+def score(
+    predictions: Path = typer.Argument(help="Lines of JSON: task, row, and answers or actions."),
+    tasks: str = typer.Option("demo", help="A folder of tasks, or demo."),
+    driver: str = _DRIVER,
+    as_json: bool = Json,
+) -> None:
+    """Score answers or actions that were made elsewhere, under both rules.
+
+    Example: errands turk score predictions.jsonl --tasks tasks
+    """
+    opened = load_tasks(tasks)
+    pages = Pages(driver)
+    try:
+        scored = [score_prediction(line, opened, pages) for line in read_predictions(predictions)]
+    finally:
+        pages.close()
+    if not scored:
+        raise SettingError(f"{predictions} has no predictions.")
+    failures = [row for row in scored if row.error is not None]
+    summaries = [summarize(field_scores(scored), rules) for rules in RULES]
+    if as_json:
+        print_json(
+            {
+                "instances": len(scored),
+                "errors": [msgspec.to_builtins(row) for row in failures],
+                "failed_actions": sum(row.failed_actions for row in scored),
+                **{summary.rules: msgspec.to_builtins(summary) for summary in summaries},
+            }
+        )
+        return
+    for row in failures:
+        remarks.print(f"{row.task} row {row.row}: {row.error}")
+    show_summaries(summaries)
+
+
+def show_summaries(summaries: Sequence[Summary]) -> None:
+    """Both rules beside each other: the headline, the micro average, and each field type."""
+    table = Table("figure", *(summary.rules for summary in summaries))
+    table.add_row("all tasks (macro)", *(_shown(summary.macro) for summary in summaries))
+    table.add_row("all fields (micro)", *(_shown(summary.micro) for summary in summaries))
+    kinds = sorted({kind.type for summary in summaries for kind in summary.types})
+    for kind in kinds:
+        figures = ({t.type: t.macro for t in summary.types}.get(kind) for summary in summaries)
+        table.add_row(kind, *map(_shown, figures))
+    results.print(table)
+    results.print("Per cent, with 95 % intervals over instances.")
+
+
+def _shown(figure: Figure | None) -> str:
+    if figure is None or figure.mean is None or figure.low is None or figure.high is None:
+        return "-"
+    return f"{100 * figure.mean:.1f} ({100 * figure.low:.1f} to {100 * figure.high:.1f})"

@@ -1,0 +1,1 @@
+"""Who works here: accounts, qualifications, how well people do."""

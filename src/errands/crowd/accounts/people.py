@@ -1,0 +1,234 @@
+"""The people of the website: who they are, what they may do, and how they come in.
+
+The admin has a password. Everybody else has a link whose token nobody can guess; the database
+holds only the token's fingerprint, so a link is shown once and renewed when it is lost. A login
+is a random key in a cookie, kept the same way.
+"""
+
+import hashlib
+import hmac
+import secrets
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, Final, Literal
+
+import msgspec
+
+from errands.crowd.store.database import Database, Row
+from errands.errors import SettingError
+
+__all__ = ["ROLES", "TABLES", "Invited", "People", "Person", "Role"]
+
+TABLES: Final = """
+CREATE TABLE people (
+  id {id},
+  name TEXT NOT NULL,
+  role TEXT NOT NULL,
+  token TEXT NOT NULL UNIQUE,
+  secret TEXT NOT NULL,
+  is_active INTEGER NOT NULL,
+  made DOUBLE PRECISION NOT NULL
+);
+CREATE TABLE logins (
+  key TEXT PRIMARY KEY,
+  person BIGINT NOT NULL REFERENCES people,
+  until DOUBLE PRECISION NOT NULL
+);
+"""
+
+Role = Literal["admin", "requester", "worker"]
+ROLES: Final[tuple[Role, ...]] = ("admin", "requester", "worker")
+ADMIN: Final = "admin"
+LOGIN_SECONDS: Final = 12 * 3600.0
+SHORTEST_PASSWORD: Final = 8
+LONGEST_NAME: Final = 80
+_COLUMNS: Final = "id, name, role, is_active, made"
+
+
+class Person(msgspec.Struct, frozen=True):
+    """Somebody with an account."""
+
+    id: int
+    name: str
+    role: Role
+    is_active: bool
+    made: float
+
+
+class Invited(msgspec.Struct, frozen=True):
+    """A person and the token of their link, which is known only now."""
+
+    person: Person
+    token: str
+
+
+class People:
+    """All accounts."""
+
+    def __init__(self, database: Database, clock: Callable[[], float] = time.time) -> None:
+        self._database = database
+        self._clock = clock
+        self._salt = secrets.token_bytes(32)
+        self._proven: tuple[str, bytes] | None = None
+        """What the database holds of a password, and our own fingerprint of it: programs send it
+        with every request, and stretching takes a while."""
+
+    def has_admin(self) -> bool:
+        return bool(self._database.rows("SELECT 1 FROM people WHERE role = ?", (ADMIN,)))
+
+    def set_password(self, password: str) -> None:
+        """Give the admin a password; logins made with the old one end."""
+        if len(password) < SHORTEST_PASSWORD:
+            raise SettingError(
+                f"The admin's password needs {SHORTEST_PASSWORD} characters or more; it has"
+                f" {len(password)}."
+            )
+        secret = _stretched(password)
+        with self._database.writing() as run:
+            if run("UPDATE people SET secret = ? WHERE role = ? RETURNING id", (secret, ADMIN)):
+                run("DELETE FROM logins WHERE person IN (SELECT id FROM people WHERE role = ?)",
+                    (ADMIN,))  # fmt: skip
+            else:
+                unused = _fingerprint(secrets.token_urlsafe(24))
+                self._insert(run, "admin", ADMIN, unused, secret)
+
+    def admin(self, password: str) -> Person | None:
+        """The admin, if that is the password. Takes a while, so that guessing does."""
+        person, secret = self._admin()
+        if person is None or not _matches(password, secret):
+            return None
+        self._proven = secret, self._print_of(password)
+        return person
+
+    def proven_admin(self, password: str) -> Person | None:
+        """The admin, if that password was right before and still is; takes no time."""
+        person, secret = self._admin()
+        if self._proven is None or self._proven[0] != secret:
+            return None
+        return person if hmac.compare_digest(self._proven[1], self._print_of(password)) else None
+
+    def _admin(self) -> tuple[Person | None, str]:
+        found = self._database.rows(
+            f"SELECT {_COLUMNS}, secret FROM people WHERE role = ?", (ADMIN,)
+        )
+        return (_person(found[0][:-1]), found[0][-1]) if found else (None, "")
+
+    def _print_of(self, password: str) -> bytes:
+        return hmac.digest(self._salt, password.encode("utf-8", "surrogatepass"), "sha256")
+
+    def invite(self, name: str, role: Role) -> Invited:
+        """Make an account with a link."""
+        return self.invite_all([name], role)[0]
+
+    def invite_all(self, names: Sequence[str], role: Role) -> list[Invited]:
+        """Make accounts with links: all, or none."""
+        if role not in ("requester", "worker"):
+            raise SettingError(f"Nobody can be invited as {role!r}; expected requester or worker.")
+        cleaned = [" ".join(name.split()) for name in names]
+        if not cleaned:
+            raise SettingError("Somebody has to be named to be invited.")
+        for name in cleaned:
+            if not 0 < len(name) <= LONGEST_NAME or not name.isprintable():
+                raise SettingError(
+                    f"{name[:LONGEST_NAME]!r} is no name; expected 1 to {LONGEST_NAME} characters."
+                )
+        invited = []
+        with self._database.writing() as run:
+            for name in cleaned:
+                token = secrets.token_urlsafe(24)
+                person = self._insert(run, name, role, _fingerprint(token), "")
+                invited.append(Invited(person, token))
+        return invited
+
+    def renew(self, id: int) -> Invited | None:
+        """Another link for somebody; the old one and their logins end."""
+        token = secrets.token_urlsafe(24)
+        with self._database.writing() as run:
+            found = run(
+                f"UPDATE people SET token = ? WHERE id = ? AND role <> ? RETURNING {_COLUMNS}",
+                (_fingerprint(token), id, ADMIN),
+            )
+            run("DELETE FROM logins WHERE person = ?", (id,))
+        return Invited(_person(found[0]), token) if found else None
+
+    def set_active(self, id: int, is_active: bool) -> Person | None:
+        """Let somebody in, or keep them out; nobody keeps out the admin."""
+        with self._database.writing() as run:
+            found = run(
+                f"UPDATE people SET is_active = ? WHERE id = ? AND role <> ? RETURNING {_COLUMNS}",
+                (int(is_active), id, ADMIN),
+            )
+            if not is_active:
+                run("DELETE FROM logins WHERE person = ?", (id,))
+        return _person(found[0]) if found else None
+
+    def everybody(self, role: Role | None = None) -> list[Person]:
+        """All, in the order in which they came."""
+        chosen, values = ("WHERE role = ?", (role,)) if role else ("", ())
+        rows = self._database.rows(f"SELECT {_COLUMNS} FROM people {chosen} ORDER BY id", values)
+        return [_person(row) for row in rows]
+
+    def person(self, id: int) -> Person | None:
+        rows = self._database.rows(f"SELECT {_COLUMNS} FROM people WHERE id = ?", (id,))
+        return _person(rows[0]) if rows else None
+
+    def by_token(self, token: str) -> Person | None:
+        """Whose link has that token, if they may come in."""
+        rows = self._database.rows(
+            f"SELECT {_COLUMNS} FROM people WHERE token = ? AND is_active = 1",
+            (_fingerprint(token),),
+        )
+        return _person(rows[0]) if rows else None
+
+    def log_in(self, person: Person) -> str:
+        """A new login; its key, for a cookie."""
+        key = secrets.token_urlsafe(24)
+        now = self._clock()
+        with self._database.writing() as run:
+            run("DELETE FROM logins WHERE until < ?", (now,))
+            run(
+                "INSERT INTO logins VALUES (?, ?, ?)",
+                (_fingerprint(key), person.id, now + LOGIN_SECONDS),
+            )
+        return key
+
+    def by_login(self, key: str) -> Person | None:
+        """Who has that login, if it lasts and they may come in."""
+        columns = ", ".join(f"p.{name}" for name in _COLUMNS.split(", "))
+        rows = self._database.rows(
+            f"SELECT {columns} FROM logins l JOIN people p ON p.id = l.person"
+            " WHERE l.key = ? AND l.until >= ? AND p.is_active = 1",
+            (_fingerprint(key), self._clock()),
+        )
+        return _person(rows[0]) if rows else None
+
+    def log_out(self, key: str) -> None:
+        self._database.run("DELETE FROM logins WHERE key = ?", (_fingerprint(key),))
+
+    def _insert(self, run: Any, name: str, role: Role, token: str, secret: str) -> Person:
+        [row] = run(
+            "INSERT INTO people (name, role, token, secret, is_active, made)"
+            f" VALUES (?, ?, ?, ?, 1, ?) RETURNING {_COLUMNS}",
+            (name, role, token, secret, self._clock()),
+        )
+        return _person(row)
+
+
+def _person(row: Row) -> Person:
+    id, name, role, is_active, made = row
+    return Person(id, name, role, bool(is_active), made)
+
+
+def _fingerprint(token: str) -> str:
+    return hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _stretched(password: str, salt: bytes | None = None) -> str:
+    salt = secrets.token_bytes(16) if salt is None else salt
+    data = password.encode("utf-8", "surrogatepass")
+    return f"{salt.hex()}:{hashlib.scrypt(data, salt=salt, n=2**14, r=8, p=1).hex()}"
+
+
+def _matches(password: str, secret: str) -> bool:
+    salt = bytes.fromhex(secret.partition(":")[0])
+    return hmac.compare_digest(_stretched(password, salt), secret)

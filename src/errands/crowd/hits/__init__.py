@@ -1,0 +1,1 @@
+"""Crowd tasks (HITs): projects, assignments, uploads, results, agreement."""

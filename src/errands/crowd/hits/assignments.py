@@ -1,0 +1,379 @@
+"""Who does which instance: accepted, submitted, returned, skipped, or done elsewhere.
+
+A worker does an instance at most once. Who asks next gets the lowest number that needs work and
+that they have not done or skipped; what is accepted is kept for its worker until its time is up.
+An assignment's key is all that its page in the frame knows: it opens nothing else.
+"""
+
+import hashlib
+import json
+import secrets
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, Final, Literal
+
+import msgspec
+
+from errands.crowd.hits.projects import Item, Project, insert_many
+from errands.crowd.store.database import Database, Row, Run
+from errands.errors import ErrandsError
+
+__all__ = ["TABLES", "Assignment", "Assignments", "NotPossible", "Progress", "Record", "Share"]
+
+TABLES: Final = """
+CREATE TABLE assignments (
+  id {id},
+  key TEXT NOT NULL UNIQUE,
+  mark TEXT NOT NULL,
+  project BIGINT NOT NULL,
+  item BIGINT NOT NULL,
+  person BIGINT REFERENCES people,
+  worker TEXT NOT NULL,
+  status TEXT NOT NULL,
+  accepted DOUBLE PRECISION,
+  until DOUBLE PRECISION,
+  submitted DOUBLE PRECISION,
+  answers TEXT NOT NULL,
+  pay DOUBLE PRECISION NOT NULL,
+  FOREIGN KEY (project, item) REFERENCES items (project, number)
+);
+CREATE INDEX assignments_of_items ON assignments (project, item);
+CREATE INDEX assignments_of_people ON assignments (person, project);
+CREATE UNIQUE INDEX assignments_once ON assignments (project, item, person)
+  WHERE status IN ('accepted', 'submitted');
+CREATE INDEX assignments_open ON assignments (until) WHERE status = 'accepted';
+CREATE TABLE skips (
+  project BIGINT NOT NULL,
+  item BIGINT NOT NULL,
+  person BIGINT NOT NULL REFERENCES people,
+  PRIMARY KEY (project, item, person)
+);
+"""
+
+Status = Literal["accepted", "submitted", "returned", "expired", "imported"]
+_COLUMNS: Final = (
+    "id, key, mark, project, item, person, worker, status, accepted, until, submitted, answers, pay"
+)
+_LIVE: Final = "status IN ('accepted', 'submitted', 'imported')"
+_DONE: Final = "status IN ('submitted', 'imported')"
+_NEXT: Final = f"""
+SELECT i.number, i.inputs FROM items i
+WHERE i.project = ?
+  AND (SELECT count(*) FROM assignments a
+       WHERE a.project = i.project AND a.item = i.number AND {_LIVE}) < ?
+  AND NOT EXISTS (SELECT 1 FROM assignments a WHERE a.project = i.project AND a.item = i.number
+                  AND a.person = ? AND {_LIVE})
+  AND NOT EXISTS (SELECT 1 FROM skips s WHERE s.project = i.project AND s.item = i.number
+                  AND s.person = ?)
+ORDER BY i.number LIMIT 1
+"""
+
+
+class NotPossible(ErrandsError):
+    """Something that was done already, or cannot be done any more."""
+
+
+class Assignment(msgspec.Struct, frozen=True):
+    """One worker's try at one instance."""
+
+    id: int
+    key: str
+    mark: str
+    """Its name in files of results."""
+    project: int
+    item: int
+    person: int | None
+    worker: str
+    status: Status
+    accepted: float | None
+    until: float | None
+    submitted: float | None
+    answers: dict[str, str]
+    pay: float
+
+
+class Record(msgspec.Struct, frozen=True):
+    """Answers that were given elsewhere."""
+
+    item: int
+    answers: dict[str, str]
+    mark: str = ""
+    worker: str = ""
+    accepted: float | None = None
+    submitted: float | None = None
+
+
+class Progress(msgspec.Struct, frozen=True):
+    """How far a project is."""
+
+    wanted: int
+    """Assignments in all."""
+    done: int
+    accepted: int
+    finished_items: int
+    workers: int
+    owed: float
+    """Dollars."""
+
+
+class Share(msgspec.Struct, frozen=True):
+    """What one worker did of a project."""
+
+    worker: str
+    person: int | None
+    done: int
+    earned: float
+    seconds: float
+    """In all, from accepting to submitting."""
+
+
+class Assignments:
+    """All tries at all instances."""
+
+    def __init__(self, database: Database, clock: Callable[[], float] = time.time) -> None:
+        self._database = database
+        self._clock = clock
+
+    def upcoming(self, project: Project, person: int) -> Item | None:
+        """The instance that a worker would get now; nothing is promised."""
+        self._expire()
+        rows = self._database.rows(_NEXT, (project.id, project.wanted, person, person))
+        return Item(rows[0][0], json.loads(rows[0][1])) if rows else None
+
+    def accept(self, project: Project, person: int, item: int | None = None) -> Assignment:
+        """The next instance, or the one that was shown if it is still free, for a worker; the one
+        they have accepted already, if they have not finished it."""
+        self._expire()
+        held = self.open_one(project.id, person)
+        if held is not None:
+            return held
+        if not project.is_open:
+            raise NotPossible("This work is closed; nothing can be accepted now.")
+        now = self._clock()
+        with self._database.writing() as run:
+            found = run(_NEXT, (project.id, project.wanted, person, person))
+            if not found:
+                raise NotPossible("There is nothing left to do here for you.")
+            number = found[0][0]
+            if item is not None and item != number and _is_free(run, project, person, item):
+                number = item
+            key = secrets.token_urlsafe(24)
+            [row] = run(
+                "INSERT INTO assignments (key, mark, project, item, person, worker, status,"
+                " accepted, until, answers, pay) VALUES (?, ?, ?, ?, ?, ?, 'accepted', ?, ?, ?, ?)"
+                f" RETURNING {_COLUMNS}",
+                (
+                    *(key, _mark(key), project.id, number, person, f"W{person}", now),
+                    *(now + 60.0 * project.minutes, "{}", project.pay),
+                ),
+            )
+        return _assignment(row)
+
+    def submit(self, key: str, answers: Mapping[str, str]) -> Assignment:
+        """Take answers; on disk when this returns. A second submission changes nothing."""
+        with self._database.writing() as run:
+            rows = run(f"SELECT {_COLUMNS} FROM assignments WHERE key = ?", (key,))
+            held = _assignment(rows[0]) if rows else None
+            if held is None or held.person is None:
+                raise NotPossible("There is no such assignment.")
+            if held.status == "submitted":
+                raise NotPossible("The answers were received already; these change nothing.")
+            if held.status == "returned":
+                raise NotPossible("This was returned; it takes no answers any more.")
+            if held.status == "expired" and not _has_room(run, held):
+                raise NotPossible("The time was up, and somebody else does this now.")
+            [row] = run(
+                "UPDATE assignments SET status = 'submitted', submitted = ?, answers = ?"
+                f" WHERE key = ? RETURNING {_COLUMNS}",
+                (self._clock(), json.dumps(dict(answers)), key),
+            )
+        return _assignment(row)
+
+    def give_back(self, assignment: Assignment) -> None:
+        """Return an instance for others to do; its worker is not asked again."""
+        with self._database.writing() as run:
+            gone = run(
+                "UPDATE assignments SET status = 'returned' WHERE id = ? AND status = 'accepted'"
+                " RETURNING person",
+                (assignment.id,),
+            )
+            if not gone:
+                raise NotPossible("Only what is accepted and not yet submitted can be returned.")
+            _skip(run, assignment.project, assignment.item, gone[0][0])
+
+    def skip(self, project: int, item: int, person: int) -> None:
+        """Leave an instance to others."""
+        with self._database.writing() as run:
+            if not run("SELECT 1 FROM items WHERE project = ? AND number = ?", (project, item)):
+                raise NotPossible("There is no such instance.")
+            _skip(run, project, item, person)
+
+    def unskip(self, project: int, person: int) -> None:
+        """Ask again for what a worker has skipped or returned."""
+        self._database.run("DELETE FROM skips WHERE project = ? AND person = ?", (project, person))
+
+    def skipped(self, project: int, person: int) -> int:
+        [(count,)] = self._database.rows(
+            "SELECT count(*) FROM skips WHERE project = ? AND person = ?", (project, person)
+        )
+        return int(count)
+
+    def by_key(self, key: str) -> Assignment | None:
+        """Whose key that is, if its worker may still come in."""
+        self._expire()
+        rows = self._database.rows(
+            f"SELECT {_COLUMNS} FROM assignments WHERE key = ? AND person IN"
+            " (SELECT id FROM people WHERE is_active = 1)",
+            (key,),
+        )
+        return _assignment(rows[0]) if rows else None
+
+    def of_worker(self, id: int, person: int) -> Assignment | None:
+        """An assignment by its number, if it is this worker's."""
+        self._expire()
+        rows = self._database.rows(
+            f"SELECT {_COLUMNS} FROM assignments WHERE id = ? AND person = ?", (id, person)
+        )
+        return _assignment(rows[0]) if rows else None
+
+    def open_one(self, project: int, person: int) -> Assignment | None:
+        """What a worker has accepted in a project and not finished."""
+        self._expire()
+        rows = self._database.rows(
+            f"SELECT {_COLUMNS} FROM assignments WHERE project = ? AND person = ?"
+            " AND status = 'accepted' ORDER BY id LIMIT 1",
+            (project, person),
+        )
+        return _assignment(rows[0]) if rows else None
+
+    def done_by(self, person: int) -> dict[int, tuple[int, float]]:
+        """How much of each project a worker has done, and what it earned them."""
+        rows = self._database.rows(
+            "SELECT project, count(*), sum(pay) FROM assignments"
+            " WHERE person = ? AND status = 'submitted' GROUP BY project",
+            (person,),
+        )
+        return {project: (count, pay) for project, count, pay in rows}
+
+    def done(self, project: int) -> list[Assignment]:
+        """All answers of a project, instance by instance."""
+        rows = self._database.rows(
+            f"SELECT {_COLUMNS} FROM assignments WHERE project = ? AND {_DONE} ORDER BY item, id",
+            (project,),
+        )
+        return [_assignment(row) for row in rows]
+
+    def progress(self, project: Project) -> Progress:
+        self._expire()
+        [(done, accepted, workers, owed)] = self._database.rows(
+            f"SELECT count(CASE WHEN {_DONE} THEN 1 END),"
+            " count(CASE WHEN status = 'accepted' THEN 1 END),"
+            f" count(DISTINCT CASE WHEN {_DONE} THEN worker END),"
+            " coalesce(sum(CASE WHEN status = 'submitted' THEN pay END), 0)"
+            " FROM assignments WHERE project = ?",
+            (project.id,),
+        )
+        [(finished,)] = self._database.rows(
+            f"SELECT count(*) FROM (SELECT item FROM assignments WHERE project = ? AND {_DONE}"
+            " GROUP BY item HAVING count(*) >= ?) whole",
+            (project.id, project.wanted),
+        )
+        wanted = project.wanted * project.items
+        return Progress(wanted, done, accepted, finished, workers, float(owed))
+
+    def shares(self, project: int) -> list[Share]:
+        """What each worker did, in the order of their names in the results."""
+        rows = self._database.rows(
+            "SELECT worker, person, count(*), coalesce(sum(pay), 0),"
+            " coalesce(sum(submitted - accepted), 0) FROM assignments"
+            f" WHERE project = ? AND {_DONE} GROUP BY worker, person ORDER BY person, worker",
+            (project,),
+        )
+        return [Share(*row) for row in rows]
+
+    def bring_in(self, project: int, records: Iterable[Record]) -> int:
+        """Answers from elsewhere, as finished assignments; how many were new.
+
+        The same file brought in twice is there once: a record's name, or else its content and how
+        often that came before in the file, says which one it is.
+        """
+        with self._database.writing() as run:
+            # Inside, so that the same file sent twice at once is there once, too.
+            known = {
+                mark
+                for (mark,) in run("SELECT mark FROM assignments WHERE project = ?", (project,))
+            }
+            rows = list(_imported(project, records, known))
+            insert_many(
+                run,
+                "INSERT INTO assignments (key, mark, project, item, worker, status, accepted,"
+                " submitted, answers, pay) VALUES",
+                rows,
+            )
+        return len(rows)
+
+    def _expire(self) -> None:
+        now = self._clock()
+        if self._database.rows(
+            "SELECT 1 FROM assignments WHERE status = 'accepted' AND until <= ? LIMIT 1", (now,)
+        ):
+            self._database.run(
+                "UPDATE assignments SET status = 'expired'"
+                " WHERE status = 'accepted' AND until <= ?",
+                (now,),
+            )
+
+
+def _imported(project: int, records: Iterable[Record], known: set[str]) -> Iterator[list[Any]]:
+    """The rows of records that are not known; they are known from then on."""
+    seen: dict[str, int] = {}
+    for record in records:
+        mark = record.mark
+        if not mark:
+            content = json.dumps([record.item, record.worker, record.answers])
+            seen[content] = seen.get(content, 0) + 1
+            mark = _mark(f"{content} {seen[content]}")
+        if mark in known:
+            continue
+        known.add(mark)
+        yield [
+            *(f"import {secrets.token_urlsafe(24)}", mark, project, record.item),
+            *(record.worker or "import", "imported", record.accepted, record.submitted),
+            *(json.dumps(record.answers), 0.0),
+        ]
+
+
+def _is_free(run: Run, project: Project, person: int, item: int) -> bool:
+    """Whether a worker may have an instance that they were shown."""
+    if not run("SELECT 1 FROM items WHERE project = ? AND number = ?", (project.id, item)):
+        return False
+    tries = run(
+        f"SELECT person FROM assignments WHERE project = ? AND item = ? AND {_LIVE}",
+        (project.id, item),
+    )
+    return len(tries) < project.wanted and (person,) not in [tuple(one) for one in tries]
+
+
+def _has_room(run: Run, late: Assignment) -> bool:
+    """Whether an instance whose time was up can still take its worker's answers."""
+    tries = run(
+        f"SELECT person FROM assignments WHERE project = ? AND item = ? AND {_LIVE}",
+        (late.project, late.item),
+    )
+    [(wanted,)] = run("SELECT wanted FROM projects WHERE id = ?", (late.project,))
+    return len(tries) < wanted and late.person not in [person for (person,) in tries]
+
+
+def _skip(run: Run, project: int, item: int, person: int) -> None:
+    run("INSERT INTO skips VALUES (?, ?, ?) ON CONFLICT DO NOTHING", (project, item, person))
+
+
+def _mark(text: str) -> str:
+    """A name like Mechanical Turk's, which tells nothing of what it was made from."""
+    return hashlib.sha256(f"assignment {text}".encode()).hexdigest()[:30].upper()
+
+
+def _assignment(row: Row) -> Assignment:
+    held: list[Any] = list(row)
+    held[11] = json.loads(held[11])
+    return Assignment(*held)

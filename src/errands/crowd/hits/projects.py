@@ -1,0 +1,238 @@
+"""Crowd work that requesters have put up: a template, its instances, and how it is to be done."""
+
+import json
+import re
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final
+
+import msgspec
+
+from errands.crowd.store.database import Database, Row, Run
+from errands.errors import SettingError, TaskError
+
+__all__ = ["TABLES", "Item", "Project", "Projects", "Terms", "checked_hosts", "insert_many"]
+
+TABLES: Final = """
+CREATE TABLE projects (
+  id {id},
+  owner BIGINT NOT NULL REFERENCES people,
+  name TEXT NOT NULL,
+  about TEXT NOT NULL,
+  template TEXT NOT NULL,
+  columns TEXT NOT NULL,
+  wanted BIGINT NOT NULL,
+  pay DOUBLE PRECISION NOT NULL,
+  minutes BIGINT NOT NULL,
+  hosts TEXT NOT NULL,
+  task TEXT NOT NULL,
+  is_open INTEGER NOT NULL,
+  made DOUBLE PRECISION NOT NULL
+);
+CREATE TABLE items (
+  project BIGINT NOT NULL REFERENCES projects,
+  number BIGINT NOT NULL,
+  inputs TEXT NOT NULL,
+  PRIMARY KEY (project, number)
+);
+"""
+
+LONGEST_NAME: Final = 120
+LONGEST_ABOUT: Final = 2000
+MOST_WANTED: Final = 1000
+MOST_PAY: Final = 1000.0
+MOST_MINUTES: Final = 7 * 24 * 60
+MOST_HOSTS: Final = 50
+_AT_ONCE: Final = 200
+_HOST = re.compile(r"(?=.{4,253}$)[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)+")
+_COLUMNS: Final = (
+    "p.id, p.owner, p.name, p.about, p.columns, p.wanted, p.pay, p.minutes, p.hosts, p.task,"
+    " p.is_open, p.made, (SELECT count(*) FROM items i WHERE i.project = p.id)"
+)
+
+
+class Terms(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a requester decides about a project."""
+
+    name: str
+    about: str = ""
+    wanted: int = 1
+    """How many workers do each instance."""
+    pay: float = 0.0
+    """Dollars for each instance."""
+    minutes: int = 60
+    """How long an accepted instance waits for its answers."""
+    hosts: list[str] = []
+    """Where pictures of the task may come from."""
+
+
+class Project(msgspec.Struct, frozen=True):
+    """Crowd work."""
+
+    id: int
+    owner: int
+    name: str
+    about: str
+    columns: list[str]
+    wanted: int
+    pay: float
+    minutes: int
+    hosts: list[str]
+    task: str
+    """The task folder it was taken from; empty where it was uploaded."""
+    is_open: bool
+    made: float
+    items: int
+
+
+class Item(msgspec.Struct, frozen=True):
+    """One instance."""
+
+    number: int
+    """From 0, in the order of the table."""
+    inputs: dict[str, str]
+
+
+class Projects:
+    """All crowd work."""
+
+    def __init__(self, database: Database, clock: Callable[[], float] = time.time) -> None:
+        self._database = database
+        self._clock = clock
+
+    def put_up(
+        self,
+        owner: int,
+        terms: Terms,
+        template: str,
+        columns: Sequence[str],
+        inputs: Iterable[Mapping[str, str]],
+        *,
+        task: str = "",
+    ) -> Project:
+        """A new project, open at once: all of it, or nothing."""
+        terms = checked(terms)
+        with self._database.writing() as run:
+            [(id,)] = run(
+                "INSERT INTO projects (owner, name, about, template, columns, wanted, pay,"
+                " minutes, hosts, task, is_open, made)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, ?) RETURNING id",
+                (
+                    *(owner, terms.name, terms.about, template, json.dumps(list(columns))),
+                    *(terms.wanted, terms.pay, terms.minutes, json.dumps(terms.hosts)),
+                    *(task, self._clock()),
+                ),
+            )
+            rows = [(id, number, json.dumps(dict(one))) for number, one in enumerate(inputs)]
+            if not rows:
+                raise TaskError("The task has no rows; expected one for each instance.")
+            insert_many(run, "INSERT INTO items VALUES", rows)
+        made = self.project(id)
+        assert made is not None
+        return made
+
+    def change(self, id: int, terms: Terms) -> Project | None:
+        """Other terms; what was accepted keeps its time and its pay."""
+        terms = checked(terms)
+        self._database.run(
+            "UPDATE projects SET name = ?, about = ?, wanted = ?, pay = ?, minutes = ?, hosts = ?"
+            " WHERE id = ?",
+            (
+                *(terms.name, terms.about, terms.wanted, terms.pay, terms.minutes),
+                *(json.dumps(terms.hosts), id),
+            ),
+        )
+        return self.project(id)
+
+    def set_open(self, id: int, is_open: bool) -> None:
+        """Let workers accept instances, or not; what they have accepted they may submit."""
+        self._database.run("UPDATE projects SET is_open = ? WHERE id = ?", (int(is_open), id))
+
+    def project(self, id: int) -> Project | None:
+        rows = self._database.rows(f"SELECT {_COLUMNS} FROM projects p WHERE p.id = ?", (id,))
+        return _project(rows[0]) if rows else None
+
+    def all(self, owner: int | None = None, *, only_open: bool = False) -> list[Project]:
+        """All, or those of one requester, in the order in which they were put up."""
+        wheres, values = ["1 = 1"], []
+        if owner is not None:
+            wheres.append("p.owner = ?")
+            values.append(owner)
+        if only_open:
+            wheres.append("p.is_open = 1")
+        rows = self._database.rows(
+            f"SELECT {_COLUMNS} FROM projects p WHERE {' AND '.join(wheres)} ORDER BY p.id", values
+        )
+        return [_project(row) for row in rows]
+
+    def template(self, id: int) -> str:
+        [(text,)] = self._database.rows("SELECT template FROM projects WHERE id = ?", (id,))
+        return str(text)
+
+    def item(self, project: int, number: int) -> Item | None:
+        rows = self._database.rows(
+            "SELECT number, inputs FROM items WHERE project = ? AND number = ?", (project, number)
+        )
+        return _item(rows[0]) if rows else None
+
+    def items(self, project: int) -> Iterator[Item]:
+        rows = self._database.rows(
+            "SELECT number, inputs FROM items WHERE project = ? ORDER BY number", (project,)
+        )
+        return map(_item, rows)
+
+
+def insert_many(run: Run, before: str, rows: Sequence[Sequence[Any]]) -> None:
+    """Rows of one width, hundreds in a statement: inside a transaction, and soon done."""
+    for start in range(0, len(rows), _AT_ONCE):
+        some = rows[start : start + _AT_ONCE]
+        places = ", ".join([f"({', '.join('?' * len(some[0]))})"] * len(some))
+        run(f"{before} {places}", [value for row in some for value in row])
+
+
+def checked(terms: Terms) -> Terms:
+    """The terms, made tidy; those that are not possible are refused."""
+    name = " ".join(terms.name.split())
+    if not 0 < len(name) <= LONGEST_NAME or not name.isprintable():
+        raise SettingError(f"A project needs a name of 1 to {LONGEST_NAME} characters.")
+    if len(terms.about) > LONGEST_ABOUT:
+        raise SettingError(f"The description may have {LONGEST_ABOUT:,} characters at most.")
+    if not 1 <= terms.wanted <= MOST_WANTED:
+        raise SettingError(f"Workers per instance: expected 1 to {MOST_WANTED:,}.")
+    if not 0 <= terms.pay <= MOST_PAY:
+        raise SettingError(f"Pay: expected 0 to {MOST_PAY:,.0f} dollars.")
+    if not 1 <= terms.minutes <= MOST_MINUTES:
+        raise SettingError(f"Minutes: expected 1 to {MOST_MINUTES:,}.")
+    return msgspec.structs.replace(
+        terms, name=name, about=terms.about.strip(), hosts=checked_hosts(terms.hosts)
+    )
+
+
+def checked_hosts(hosts: Iterable[str]) -> list[str]:
+    """Names of hosts, each once; a policy is made of them, so nothing else may pass.
+
+    >>> checked_hosts(["Pictures.example.org"])
+    ['pictures.example.org']
+    """
+    tidy = list(dict.fromkeys(host.strip().lower() for host in hosts if host.strip()))
+    for host in tidy:
+        if _HOST.fullmatch(host) is None:
+            raise SettingError(
+                f"{host[:80]!r} is no host's name; expected one like pictures.example.org."
+            )
+    if len(tidy) > MOST_HOSTS:
+        raise SettingError(f"At most {MOST_HOSTS} hosts of pictures.")
+    return tidy
+
+
+def _project(row: Row) -> Project:
+    id, owner, name, about, columns, wanted, pay, minutes, hosts, task, is_open, made, items = row
+    held: Any = json.loads(columns), json.loads(hosts)
+    return Project(
+        *(id, owner, name, about, held[0], wanted, pay, minutes, held[1], task),
+        *(bool(is_open), made, items),
+    )
+
+
+def _item(row: Row) -> Item:
+    return Item(row[0], json.loads(row[1]))

@@ -1,0 +1,87 @@
+"""How work gets into a project: from uploaded files, from a task folder, from files of results."""
+
+import msgspec
+
+from errands.crowd.hits.assignments import Assignments
+from errands.crowd.hits.batch_file import check_template, distinct, read_batch, read_template
+from errands.crowd.hits.projects import Project, Projects, Terms
+from errands.crowd.hits.results import matched, task_records
+from errands.errors import TaskError
+from errands.turk.tasks.loader import TaskSet
+
+__all__ = ["Brought", "bring_in", "put_up_files", "put_up_task"]
+
+
+class Brought(msgspec.Struct, frozen=True):
+    """What came of a file of results."""
+
+    new: int
+    known: int
+    """Rows that were there already."""
+    strangers: int
+    """Rows whose inputs are no instance's."""
+    rejected: int
+    """Rows whose work was rejected."""
+    empty: int
+    """Rows without an answer."""
+
+
+def put_up_files(
+    projects: Projects,
+    work: Assignments,
+    owner: int,
+    terms: Terms,
+    template: bytes,
+    table: bytes,
+    *,
+    with_answers: bool = False,
+) -> Project:
+    """A project out of a template and a table; its answers come along if that is wanted."""
+    page = read_template(template)
+    batch = read_batch(table, page)
+    if not batch.columns:
+        raise TaskError("The CSV file has no column of inputs.")
+    check_template(page, batch.columns)
+    if with_answers and not batch.has_answers:
+        raise TaskError("The CSV file has no Answer. column: there is nothing to take over.")
+    inputs = distinct(row.inputs for row in batch.rows)
+    made = projects.put_up(owner, terms, page, batch.columns, inputs)
+    if with_answers:
+        work.bring_in(made.id, matched(made, projects.items(made.id), batch).records)
+    return made
+
+
+def put_up_task(
+    projects: Projects,
+    work: Assignments,
+    owner: int,
+    terms: Terms,
+    tasks: TaskSet | None,
+    name: str,
+    *,
+    with_answers: bool = False,
+) -> Project:
+    """A project out of a task folder."""
+    if tasks is None:
+        raise TaskError("No task folder is served here; upload a template and a CSV file.")
+    task = tasks.task(name)
+    first = task.instances[0].inputs
+    terms = msgspec.structs.replace(
+        terms,
+        name=terms.name.strip() or task.name,
+        about=terms.about.strip() or first.get("Description", ""),
+    )
+    inputs = [instance.inputs for instance in task.instances]
+    made = projects.put_up(owner, terms, task.template, list(first), inputs, task=name)
+    if with_answers:
+        work.bring_in(made.id, task_records(task))
+    return made
+
+
+def bring_in(projects: Projects, work: Assignments, project: Project, data: bytes) -> Brought:
+    """Take a file of results into a project."""
+    batch = read_batch(data, projects.template(project.id))
+    found = matched(project, projects.items(project.id), batch)
+    new = work.bring_in(project.id, found.records)
+    known = len(found.records) - new
+    return Brought(new, known, found.strangers, found.rejected, found.empty)

@@ -1,0 +1,1 @@
+"""Instructions that people write for products."""

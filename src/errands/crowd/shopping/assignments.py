@@ -1,0 +1,451 @@
+"""Outings: workers who are sent to the shop, what they were sent for, and what came of it.
+
+An outing is a session of the shop that belongs to somebody. It begins when the worker asks for
+it, ends with the purchase, or is given back; one that was left lying is taken back. Each worker
+has one at a time. The first ones are a trial (see `errands.crowd.accounts.worker_quality`).
+"""
+
+import hashlib
+import time
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any, Final, Literal
+
+import msgspec
+import numpy as np
+
+from errands.crowd.accounts.worker_quality import (
+    BAR,
+    TRIALS,
+    Result,
+    Standing,
+    Verdict,
+    Worker,
+    standing,
+    workers,
+)
+from errands.crowd.shopping.steps import Bought
+from errands.crowd.store.database import Database, Reading, Run
+from errands.errors import ErrandsError, SettingError
+from errands.shop.goals import SPLITS, GoalSet
+from errands.shop.splits import DISJOINT, split_indices
+from errands.shop.urls import parse
+
+__all__ = [
+    "PAY",
+    "SPLIT_NAMES",
+    "TABLES",
+    "Outing",
+    "OutingError",
+    "Outings",
+    "Settings",
+    "Settled",
+    "completion_code",
+    "read_outings",
+    "read_results",
+    "read_settings",
+    "read_workers",
+    "usual_settings",
+]
+
+TABLES: Final = """
+CREATE TABLE outings (
+  number {id},
+  session BIGINT NOT NULL UNIQUE REFERENCES sessions,
+  person BIGINT NOT NULL REFERENCES people,
+  goal BIGINT NOT NULL,
+  is_trial INTEGER NOT NULL,
+  state TEXT NOT NULL,
+  began DOUBLE PRECISION NOT NULL,
+  ended DOUBLE PRECISION,
+  offered DOUBLE PRECISION NOT NULL,
+  pay DOUBLE PRECISION NOT NULL,
+  reward DOUBLE PRECISION,
+  steps BIGINT NOT NULL,
+  states BIGINT NOT NULL,
+  items BIGINT NOT NULL,
+  searches BIGINT NOT NULL,
+  coded DOUBLE PRECISION
+);
+CREATE UNIQUE INDEX outings_open ON outings (person) WHERE state = 'open';
+CREATE INDEX outings_of ON outings (person, number);
+CREATE TABLE verdicts (
+  number {id},
+  person BIGINT NOT NULL REFERENCES people,
+  verdict TEXT NOT NULL,
+  at DOUBLE PRECISION NOT NULL
+);
+"""
+
+PAY: Final = 0.7
+"""Dollars for an errand, as the paper paid."""
+SPLIT_NAMES: Final = ("all", *SPLITS, *DISJOINT)
+_SETTINGS: Final = "outings.settings"
+_TRIES: Final = 200
+"""Draws before all goals are looked through."""
+_DRAW: Final = 0x6F757469
+"""Sets the draws of outings apart from those of anonymous sessions."""
+
+State = Literal["open", "done", "returned"]
+Number = Annotated[int, msgspec.Meta(ge=1, le=1_000_000)]
+
+
+class OutingError(ErrandsError):
+    """A worker asked for what cannot be."""
+
+
+class Settled(OutingError):
+    """It has been done already, or cannot be done any more."""
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What the admin decides."""
+
+    is_open: bool = True
+    """Whether new outings begin."""
+    split: str = "all"
+    """Which goals people are sent for."""
+    trial_split: str = "all"
+    """Which goals trials are about."""
+    per_goal: Number = 1
+    """How many people get the same goal, until all goals have been given out."""
+    hours: Annotated[float, msgspec.Meta(gt=0, le=100_000)] = 24.0
+    """After so long an open outing may be taken back."""
+    pay: Annotated[float, msgspec.Meta(ge=0, le=10_000)] = PAY
+    """Dollars for each that is finished."""
+    trials: Annotated[int, msgspec.Meta(ge=0, le=1000)] = TRIALS
+    bar: Annotated[float, msgspec.Meta(ge=0, le=1)] = BAR
+    """The average reward of the trial has to be above it."""
+
+
+class Outing(msgspec.Struct, frozen=True):
+    """One errand of a worker."""
+
+    number: int
+    session: int
+    name: str
+    """Of the session, as in its addresses."""
+    person: int
+    goal: int
+    is_trial: bool
+    state: State
+    began: float
+    ended: float | None
+    offered: float
+    """The pay that was promised."""
+    pay: float
+    """What was earned: the offer, once it is done."""
+    reward: float | None
+    steps: int
+    states: int
+    items: int
+    searches: int
+    coded: float | None
+    """When the completion code was handed in."""
+
+
+_COLUMNS: Final = (
+    "o.number, o.session, s.name, o.person, o.goal, o.is_trial, o.state, o.began, o.ended,"
+    " o.offered, o.pay, o.reward, o.steps, o.states, o.items, o.searches, o.coded"
+)
+_ALL: Final = f"SELECT {_COLUMNS} FROM outings o JOIN sessions s ON s.number = o.session"
+
+
+def usual_settings(goals: int) -> Settings:
+    """What is set before anybody has set anything: no goal for testing is given away, if there
+    are enough others."""
+    if goals > SPLITS["train"][0] + 500:
+        return Settings(split="train", trial_split="eval")
+    return Settings()
+
+
+def completion_code(session: str) -> str:
+    """What a worker hands in to prove that a session was finished, as the original has it.
+
+    >>> completion_code("ABC")
+    '3C01BDBB26'
+    """
+    return hashlib.sha1(session.encode(), usedforsecurity=False).hexdigest()[:10].upper()
+
+
+def read_settings(database: Reading, goals: int) -> Settings:
+    """The settings; `goals` is how many the shop has."""
+    rows = database.rows("SELECT value FROM about WHERE name = ?", (_SETTINGS,))
+    return msgspec.json.decode(rows[0][0], type=Settings) if rows else usual_settings(goals)
+
+
+def read_outings(
+    database: Reading,
+    *,
+    person: int | None = None,
+    session: int | None = None,
+    after: int = 0,
+    before: int | None = None,
+    most: int | None = None,
+    newest: bool = False,
+) -> list[Outing]:
+    """Outings by number, or the newest first."""
+    where, values = ["o.number > ?"], [after]
+    if person is not None:
+        where.append("o.person = ?")
+        values.append(person)
+    if before is not None:
+        where.append("o.number < ?")
+        values.append(before)
+    if session is not None:
+        where.append("o.session = ?")
+        values.append(session)
+    order = "DESC" if newest else "ASC"
+    limit = "" if most is None else f" LIMIT {int(most)}"
+    rows = database.rows(
+        f"{_ALL} WHERE {' AND '.join(where)} ORDER BY o.number {order}{limit}", values
+    )
+    return [_outing(row) for row in rows]
+
+
+def read_results(database: Reading) -> list[Result]:
+    """Every finished outing, in the order in which they were finished."""
+    rows = database.rows(
+        "SELECT person, reward, is_trial, pay, ended - began, steps, states, items, searches"
+        " FROM outings WHERE state = 'done' ORDER BY ended, number"
+    )
+    return [
+        Result(
+            worker=person,
+            reward=reward,
+            is_trial=bool(is_trial),
+            pay=pay,
+            seconds=seconds,
+            steps=steps,
+            states=states,
+            items=items,
+            searches=searches,
+        )
+        for person, reward, is_trial, pay, seconds, steps, states, items, searches in rows
+    ]
+
+
+def read_workers(
+    database: Reading, settings: Settings, *, include_trials: bool = True
+) -> list[Worker]:
+    """Every worker, and where they stand."""
+    names: dict[int, str] = dict(
+        database.rows("SELECT id, name FROM people WHERE role = 'worker' ORDER BY id")
+    )
+    verdicts: dict[int, Verdict] = dict(
+        database.rows("SELECT person, verdict FROM verdicts ORDER BY number")
+    )
+    return workers(
+        names,
+        read_results(database),
+        verdicts,
+        trials=settings.trials,
+        bar=settings.bar,
+        include_trials=include_trials,
+    )
+
+
+class Outings:
+    """All outings of one shop."""
+
+    def __init__(
+        self,
+        database: Database,
+        goals: GoalSet,
+        *,
+        seed: int = 0,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self.database = database
+        self.goals = goals
+        self._seed = seed
+        self._clock = clock
+        self._splits: dict[str, Sequence[int]] = {}
+        self._sessions = {
+            session for (session,) in database.rows("SELECT session FROM outings")
+        }  # those of workers, whatever became of them
+
+    def settings(self) -> Settings:
+        return read_settings(self.database, len(self.goals))
+
+    def set_settings(self, settings: Settings) -> None:
+        """Change what the admin decides; a split that the shop does not have is an error."""
+        for split in (settings.split, settings.trial_split):
+            self._indices(split)
+        self.database.run(
+            "INSERT INTO about VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = ?",
+            (_SETTINGS, *[msgspec.json.encode(settings).decode()] * 2),
+        )
+
+    def decide(self, person: int, verdict: Verdict) -> None:
+        """What the admin says of a worker; earlier decisions stay on record."""
+        self.database.run(
+            "INSERT INTO verdicts (person, verdict, at) VALUES (?, ?, ?)",
+            (person, verdict, self._clock()),
+        )
+
+    def of(self, person: int) -> list[Outing]:
+        """A worker's own, in their order."""
+        return read_outings(self.database, person=person)
+
+    def standing(self, person: int) -> Standing:
+        """Where somebody stands."""
+        said = self.database.rows(
+            "SELECT verdict FROM verdicts WHERE person = ? ORDER BY number DESC LIMIT 1", (person,)
+        )
+        if said and said[0][0] != "results":
+            return "qualified" if said[0][0] == "granted" else "refused"
+        settings = self.settings()
+        rows = self.database.rows(
+            "SELECT reward FROM outings WHERE person = ? AND state = 'done' ORDER BY ended, number",
+            (person,),
+        )
+        return standing([reward for (reward,) in rows], settings.trials, settings.bar)
+
+    def begin(self, person: int, start: Callable[[int, Callable[[Run, int], None]], Any]) -> Outing:
+        """Send somebody out: `start` begins a session for a goal, and notes the outing with it."""
+        settings = self.settings()
+        if not settings.is_open:
+            raise Settled("There is no shopping to do at the moment.")
+        self.take_back(settings)
+        held = self.of(person)
+        if any(one.state == "open" for one in held):
+            raise Settled("You are out shopping already; finish that errand or give it back.")
+        if self.standing(person) == "refused":
+            raise Settled("There is no more shopping for you: the trial was not passed.")
+        is_trial = sum(one.state == "done" for one in held) < settings.trials
+        goal = self._drawn(settings, is_trial, {one.goal for one in held})
+        sessions: list[int] = []
+
+        def note(run: Run, session: int) -> None:
+            sessions.append(session)
+            # Before the first page is sent, so that no purchase goes unnoticed.
+            run(
+                "INSERT INTO outings (session, person, goal, is_trial, state, began, offered, pay,"
+                " steps, states, items, searches) VALUES (?, ?, ?, ?, 'open', ?, ?, 0, 0, 0, 0, 0)",
+                (session, person, goal, int(is_trial), self._clock(), settings.pay),
+            )
+
+        start(goal, note)
+        self._sessions.update(sessions)
+        return self.of(person)[-1]
+
+    def give_back(self, person: int) -> None:
+        """End the open outing of somebody without a purchase; another gets its goal."""
+        given = self.database.run(
+            "UPDATE outings SET state = 'returned', ended = ? WHERE person = ? AND state = 'open'"
+            " RETURNING number",
+            (self._clock(), person),
+        )
+        if not given:
+            raise Settled("There is no errand to give back.")
+
+    def take_back(self, settings: Settings) -> int:
+        """End outings that were left lying; how many."""
+        now = self._clock()
+        taken = self.database.run(
+            "UPDATE outings SET state = 'returned', ended = ? WHERE state = 'open' AND began < ?"
+            " RETURNING number",
+            (now, now - 3600 * settings.hours),
+        )
+        return len(taken)
+
+    def hand_in(self, person: int, code: str) -> Outing:
+        """Take a completion code; it must be that of an errand of theirs, and is taken once."""
+        given = "".join(code.split()).upper()
+        found = [one for one in self.of(person) if completion_code(one.name) == given]
+        if not found:
+            raise OutingError(
+                f"{code[:40]!r} is no code of an errand of yours; it has ten characters and stands"
+                " on the page after the purchase."
+            )
+        [outing] = found
+        if outing.state == "returned":
+            raise Settled("That errand was given back, so it does not count.")
+        if outing.state != "done":
+            raise Settled("That errand is not finished: nothing has been bought yet.")
+        coded = self.database.run(
+            "UPDATE outings SET coded = ? WHERE number = ? AND coded IS NULL RETURNING number",
+            (self._clock(), outing.number),
+        )
+        if not coded:
+            raise Settled("That code was handed in before; it counts once.")
+        return outing
+
+    def watches(self, session: int) -> bool:
+        return session in self._sessions
+
+    def is_out(self, asin: str) -> bool:
+        """Whether a worker is out for that product now."""
+        rows = self.database.rows("SELECT goal FROM outings WHERE state = 'open'")
+        return any(self.goals[goal].asin == asin for (goal,) in rows)
+
+    def finished(self, run: Run, session: int, at: float, bought: Bought) -> None:
+        """A session has ended with a purchase; if it was an outing, it is done and paid."""
+        rows = run("SELECT action, page, address FROM steps WHERE session = ?", (session,))
+        steps, states, items, searches = _counted(rows)
+        run(
+            "UPDATE outings SET state = 'done', ended = ?, reward = ?, pay = offered, steps = ?,"
+            " states = ?, items = ?, searches = ? WHERE session = ? AND state = 'open'",
+            (at, bought.reward, steps, states, items, searches, session),
+        )
+
+    def settle(self) -> None:
+        """Take in purchases that were made while nobody watched: a shop without its office."""
+        rows = self.database.rows(
+            "SELECT s.number, s.finished, s.reward FROM outings o JOIN sessions s"
+            " ON s.number = o.session WHERE o.state = 'open' AND s.finished IS NOT NULL"
+        )
+        for session, at, reward in rows:
+            with self.database.writing() as run:
+                self.finished(run, session, at, Bought("", (), 0.0, reward, {}))
+
+    def _indices(self, split: str) -> Sequence[int]:
+        if split not in SPLIT_NAMES:
+            raise SettingError(
+                f"There is no split {split[:40]!r}; expected {', '.join(SPLIT_NAMES)}."
+            )
+        if split not in self._splits:
+            self._splits[split] = split_indices(None if split == "all" else split, self.goals)
+        return self._splits[split]
+
+    def _drawn(self, settings: Settings, is_trial: bool, seen: set[int]) -> int:
+        """A goal that this worker has not had; drawn by the seed and the outing's number."""
+        [(number,)] = self.database.rows("SELECT coalesce(max(number), 0) + 1 FROM outings")
+        dice = np.random.default_rng([self._seed, _DRAW, number])
+        indices = self._indices(settings.trial_split if is_trial else settings.split)
+        used: dict[int, int] = {}
+        if not is_trial:
+            used = dict(
+                self.database.rows(
+                    "SELECT goal, count(*) FROM outings WHERE state <> 'returned' GROUP BY goal"
+                )
+            )
+        for _ in range(_TRIES):
+            goal = int(indices[int(dice.integers(len(indices)))])
+            if goal not in seen and used.get(goal, 0) < settings.per_goal:
+                return goal
+        left = [goal for goal in indices if goal not in seen]
+        if not left:
+            raise Settled("You have been sent for everything there is; there is no errand left.")
+        # Either few are free, or all have been given out and another round begins.
+        least = min(used.get(goal, 0) for goal in left)
+        most = max(least, settings.per_goal - 1)
+        free = [goal for goal in left if used.get(goal, 0) <= most]
+        return int(free[int(dice.integers(len(free)))])
+
+
+def _counted(rows: Sequence[Sequence[Any]]) -> tuple[int, int, int, int]:
+    """Steps, distinct pages, distinct products and searches of a session."""
+    addresses = {address for _, _, address in rows}
+    items = set()
+    for _, page, address in rows:
+        told = parse(address) if page == "item" else None
+        if told is not None:
+            items.add(told.asin)
+    searches = sum(action.startswith("search[") for action, _, _ in rows)
+    return len(rows) - 1, len(addresses), len(items), searches
+
+
+def _outing(row: Sequence[Any]) -> Outing:
+    number, session, name, person, goal, is_trial, *rest = row
+    return Outing(number, session, name, person, goal, bool(is_trial), *rest)

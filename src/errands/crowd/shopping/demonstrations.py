@@ -1,0 +1,184 @@
+"""Demonstrations: which sessions of a store are asked for, and all of them as a run.
+
+A session's steps are followed back from the purchase, and the actions on that way are done again
+(see `errands.crowd.shopping.human_run`).
+"""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from errands.crowd.shopping.assignments import read_settings, read_workers
+from errands.crowd.shopping.human_run import (
+    Candidate,
+    Exported,
+    NoWay,
+    Unfit,
+    Way,
+    make_run,
+    people_protocol,
+    refused,
+    way,
+)
+from errands.crowd.shopping.steps import session_steps
+from errands.crowd.store.database import Reading
+from errands.errors import SettingError
+from errands.runs.protocol import Protocol
+from errands.shop.catalog.catalog import Catalog
+
+__all__ = [
+    "VISITOR",
+    "Wanted",
+    "about_shop",
+    "candidates",
+    "export_run",
+    "goal_set",
+]
+
+VISITOR: Final = "visitor"
+"""Who came without being sent."""
+
+
+class Wanted(msgspec.Struct, frozen=True, kw_only=True):
+    """Which sessions are asked for."""
+
+    experts: bool = False
+    qualified: bool = False
+    min_reward: float = 0.0
+    include_trials: bool = False
+    worker: int | None = None
+    visitors: bool = False
+    """Those of people whom nobody sent, too."""
+
+    def __post_init__(self) -> None:
+        if not 0.0 <= self.min_reward <= 1.0:
+            raise SettingError(f"min_reward={self.min_reward:g}: expected 0 to 1.")
+        if self.visitors and (self.experts or self.qualified or self.worker is not None):
+            raise SettingError("Visitors are no workers: neither experts nor qualified.")
+
+    @property
+    def said(self) -> str:
+        """In words, for the run."""
+        who = "experts" if self.experts else "qualified workers" if self.qualified else "workers"
+        if self.worker is not None:
+            who = f"worker {self.worker}"
+        words = [who + (" and visitors" if self.visitors else "")]
+        words.append("trials included" if self.include_trials else "without trials")
+        if self.min_reward:
+            words.append(f"rewards from {self.min_reward:g}")
+        return ", ".join(words)
+
+
+def about_shop(database: Reading) -> dict[str, str]:
+    """Which shop a store belongs to: `catalogue` (a checksum), `goals` and `rules`."""
+    rows = database.rows("SELECT name, value FROM about WHERE substr(name, 1, 5) = 'shop.'")
+    return {name[5:]: value for name, value in rows}
+
+
+def goal_set(about: dict[str, str]) -> tuple[str, int]:
+    """The name and the size of a store's goal set."""
+    name, _, count = about.get("goals", "").rpartition(" (")
+    return name, int(count.rstrip(")") or 0) if name else 0
+
+
+def candidates(database: Reading, wanted: Wanted) -> list[Candidate]:
+    """The finished sessions that are asked for, in the order in which they began."""
+    settings = read_settings(database, goal_set(about_shop(database))[1])
+    chosen = {
+        worker.id
+        for worker in read_workers(database, settings)
+        if (not wanted.experts or worker.is_expert)
+        and (not wanted.qualified or worker.standing == "qualified")
+        and wanted.worker in (None, worker.id)
+    }
+    if wanted.worker is not None and not chosen and not (wanted.experts or wanted.qualified):
+        raise SettingError(
+            f"There is no worker {wanted.worker}; `errands demonstrations info` lists them."
+        )
+    rows = database.rows(
+        "SELECT s.number, s.name, s.goal, o.person, o.is_trial, s.began, s.reward, o.state"
+        " FROM sessions s LEFT JOIN outings o ON o.session = s.number"
+        " WHERE s.finished IS NOT NULL ORDER BY s.number"
+    )
+    found = []
+    for number, name, goal, person, is_trial, began, reward, state in rows:
+        if reward < wanted.min_reward:
+            continue
+        if person is None:
+            if wanted.visitors:
+                found.append(Candidate(number, name, goal, VISITOR, False, began, reward))
+        elif person in chosen and state == "done" and (wanted.include_trials or not is_trial):
+            found.append(Candidate(number, name, goal, f"w{person}", bool(is_trial), began, reward))
+    return found
+
+
+def export_run(
+    database: Reading,
+    out: str | Path,
+    wanted: Wanted,
+    *,
+    catalog: str,
+    goals: str | None = None,
+    observation: str = "text_rich",
+    on_episode: Callable[[], None] | None = None,
+) -> Exported:
+    """Write what was asked for as a run; `goals` is needed where they come from a file."""
+    protocol = _protocol_of(database, catalog, goals, observation)
+    found = candidates(database, wanted)
+    if not found:
+        raise SettingError(
+            f"{database.place} has no finished session of {wanted.said};"
+            " `errands demonstrations info` says what there is."
+        )
+    held = Catalog.open(protocol.data).goals(protocol.goals)
+    records = _goal_records(database)
+    ways: list[Way] = []
+    unfit: list[Unfit] = []
+    for one in found:
+        try:
+            if not _is_same_goal(records.get(one.goal), held[one.goal]):
+                raise NoWay(f"goal {one.goal} of this catalogue is another")
+            ways.append((one, way(session_steps(database, one.session))))
+        except NoWay as reason:
+            unfit.append(refused(one, reason))
+    return make_run(str(out), protocol, ways, unfit, wanted.said, on_episode)
+
+
+def _protocol_of(database: Reading, catalog: str, goals: str | None, observation: str) -> Protocol:
+    """Checked: the catalogue and the goals are those that people shopped in and for."""
+    about = about_shop(database)
+    if not about:
+        raise SettingError(f"{database.place} belongs to no shop: nobody has shopped there.")
+    opened = Catalog.open(catalog)
+    checksum = opened.manifest.checksum
+    if checksum != about["catalogue"]:
+        raise SettingError(
+            f"{database.place} belongs to a catalogue with the checksum"
+            f" {about['catalogue'][:12]}, and {catalog} has {checksum[:12]}; name the right one"
+            " with --catalog."
+        )
+    name, count = goal_set(about)
+    named = name if goals is None else goals
+    is_file = named not in opened.manifest.goals
+    if is_file:
+        named = str(Path(named).absolute())
+    held = opened.goals(named)
+    # A file may have moved since; each goal is compared later.
+    if len(held) != count or not (is_file or held.name == name):
+        raise SettingError(
+            f"{database.place} belongs to the goals {about['goals']}, not {held.name}"
+            f" ({len(held)}); name the right ones with --goals."
+        )
+    return people_protocol(opened, named, observation, about["rules"])
+
+
+def _goal_records(database: Reading) -> dict[int, Any]:
+    rows = database.rows("SELECT number, record FROM goals")
+    return {number: json.loads(record) for number, record in rows}
+
+
+def _is_same_goal(record: Any, goal: Any) -> bool:
+    return record is not None and record == json.loads(msgspec.json.encode(goal))

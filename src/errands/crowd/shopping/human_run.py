@@ -1,0 +1,343 @@
+"""What people did, as a run of "human": done again in the environment, kept as any run is.
+
+Only where every page follows from the one before and the same reward comes out, is a session a
+demonstration; each of the others is named with its reason. The run's protocol picks the same
+goals and is written beside it, so that agents can be run and compared on exactly these.
+"""
+
+import contextlib
+import datetime
+import itertools
+import json
+import platform
+import time
+import uuid
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import msgspec
+
+import errands
+from errands.crowd.shopping.steps import Step
+from errands.errors import ErrandsError, SettingError
+from errands.runs.episode import Episode, RunInfo, digest
+from errands.runs.episode_source import ShopWorld
+from errands.runs.play import Rules, play
+from errands.runs.protocol import Protocol
+from errands.runs.runner import protocol_key
+from errands.runs.store.base import Store
+from errands.runs.store.places import create_run, read_place, run_lock
+from errands.shop.catalog.catalog import Catalog
+
+__all__ = [
+    "PROTOCOL",
+    "Candidate",
+    "Exported",
+    "NoWay",
+    "Unfit",
+    "Way",
+    "make_run",
+    "people",
+    "people_protocol",
+    "refused",
+    "way",
+]
+
+PROTOCOL: Final = "demonstrations"
+_STEPS: Final = 100
+
+
+class Candidate(NamedTuple):
+    """A finished session that is asked for."""
+
+    session: int
+    name: str
+    goal: int
+    worker: str
+    """A pseudonym."""
+    is_trial: bool
+    began: float
+    reward: float
+    logged: float | None = None
+    """The reward that somebody else's log says, who may have had other prices and rules."""
+
+
+class Unfit(msgspec.Struct, frozen=True):
+    """A finished session that is no demonstration."""
+
+    session: str
+    worker: str
+    goal: int
+    reason: str
+
+
+class Exported(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of an export."""
+
+    place: str
+    run: str
+    """The run's id."""
+    protocol: str
+    """Its key."""
+    kept: int
+    workers: int
+    score: float
+    """The mean reward, times 100."""
+    success: float
+    """In percent."""
+    unfit: tuple[Unfit, ...]
+    protocol_file: str = ""
+    """Agents can be run under it: `errands run FILE --agent rule`."""
+
+
+class NoWay(ErrandsError):
+    """A session is no demonstration."""
+
+
+Way = tuple[Candidate, Sequence[Step]]
+"""A session, and the steps that led to its purchase."""
+
+
+def way(steps: Sequence[Step]) -> list[Step]:
+    """The steps that led to the purchase, the first page among them: back from the last one,
+    each time to the page on which it was done."""
+    if not steps:
+        raise NoWay("no step was logged")
+    here = steps[-1]
+    back = [here]
+    while here.number:
+        if not here.exact:
+            raise NoWay(f"step {here.number} ({here.action[:80]}) is no action of the environment")
+        if not 0 <= here.source < here.number:
+            raise NoWay(f"step {here.number} says that it came from step {here.source}")
+        here = steps[here.source]
+        back.append(here)
+    return back[::-1]
+
+
+def refused(one: Candidate, reason: object) -> Unfit:
+    """Why a session is no demonstration."""
+    return Unfit(one.name, one.worker, one.goal, str(reason).rstrip("."))
+
+
+def make_run(
+    out: str,
+    protocol: Protocol,
+    ways: Sequence[Way],
+    unfit: Sequence[Unfit],
+    who: str,
+    on_episode: Callable[[], None] | None = None,
+) -> Exported:
+    """Do every way again, and keep those that lead where they led before.
+
+    Rewards must be those that were logged; where the log is somebody else's (`logged`), they are
+    those of this shop, and the logged ones are kept beside them.
+    """
+    unfit = list(unfit)
+    fit: list[Way] = []
+    protocol = _fitting(protocol, ways)
+    rules = Rules(observations="none", seconds=None)
+    with contextlib.closing(ShopWorld(protocol)) as world:
+        env = world.env()
+        for number, (one, steps) in enumerate(ways):
+            summary = play(world, env, _Again(steps), number, rules).summary
+            if summary.status != "done":
+                why = summary.error or "the purchase is not where the actions lead"
+                unfit.append(refused(one, why))
+            elif one.logged is None and summary.reward != one.reward:
+                why = f"its reward is {summary.reward}, and {one.reward} was logged"
+                unfit.append(refused(one, why))
+            else:
+                fit.append((one._replace(reward=summary.reward or 0.0), steps))
+    if not fit:
+        raise SettingError(
+            f"None of the {len(unfit)} finished sessions can be done again;"
+            f" the first: {unfit[0].reason}."
+        )
+    return _kept(out, _fitting(protocol, fit), fit, tuple(unfit), who, on_episode)
+
+
+def people_protocol(catalog: Catalog, goals: str, observation: str, rules: str) -> Protocol:
+    """What people play under, before it is known what they played."""
+    return Protocol(
+        id=PROTOCOL,
+        version=1,
+        title="Demonstrations by people",
+        half="shop",
+        data=str(catalog.path),
+        goals=goals,
+        observation=observation,
+        rules=rules,
+        source="people on the website",
+    )
+
+
+class _Again:
+    """Does what a person did."""
+
+    def __init__(self, steps: Sequence[Step]) -> None:
+        self._actions = iter([step.action for step in steps[1:]])
+
+    def begin(self, observation: Any, info: Any) -> None:
+        """A person begins by looking."""
+
+    def act(self, observation: Any, info: Any) -> str:
+        action = next(self._actions, None)
+        if action is None:
+            raise NoWay("the actions are used up, and nothing has been bought")
+        return action
+
+
+def _fitting(protocol: Protocol, ways: Sequence[Way]) -> Protocol:
+    """The protocol with these goals, and room for the longest way."""
+    needs_attributes = any(step.page == "attributes" for _, steps in ways for step in steps)
+    return msgspec.structs.replace(
+        protocol,
+        picked=tuple(one.goal for one, _ in ways),
+        title=f"Errands done by people: {len(ways):,}",
+        max_steps=max([_STEPS, *(len(steps) for _, steps in ways)]),
+        settings={"show_attrs": True} if needs_attributes else {},
+    )
+
+
+def _kept(
+    place: str,
+    protocol: Protocol,
+    fit: Sequence[Way],
+    unfit: tuple[Unfit, ...],
+    who: str,
+    on_episode: Callable[[], None] | None,
+) -> Exported:
+    with contextlib.ExitStack() as stack:
+        world = stack.enter_context(contextlib.closing(ShopWorld(protocol)))
+        stack.enter_context(run_lock(place))
+        info = _info(protocol, world, fit, unfit, who)
+        store = stack.enter_context(contextlib.closing(create_run(place, info, fsync=True)))
+        _fill(store, world, fit, on_episode)
+    rewards = [one.reward for one, _ in fit]
+    return Exported(
+        place=place,
+        run=info.id,
+        protocol=info.protocol_key,
+        kept=len(fit),
+        workers=len({one.worker for one, _ in fit}),
+        score=100 * sum(rewards) / len(fit),
+        success=100 * sum(reward >= 1.0 for reward in rewards) / len(fit),
+        unfit=unfit,
+        protocol_file=_write_protocol(place, protocol),
+    )
+
+
+def _fill(
+    store: Store,
+    world: ShopWorld,
+    fit: Sequence[Way],
+    on_episode: Callable[[], None] | None,
+) -> None:
+    env = world.env()
+    rules = Rules(observations="full", seconds=None)
+    with store.keeper() as keeper:
+        for number, (one, steps) in enumerate(fit):
+            keeper.keep(_timed(play(world, env, _Again(steps), number, rules), one, steps))
+            if on_episode is not None:
+                on_episode()
+
+
+def _timed(episode: Episode, one: Candidate, steps: Sequence[Step]) -> Episode:
+    """The episode with the times that the person took, and who it was."""
+    replace = msgspec.structs.replace
+    taken = [max(0.0, step.at - before.at) for before, step in itertools.pairwise(steps)]
+    who: dict[str, Any] = {"worker": one.worker, "session": digest(one.name)[:12]}
+    who |= {"is_trial": one.is_trial}
+    if one.logged is not None:
+        who["logged_reward"] = one.logged
+    return replace(
+        episode,
+        summary=replace(
+            episode.summary, seconds=sum(taken), parts={**episode.summary.parts, **who}
+        ),
+        steps=tuple(
+            replace(step, seconds=seconds)
+            for step, seconds in zip(episode.steps, taken, strict=True)
+        ),
+    )
+
+
+def _info(
+    protocol: Protocol,
+    world: ShopWorld,
+    fit: Sequence[Way],
+    unfit: Sequence[Unfit],
+    who: str,
+) -> RunInfo:
+    began = min(one.began for one, _ in fit)
+    return RunInfo(
+        id=uuid.uuid4().hex[:12],
+        protocol=msgspec.to_builtins(protocol),
+        protocol_key=protocol_key(protocol, protocol, world),
+        half="shop",
+        agent="human",
+        agent_settings={"who": who, "workers": len({one.worker for one, _ in fit})},
+        episodes=len(fit),
+        seed=0,
+        observations="full",
+        checksum=world.checksum,
+        remarks=(*world.remarks, *_remarks([one for one, _ in fit], unfit)),
+        versions={"errands": errands.__version__, "python": platform.python_version()},
+        started=datetime.datetime.fromtimestamp(began, datetime.UTC).isoformat(timespec="seconds"),
+    )
+
+
+def _remarks(fit: Sequence[Candidate], unfit: Sequence[Unfit]) -> Iterator[str]:
+    """What a reader of a report must know, without the full stop."""
+    by_worker: dict[str, list[float]] = {}
+    for one in fit:
+        by_worker.setdefault(one.worker, []).append(one.reward)
+    ranked = sorted(by_worker, key=lambda who: -sum(by_worker[who]) / len(by_worker[who]))
+    best, last = ranked[0], ranked[-1]
+
+    def told(who: str) -> str:
+        rewards = by_worker[who]
+        score = 100 * sum(rewards) / len(rewards)
+        success = 100 * sum(reward >= 1.0 for reward in rewards) / len(rewards)
+        return f"{who} with a score of {score:.1f} and a success rate of {success:.1f} %"
+
+    said = f"Collected from {people(len(by_worker))} on the website"
+    if len(ranked) > 1:
+        said += f": the best is {told(best)}, the last {told(last)}"
+    yield said
+    if unfit:
+        yield (
+            f"{len(unfit)} more finished errands are left out, since their way to the purchase"
+            " cannot be done again in the environment"
+        )
+
+
+def people(count: int) -> str:
+    """So many people, in words."""
+    return "1 person" if count == 1 else f"{count:,} people"
+
+
+def _write_protocol(place: str, protocol: Protocol) -> str:
+    """The protocol as a file beside the run; a run in a database has none."""
+    where = read_place(place)
+    if not isinstance(where, Path):
+        return ""
+    usual = Protocol(id="", version=1, title="", half="shop", data="")
+    lines = [f"# Written {time.strftime('%Y-%m-%d', time.gmtime())} by `errands demonstrations`."]
+    lines.append(f"[{protocol.id}]")
+    needed = ("version", "title", "half", "data", "goals")
+    for name, value in msgspec.to_builtins(protocol).items():
+        if name == "id" or (name not in needed and getattr(usual, name) == value) or value is None:
+            continue
+        lines.append(f"{name} = {_toml(value)}")
+    path = where.parent / "protocol.toml"
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return str(path)
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{name} = {_toml(held)}" for name, held in value.items()) + "}"
+    return json.dumps(value, ensure_ascii=False)

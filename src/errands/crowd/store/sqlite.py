@@ -1,0 +1,207 @@
+"""The website's database as one SQLite file in WAL mode; others may read it while it is written.
+
+A commit hands its bytes to the kernel, so they survive whoever kills the server; a durable one
+has them on disk, too. A lock on a small file beside it, freed by the kernel, keeps a second
+server out.
+"""
+
+import contextlib
+import fcntl
+import os
+import sqlite3
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, Final, Self
+
+from errands.crowd.store.database import VERSION, Row, Run, StorageError, Taken, pieces, storable
+from errands.crowd.store.schema import SCHEMA
+from errands.runs.store.sqlite_read import fingerprint, looked_into
+
+__all__ = ["SqliteDatabase", "SqliteReading"]
+
+_APPLICATION: Final = 0x45525257
+"""`ERRW`, in the header of every file that is such a database."""
+_ID: Final = "INTEGER PRIMARY KEY AUTOINCREMENT"
+_BACKLOG: Final = 20_000
+"""Pages of the WAL that a commit itself would move, if nobody had tidied up for so long."""
+
+
+class SqliteDatabase:
+    """A file; may be used by several threads."""
+
+    def __init__(self, path: str) -> None:
+        self._path = Path(path).absolute()
+        self.place = str(self._path)
+        self._turn = threading.RLock()
+        with self._explained():
+            self._lock = os.open(f"{self._path}.lock", os.O_RDWR | os.O_CREAT, 0o600)
+            try:
+                self._take_lock()
+                # Who is who, and what people wrote, is nobody's business on a shared machine.
+                os.close(os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600))
+                self._connection = sqlite3.connect(
+                    self._path, isolation_level=None, check_same_thread=False
+                )
+                try:
+                    self._prepare()
+                except BaseException:
+                    self._connection.close()
+                    raise
+            except BaseException:
+                os.close(self._lock)
+                raise
+
+    def _take_lock(self) -> None:
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise StorageError(
+                f"{self.place} is being written by another server; name another file with --store."
+            ) from None
+
+    def _prepare(self) -> None:
+        run = self._connection.execute
+        [application] = run("PRAGMA application_id").fetchone()
+        [tables] = run("SELECT count(*) FROM sqlite_schema").fetchone()
+        if tables and application != _APPLICATION:
+            raise StorageError(
+                f"{self.place} is a database of something else; name another file with --store."
+            )
+        run("PRAGMA journal_mode = WAL")
+        run("PRAGMA synchronous = NORMAL")
+        run("PRAGMA foreign_keys = ON")
+        run(f"PRAGMA wal_autocheckpoint = {_BACKLOG}")
+        if tables:
+            [version] = run("PRAGMA user_version").fetchone()
+            if version != VERSION:
+                raise StorageError(
+                    f"{self.place} has version {version}, this program writes {VERSION}; name"
+                    " another file with --store."
+                )
+            return
+        run("BEGIN IMMEDIATE")
+        for statement in pieces(SCHEMA.replace("{id}", _ID)):
+            run(statement)
+        run(f"PRAGMA application_id = {_APPLICATION}")
+        run(f"PRAGMA user_version = {VERSION}")
+        run("COMMIT")
+
+    def rows(self, statement: str, values: Sequence[Any] = ()) -> list[Row]:
+        with self._turn, self._explained():
+            return self._connection.execute(statement, storable(values)).fetchall()
+
+    def run(self, statement: str, values: Sequence[Any] = (), *, durable: bool = True) -> list[Row]:
+        with self._turn, self._explained(), self._as_durable(durable):
+            return self._connection.execute(statement, storable(values)).fetchall()
+
+    def run_many(self, statement: str, values: Iterable[Sequence[Any]]) -> None:
+        with self._transaction(durable=True):
+            self._connection.executemany(statement, (storable(one) for one in values))
+
+    @contextlib.contextmanager
+    def writing(self, *, durable: bool = True) -> Iterator[Run]:
+        def run(statement: str, values: Sequence[Any] = ()) -> list[Row]:
+            with self._explained():
+                return self._connection.execute(statement, storable(values)).fetchall()
+
+        with self._transaction(durable):
+            yield run
+
+    def tidy(self) -> None:
+        with self._explained(), contextlib.closing(sqlite3.connect(self._path)) as other:
+            other.execute("PRAGMA wal_checkpoint(PASSIVE)")
+
+    def close(self) -> None:
+        with self._turn, self._explained():
+            self._connection.close()
+            os.close(self._lock)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @contextlib.contextmanager
+    def _transaction(self, durable: bool) -> Iterator[None]:
+        with self._turn, self._explained(), self._as_durable(durable):
+            run = self._connection.execute
+            run("BEGIN IMMEDIATE")
+            try:
+                yield
+                run("COMMIT")
+            except BaseException:
+                with contextlib.suppress(sqlite3.Error):
+                    run("ROLLBACK")
+                raise
+
+    @contextlib.contextmanager
+    def _as_durable(self, durable: bool) -> Iterator[None]:
+        if not durable:
+            yield
+            return
+        self._connection.execute("PRAGMA synchronous = FULL")
+        try:
+            yield
+        finally:
+            self._connection.execute("PRAGMA synchronous = NORMAL")
+
+    @contextlib.contextmanager
+    def _explained(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.IntegrityError as failure:
+            raise Taken(f"{self.place} has that already ({failure}).") from failure
+        except (sqlite3.Error, OSError) as failure:
+            raise StorageError(
+                f"{self.place} cannot be used ({failure}); check its directory, its permissions"
+                " and the disk, or name another file with --store."
+            ) from failure
+
+
+class SqliteReading:
+    """A file as it is in this moment; whoever writes it goes on."""
+
+    def __init__(self, path: str) -> None:
+        where = Path(path).absolute()
+        self.place = str(where)
+        self._turn = threading.Lock()
+        if not where.is_file():
+            raise StorageError(
+                f"There is no website's data at {where}; name the --store of `errands serve`."
+            )
+        self._path = where
+        try:
+            self._print = fingerprint(where)
+            self._connection, self._is_still = looked_into(where)
+            run = self._connection.execute
+            run("BEGIN")
+            [application] = run("PRAGMA application_id").fetchone()
+            [version] = run("PRAGMA user_version").fetchone()
+            if application != _APPLICATION or version != VERSION:
+                self._connection.close()
+                raise StorageError(
+                    f"{where} is not what this version of `errands serve` writes; name its --store."
+                )
+        except sqlite3.Error as failure:
+            raise StorageError(f"{where} cannot be read ({failure}).") from failure
+
+    def rows(self, statement: str, values: Sequence[Any] = ()) -> list[Row]:
+        try:
+            with self._turn:
+                found = self._connection.execute(statement, storable(values)).fetchall()
+        except sqlite3.Error as failure:
+            raise StorageError(f"{self.place} cannot be read ({failure}).") from failure
+        if self._is_still and fingerprint(self._path) != self._print:
+            raise StorageError(f"{self.place} changed while it was read; read it once more.")
+        return found
+
+    def close(self) -> None:
+        self._connection.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

@@ -1,0 +1,270 @@
+"""What a shop environment is made of: the settings, and one episode under them.
+
+`Shopping` is shared by all sub-environments; an `Episode` is a goal, a page and, if asked for,
+a little history. The single and the vector environment are thin shells around these two.
+"""
+
+import operator
+import os
+from collections import deque
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from errands.errors import GoalError, SettingError
+from errands.shop.catalog.catalog import Catalog
+from errands.shop.goals import Goal, GoalSet, weighted_index
+from errands.shop.navigation import DONE, Page, Shop, State
+from errands.shop.render.html import html
+from errands.shop.render.images import picture_source
+from errands.shop.render.page_url import page_url
+from errands.shop.render.text import SEPARATOR, text, text_rich
+from errands.shop.rewards.rules import Purchase, Reward, rules_named
+from errands.shop.splits import split_indices
+
+__all__ = ["GOAL_DRAWS", "OBSERVATIONS", "Episode", "Shopping"]
+
+OBSERVATIONS: Final = ("text", "text_rich", "html", "url")
+GOAL_DRAWS: Final = ("released", "weighted", "uniform")
+
+Info = dict[str, Any]
+Step = tuple[str, float, bool, bool, Info]
+
+
+def _choice(name: str, value: str, allowed: tuple[str, ...]) -> str:
+    if value not in allowed:
+        raise SettingError(f"{name}={value!r}: expected {', '.join(allowed)}.")
+    return value
+
+
+class Shopping:
+    """A catalogue, a goal set and the settings of an environment."""
+
+    def __init__(
+        self,
+        *,
+        catalog: str | os.PathLike[str] | Catalog,
+        goals: str | os.PathLike[str] | GoalSet,
+        split: str | None,
+        observation: str,
+        rules: str,
+        max_steps: int | None,
+        search_anywhere: bool,
+        num_prev_obs: int,
+        num_prev_actions: int,
+        show_attrs: bool,
+        special_queries: bool,
+        goal_draw: str,
+        marks: str,
+        after_purchase: str,
+    ) -> None:
+        if max_steps is not None and (not isinstance(max_steps, int) or max_steps < 1):
+            raise SettingError(f"max_steps={max_steps!r}: expected 1 or more, or None.")
+        if num_prev_obs < 0 or num_prev_actions < 0:
+            raise SettingError("num_prev_obs and num_prev_actions must be 0 or more.")
+        self.catalog = Catalog.open(catalog)
+        self.goals = self.catalog.goals(goals)
+        self.indices = split_indices(split, self.goals)
+        self.split = split
+        self.rules = rules_named(rules)
+        self.max_steps = max_steps
+        self.num_prev_obs = num_prev_obs
+        self.num_prev_actions = num_prev_actions
+        self.goal_draw = _choice("goal_draw", goal_draw, GOAL_DRAWS)
+        self.true_marks = _choice("marks", marks, ("released", "true")) == "true"
+        self.locked = _choice("after_purchase", after_purchase, ("locked", "open")) == "locked"
+        self.shop = Shop(
+            self.catalog,
+            search_anywhere=search_anywhere,
+            show_attrs=show_attrs,
+            special_queries=special_queries,
+            locked_when_done=self.locked,
+        )
+        self.front = self.shop.look(State())
+        renderers: dict[str, Callable[[Episode], str]] = {
+            "text": Episode.text,
+            "text_rich": Episode.text_rich,
+            "html": Episode.html,
+            "url": Episode.url,
+        }
+        self.render = renderers[_choice("observation", observation, OBSERVATIONS)]
+
+    def begin(self, rng: np.random.Generator, options: Mapping[str, Any] | None) -> "Episode":
+        """Start an episode: on the goal that `options` names, or on one that is drawn."""
+        options = options or {}
+        unknown = [name for name in options if name not in ("goal", "session")]
+        if unknown:
+            raise SettingError(
+                f"reset has no option {unknown[0]!r}; expected 'goal' (an index) or 'session'."
+            )
+        wanted = options.get("goal")
+        index = self.draw(rng) if wanted is None else self.index(wanted)
+        return Episode(self, index, str(options.get("session", index)))
+
+    def index(self, wanted: Any) -> int:
+        """A goal index as given by a caller, checked; negative ones count from the end."""
+        try:
+            index = operator.index(wanted)
+        except TypeError:
+            raise GoalError(f"Goal {wanted!r} is not an index; expected a whole number.") from None
+        count = len(self.goals)
+        if not -count <= index < count:
+            raise GoalError(f"There is no goal {index}; expected 0 to {count - 1}.")
+        return index % count
+
+    def draw(self, rng: np.random.Generator) -> int:
+        """Draw a goal: see docs/compatibility.md (B2) for what `released` means."""
+        if self.goal_draw == "uniform" or (self.goal_draw == "released" and self.split):
+            return self.indices[int(rng.integers(len(self.indices)))]
+        cumulative = self.goals.cumulative
+        if self.goal_draw == "released":
+            # The same draw as `rng.uniform`, at a fraction of its cost.
+            return weighted_index(cumulative, lambda low, high: low + (high - low) * rng.random())
+        sums = self._split_sums
+        drawn = rng.uniform(sums[0], sums[-1])
+        place = int(np.searchsorted(sums, drawn, "right")) - 1
+        return self.indices[min(place, len(self.indices) - 1)]
+
+    @cached_property
+    def _split_sums(self) -> NDArray[np.float64]:
+        """The running sum of the weights of the split's goals."""
+        cumulative = np.asarray(self.goals.cumulative)
+        if isinstance(self.indices, range):
+            return cumulative[self.indices.start : self.indices.stop + 1]
+        return np.concatenate([[0.0], np.cumsum(np.diff(cumulative)[list(self.indices)])])
+
+
+class Episode:
+    """One goal being shopped for."""
+
+    __slots__ = (
+        "_actions",
+        "_last",
+        "_seen",
+        "goal",
+        "index",
+        "over",
+        "page",
+        "result",
+        "session",
+        "setting",
+        "steps",
+        "truncated",
+    )
+
+    def __init__(self, setting: Shopping, index: int, session: str) -> None:
+        self.setting = setting
+        self.index = index
+        self.goal: Goal = setting.goals[index]
+        self.session = session
+        self.page: Page = setting.front
+        self.result: Reward | None = None
+        self.steps = 0
+        self.over = False
+        self.truncated = False
+        self._last = ""
+        self._actions: deque[str] | None = None
+        self._seen: deque[str] | None = None
+
+    def first(self) -> tuple[str, Info]:
+        """What reset returns."""
+        seen = self.setting.render(self)
+        if self.setting.num_prev_obs or self.setting.num_prev_actions:
+            self._seen = deque([seen], max(self.setting.num_prev_obs, 1))
+            self._actions = deque(maxlen=max(self.setting.num_prev_actions, 1))
+        return seen, self.info()
+
+    def step(self, action: Any) -> Step:
+        """Act; after the end nothing changes any more."""
+        if not isinstance(action, str):
+            action = str(action)
+        setting = self.setting
+        if self.over and (self.truncated or setting.locked):
+            # Whoever goes on after a purchase may be truncated elsewhere: as in the last step.
+            ended = self.page.state.page == DONE
+            return self._last, 0.0, ended, self.truncated, self.info()
+        before = self.page
+        self.page = page = setting.shop.turn(before, action)
+        self.steps += 1
+        reward = 0.0
+        terminated = page.state.page == DONE
+        if terminated and page is not before:
+            self.result = self.judge(page)
+            reward = self.result.total
+            self.over = True
+        elif setting.max_steps is not None and self.steps >= setting.max_steps:
+            self.over = self.truncated = True
+        seen = self._observe(action)
+        if self.over:
+            self._last = seen
+        return seen, reward, terminated, self.truncated, self.info()
+
+    def judge(self, page: Page) -> Reward:
+        """The reward of buying what an item page (or the page after the purchase) shows."""
+        product = page.product
+        if product is None:
+            raise SettingError(f"Nothing can be bought on a {page.state.page} page; open an item.")
+        purchase = Purchase(product, page.options, self.setting.goals.price(product))
+        return self.setting.rules(purchase, self.goal)
+
+    def info(self) -> Info:
+        page = self.page
+        info: Info = {
+            "goal": self.index,
+            "instruction": self.goal.instruction_text,
+            "available_actions": {
+                "has_search_bar": page.has_search_bar,
+                "clickables": list(page.clicks),
+            },
+        }
+        if self.result is not None:
+            info["reward_parts"] = dict(self.result.parts)
+        return info
+
+    @property
+    def score(self) -> float | None:
+        return None if self.result is None else self.result.total
+
+    def text(self) -> str:
+        return text(self.page, self.goal.instruction_text, self.score)
+
+    def text_rich(self) -> str:
+        return text_rich(
+            self.page,
+            self.goal.instruction_text,
+            self.score,
+            session=self.session,
+            true_marks=self.setting.true_marks,
+        )
+
+    def html(self) -> str:
+        # The default session: an address must not tell which goal is being played.
+        catalog = self.setting.catalog
+        return html(
+            self.page,
+            self.goal.instruction_text,
+            self.score,
+            picture=picture_source,
+            image_of=lambda asin: catalog[asin].image,
+        )
+
+    def url(self) -> str:
+        return page_url(self.page, self.session)
+
+    def _observe(self, action: str) -> str:
+        seen = self.setting.render(self)
+        if self._seen is None or self._actions is None:
+            return seen
+        self._actions.append(action)
+        past: list[str] = []
+        setting = self.setting
+        for back in range(1, 1 + max(setting.num_prev_obs, setting.num_prev_actions)):
+            if back <= min(len(self._actions), setting.num_prev_actions):
+                past.append(self._actions[-back])
+            if back <= min(len(self._seen), setting.num_prev_obs):
+                past.append(self._seen[-back])
+        self._seen.append(seen)
+        return SEPARATOR.join([*reversed(past), seen])

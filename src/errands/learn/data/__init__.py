@@ -1,0 +1,1 @@
+"""What models learn from: demonstrations, datasets, views of pages, numbered words, batches."""

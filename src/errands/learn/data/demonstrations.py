@@ -1,0 +1,161 @@
+"""Demonstrations: what somebody did on which page, from runs and from the original's files.
+
+A run with whole `text_rich` observations is a set of demonstrations, whoever played it: people
+(`errands demonstrations export`), or the scripted shopper (`errands train demonstrations`).
+"""
+
+import json
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from errands.errors import DataError
+from errands.learn.data.view import Memory, View
+from errands.runs.episode import Episode, RunInfo
+from errands.runs.store.places import open_run
+
+__all__ = ["Choice", "Demonstrations", "Query", "read_choices_file", "read_demonstrations"]
+
+
+class Choice(NamedTuple):
+    """A page, and which of its actions was taken."""
+
+    view: View
+    taken: int
+
+
+class Query(NamedTuple):
+    """An instruction without its price, and what was searched for."""
+
+    wanted: str
+    query: str
+
+
+class Demonstrations(msgspec.Struct, frozen=True):
+    """What a model learns from."""
+
+    choices: tuple[Choice, ...]
+    queries: tuple[Query, ...]
+    """The first of each episode, then the later ones."""
+    episodes: int
+    left_out: int
+    """Episodes whose reward was too low, or that ended in an error."""
+    checksum: str
+    """Of the catalogue and goals they were given on; empty where nobody knows."""
+
+
+def read_demonstrations(
+    place: str, *, least: float = 0.99, checksum: str | None = None
+) -> Demonstrations:
+    """The episodes of a run with a reward of at least `least`, as choices and queries.
+
+    `checksum` is that of the catalogue that a model is to be trained for; another one is refused.
+    """
+    store = open_run(place)
+    try:
+        _check(store.info, place, checksum)
+        choices: list[Choice] = []
+        queries: list[Query] = []
+        episodes = left_out = 0
+        for episode in store.episodes():
+            if episode.summary.reward is None or episode.summary.reward < least:
+                left_out += 1
+                continue
+            episodes += 1
+            for moment in moments(episode, place):
+                if isinstance(moment, Choice):
+                    choices.append(moment)
+                else:
+                    queries.append(moment)
+        if not episodes:
+            raise DataError(
+                f"{place} has no episode with a reward of {least:g} or more; there is nothing to"
+                " learn from."
+            )
+        return Demonstrations(
+            tuple(choices), tuple(queries), episodes, left_out, store.info.checksum
+        )
+    finally:
+        store.close()
+
+
+def moments(episode: Episode, place: str = "the run") -> Iterator[Choice | Query]:
+    """What was decided in an episode, step by step."""
+    memory = Memory()
+    for step in episode.steps:
+        if step.observation is None:
+            raise DataError(
+                f"{place} has no observations to learn from; play it with --observations full."
+            )
+        view = memory.look(step.observation)
+        if step.action.startswith("search["):
+            query = step.action[len("search[") : -1]
+            yield Query(view.wanted.partition(" $")[0], query)
+        else:
+            name = step.action.removeprefix("click[").removesuffix("]")
+            if name in view.names:
+                yield Choice(view, view.names.index(name))
+        memory.note(view, step.action)
+
+
+def _check(info: RunInfo, place: str, checksum: str | None) -> None:
+    if info.half != "shop":
+        raise DataError(f"{place} is a run of paperwork; expected one of the shop.")
+    observation = info.protocol.get("observation")
+    if observation != "text_rich":
+        raise DataError(
+            f"{place} shows pages as {observation}; models learn from observation=text_rich."
+        )
+    if checksum is not None and info.checksum != checksum:
+        raise DataError(
+            f"{place} was played on another catalogue ({info.checksum[:12]}, not {checksum[:12]});"
+            " name demonstrations of this one."
+        )
+
+
+def read_choices_file(path: str) -> Demonstrations:
+    """The original's choice data: a line for each trajectory, with `states`, `available_actions`
+    and `action_idxs` (-1 for a search)."""
+    choices: list[Choice] = []
+    episodes = 0
+    for number, record in enumerate(_records(path), 1):
+        try:
+            rows = zip(
+                record["states"], record["available_actions"], record["action_idxs"], strict=True
+            )
+            memory = Memory()
+            for state, actions, taken in rows:
+                view = _original_view(memory.look(state), actions)
+                if taken >= 0:
+                    choices.append(Choice(view, taken))
+                    memory.note(view, f"click[{view.names[taken]}]")
+            episodes += 1
+        except (AttributeError, KeyError, TypeError, ValueError, IndexError) as failure:
+            raise DataError(
+                f"{path}, line {number}, is no trajectory of the original's choice data"
+                f" ({type(failure).__name__}: {failure}); expected states, available_actions and"
+                " action_idxs of one length."
+            ) from None
+    return Demonstrations(tuple(choices), (), episodes, 0, "")
+
+
+def _original_view(view: View, actions: Iterable[str]) -> View:
+    names = tuple(action.removeprefix("click[").removesuffix("]") for action in actions)
+    return View(view.wanted, view.past, view.page, names, names, view.product)
+
+
+def _records(path: str) -> Iterator[Any]:
+    try:
+        with Path(path).open(encoding="utf-8") as lines:
+            for number, line in enumerate(lines, 1):
+                if line.strip():
+                    try:
+                        yield json.loads(line)
+                    except (ValueError, RecursionError):
+                        raise DataError(f"{path}, line {number}, is no JSON.") from None
+    except OSError as failure:
+        raise DataError(f"{path} cannot be read ({failure.strerror}).") from None
+    except UnicodeDecodeError:
+        raise DataError(f"{path} is not UTF-8 text; expected lines of JSON.") from None

@@ -1,0 +1,1 @@
+"""Models: search and choice, their encoders, pretrained ones among them."""

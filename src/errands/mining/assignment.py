@@ -1,0 +1,102 @@
+"""Kept attributes given to products, and the instructions that a program can write with them.
+
+A product has an attribute if its own texts say it: the same words in the same order, in one
+clause, with nothing but function words and numbers between, as when the phrase was mined. An
+instruction asks for what a product is like, has and is good for, in the words of the shop's
+synthetic goals; a product of which there is less than `least` to ask for gets none, as in the
+original's files.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final
+
+import msgspec
+
+from errands.mining.phrases import FIELDS, cut, parts, phrases
+from errands.mining.uses import PLACES
+from errands.shop.synthetic.phrasing import synthetic_instruction
+
+__all__ = ["MOST_ASKED", "Assigned", "Assignment", "Placed"]
+
+MOST_ASKED: Final = 5
+"""Attributes in one instruction, unless told otherwise."""
+
+_ORDER: Final = ("before", "with", "for")
+
+
+class Placed(msgspec.Struct, frozen=True):
+    """An attribute and where an instruction names it."""
+
+    name: str
+    place: str
+
+
+class Assigned(msgspec.Struct):
+    """What was given out."""
+
+    products: int = 0
+    with_attributes: int = 0
+    with_instruction: int = 0
+    given: int = 0
+    """Attributes of all products together."""
+    used: Counter[str] = msgspec.field(default_factory=Counter)
+    """Products of each attribute."""
+
+
+class Assignment:
+    """Gives attributes to products; `made` is complete once all entries were."""
+
+    def __init__(
+        self,
+        uses: Mapping[str, str],
+        *,
+        least: int = 2,
+        most: int = MOST_ASKED,
+        fields: Sequence[str] = FIELDS,
+    ) -> None:
+        """`uses` are the kept phrases, each with its use."""
+        self._uses = uses
+        self._least = least
+        self._most = most
+        self._fields = fields
+        self._sizes = sorted({len(phrase.split(" ")) for phrase in uses})
+        self.made = Assigned()
+
+    def of(self, record: Mapping[str, Any]) -> list[str]:
+        """The attributes that a product says it has, each once, in the order in which it does."""
+        held = cut(parts(record, self._fields))
+        found = (one for size in self._sizes for one in phrases(held, size) if one in self._uses)
+        return list(dict.fromkeys(found))
+
+    def entry(self, record: Mapping[str, Any]) -> dict[str, Any]:
+        """What items_ins_v2 says of a product."""
+        attributes = self.of(record)
+        made = self.made
+        made.products += 1
+        made.with_attributes += bool(attributes)
+        made.given += len(attributes)
+        made.used.update(attributes)
+        entry: dict[str, Any] = {"attributes": attributes}
+        placed = [
+            Placed(name, PLACES[self._uses[name]])
+            for name in attributes
+            if self._uses[name] in PLACES
+        ]
+        query = record.get("query")
+        if len(placed) >= self._least and isinstance(query, str) and query.strip():
+            asked = _in_order(placed[: self._most])
+            entry["instruction"] = synthetic_instruction(query.strip().lower(), asked)
+            entry["instruction_attributes"] = [one.name for one in asked]
+            made.with_instruction += 1
+        return entry
+
+    def entries(self, records: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, dict[str, Any]]]:
+        """Each product's id and entry."""
+        for record in records:
+            yield record["asin"], self.entry(record)
+
+
+def _in_order(placed: Sequence[Placed]) -> list[Placed]:
+    """As the instruction names them."""
+    return sorted(placed, key=lambda one: _ORDER.index(one.place))

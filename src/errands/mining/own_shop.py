@@ -1,0 +1,150 @@
+"""The steps from a table of products to a shop, each from files to a file; and all at once."""
+
+import contextlib
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from errands.atomic import atomic_files
+from errands.errors import DataError
+from errands.mining.assignment import MOST_ASKED, Assigned, Assignment
+from errands.mining.candidates import SAMPLE, Candidates, mine, sampled, stream_items
+from errands.mining.column_map import ColumnMap
+from errands.mining.phrases import FIELDS
+from errands.mining.product_file import ProductFile, Taken
+from errands.mining.review import kept_uses
+from errands.shop.build.builder import build_catalog
+from errands.shop.build.export import JsonFile
+from errands.shop.catalog.catalog import Manifest
+
+__all__ = ["Made", "give_out", "make_shop", "mine_file", "take_products"]
+
+Progress = Callable[[str, int, int | None], None]
+
+
+def _silent(stage: str, done: int, total: int | None) -> None:
+    pass
+
+
+def take_products(
+    table: Path,
+    out: Path,
+    given: ColumnMap | None = None,
+    *,
+    replace: bool = False,
+    progress: Progress = _silent,
+) -> tuple[Taken, ColumnMap]:
+    """Write the products of a table as an items file; what became of the rows, and the map used."""
+    file = ProductFile(
+        table, given, progress=lambda done, of: progress("reading products", done, of)
+    )
+    with atomic_files([out], replace=replace) as [work], JsonFile(work, "[]") as items:
+        for item in file.items():
+            items.element(item)
+        if not file.taken.products:
+            reasons = ", ".join(
+                f"{reason}: {count:,}" for reason, count in file.taken.dropped.items()
+            )
+            raise DataError(
+                f"{table} holds no products ({reasons or 'it has no rows'}); look at the map of its"
+                " columns."
+            )
+    return file.taken, file.map
+
+
+def mine_file(
+    items: Path,
+    *,
+    by: str = "category",
+    top: int = 200,
+    size: int = 2,
+    least: int = 2,
+    fields: Sequence[str] = FIELDS,
+    sample: int = SAMPLE,
+    seed: int = 0,
+    progress: Progress = _silent,
+) -> Candidates:
+    """The candidates of an items file, or of a sample of a large one."""
+    total = items.stat().st_size if items.is_file() else None
+    records = sampled(
+        stream_items(items, lambda done: progress("reading products", done, total)), sample, seed
+    )
+    return mine(records, by=by, top=top, size=size, least=least, fields=fields, progress=progress)
+
+
+def give_out(
+    items: Path,
+    uses: Mapping[str, str],
+    out: Path,
+    *,
+    least: int = 2,
+    most: int = MOST_ASKED,
+    fields: Sequence[str] = FIELDS,
+    replace: bool = False,
+    progress: Progress = _silent,
+) -> Assigned:
+    """Give kept attributes to the products of an items file, and write what they then ask for."""
+    if not uses:
+        raise DataError(
+            "No attribute is kept, so none can be given out; run `errands mine review`, or take the"
+            " filter's word with --accept-rest."
+        )
+    assignment = Assignment(uses, least=least, most=most, fields=fields)
+    total = items.stat().st_size if items.is_file() else None
+    records = stream_items(items, lambda done: progress("giving attributes", done, total))
+    with atomic_files([out], replace=replace) as [work], JsonFile(work, "{}") as file:
+        for asin, entry in assignment.entries(records):
+            file.member(asin, entry)
+    return assignment.made
+
+
+class Made(NamedTuple):
+    """A shop, and how it came to be."""
+
+    taken: Taken
+    columns: ColumnMap
+    mined: Candidates
+    assigned: Assigned
+    manifest: Manifest
+    catalog: Path
+
+
+def make_shop(
+    table: Path,
+    out: Path,
+    given: ColumnMap | None = None,
+    *,
+    by: str = "category",
+    top: int = 200,
+    least: int = 2,
+    replace: bool = False,
+    progress: Progress = _silent,
+) -> Made:
+    """All steps, with the filter's proposals taken as they are; the files stay beside the shop.
+
+    If one of the steps fails, nothing is left of those before it.
+    """
+    outs = [out / name for name in ("items.json", "candidates.json", "attributes.json")]
+    was_there = out.exists()
+    try:
+        with atomic_files(outs, replace=replace) as [items, candidates, attributes]:
+            taken, columns = take_products(table, items, given, progress=progress)
+            mined = mine_file(items, by=by, top=top, progress=progress)
+            mined.write(candidates)
+            uses = kept_uses(mined, {}, accept_rest=True)
+            if not uses:
+                raise DataError(
+                    f"No attribute was found: no two products of one {by} in {table} say the same"
+                    " of themselves. Look at the map of its columns; `errands mine attributes"
+                    " --least 1` asks for less."
+                )
+            assigned = give_out(items, uses, attributes, least=least, progress=progress)
+            manifest = build_catalog(
+                out / "shop", items=items, attributes=attributes, replace=replace, progress=progress
+            )
+    except BaseException:
+        if not was_there:
+            with contextlib.suppress(OSError):
+                out.rmdir()
+        raise
+    return Made(taken, columns, mined, assigned, manifest, out / "shop")

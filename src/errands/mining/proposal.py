@@ -1,0 +1,225 @@
+"""The built-in filter: for each candidate a proposed use, or why it should be dropped.
+
+It knows English shop words (`shop_words.toml`), the part of speech of words by the shop's lexicon,
+and what the products around tell: what kinds of things they are, which words begin titles
+(brands), who says a phrase, what longer phrase it is cut from. It only proposes; a person decides.
+"""
+
+import re
+import tomllib
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib.resources import files
+from typing import Any, Final
+
+import msgspec
+
+from errands.mining.phrases import words
+from errands.mining.uses import DROP
+from errands.shop.search.stemmer import stem
+
+__all__ = ["Proposal", "Surroundings", "propose"]
+
+_MEASURE: Final = re.compile(
+    r"\d+(?:oz|ml|in|inch|inches|cm|mm|ft|feet|lb|lbs|g|kg|mg|w|v|mah|pcs|pc|pack|pk|ct|count|l|x\d+)"
+)
+_CODE: Final = re.compile(r"(?=.*\d.*\d.*\d)[a-z0-9]+")
+_ONE_VOICE: Final = 0.75
+"""The share of a phrase's products that begin with one brand, from which on it is that brand's."""
+_FEW: Final = 4
+"""Products below which shares say nothing."""
+_FRAGMENT: Final = 0.8
+
+
+class Proposal(msgspec.Struct, frozen=True):
+    """What the filter would do."""
+
+    use: str
+    """One of the four uses, or `drop`."""
+    reason: str
+
+
+@cache
+def _known() -> Mapping[str, frozenset[str]]:
+    """Words of the shop trade, by what they tell about a phrase."""
+    text = files("errands.mining").joinpath("shop_words.toml").read_text(encoding="utf-8")
+    return {name: frozenset(held.split()) for name, held in tomllib.loads(text).items()}
+
+
+@cache
+def _tags() -> Mapping[str, str]:
+    """Lower-case word to its commonest part of speech (Penn Treebank)."""
+    from errands.shop.rewards.noun_lexicon import load_lexicon
+
+    return load_lexicon()
+
+
+class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
+    """What the products around tell about words and phrases."""
+
+    kinds: frozenset[str]
+    """Stems of what the products are: the heads of their queries and categories."""
+    brands: frozenset[str]
+    """Words that mostly stand at the beginning of titles."""
+    voices: Mapping[str, float]
+    """Phrase to the share of its products that begin with the same word; few products: none."""
+    longer: Mapping[str, str]
+    """Phrase to the longer one of which it nearly always is a part."""
+
+    @classmethod
+    def of(
+        cls,
+        records: Sequence[Mapping[str, Any]],
+        held: Sequence[Sequence[Sequence[str]]],
+        where: Mapping[str, Sequence[int]],
+    ) -> "Surroundings":
+        """Of the products that were mined: their records, their words clause by clause, and the
+        places of those with each phrase."""
+        kinds = frozenset(head for record in records for head in _heads(record))
+        firsts = [_first_word(record) for record in records]
+        begins = Counter(filter(None, firsts))
+        around: Counter[str] = Counter()
+        neighbours: dict[str, Counter[str]] = {phrase: Counter() for phrase in where}
+        totals: Counter[str] = Counter()
+        for product in held:
+            for clause in product:
+                _count_neighbours(clause, neighbours, totals)
+            around.update({word for clause in product for word in clause})
+        tags = _tags()
+        brands = {
+            word
+            for word, count in begins.items()
+            if count >= 2 and count >= 0.5 * around[word] and word not in tags and len(word) > 2
+        }
+        return cls(
+            kinds=kinds,
+            brands=frozenset(brands),
+            voices={
+                phrase: Counter(firsts[place] for place in places).most_common(1)[0][1]
+                / len(places)
+                for phrase, places in where.items()
+                if len(places) >= _FEW
+            },
+            longer=_longer(neighbours, totals),
+        )
+
+
+def _first_word(record: Mapping[str, Any]) -> str:
+    title = record.get("name")
+    found = words(title[:200]) if isinstance(title, str) else []
+    return found[0] if found else ""
+
+
+def _heads(record: Mapping[str, Any]) -> set[str]:
+    """Stems of the last words of what the product is called in its query and its path."""
+    path = record.get("product_category")
+    last = path.rsplit("›", 1)[-1] if isinstance(path, str) else ""
+    heads: set[str] = set()
+    for text in (record.get("query"), last):
+        if not isinstance(text, str):
+            continue
+        for name in re.split(r"[&,/]|\band\b", text.lower()):
+            found = words(name)
+            if found:
+                heads.add(stem(found[-1]))
+    return heads - {stem(word) for word in _known()["people"]}
+
+
+def _count_neighbours(
+    found: Sequence[str], neighbours: Mapping[str, Counter[str]], totals: Counter[str]
+) -> None:
+    for at in range(len(found) - 1):
+        phrase = f"{found[at]} {found[at + 1]}"
+        if phrase in neighbours:
+            totals[phrase] += 1
+            if at:
+                neighbours[phrase][f"{found[at - 1]} {phrase}"] += 1
+            if at + 2 < len(found):
+                neighbours[phrase][f"{phrase} {found[at + 2]}"] += 1
+
+
+def _longer(neighbours: Mapping[str, Counter[str]], totals: Counter[str]) -> dict[str, str]:
+    made: dict[str, str] = {}
+    for phrase, around in neighbours.items():
+        if around and totals[phrase] >= _FEW:
+            best, count = min(around.items(), key=lambda one: (-one[1], one[0]))
+            if count >= _FRAGMENT * totals[phrase]:
+                made[phrase] = best
+    return made
+
+
+def propose(phrase: str, around: Surroundings) -> Proposal:
+    """What to do with a candidate."""
+    held = phrase.split(" ")
+    reason = _objection(phrase, held, around)
+    return Proposal(DROP, reason) if reason else _use(held, around)
+
+
+def _objection(phrase: str, held: list[str], around: Surroundings) -> str:
+    """Why a phrase is no attribute; nothing where it may be one."""
+    known = _known()
+    first, last = held[0], held[-1]
+    for word in held:
+        if _MEASURE.fullmatch(word) or word in known["units"]:
+            return f"measures something: {word}"
+        if _CODE.fullmatch(word) and word not in known["codes"]:
+            return f"a number or a code: {word}"
+        if word in around.brands:
+            return f"the name of a brand or a series: {word}"
+        if word in known["boilerplate"]:
+            return f"about the sale, not the product: {word}"
+        if word in known["praise"]:
+            return f"praise says nothing: {word}"
+    if len({stem(word) for word in held}) < len(held):
+        return "the same word twice"
+    if all(word in known["people"] for word in held):
+        return "a list of people"
+    if all(word in known["colors"] for word in held):
+        return "a list of colours"
+    if last in known["vague"]:
+        return f"not specific: {last}"
+    if first in known["openers"] or (
+        _tag(first) in ("VBZ", "VBD", "MD") and first not in known["wanted"]
+    ):
+        return f"a piece of a sentence: {first}"
+    if last in known["closers"] or (
+        _tag(last) in ("RB", "MD", "IN", "VBP", "VBZ") and last not in known["wanted"]
+    ):
+        return f"a piece of a sentence: {last}"
+    if around.voices.get(phrase, 0) >= _ONE_VOICE:
+        return "only one brand says it"
+    if phrase in around.longer:
+        return f"part of a longer phrase: {around.longer[phrase]}"
+    return ""
+
+
+def _tag(word: str) -> str:
+    return _tags().get(word, "")
+
+
+def _use(held: list[str], around: Surroundings) -> Proposal:
+    known = _known()
+    first, last = held[0], held[-1]
+    if first in known["surely_first"] or last in known["surely_last"]:
+        word = first if first in known["surely_first"] else last
+        return Proposal("which is", f"a quality: {word}")
+    if last in known["surely_for"]:
+        return Proposal("good for", f"whom or what it is for: {last}")
+    if last in known["materials"]:
+        return Proposal("has", f"a part or a material: {last}")
+    if stem(last) in around.kinds:
+        return Proposal("is a", f"products are called so: {last}")
+    if last in known["people"] and stem(first) in around.kinds:
+        return Proposal("is a", f"products are called so: {first}")
+    if last in known["things"]:
+        return Proposal("is a", f"a thing: {last}")
+    if first in known["qualities_first"]:
+        return Proposal("which is", f"a quality: {first}")
+    if last in known["qualities_last"] or last.endswith(("able", "ible", "less", "proof")):
+        return Proposal("which is", f"a quality: {last}")
+    if last in known["occasions"] or last in known["people"]:
+        return Proposal("good for", f"whom or what it is for: {last}")
+    if _tag(last) in ("JJ", "VBN", "VBG") or (not _tag(last) and last.endswith(("ed", "ing"))):
+        return Proposal("which is", f"ends in an adjective: {last}")
+    return Proposal("has", f"ends in a noun: {last}")

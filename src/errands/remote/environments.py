@@ -1,0 +1,269 @@
+"""`errands/RemoteShop-v0`: a shop that another machine plays, used as if it were here.
+
+    gymnasium.make("errands/RemoteShop-v0", url="http://10.0.0.5:8000", split="train")
+    gymnasium.make_vec("errands/RemoteShop-v0", num_envs=512, url="http://10.0.0.5:8000")
+
+Takes the settings of `errands/Shop-v0` but for the catalogue, which is the server's. The vector
+environment sends one message for a step of all.
+"""
+
+import contextlib
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import gymnasium
+import numpy as np
+from gymnasium.spaces import Tuple
+from gymnasium.vector import AutoresetMode, VectorEnv
+from numpy.typing import NDArray
+
+from errands.envs.episode import Info
+from errands.envs.shop_vector import MODES, gathered, reset_parts
+from errands.envs.spaces import ActionText, AnyText
+from errands.errors import ErrandsError, SettingError
+from errands.remote.client import Connection
+
+__all__ = ["RemoteShopEnv", "RemoteShopVectorEnv"]
+
+Observations = tuple[str, ...]
+Answer = dict[str, Any]
+
+
+class RemoteShopEnv(gymnasium.Env[str, str]):
+    """One session of a server.
+
+    Same actions, observations, rewards and infos as `ShopEnv`; `url` is the server's address,
+    `token` what it asks for. Closing the environment closes the session.
+    """
+
+    metadata: dict[str, Any] = {"render_modes": ["ansi"], "render_fps": 4}  # noqa: RUF012
+
+    def __init__(
+        self,
+        url: str = "http://127.0.0.1:8000",
+        *,
+        token: str | None = None,
+        timeout: float = 60.0,
+        render_mode: str | None = None,
+        **settings: Any,
+    ) -> None:
+        if render_mode not in (None, "ansi"):
+            raise SettingError(f"render_mode={render_mode!r}: expected 'ansi' or None.")
+        self.render_mode = render_mode
+        self.observation_space = AnyText()
+        self.action_space = ActionText()
+        self._server = Connection(url, token=token, timeout=timeout)
+        self._open_after_purchase = settings.get("after_purchase") == "open"
+        self._last: Answer | None = None
+        self._closed = False
+        try:
+            [self._session] = self._server.create("shop", settings)
+        except BaseException:
+            self._server.close()
+            raise
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[str, Info]:
+        """Begin an episode; `options` may name the `goal`."""
+        # Gymnasium's own generator is seeded, too, though goals are drawn by the server.
+        super().reset(seed=seed)
+        call = _reset_call(self._session, seed, options or {})
+        self._last = answer = self._server.call(**call)
+        return answer["observation"], answer["info"]
+
+    def step(self, action: str) -> tuple[str, float, bool, bool, Info]:
+        """Do `search[...]` or `click[...]`."""
+        last = self._last
+        if last is None:
+            raise ErrandsError("The environment has no episode yet; call reset() first.")
+        if _is_over(last, self._open_after_purchase):
+            return last["observation"], 0.0, last["terminated"], last["truncated"], last["info"]
+        answer = self._server.call("step", session=self._session, action=str(action))
+        self._last = answer
+        return (
+            answer["observation"],
+            answer["reward"],
+            answer["terminated"],
+            answer["truncated"],
+            answer["info"],
+        )
+
+    def render(self) -> str | None:
+        """The last observation."""
+        if self.render_mode is None or self._last is None:
+            return None
+        return str(self._last["observation"])
+
+    def close(self) -> None:
+        if not self._closed:
+            self._closed = True
+            _give_up(self._server, [self._session])
+
+
+class RemoteShopVectorEnv(VectorEnv[Observations, Sequence[str], NDArray[Any]]):
+    """N sessions of a server, played as `ShopVectorEnv` plays N shops."""
+
+    metadata: dict[str, Any] = {  # noqa: RUF012
+        "autoreset_mode": AutoresetMode.NEXT_STEP
+    }
+
+    def __init__(
+        self,
+        num_envs: int = 1,
+        url: str = "http://127.0.0.1:8000",
+        *,
+        token: str | None = None,
+        timeout: float = 60.0,
+        autoreset: str | AutoresetMode = "next_step",
+        **settings: Any,
+    ) -> None:
+        if num_envs < 1:
+            raise SettingError(f"num_envs={num_envs} is not possible; expected 1 or more.")
+        if isinstance(autoreset, AutoresetMode):
+            autoreset = autoreset.name.lower()
+        if autoreset not in MODES:
+            raise SettingError(f"autoreset={autoreset!r}: expected {', '.join(MODES)}.")
+        self._mode = MODES[autoreset]
+        self.num_envs = num_envs
+        self.metadata = {**self.metadata, "autoreset_mode": self._mode}
+        self.single_observation_space = AnyText()
+        self.single_action_space = ActionText()
+        self.observation_space = Tuple([self.single_observation_space] * num_envs)
+        self.action_space = Tuple([self.single_action_space] * num_envs)
+        self._open_after_purchase = settings.get("after_purchase") == "open"
+        self._last: list[Answer] = []
+        self._sessions: list[str] = []
+        self._server = Connection(url, token=token, timeout=timeout)
+        try:
+            while len(self._sessions) < num_envs:
+                some = min(_CHUNK, num_envs - len(self._sessions))
+                self._sessions += self._server.create("shop", settings, some)
+        except BaseException:
+            _give_up(self._server, self._sessions)
+            raise
+
+    def reset(
+        self,
+        *,
+        seed: int | Sequence[int | None] | None = None,
+        options: Mapping[str, Any] | None = None,
+    ) -> tuple[Observations, dict[str, Any]]:
+        """Begin an episode everywhere, or where `options["reset_mask"]` is true."""
+        begun = bool(self._last)
+        places, seeds, each = reset_parts(seed, options, self.num_envs, begun=begun)
+        answers = self._ask(
+            [
+                _reset_call(
+                    self._sessions[i], seeds[i], {name: held[i] for name, held in each.items()}
+                )
+                for i in places
+            ]
+        )
+        self._last = self._last or [{}] * self.num_envs
+        infos: list[Info | None] = [None] * self.num_envs
+        for i, answer in zip(places, answers, strict=True):
+            self._last[i] = answer
+            infos[i] = answer["info"]
+        return self._observations(), gathered(infos)
+
+    def step(
+        self, actions: Sequence[str]
+    ) -> tuple[Observations, NDArray[Any], NDArray[Any], NDArray[Any], dict[str, Any]]:
+        """One action each."""
+        if len(actions) != self.num_envs:
+            raise ErrandsError(f"{len(actions)} actions were given; expected {self.num_envs}.")
+        if not self._last:
+            raise ErrandsError("The environment has no episodes yet; call reset() first.")
+        over = [_is_over(last, self._open_after_purchase) for last in self._last]
+        anew = self._mode is AutoresetMode.NEXT_STEP
+        ended = [self._has_ended(last) for last in self._last] if anew else over
+        asked = [i for i in range(self.num_envs) if anew or not over[i]]
+        calls = [
+            _reset_call(self._sessions[i], None, {})
+            if anew and ended[i]
+            else {"do": "step", "session": self._sessions[i], "action": str(actions[i])}
+            for i in asked
+        ]
+        for i, answer in zip(asked, self._ask(calls), strict=True):
+            self._last[i] = answer
+        rewards = np.zeros(self.num_envs, np.float64)
+        for i in asked:
+            rewards[i] = self._last[i].get("reward", 0.0)
+        terminations = np.array([last.get("terminated", False) for last in self._last])
+        truncations = np.array([last.get("truncated", False) for last in self._last])
+        infos: list[Info | None] = [last["info"] for last in self._last]
+        if self._mode is AutoresetMode.SAME_STEP:
+            self._begin_again(infos)
+        return self._observations(), rewards, terminations, truncations, gathered(infos)
+
+    def close_extras(self, **kwargs: Any) -> None:
+        _give_up(self._server, self._sessions)
+
+    def _begin_again(self, infos: list[Info | None]) -> None:
+        """Reset those that have just ended, and keep what they ended with."""
+        ended = [i for i, last in enumerate(self._last) if self._has_ended(last)]
+        answers = self._ask([_reset_call(self._sessions[i], None, {}) for i in ended])
+        for i, answer in zip(ended, answers, strict=True):
+            final = self._last[i]
+            infos[i] = {
+                **answer["info"],
+                "final_obs": final["observation"],
+                "final_info": final["info"],
+            }
+            self._last[i] = answer
+
+    def _has_ended(self, last: Answer) -> bool:
+        return bool(last.get("terminated") or last.get("truncated"))
+
+    def _observations(self) -> Observations:
+        return tuple(last["observation"] for last in self._last)
+
+    def _ask(self, calls: list[Answer]) -> list[Answer]:
+        return [answer for some in _messages(calls) for answer in self._server.batch(some)]
+
+
+_CHUNK = 512
+"""Calls in one message: below what servers allow."""
+_BYTES = 2**19
+"""Of what is said in one message, too."""
+
+
+def _messages(calls: Sequence[Answer]) -> Iterator[list[Answer]]:
+    """Calls in as few messages as servers take."""
+    some: list[Answer] = []
+    size = 0
+    for call in calls:
+        more = 128 + 4 * len(call.get("action", ""))
+        if some and (len(some) == _CHUNK or size + more > _BYTES):
+            yield some
+            some, size = [], 0
+        some.append(call)
+        size += more
+    if some:
+        yield some
+
+
+def _reset_call(session: str, seed: int | None, options: Mapping[str, Any]) -> Answer:
+    plain = {name: _plain(value) for name, value in options.items()}
+    return {"do": "reset", "session": session, "seed": _plain(seed), "options": plain}
+
+
+def _plain(value: Any) -> Any:
+    """Numbers as any language has them."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _is_over(last: Answer, open_after_purchase: bool) -> bool:
+    """Whether nothing can happen any more in an episode."""
+    bought = last.get("terminated", False) and not open_after_purchase
+    return bool(bought or last.get("truncated", False))
+
+
+def _give_up(server: Connection, sessions: Sequence[str]) -> None:
+    """Close sessions, if the server is still there."""
+    with contextlib.suppress(ErrandsError):
+        for start in range(0, len(sessions), _CHUNK):
+            some = sessions[start : start + _CHUNK]
+            server.batch([{"do": "close", "session": session} for session in some])
+    server.close()

@@ -1,0 +1,144 @@
+"""What goes over the wire: calls as typed records, answers as plain dictionaries.
+
+HTTP bodies and WebSocket text frames are JSON, binary frames msgpack; the records are the same.
+A WebSocket message says what to `do` and may carry an `id`, which the answer repeats.
+"""
+
+from typing import Annotated, Any, Final, Literal
+
+import msgspec
+
+from errands.web.core.http_errors import Refusal, bad_request
+
+__all__ = [
+    "Act",
+    "Batch",
+    "Call",
+    "Close",
+    "Create",
+    "Message",
+    "Options",
+    "Reset",
+    "Start",
+    "Step",
+    "decode",
+    "encode_json",
+    "encode_msgpack",
+]
+
+_LARGEST: Final = 2**63 - 1
+Whole = Annotated[int, msgspec.Meta(ge=-_LARGEST, le=_LARGEST)]
+Seed = Annotated[int, msgspec.Meta(ge=0, le=_LARGEST)]
+Name = Annotated[str, msgspec.Meta(max_length=200)]
+Id = Annotated[str, msgspec.Meta(max_length=64)] | Whole | None
+Options = dict[str, Name | Whole | None]
+Settings = dict[str, Name | Whole | bool | None]
+
+
+class _Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    pass
+
+
+class _Call(_Record, frozen=True, kw_only=True, tag_field="do", tag=str.lower):
+    id: Id = None
+
+
+class Create(_Call, frozen=True, kw_only=True):
+    """Open sessions of one environment with the same settings."""
+
+    environment: Literal["shop", "turk"]
+    settings: Settings = {}
+    count: Annotated[int, msgspec.Meta(ge=1, le=_LARGEST)] = 1
+
+
+class Reset(_Call, frozen=True, kw_only=True):
+    """Begin an episode."""
+
+    session: Name
+    seed: Seed | None = None
+    options: Options = {}
+
+
+class Step(_Call, frozen=True, kw_only=True):
+    """Act."""
+
+    session: Name
+    action: str
+
+
+class Close(_Call, frozen=True, kw_only=True):
+    """Give a session up."""
+
+    session: Name
+
+
+Call = Reset | Step | Close
+
+
+class Batch(_Call, frozen=True, kw_only=True):
+    """Many calls at once, done in their order; one that fails leaves the others alone."""
+
+    calls: list[Call]
+
+
+Message = Create | Reset | Step | Close | Batch
+
+
+class Start(_Record, frozen=True, kw_only=True):
+    """The body of a reset over HTTP."""
+
+    seed: Seed | None = None
+    options: Options = {}
+
+
+class Act(_Record, frozen=True, kw_only=True):
+    """The body of a step over HTTP."""
+
+    action: str
+
+
+Decoder = msgspec.json.Decoder[Any] | msgspec.msgpack.Decoder[Any]
+
+
+def decode(decoder: Decoder, data: bytes | str) -> Any:
+    """A typed record out of bytes that may be anything."""
+    try:
+        return decoder.decode(data)  # type: ignore[arg-type]
+    except msgspec.ValidationError as failure:
+        raise bad_request(f"The message is not as expected: {failure}.") from None
+    except RecursionError:
+        raise bad_request("The message is nested too deeply.") from None
+    except ValueError as failure:
+        kind = "JSON" if isinstance(decoder, msgspec.json.Decoder) else "msgpack"
+        raise Refusal(
+            400, f"bad_{kind.lower()}", f"The message is not {kind} in UTF-8: {failure}."
+        ) from None
+
+
+_json = msgspec.json.Encoder()
+_msgpack = msgspec.msgpack.Encoder()
+
+
+def encode_json(answer: Any) -> bytes:
+    try:
+        return _json.encode(answer)
+    except UnicodeEncodeError:
+        return _json.encode(_clean(msgspec.to_builtins(answer)))
+
+
+def encode_msgpack(answer: Any) -> bytes:
+    try:
+        return _msgpack.encode(answer)
+    except UnicodeEncodeError:
+        return _msgpack.encode(_clean(answer))
+
+
+def _clean(value: Any) -> Any:
+    """The same without halves of surrogate pairs, which no encoding can carry."""
+    if isinstance(value, str):
+        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if isinstance(value, dict):
+        return {_clean(key): _clean(held) for key, held in value.items()}
+    if isinstance(value, list | tuple):
+        return [_clean(held) for held in value]
+    return value

@@ -1,0 +1,1 @@
+"""Figures and episodes as HTML pages with inline plots."""

@@ -1,0 +1,277 @@
+"""One episode, step by step, with the page as the agent saw it.
+
+No script is needed to walk through it and to read its pages: each step is a radio button, so
+arrow keys lead from one to the next, and the style sheet shows what belongs to the chosen one. A
+page that comes back within an episode is written once. Pages are the weight of a report, so an
+episode gets an allowance: what does not fit is named, with the command that shows it.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Final, NamedTuple, Protocol
+
+from errands.reports.html.frames import Shelf, is_page, pack, visible_text
+from errands.reports.html.markup import badge, cut, esc
+from errands.reports.wording import count, dollars, duration
+from errands.runs.episode import Episode, RunInfo, Step, Summary
+
+__all__ = ["MOST_STEPS", "Seen", "View", "Watch", "end_card", "outcome", "page_text", "replay",
+           "said_instruction", "step_card", "views"]  # fmt: skip
+
+MOST_STEPS: Final = 100
+"""Of longer episodes the first and the last half of so many are shown."""
+MOST_TEXT: Final = 20_000
+MOST_SOURCE: Final = 3_000
+MOST_THOUGHT: Final = 6_000
+_SEPARATOR: Final = " [SEP] "
+
+
+class Seen(Protocol):
+    """A page of an episode that was played again."""
+
+    @property
+    def html(self) -> str:
+        """A document that needs nothing else: the page as a person sees it."""
+        ...
+
+    @property
+    def text(self) -> str: ...
+
+    @property
+    def same(self) -> bool | None:
+        """Whether it is the page that was recorded; None where nothing was recorded of it."""
+        ...
+
+
+Watch = Callable[[RunInfo, Episode], "Sequence[Seen] | None"]
+"""Plays an episode again: the page before each action, and the last one."""
+
+
+class View(NamedTuple):
+    """A page as the report can show it; either may be empty."""
+
+    html: str = ""
+    text: str = ""
+    same: bool | None = None
+
+
+def views(info: RunInfo, episode: Episode, watch: Watch | None) -> list[View]:
+    """The page before each action, and the last: what was kept, else what a new play shows."""
+    kept = [step.observation for step in episode.steps] + [episode.last]
+    seen = watch(info, episode) if watch is not None else None
+    shown = []
+    for place, text in enumerate(kept):
+        again = seen[place] if seen is not None and place < len(seen) else None
+        html = again.html if again is not None else ""
+        if text is None:
+            text = again.text if again is not None else ""
+        elif not html and is_page(text):
+            html = text
+        shown.append(View(html, text, again.same if again is not None else None))
+    return shown
+
+
+def said_instruction(view: View) -> str:
+    """The instruction that a shop's page shows, else nothing."""
+    before, found, after = view.text.partition(f"Instruction:{_SEPARATOR}")
+    return after.partition(_SEPARATOR)[0] if found and len(before) < 200 else ""
+
+
+def outcome(summary: Summary) -> str:
+    """What became of an episode, in one word."""
+    if summary.status == "error" or summary.reward is None:
+        return "failed"
+    return "won" if summary.reward >= 1 else "part" if summary.reward > 0 else "none"
+
+
+def replay(
+    episode: Episode,
+    shown: Sequence[View],
+    *,
+    name: str,
+    shelf: Shelf,
+    allowance: float = math.inf,
+    command: str = "",
+) -> tuple[str, int]:
+    """The markup of an episode's steps, and how many characters its pages took."""
+    steps = episode.steps
+    places, gap = _places(len(steps))
+    pages, which = _distinct([shown[place] for place in places])
+    texts, docs, block = _written(pages, which, allowance, shelf)
+    parts = [f'<div class="replay" role="group" aria-label="Steps of {esc(name)}">']
+    for at, place in enumerate(places):
+        last = place == len(steps)
+        action = "the end" if last else f"step {place + 1}: {steps[place].action}"
+        chosen = " checked" if at == 0 else ""
+        parts.append(
+            f'<input type="radio" name="{name}" id="{name}-{place}" class="v{which[at]}"'
+            f' data-page="{which[at]}" value="{"end" if last else place + 1}"'
+            f' aria-label="{esc(cut(action, 120))}"{chosen}>'
+            f'<section class="step">{_buttons(name, places, at)}'
+            f"{end_card(episode) if last else step_card(steps[place], place, len(steps))}"
+            f"{_differs(shown[place])}{gap if at == len(places) // 2 and gap else ''}</section>"
+        )
+    for number, view in enumerate(pages):
+        doc = f' data-doc="{docs[number]}"' if number in docs else ""
+        inner = _page(view, texts[number], number in docs, command)
+        parts.append(f'<div class="page p{number}"{doc}>{inner}</div>')
+    if block:
+        parts.append(f'<script type="text/plain" class="packed">{block}</script>')
+    parts.append("</div>")
+    return "".join(parts), len(block) + sum(map(len, texts))
+
+
+def _places(steps: int) -> tuple[list[int], str]:
+    """Which pages are shown, by number of actions before them; and a word on those left out."""
+    everything = list(range(steps + 1))
+    if len(everything) <= MOST_STEPS + 1:
+        return everything, ""
+    half = MOST_STEPS // 2
+    gone = len(everything) - MOST_STEPS - 1
+    note = f'<p class="note">{count(gone, "step")} in the middle of this episode are left out.</p>'
+    return everything[:half] + everything[-half - 1 :], note
+
+
+def _distinct(shown: Sequence[View]) -> tuple[list[View], list[int]]:
+    """Each page once, and which of them belongs to each step."""
+    places: dict[tuple[str, str], int] = {}
+    which = [places.setdefault((view.html, view.text), len(places)) for view in shown]
+    first = {place: shown[at] for at, place in reversed(list(enumerate(which)))}
+    return [first[place] for place in range(len(places))], which
+
+
+def _written(
+    pages: Sequence[View], which: Sequence[int], allowance: float, shelf: Shelf
+) -> tuple[list[str], dict[int, int], str]:
+    """What fits: the texts, the packed pages by their place in the block, and the block.
+
+    Texts come first, since they are there without a script, too, but may take no more than half.
+    The page of the last decision goes before where the episode began and ended.
+    """
+    decisive = which[-2] if len(which) > 1 else which[-1]
+    order = list(dict.fromkeys([decisive, which[0], which[-1], *which]))
+    texts = [""] * len(pages)
+    left = allowance / 2
+    for place in order:
+        made = page_text(pages[place]) if left > 200 else ""
+        if len(made) <= left:
+            texts[place] = made
+            left -= len(made)
+    left += allowance / 2
+    having = [place for place in sorted(order) if pages[place].html]
+    for some in (
+        having,
+        [p for p in having if p in order[:3]],
+        [p for p in having if p == decisive],
+    ):
+        block = pack([shelf.put(pages[place].html) for place in some]) if some else ""
+        if block and len(block) <= left:
+            return texts, {place: at for at, place in enumerate(some)}, block
+    return texts, {}, ""
+
+
+def page_text(view: View) -> str:
+    """What the agent read. A shop's text is a list of nodes, and is shown as one."""
+    if not view.text:
+        return ""
+    if _SEPARATOR in view.text:
+        nodes = cut(view.text, MOST_TEXT).split(_SEPARATOR)
+        return f'<ul class="nodes">{"".join(f"<li>{esc(node)}" for node in nodes)}</ul>'
+    text, most = view.text, MOST_TEXT
+    if is_page(text):
+        text, most = visible_text(text), MOST_SOURCE
+    more = ""
+    if len(text) > most:
+        more = f'<p class="note">The first {most:,} of {len(text):,} characters.</p>'
+    return f"<pre>{esc(text[:most])}</pre>{more}"
+
+
+def _page(view: View, text: str, packed: bool, command: str) -> str:
+    """A page's text; a frame is put before it where scripts run."""
+    if text:
+        return f'<details class="raw" open><summary>as text</summary>{text}</details>'
+    how = f" <code>{esc(command)}</code> shows it." if command else ""
+    if packed:
+        return f'<p class="note only">This page is shown where scripts may run.{how}</p>'
+    if view.html or view.text:
+        return f'<p class="note">This page is left out to keep the file small.{how}</p>'
+    return '<p class="note">Nothing of this page was kept.</p>'
+
+
+def _buttons(name: str, places: Sequence[int], at: int) -> str:
+    back = after = '<span class="go off"></span>'
+    if at > 0:
+        back = f'<label class="go" for="{name}-{places[at - 1]}">← back</label>'
+    if at + 1 < len(places):
+        after = f'<label class="go" for="{name}-{places[at + 1]}">next →</label>'
+    return f'<div class="gos">{back}{after}</div>'
+
+
+def step_card(step: Step, place: int, steps: int) -> str:
+    """What the agent did, thought and was told, and what it took."""
+    facts = [f"Step {place + 1} of {steps}"]
+    if step.seconds:
+        facts.append(f"decided in {duration(step.seconds)}")
+    if step.tokens_in or step.tokens_out:
+        facts.append(f"{step.tokens_in:,} tokens in, {step.tokens_out:,} out")
+    if step.cost:
+        facts.append(dollars(step.cost))
+    if step.reward:
+        facts.append(f"reward {step.reward:.4g}")
+    parts = [
+        f'<p class="facts">{esc(" · ".join(facts))}</p>',
+        f'<p class="action"><code>{esc(cut(step.action, 2000))}</code></p>',
+    ]
+    if step.thought:
+        parts.append(
+            f'<blockquote class="thought">{esc(cut(step.thought, MOST_THOUGHT))}</blockquote>'
+        )
+    if step.message:
+        parts.append(f'<p class="message">{esc(cut(step.message, 1000))}</p>')
+    return "".join(parts)
+
+
+def end_card(episode: Episode) -> str:
+    """How an episode ended, with the reward's parts."""
+    summary = episode.summary
+    kind = outcome(summary)
+    if kind == "failed":
+        owner = f" ({esc(summary.owner)})" if summary.owner else ""
+        return (
+            f'<p class="facts">The end</p><p>{badge("failed", "failed")}{owner}'
+            f" {esc(cut(summary.error, 2000))}</p>"
+        )
+    ended = "stopped: no steps left" if summary.status == "truncated" else "finished"
+    return (
+        f'<p class="facts">The end: {ended} after {count(summary.steps, "step")}</p>'
+        f"<p>{badge(f'reward {summary.reward:.4g}', kind)}</p>{_parts(summary)}"
+    )
+
+
+def _parts(summary: Summary) -> str:
+    """What the reward is made of."""
+    parts = summary.parts
+    if "fields" in parts:
+        rows = "".join(
+            f"<li><b>{esc(field[0])}</b> <i>{esc(field[1])}</i> {_score(field[2])}"
+            for field in parts["fields"]
+        )
+        return f'<ul class="fields">{rows}</ul>'
+    told = [
+        f"<li>{esc(name.removeprefix('r_'))} <b>{float(held):.2f}</b>"
+        for name, held in parts.items()
+        if name.startswith("r_") and isinstance(held, int | float)
+    ]
+    return f'<ul class="fields">{"".join(told)}</ul>' if told else ""
+
+
+def _score(score: float | None) -> str:
+    if score is None:
+        return badge("does not count")
+    return badge(f"{score:.2f}", "won" if score >= 1 else "part" if score > 0 else "none")
+
+
+def _differs(view: View) -> str:
+    if view.same is False:
+        return '<p class="message">Played again, this page is not the one that was recorded.</p>'
+    return ""

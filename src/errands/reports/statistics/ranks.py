@@ -1,0 +1,129 @@
+"""Where the search engine puts the wanted product when the instruction itself is the query.
+
+The shape of the WebShop paper's figure 2: how many goals find their product on the first page
+of results, on the next four, or not among the 50 results at all. It says how far searching for
+the instruction can carry, whatever the agent.
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+import msgspec
+import numpy as np
+
+from errands.errors import CatalogError, GoalError
+from errands.reports.statistics.columns import Columns, keys_of
+from errands.reports.statistics.estimate import dice
+from errands.reports.statistics.figures import Bin
+from errands.runs.episode import RunInfo
+from errands.runs.store.base import Store
+from errands.shop.catalog.catalog import Catalog
+from errands.shop.catalog.library import DEMO, demo_folder
+from errands.shop.goals import Goal, price_phrase
+
+__all__ = ["RESULTS", "Ranks", "goal_numbers", "query_of", "rank_goals", "run_ranks"]
+
+RESULTS: Final = 50
+PAGE: Final = 10
+MOST_GOALS: Final = 1000
+
+
+class Ranks(msgspec.Struct, frozen=True, kw_only=True):
+    """The ranks of a set of goals, or why there are none."""
+
+    data: str
+    goals: str
+    """Which goals of that catalogue."""
+    counted: int = 0
+    drawn: bool = False
+    """Whether these are some of the run's goals, drawn by chance, and not all of them."""
+    bins: tuple[Bin, ...] = ()
+    first: float | None = None
+    """Share of goals whose product is the first result."""
+    not_found: float | None = None
+    """Share not among the results."""
+    remark: str = ""
+
+
+def query_of(goal: Goal) -> str:
+    """An instruction without what it says about the price."""
+    return goal.instruction_text.removesuffix(price_phrase(goal.price_upper))
+
+
+def goal_numbers(keys: Sequence[str]) -> tuple[int, ...]:
+    """The distinct goals among episode keys (`goal N`), ascending."""
+    told = (key.removeprefix("goal ") for key in keys if key.startswith("goal "))
+    return tuple(sorted({int(number) for number in told if number.isdigit()}))
+
+
+def rank_goals(catalog: Catalog, goals: str, numbers: Sequence[int]) -> list[int | None]:
+    """The rank of each goal's product, from 1; None where it is not among the results."""
+    listed = catalog.goals(goals)
+    ranks: list[int | None] = []
+    for number in numbers:
+        goal = listed[number]
+        found = catalog.find(query_of(goal), RESULTS)
+        wanted = catalog.number(goal.asin)
+        ranks.append(found.index(wanted) + 1 if wanted in found else None)
+    return ranks
+
+
+def run_ranks(store: Store, columns: Columns, *, seed: int = 0) -> Ranks:
+    """The ranks of the goals that a run played."""
+    info = store.info
+    data, goals = _source(info)
+    if data == DEMO and not demo_folder().exists():
+        return Ranks(data=data, goals=goals, remark=_absent(data))
+    try:
+        catalog = Catalog.open(data)
+        wanted, drawn = _wanted(store, columns, seed)
+        ranks = rank_goals(catalog, goals, wanted)
+    except CatalogError:
+        return Ranks(data=data, goals=goals, remark=_absent(data))
+    except (GoalError, IndexError):
+        remark = f"The catalogue {data!r} on this machine has not the run's goals: no ranks."
+        return Ranks(data=data, goals=goals, remark=remark)
+    return _binned(data, goals, ranks, drawn)
+
+
+def _wanted(store: Store, columns: Columns, seed: int) -> tuple[tuple[int, ...], bool]:
+    """The goals to look up, and whether they are a draw."""
+    numbers, rng = columns.number, dice(seed, "rank goals")
+    # Episodes may share goals, so a few more than needed are looked at.
+    some = len(numbers) > 3 * MOST_GOALS
+    if some:
+        numbers = np.sort(rng.choice(numbers, 3 * MOST_GOALS, replace=False))
+    wanted = goal_numbers(list(keys_of(store, numbers).values()))
+    if len(wanted) > MOST_GOALS:
+        return tuple(sorted(rng.choice(wanted, MOST_GOALS, replace=False).tolist())), True
+    return wanted, some
+
+
+def _source(info: RunInfo) -> tuple[str, str]:
+    return str(info.protocol.get("data", "")), str(info.protocol.get("goals", "synthetic"))
+
+
+def _absent(data: str) -> str:
+    return f"The catalogue {data!r} is not on this machine, so ranks were not computed."
+
+
+def _binned(data: str, goals: str, ranks: Sequence[int | None], drawn: bool) -> Ranks:
+    count = len(ranks)
+    if not count:
+        return Ranks(data=data, goals=goals, remark="The run has no episodes with a goal.")
+    found = [rank for rank in ranks if rank is not None]
+    bins = []
+    for start in range(0, RESULTS, PAGE):
+        held = sum(start < rank <= start + PAGE for rank in found)
+        bins.append(Bin(f"{start + 1}-{start + PAGE}", held, held / count))
+    missing = count - len(found)
+    bins.append(Bin(f"{RESULTS}+", missing, missing / count))
+    return Ranks(
+        data=data,
+        goals=goals,
+        counted=count,
+        drawn=drawn,
+        bins=tuple(bins),
+        first=sum(rank == 1 for rank in found) / count,
+        not_found=missing / count,
+    )

@@ -1,0 +1,66 @@
+"""Which episodes a report lists: all of up to 200; beyond that a sample that says what it is.
+
+A sample shows what a reader looks for first (the best, the worst, the failed) and then episodes
+drawn by chance, so that the rest is not a choice of ours.
+"""
+
+from typing import Any, Final
+
+import msgspec
+import numpy as np
+
+from errands.reports.statistics.columns import Columns
+from errands.reports.statistics.estimate import dice
+
+__all__ = ["MOST", "Sample", "pick"]
+
+MOST: Final = 200
+EACH: Final = 20
+"""So many of the best, of the worst and of the failed."""
+
+
+class Sample(msgspec.Struct, frozen=True):
+    """The episodes listed of a run."""
+
+    numbers: tuple[int, ...]
+    """Ascending."""
+    kinds: dict[int, str]
+    """Why an episode is in a sample: best, worst, failed or drawn; empty where all are listed."""
+    said: str
+    """The rule, for the reader."""
+
+
+def pick(columns: Columns, *, most: int = MOST, each: int = EACH, seed: int = 0) -> Sample:
+    """The episodes to list. Among equals, fewer steps are better, then the lower number."""
+    total = len(columns.number)
+    if total <= most:
+        return Sample(tuple(columns.number.tolist()), {}, f"All {total:,} episodes.")
+    failed = columns.failed
+    kinds: dict[int, str] = {}
+    scored = np.flatnonzero(~failed)
+    order = scored[np.lexsort((scored, columns.steps[scored], -columns.reward[scored]))]
+    for kind, places in (
+        ("failed", np.flatnonzero(failed)[:each]),
+        ("best", order[:each]),
+        ("worst", order[::-1][:each]),
+    ):
+        for number in columns.number[places].tolist():
+            kinds.setdefault(number, kind)
+    rest = _drawn(columns.number, kinds, most - len(kinds), seed)
+    kinds |= dict.fromkeys(rest, "drawn")
+    numbers = tuple(sorted(kinds))
+    said = (
+        f"{len(numbers):,} of {total:,} episodes: the {each} best, the {each} worst, the first"
+        f" {each} that failed (or as many as there are), and the others drawn by chance (seed"
+        f" {seed})."
+    )
+    return Sample(numbers, kinds, said)
+
+
+def _drawn(numbers: Any, taken: dict[int, str], count: int, seed: int) -> list[int]:
+    if count <= 0:
+        return []
+    rng = dice(seed, "listed episodes")
+    # A few more than needed, since some may be taken already.
+    drawn = rng.choice(numbers, min(len(numbers), count + len(taken)), replace=False)
+    return [number for number in drawn.tolist() if number not in taken][:count]

@@ -1,0 +1,206 @@
+"""Figures of the paperwork half: the shapes of the paper's table 4 and figures 6, 7 and 8.
+
+A score is the mean over tasks of what their fields got, under both rules, with the mean over
+fields beside it. The score against the length of the page is one dot an instance.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
+
+import msgspec
+import numpy as np
+
+from errands.reports.statistics.estimate import Estimate, dice, estimate
+from errands.runs.episode import RunInfo
+from errands.turk.scoring.metrics import RULES
+from errands.turk.scoring.summary import FieldScore, Figure, Summary, instance_scores, summarize
+
+__all__ = [
+    "Demonstrations",
+    "LengthBand",
+    "Lengths",
+    "Paperwork",
+    "Row4",
+    "demonstrations",
+    "estimate_of",
+    "paperwork_figures",
+    "table_row",
+]
+
+MOST_DOTS: Final = 1500
+BANDS: Final = 4
+SHOWN: Final = ("demonstrations", "demos")
+"""What agents call the number of demonstrations."""
+
+
+class LengthBand(msgspec.Struct, frozen=True):
+    """The score on pages of about one length."""
+
+    shortest: int
+    median: int
+    longest: int
+    score: Estimate
+
+
+class Lengths(msgspec.Struct, frozen=True):
+    """Score against page length, instance by instance, under the paper's rules."""
+
+    instances: int
+    dots: tuple[tuple[int, float], ...]
+    """Characters of the page, and the score: all instances, or a drawn sample of them."""
+    bands: tuple[LengthBand, ...]
+    """Quarters of the instances, from short to long pages."""
+    correlation: float | None
+    """Spearman's: of the ranks. None where all lengths or all scores are the same."""
+
+
+class Paperwork(msgspec.Struct, frozen=True):
+    """What is reported of a run on forms."""
+
+    rules: dict[str, Summary]
+    """By name of the rules: macro and micro score, tasks, field types."""
+    lengths: Lengths
+
+
+class Row4(msgspec.Struct, frozen=True):
+    """A row of the paper's table 4."""
+
+    model: str
+    modalities: str
+    encoding: str
+    demonstrations: int | None
+    input_tokens: float | None
+    """Mean tokens of a prompt."""
+    paper: Estimate
+    released: Estimate
+    micro: Estimate
+    """Over fields instead of tasks, under the paper's rules."""
+
+
+class Demonstrations(msgspec.Struct, frozen=True):
+    """A line of the paper's figure 7: one agent, shown more and more demonstrations."""
+
+    agent: str
+    points: tuple[tuple[int, Estimate], ...]
+
+
+def estimate_of(figure: Figure) -> Estimate:
+    """A paperwork figure as a percentage, in the shape all others have."""
+    return Estimate(figure.mean, figure.low, figure.high, figure.count).times(100)
+
+
+def paperwork_figures(
+    parts: Iterable[tuple[int, Mapping[str, Any]]], *, seed: int = 0
+) -> Paperwork:
+    """All figures of a run, from what each episode scored."""
+    scores: list[FieldScore] = []
+    lengths: dict[tuple[str, int], int] = {}
+    for _, part in parts:
+        if "fields" not in part:
+            continue
+        where = str(part["task"]), int(part["row"])
+        lengths[where] = int(part.get("page_chars", 0))
+        scores += [
+            FieldScore(*where, name, kind, _number(paper), _number(released))
+            for name, kind, paper, released in part["fields"]
+        ]
+    summaries = {rules: summarize(scores, rules, seed=seed) for rules in RULES}
+    pairs = [
+        (lengths[one.task, one.row], one.paper)
+        for one in instance_scores(scores)
+        if one.paper is not None
+    ]
+    return Paperwork(summaries, _lengths(pairs, seed))
+
+
+def _number(score: Any) -> float | None:
+    return None if score is None else float(score)
+
+
+def _lengths(pairs: Sequence[tuple[int, float]], seed: int) -> Lengths:
+    if not pairs:
+        return Lengths(0, (), (), None)
+    ordered = sorted(pairs)
+    chars = np.array([pair[0] for pair in ordered])
+    score = np.array([pair[1] for pair in ordered])
+    dots = ordered
+    if len(ordered) > MOST_DOTS:
+        rng = dice(seed, "page length dots")
+        dots = [ordered[i] for i in sorted(rng.choice(len(ordered), MOST_DOTS, replace=False))]
+    bands = tuple(
+        LengthBand(
+            int(chars[part[0]]),
+            int(chars[part[len(part) // 2]]),
+            int(chars[part[-1]]),
+            estimate(score[part], f"page length band {place}", seed=seed).times(100),
+        )
+        for place, part in enumerate(np.array_split(np.arange(len(ordered)), BANDS))
+        if len(part)
+    )
+    return Lengths(len(ordered), tuple(dots), bands, _spearman(chars, score))
+
+
+def _spearman(first: Any, second: Any) -> float | None:
+    ranks = [_ranks(first), _ranks(second)]
+    if any(np.ptp(rank) == 0 for rank in ranks):
+        return None
+    return float(np.corrcoef(*ranks)[0, 1])
+
+
+def _ranks(values: Any) -> Any:
+    """Places in order; equal values share the mean of theirs."""
+    _, where, counts = np.unique(values, return_inverse=True, return_counts=True)
+    return (np.cumsum(counts) - (counts - 1) / 2)[where]
+
+
+def table_row(info: RunInfo, figures: Paperwork, tokens_in: int, steps: int) -> Row4:
+    """A run as a row of table 4; what an agent does not say of itself stays empty."""
+    settings = info.agent_settings
+    observation = str(info.protocol.get("observation", ""))
+    pictures = "screenshot" in observation
+    has_model = bool(settings.get("model"))
+    view = str(settings.get("view") or "auto")
+    if view == "auto":
+        view = "full" if "html" in observation else observation
+    paper, released = figures.rules["paper"], figures.rules["released"]
+    return Row4(
+        str(settings.get("model") or info.agent),
+        ("T + V" if pictures else "T") if has_model else "",
+        view if has_model else "",
+        _shown(info),
+        tokens_in / steps if tokens_in and steps else None,
+        estimate_of(paper.macro),
+        estimate_of(released.macro),
+        estimate_of(paper.micro),
+    )
+
+
+def _shown(info: RunInfo) -> int | None:
+    """How many demonstrations the agent was given, where it says so."""
+    for name in SHOWN:
+        told = info.agent_settings.get(name)
+        if isinstance(told, int) and not isinstance(told, bool):
+            return told
+    return None
+
+
+def demonstrations(
+    runs: Sequence[tuple[RunInfo, Paperwork]],
+) -> tuple[Demonstrations, ...]:
+    """Lines over runs that differ in nothing but the number of demonstrations."""
+    lines: dict[bytes, dict[int, Estimate]] = {}
+    names: dict[bytes, str] = {}
+    for info, figures in runs:
+        shown = _shown(info)
+        if shown is None:
+            continue
+        rest = {k: v for k, v in info.agent_settings.items() if k not in SHOWN}
+        same = msgspec.json.encode([info.agent, info.protocol_key, rest], order="deterministic")
+        model = rest.get("model")
+        names[same] = f"{info.agent} {model}" if model else info.agent
+        lines.setdefault(same, {})[shown] = estimate_of(figures.rules["paper"].macro)
+    return tuple(
+        Demonstrations(names[same], tuple(sorted(points.items())))
+        for same, points in lines.items()
+        if len(points) > 1
+    )

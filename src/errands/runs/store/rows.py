@@ -1,0 +1,210 @@
+"""How an episode lies in a table: columns for what reports count, one packed body for the rest.
+
+Both stores share these rows. Any text can be kept exactly, also what no database takes as text:
+NUL and lone halves of surrogate pairs, which models and pages do produce. In text columns they
+are escaped; a packed body that holds such halves is kept as bytes throughout. Parts are JSON
+values: what goes in as a tuple comes out as a list.
+"""
+
+import math
+import re
+import zlib
+from collections.abc import Iterable
+from typing import Any, Final, TypeVar
+
+import msgspec
+import numpy as np
+
+from errands.runs.episode import Episode, Status, Step, Summary
+from errands.runs.store.base import StoreError
+
+__all__ = [
+    "FIGURES",
+    "STATUSES",
+    "SUMMARY",
+    "columns_of",
+    "pack",
+    "pack_body",
+    "summary_of",
+    "summary_row",
+    "unpack",
+    "unpack_body",
+]
+
+STATUSES: Final[tuple[Status, ...]] = ("done", "truncated", "error")
+"""The place of a status in here is its code in `columns`."""
+
+SUMMARY: Final = tuple(field.name for field in msgspec.structs.fields(Summary))
+"""The columns of a summary, in order."""
+
+FIGURES: Final = np.dtype(
+    [
+        ("number", np.int64),
+        ("status", np.uint8),
+        ("reward", np.float64),
+        ("steps", np.int32),
+        ("seconds", np.float64),
+        ("states", np.int32),
+        ("items", np.int32),
+        ("searches", np.int32),
+        ("tokens_in", np.int64),
+        ("tokens_out", np.int64),
+        ("cost", np.float64),
+    ]
+)
+"""The columns that `columns` reads."""
+
+_SMALL: Final = 4096
+"""Bodies up to here are kept as they are: squeezing them costs more than it saves."""
+_PLAIN, _SQUEEZED, _BYTES = b"m", b"z", b"s"
+
+_ODD: Final = re.compile("[\x00\x10\ud800-\udfff]")
+_ESCAPED: Final = re.compile("\x10([0-9a-f]{4})")
+
+T = TypeVar("T")
+Row = tuple[Any, ...]
+_Body = tuple[tuple[Step, ...], str, str | None]
+
+
+def _plain_number(value: Any) -> Any:
+    if isinstance(value, np.generic):
+        return value.item()
+    raise TypeError(f"{type(value).__name__} cannot be kept in an episode")
+
+
+_ENCODER: Final = msgspec.msgpack.Encoder(enc_hook=_plain_number)
+_DECODERS: Final[dict[Any, msgspec.msgpack.Decoder[Any]]] = {}
+
+
+def pack(value: Any) -> bytes:
+    """A value of ours as bytes; the first one says how the others are to be read."""
+    try:
+        return _PLAIN + _ENCODER.encode(value)
+    except UnicodeEncodeError:
+        plain = msgspec.to_builtins(value, enc_hook=_plain_number)
+        return _BYTES + _ENCODER.encode(_texts_as_bytes(plain))
+
+
+def unpack(data: bytes, kind: type[T] | Any = Any) -> Any:
+    """What was packed, as a value of this type; ValueError where it is damaged."""
+    mark, rest = data[:1], data[1:]
+    try:
+        if mark == _SQUEEZED:
+            return unpack(zlib.decompress(rest), kind)
+        if mark == _BYTES:
+            return msgspec.convert(_bytes_as_texts(msgspec.msgpack.decode(rest)), kind)
+        if mark == _PLAIN:
+            decoder = _DECODERS.get(kind)
+            if decoder is None:
+                decoder = _DECODERS[kind] = msgspec.msgpack.Decoder(kind)
+            return decoder.decode(rest)
+    except (msgspec.MsgspecError, zlib.error) as failure:
+        raise ValueError(str(failure)) from None
+    raise ValueError(f"unknown packing {mark!r}")
+
+
+def _texts_as_bytes(value: Any) -> Any:
+    if isinstance(value, str):
+        return value.encode("utf-8", "surrogatepass")
+    if isinstance(value, dict):
+        return {_texts_as_bytes(key): _texts_as_bytes(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_texts_as_bytes(item) for item in value]
+    return value
+
+
+def _bytes_as_texts(value: Any) -> Any:
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "surrogatepass")
+    if isinstance(value, dict):
+        return {_bytes_as_texts(key): _bytes_as_texts(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_bytes_as_texts(item) for item in value]
+    return value
+
+
+def pack_body(episode: Episode) -> bytes:
+    """Steps and pages of an episode."""
+    body = pack((episode.steps, episode.last_digest, episode.last))
+    return body if len(body) <= _SMALL else _SQUEEZED + zlib.compress(body, 1)
+
+
+def unpack_body(summary: Summary, body: bytes) -> Episode:
+    """The whole episode again."""
+    steps, last_digest, last = unpack(body, _Body)
+    return Episode(summary=summary, steps=steps, last_digest=last_digest, last=last)
+
+
+def summary_row(summary: Summary) -> Row:
+    """The columns of `SUMMARY`; figures that are none (NaN, infinity) are refused here."""
+    reward, seconds, cost = summary.reward, summary.seconds, summary.cost
+    if not math.isfinite(seconds + cost + (reward or 0.0)):
+        raise StoreError(
+            f"Episode {summary.number} has the reward {reward}, {seconds} seconds and the cost"
+            f" {cost}; expected numbers (and no reward at all for an error)."
+        )
+    success = summary.success
+    return (
+        summary.number,
+        _escape(summary.key),
+        summary.status,
+        None if reward is None else float(reward),
+        None if success is None else int(success),
+        summary.steps,
+        float(seconds),
+        summary.states,
+        summary.items,
+        summary.searches,
+        summary.tokens_in,
+        summary.tokens_out,
+        float(cost),
+        _escape(summary.owner),
+        _escape(summary.error),
+        pack(summary.parts),
+    )
+
+
+def summary_of(row: Row) -> Summary:
+    """A summary from its columns."""
+    number, key, status, reward, success, steps, seconds, states, items, *rest = row
+    searches, tokens_in, tokens_out, cost, owner, error, parts = rest
+    return Summary(
+        number=number,
+        key=_unescape(key),
+        status=status,
+        reward=reward,
+        success=None if success is None else bool(success),
+        steps=steps,
+        seconds=seconds,
+        states=states,
+        items=items,
+        searches=searches,
+        tokens_in=tokens_in,
+        tokens_out=tokens_out,
+        cost=cost,
+        owner=_unescape(owner),
+        error=_unescape(error),
+        parts=unpack(parts, dict[str, Any]),
+    )
+
+
+def _escape(text: str) -> str:
+    if _ODD.search(text) is None:
+        return text
+    return _ODD.sub(lambda found: f"\x10{ord(found[0]):04x}", text)
+
+
+def _unescape(text: str) -> str:
+    if "\x10" not in text:
+        return text
+    return _ESCAPED.sub(lambda found: chr(int(found[1], 16)), text)
+
+
+def columns_of(rows: Iterable[Row], count: int) -> dict[str, np.ndarray[Any, Any]]:
+    """Rows of `FIGURES` as arrays. A missing reward comes as infinity (no database of ours can
+    say NaN in a query) and leaves as NaN."""
+    table = np.fromiter(rows, FIGURES, count)
+    columns = {name: np.ascontiguousarray(table[name]) for name in FIGURES.names or ()}
+    reward = columns["reward"]
+    reward[np.isinf(reward)] = np.nan
+    return columns

@@ -1,0 +1,1 @@
+"""Who plays a run: processes of this machine, or a Ray cluster."""

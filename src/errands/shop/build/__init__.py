@@ -1,0 +1,1 @@
+"""From product files to a catalogue and back: chunks in processes, writing, export, statistics."""

@@ -1,0 +1,191 @@
+"""Building a catalogue, once, from WebShop's own files or from the generator.
+
+The input is cut into pieces of a fixed number of products. Worker processes digest them, this
+process puts the digests together in order, so the bytes of a catalogue do not depend on how many
+work on it. What is kept in memory is a few numbers for each product.
+"""
+
+import dataclasses
+from collections.abc import Callable, Iterator
+from itertools import chain
+from pathlib import Path
+from typing import Any, Final
+
+from errands.atomic import atomic_directory
+from errands.errors import CatalogError, DataError
+from errands.shop.build.chunk import Digest, Raw, Recipe, digest, samples
+from errands.shop.build.items_file import PIECE, ItemsFile, Piece, complain, read_piece
+from errands.shop.build.json_scan import OddJson
+from errands.shop.build.process_map import cores, in_order
+from errands.shop.build.side_file import SideFile, scan_nouns, scan_side
+from errands.shop.build.writer import Assembly, Progress
+from errands.shop.catalog.catalog import Manifest, Source
+from errands.shop.catalog.compression import SAMPLES, train
+from errands.shop.goals import SHUFFLE_SEED
+from errands.shop.rewards.nouns import tagger
+from errands.shop.synthetic.generator import MOST_PRODUCTS, make_product
+
+__all__ = ["DEFAULT_TAGGER", "build_catalog", "generate_catalog"]
+
+DEFAULT_TAGGER = "lexicon"
+SMALL_FILE: Final = 24_000_000
+"""Bytes of an items file that is read faster than worker processes are started."""
+SMALL_NUMBER: Final = 4 * PIECE
+
+
+def _silent(stage: str, done: int, total: int | None) -> None:
+    pass
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _FromFiles:
+    """Digests pieces of an items file."""
+
+    items: Path
+    mined: SideFile
+    human: SideFile | None
+    recipe: Recipe
+
+    def raws(self, piece: Piece) -> list[Raw]:
+        records = read_piece(self.items, piece)
+        asins = [record.get("asin") if isinstance(record, dict) else None for record in records]
+        # Of an id that is no text no file says anything.
+        texts = [asin if isinstance(asin, str) else "" for asin in asins]
+        mined = self.mined.find(texts)
+        human = [None] * len(texts) if self.human is None else self.human.find(texts)
+        return list(map(Raw, records, mined, human))
+
+    def __call__(self, piece: Piece) -> Digest:
+        return digest(self.raws(piece), self.recipe)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _FromGenerator:
+    """Makes products and digests them."""
+
+    products: int
+    seed: int
+    recipe: Recipe
+
+    def raws(self, piece: range) -> list[Raw]:
+        made = (make_product(number, seed=self.seed, products=self.products) for number in piece)
+        return [Raw(one.record, one.attributes, one.human) for one in made]
+
+    def __call__(self, piece: range) -> Digest:
+        return digest(self.raws(piece), self.recipe)
+
+
+def build_catalog(
+    out: Path,
+    *,
+    items: Path,
+    attributes: Path,
+    human: Path | None = None,
+    nouns: Path | None = None,
+    tagger_name: str = DEFAULT_TAGGER,
+    seed: int = SHUFFLE_SEED,
+    workers: int | None = None,
+    replace: bool = False,
+    progress: Progress = _silent,
+) -> Manifest:
+    """Build a catalogue from the original WebShop files; `workers` None means all cores."""
+    for path in (items, attributes, human, nouns):
+        if path is not None and not path.is_file():
+            raise DataError(
+                f"{path} is not a file; expected a WebShop JSON file."
+                " `errands data` says where such files are."
+            )
+    crew = _crew(workers, items.stat().st_size > SMALL_FILE)
+    chosen = tagger(tagger_name)
+    with (
+        atomic_directory(out, replace=replace) as folder,
+        Assembly(folder, tagger=chosen.name, seed=seed) as assembly,
+    ):
+        scratch = folder / "scratch"
+        sources: list[Source] = []
+
+        def scanned(scan: Callable[[Path, Path], tuple[SideFile, Source]], path: Path) -> SideFile:
+            progress(f"reading {path.name}", 0, None)
+            side, source = scan(path, scratch / f"side{len(sources)}")
+            sources.append(source)
+            return side
+
+        mined = scanned(scan_side, attributes)
+        said = None if human is None else scanned(scan_side, human)
+        known = None if nouns is None else scanned(scan_nouns, nouns)
+        total = items.stat().st_size
+        file = ItemsFile(items, lambda done: progress("reading products", done, total))
+        work = _FromFiles(items, mined, said, Recipe(tagger_name, known, b""))
+        try:
+            dictionary = _assemble(assembly, work, file.pieces(), crew)
+        except OddJson:
+            complain(items)
+        for path, matched in ((attributes, assembly.with_mined), (human, assembly.with_human)):
+            if len(assembly) and path is not None and path.stat().st_size > 2 and not matched:
+                raise DataError(
+                    f"{path} says nothing about any of the products in {items}; expected a JSON"
+                    " object with their asins as names."
+                )
+        products = Source(items.name, file.bytes, file.sha256)
+        made: dict[str, Any] = {"by": "build"}
+        if nouns is not None:
+            made["products in the nouns file"] = assembly.with_nouns
+        return assembly.finish(made, (products, *sources), dictionary, progress)
+
+
+def generate_catalog(
+    out: Path,
+    *,
+    products: int,
+    seed: int = 1,
+    tagger_name: str = DEFAULT_TAGGER,
+    workers: int | None = None,
+    replace: bool = False,
+    progress: Progress = _silent,
+) -> Manifest:
+    """Build a catalogue of our own making; the same numbers give the same bytes anywhere."""
+    if not 1 <= products <= MOST_PRODUCTS:
+        raise CatalogError(f"{products} products were asked for; expected 1 to {MOST_PRODUCTS:,}.")
+    crew = _crew(workers, products > SMALL_NUMBER)
+    chosen = tagger(tagger_name)
+    with (
+        atomic_directory(out, replace=replace) as folder,
+        Assembly(folder, tagger=chosen.name, seed=SHUFFLE_SEED) as assembly,
+    ):
+        work = _FromGenerator(products, seed, Recipe(tagger_name, None, b""))
+        pieces = (range(start, min(start + PIECE, products)) for start in range(0, products, PIECE))
+
+        def report(done: int) -> None:
+            progress("making products", done, products)
+
+        dictionary = _assemble(assembly, work, pieces, crew, report)
+        made = {"by": "generate", "products": products, "seed": seed}
+        return assembly.finish(made, (), dictionary, progress)
+
+
+def _crew(workers: int | None, large: bool) -> int:
+    """How many processes to work with."""
+    if workers is not None and workers < 1:
+        raise CatalogError(f"{workers} workers were asked for; expected 1 or more.")
+    return (workers or cores()) if large else 1
+
+
+def _assemble(
+    assembly: Assembly,
+    work: Any,
+    pieces: Iterator[Any],
+    workers: int,
+    report: Callable[[int], None] = lambda done: None,
+) -> bytes:
+    """Digest all pieces and put them together; gives the dictionary that squeezed them."""
+    first = next(pieces, None)
+    if first is None:
+        return b""
+    dictionary = train(samples(work.raws(first)[:SAMPLES], work.recipe))
+    work = dataclasses.replace(work, recipe=dataclasses.replace(work.recipe, dictionary=dictionary))
+    done = 0
+    for piece in in_order(work, chain([first], pieces), workers):
+        assembly.take(piece)
+        done += len(piece.asins)
+        report(done)
+    return dictionary

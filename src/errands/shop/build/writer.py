@@ -1,0 +1,207 @@
+"""Putting a catalogue together, digest by digest, in the directory it will be.
+
+Everything that would cost time while an agent acts is done when a catalogue is built. `digest`
+did what needs one product alone; here is what needs the others: ids seen before, prices drawn in
+load order, numbering, the index, the order of goals.
+"""
+
+import contextlib
+import hashlib
+import random
+import shutil
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from errands import __version__
+from errands.errors import DataError
+from errands.shop.build.chunk import KINDS, REASONS, Digest
+from errands.shop.build.dedup import Ledger
+from errands.shop.catalog.catalog import FORMAT, Manifest, Source, file_checksum
+from errands.shop.catalog.compression import write_dictionary
+from errands.shop.catalog.goal_store import GoalWriter
+from errands.shop.catalog.prices import PricesWriter
+from errands.shop.catalog.records import RecordsWriter, write_array
+from errands.shop.search.index import IndexWriter, TermChunk
+
+__all__ = ["Assembly", "Progress"]
+
+Progress = Callable[[str, int, int | None], None]
+"""Told the stage, how much of it is done, and how much there is (None: unknown)."""
+
+
+class Assembly:
+    """A catalogue on its way; use as a context manager."""
+
+    def __init__(self, work: Path, *, tagger: str, seed: int) -> None:
+        """`tagger` is what the manifest calls the tagger of the digests."""
+        self._work = work
+        self._tagger = tagger
+        self._seed = seed
+        self._rng = random.Random(seed)
+        self._dropped: Counter[str] = Counter()
+        self._ledger = Ledger()
+        self._prices = PricesWriter(self._rng)
+        self._contents = hashlib.sha256()
+        self.with_nouns = 0
+        self.with_mined = 0
+        self.with_human = 0
+        """Products of which the nouns file or another side file says something."""
+
+    def __enter__(self) -> "Assembly":
+        with contextlib.ExitStack() as stack:
+            self._scratch = self._work / "scratch"
+            self._scratch.mkdir(exist_ok=True)
+            (self._work / "goals").mkdir()
+            self._goals = {
+                kind: stack.enter_context(
+                    contextlib.closing(GoalWriter(self._work / "goals" / kind))
+                )
+                for kind in KINDS
+            }
+            self._index = stack.enter_context(contextlib.closing(IndexWriter(self._scratch)))
+            self._products = stack.enter_context(
+                contextlib.closing(RecordsWriter(self._work / "products"))
+            )
+            self._cards = stack.enter_context(
+                contextlib.closing(RecordsWriter(self._work / "cards"))
+            )
+            self._open = stack.pop_all()
+        return self
+
+    def __exit__(self, *failure: object) -> None:
+        self._open.close()
+
+    def __len__(self) -> int:
+        """How many products were taken in."""
+        return len(self._ledger)
+
+    def take(self, digest: Digest) -> None:
+        """Take in the next products; ids that were seen before are left out and counted."""
+        self._dropped.update(digest.dropped)
+        row = len(self._ledger)
+        new = self._ledger.admit(digest.asins)
+        if not new.all():
+            self._dropped["product: asin seen before"] += int((~new).sum())
+            digest = _only(digest, new)
+        self._products.extend(digest.products)
+        self._contents.update(digest.contents.tobytes())
+        self._cards.extend(digest.cards)
+        self._index.add(digest.terms)
+        self._prices.take(digest.prices, digest.ranges, digest.range_ends)
+        for goals, entries in zip(self._goals.values(), digest.entries, strict=True):
+            goals.take(row, entries)
+        for reason, count in enumerate(np.bincount(digest.reasons).tolist()):
+            if count:
+                self._dropped[REASONS[reason]] += count
+        self.with_mined += int(digest.mined.sum())
+        self.with_human += int(digest.human.sum())
+        self.with_nouns += len(digest.tagged) - int(digest.tagged.sum())
+
+    def finish(
+        self,
+        made: dict[str, Any],
+        sources: tuple[Source, ...],
+        dictionary: bytes,
+        report: Progress,
+    ) -> Manifest:
+        """Write what needs all products: index, goals, manifest."""
+        count = len(self._ledger)
+        if not count:
+            reasons = ", ".join(f"{why} ({held:,})" for why, held in self._dropped.items())
+            raise DataError(f"The items file has no usable product: {reasons or 'it is empty'}.")
+        self._products.finish()
+        write_dictionary(self._work / "products", dictionary)
+        self._cards.finish()
+        report("writing the index", 0, None)
+        self._number()
+        report("ordering goals", 0, None)
+        prices = self._prices.finish(self._work)
+        state = self._rng.getstate()
+        for kind, goals in self._goals.items():
+            # Each goal set draws its caps as if it were the only one, as in the original.
+            self._rng.setstate(state)
+            goals.finish(prices, self._rng, weigh=kind == "synthetic")
+        self._open.close()
+        shutil.rmtree(self._scratch)
+        report("checksums", 0, None)
+        manifest = Manifest(
+            format=FORMAT,
+            errands=__version__,
+            made=made,
+            sources=sources,
+            seed=self._seed,
+            tagger="file" if self.with_nouns == count else self._tagger,
+            products=count,
+            goals={kind: len(goals) for kind, goals in self._goals.items()},
+            dropped=dict(sorted(self._dropped.items())),
+            contents={"products": self._contents.hexdigest()},
+            files={
+                str(path.relative_to(self._work)): _source_of(path)
+                for path in sorted(self._work.rglob("*"))
+                if path.is_file()
+            },
+        )
+        text = msgspec.json.format(msgspec.json.encode(manifest), indent=2)
+        (self._work / "manifest.json").write_bytes(text + b"\n")
+        return manifest
+
+    def _number(self) -> None:
+        """Number the products in id order, and write the index under these numbers."""
+        asins = self._ledger.names()
+        order = np.argsort(asins).astype(np.uint32)
+        numbers = np.empty(len(asins), np.uint32)
+        numbers[order] = np.arange(len(asins), dtype=np.uint32)
+        write_array(self._work / "rows.npy", order)
+        write_array(self._work / "asins.npy", asins[order])
+        del asins, order
+        self._index.finish(self._work / "index", numbers)
+
+
+def _source_of(path: Path) -> Source:
+    """A file's name, size and checksum."""
+    return Source(path.name, path.stat().st_size, file_checksum(path))
+
+
+def _only(digest: Digest, kept: NDArray[np.bool_]) -> Digest:
+    """A digest of some of its products."""
+    places = np.cumsum(kept) - 1
+    ranged = kept[digest.ranges]
+    noted = kept[digest.notes]
+    return digest._replace(
+        asins=digest.asins[kept],
+        products=digest.products.only(kept),
+        contents=digest.contents[kept],
+        cards=digest.cards.only(kept),
+        terms=_only_terms(digest.terms, kept),
+        prices=digest.prices[kept],
+        ranges=places[digest.ranges[ranged]].astype(np.uint32),
+        range_ends=digest.range_ends[ranged],
+        entries=tuple(entries.only(kept) for entries in digest.entries),
+        notes=places[digest.notes[noted]].astype(np.uint32),
+        reasons=digest.reasons[noted],
+        mined=digest.mined[kept],
+        human=digest.human[kept],
+        tagged=digest.tagged[kept],
+    )
+
+
+def _only_terms(chunk: TermChunk, kept: NDArray[np.bool_]) -> TermChunk:
+    """The terms of some of the documents, in the order in which these first have them."""
+    mine = np.repeat(kept, chunk.counts)
+    held, first, ids = np.unique(chunk.ids[mine], return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    renumbered = np.empty(len(held), np.uint32)
+    renumbered[order] = np.arange(len(held), dtype=np.uint32)
+    return TermChunk(
+        [chunk.terms[number] for number in held[order].tolist()],
+        renumbered[ids],
+        chunk.tfs[mine],
+        chunk.counts[kept],
+        chunk.lengths[kept],
+    )

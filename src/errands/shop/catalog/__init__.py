@@ -1,0 +1,1 @@
+"""A catalogue on disk, opened by memory map: products, prices, search index, goals."""

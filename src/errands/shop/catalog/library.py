@@ -1,0 +1,82 @@
+"""Finding a catalogue by name: a directory, one in Errands' home, or the built-in `demo`.
+
+`demo` is generated on first use and kept; processes that ask for it at the same time wait for
+the one that makes it.
+"""
+
+import contextlib
+import difflib
+import fcntl
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from errands.errors import CatalogError
+from errands.home import catalogs_dir
+from errands.shop.catalog.catalog import FORMAT
+
+__all__ = ["DEMO", "DEMO_PRODUCTS", "DEMO_SEED", "demo_folder", "locate", "names"]
+
+DEMO = "demo"
+DEMO_PRODUCTS = 5000
+DEMO_SEED = 1
+DEMO_EDITION = 3
+"""Raised whenever the generator, the tagger or the index would make other bytes."""
+
+
+def locate(catalog: str | os.PathLike[str]) -> Path:
+    """The directory of a catalogue given by name or path; makes `demo` if it is not there yet."""
+    path = Path(catalog).expanduser()
+    if str(path) == DEMO and not (path / "manifest.json").is_file():
+        return ensure_demo()
+    if path.exists():
+        return path.resolve()
+    kept = catalogs_dir() / path
+    if len(path.parts) == 1 and kept.is_dir():
+        return kept.resolve()
+    near = difflib.get_close_matches(str(catalog), names(), 1)
+    hint = f" Did you mean {near[0]!r}?" if near else ""
+    raise CatalogError(
+        f"There is no catalogue {str(catalog)!r}; expected a directory made by `errands catalog"
+        f" build` or `errands catalog generate`, or one of {', '.join(names())}.{hint}"
+    )
+
+
+def names() -> list[str]:
+    """The catalogues that can be opened by name."""
+    folder = catalogs_dir()
+    kept = folder.iterdir() if folder.is_dir() else ()
+    made = sorted(path.name for path in kept if (path / "manifest.json").is_file())
+    return [DEMO, *(name for name in made if not name.startswith(f"{DEMO}-"))]
+
+
+def demo_folder() -> Path:
+    """Where the demo catalogue of this version is kept."""
+    return catalogs_dir() / f"{DEMO}-{FORMAT}.{DEMO_EDITION}"
+
+
+def ensure_demo() -> Path:
+    """The demo catalogue, generated if it is not there yet."""
+    folder = demo_folder()
+    if not (folder / "manifest.json").is_file():
+        from errands.shop.build.builder import generate_catalog
+
+        with _lock(folder.with_suffix(".lock")):
+            if not (folder / "manifest.json").is_file():
+                generate_catalog(folder, products=DEMO_PRODUCTS, seed=DEMO_SEED)
+    return folder.resolve()
+
+
+@contextlib.contextmanager
+def _lock(path: Path) -> Iterator[None]:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        file = path.open("w")
+    except OSError as failure:
+        raise CatalogError(
+            f"{path.parent} cannot be written ({failure.strerror}); set ERRANDS_HOME to a"
+            " directory that can be written."
+        ) from None
+    with file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield

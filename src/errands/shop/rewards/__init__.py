@@ -1,0 +1,1 @@
+"""The reward of a purchase: named rules, and the nouns and synonyms they rest on."""

@@ -1,0 +1,1 @@
+"""The generator of products and instructions of our own, and its word bank."""

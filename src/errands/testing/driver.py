@@ -1,0 +1,374 @@
+"""What a page driver must do, as tests that anyone can run on a driver of theirs.
+
+    class TestMine(DriverConformance):
+        @pytest.fixture
+        def driver(self): return MyDriver()
+
+Small pages written by hand, with what a browser shows and does on them; every text action on
+every type of field, before and after. `compare` sets two drivers against each other.
+"""
+
+from typing import Final
+
+from errands.testing.driver_actions import (
+    ActionConformance,
+    both,
+    do,
+    message_of,
+    page_of,
+    refused,
+    shown,
+)
+from errands.turk.actions.action import Action
+from errands.turk.pages.comparison import Difference, compare
+from errands.turk.pages.driver import Driver, Unsupported
+
+__all__ = ["TEXT_ACTIONS", "Difference", "DriverConformance", "compare"]
+
+TEXT_ACTIONS: Final = frozenset(
+    {"modify_text", "modify_checkbox", "modify_radio", "modify_select", "modify_range", "get_html",
+     "wait_for_element", "scroll_to_element", "maximize", "submit"}
+)  # fmt: skip
+"""Actions that every driver has."""
+
+_INPUTS: Final = (
+    "text password email number tel url search date time month week datetime-local color "
+    "range radio checkbox hidden file submit button"
+).split()
+
+
+class DriverConformance(ActionConformance):
+    """Mix into a test class that has a pytest fixture `driver`."""
+
+    # Contract
+
+    def test_names_itself_and_its_actions(self, driver: Driver) -> None:
+        assert driver.name
+        missing = TEXT_ACTIONS - driver.actions
+        assert not missing, f"{driver.name} lacks {missing}"
+
+    def test_an_action_it_does_not_have_is_unsupported(self, driver: Driver) -> None:
+        page = page_of(driver, "<input name=a>")
+        for name in ("no_such_action", "click"):
+            if name not in driver.actions:
+                action = Action(name, {"x": 0.5, "y": 0.5})
+                assert name in message_of(page, action, Unsupported)
+
+    def test_pages_do_not_share_state(self, driver: Driver) -> None:
+        one, two = page_of(driver, "<input name=a>"), page_of(driver, "<input name=a>")
+        do(one, "modify_text", "a", "x")
+        assert (one.values("a"), two.values("a")) == (["x"], [""])
+        one.close()
+        two.close()
+
+    # Fields
+
+    def test_type_of_every_input(self, driver: Driver) -> None:
+        page = page_of(driver, "".join(f"<input type={t} name={t}>" for t in _INPUTS))
+        names = [name for name in _INPUTS if name != "submit"]
+        assert {f.name: f.type for f in page.fields()} == {name: name for name in names}
+
+    def test_type_is_the_effective_one(self, driver: Driver) -> None:
+        page = page_of(
+            driver,
+            "<input name=none><input type='' name=empty><input type=RaDiO name=case>"
+            "<input type=whatever name=unknown><input type=' radio' name=space>"
+            "<select name=s></select><textarea name=t></textarea>",
+        )
+        assert {f.name: f.type for f in page.fields()} == {
+            "none": "text", "empty": "text", "case": "radio", "unknown": "text",
+            "space": "text", "s": "select", "t": "textarea",
+        }  # fmt: skip
+
+    def test_first_element_of_a_name_decides(self, driver: Driver) -> None:
+        page = page_of(
+            driver,
+            "<div name=a></div><input name=a><input name=b type=radio><input name=b>"
+            "<button name=c></button><input name=c><input name=d hidden><input name=d>",
+        )
+        fields = {f.name: (f.type, f.visible) for f in page.fields(["a", "b", "c", "d", "e"])}
+        assert fields == {"b": ("radio", True), "d": ("text", False)}
+
+    def test_excluded_and_unnamed_controls_are_no_fields(self, driver: Driver) -> None:
+        page = page_of(
+            driver,
+            "<input><input name=''><input type=hidden name=csrfmiddlewaretoken>"
+            "<input name=worker_ip><input name=ee><input name=submit type=submit><input name=k>",
+        )
+        assert [f.name for f in page.fields()] == ["k"]
+        assert page.fields(["ee", "worker_ip", "submit"]) == []
+
+    def test_visible_fields_come_first(self, driver: Driver) -> None:
+        page = page_of(
+            driver,
+            "<p><input name=a hidden><p><input name=b><p><input name=c hidden><p><input name=d>",
+        )
+        assert [f.name for f in page.fields(["a", "b", "c", "d"])] == ["b", "d", "a", "c"]
+
+    def test_names_are_taken_literally(self, driver: Driver) -> None:
+        names = ["it's", 'say "x"', "a[0]", "a.b", "a\\b", "ü ", "Q1", "q1"]
+        body = "".join(f"<input name='{n.replace(chr(39), '&#39;')}'>" for n in names)
+        page = page_of(driver, body)
+        assert [f.name for f in page.fields(names)] == names
+        for name in names:
+            do(page, "modify_text", name, f"for {name}")
+        assert [page.values(name) for name in names] == [[f"for {name}"] for name in names]
+
+    def test_options_are_the_values_to_choose_from(self, driver: Driver) -> None:
+        page = page_of(
+            driver,
+            "<input type=radio name=r value=1><input type=radio name=r><input type=radio name=r"
+            " value=1><input type=radio name=r value=off disabled>"
+            "<input type=checkbox name=c value='a b'><input type=checkbox name=c value=''>"
+            "<select name=s><option>  Two \n words </option><option value=2>x<optgroup label=g>"
+            "<option value=3>y</optgroup><option disabled value=4>z"
+            "<optgroup disabled><option value=5></optgroup></select><input name=t>",
+        )
+        assert {f.name: f.options for f in page.fields()} == {
+            "r": ("1", "on"), "c": ("a b", ""), "s": ("Two words", "2", "3"), "t": (),
+        }  # fmt: skip
+
+    # HTML5 error recovery
+
+    def test_nested_forms_are_dropped(self, driver: Driver) -> None:
+        page = page_of(driver, "<form><input type=radio name=r value=1></form>"
+                             "<input type=radio name=r value=2 checked>")  # fmt: skip
+        assert page.html().count("<form") == 1
+        assert page.values("r") == ["2"]
+
+    def test_unclosed_and_misnested_tags(self, driver: Driver) -> None:
+        page = page_of(
+            driver,
+            "<div><b><p>one<table><tr><td><input name=a><div><input name=b></table><input name=c "
+            "<input name=d><input name=e value=1 value=2/><textarea name=f><input name=g>",
+        )
+        assert {f.name for f in page.fields()} == {"a", "b", "c", "e", "f"}
+        assert page.values("e") == ["1"]
+        assert page.values("f")[0].startswith("<input name=g>")
+
+    def test_attributes_of_every_quoting(self, driver: Driver) -> None:
+        page = page_of(
+            driver,
+            """<input name="a"value="1>2"><input name='b' value='&lt;&amp;&quot;'><input NAME=c
+            Value=&copy;/ ><input name=d value=a"b><input name = "e"  value = 'x'><input/name=f>""",
+        )
+        values = {f.name: page.values(f.name)[0] for f in page.fields()}
+        assert values == {"a": "1>2", "b": '<&"', "c": "©/", "d": 'a"b', "e": "x", "f": ""}
+
+    def test_what_is_not_in_the_document(self, driver: Driver) -> None:
+        page = page_of(
+            driver,
+            "<!-- <input name=a> --><template><input name=b></template><noscript><input name=c>"
+            "</noscript><script type=text/plain><input name=d></script><style><input name=e>"
+            "</style><iframe><input name=f></iframe><input name=z>",
+        )
+        assert [f.name for f in page.fields()] == ["z"]
+
+    def test_odd_characters(self, driver: Driver) -> None:
+        page = page_of(driver, "<input name=a value='x\0y'><p>\0\x01\ufffe</p><input name=b\0>")
+        assert page.values("a") == ["x\ufffdy"]
+        assert [f.name for f in page.fields()] == ["a", "b\ufffd"]
+
+    # Values at load
+
+    def test_text_values_at_load(self, driver: Driver) -> None:
+        page = page_of(
+            driver,
+            "<input name=a value=' x '><input name=a><input name=b type=password value=p>"
+            "<input name=h type=hidden value=h><input name=e type=email value=' a@b '>"
+            "<input name=n type=number value=1x><input name=m type=number value=1e2>"
+            "<input name=d type=date value=2024-02-30><input name=f type=date value=2024-02-29>"
+            "<input name=c type=color value=#ABCDEF><input name=k type=color value=nonsense>",
+        )
+        live = {f.name: page.values(f.name) for f in page.fields()}
+        assert live == {
+            "a": [" x ", ""], "b": ["p"], "h": ["h"], "e": ["a@b"], "n": [""], "m": ["1e2"],
+            "d": [""], "f": ["2024-02-29"], "c": ["#abcdef"], "k": ["#000000"],
+        }  # fmt: skip
+        markup = {name: page.values(name, attributes=True) for name in ("a", "e", "n", "d", "c")}
+        assert page.values_of(markup, attributes=True) == markup
+        assert page.values_of([*live, "none"]) == {**live, "none": []}
+        assert page.values_of([]) == {}
+        assert markup == {
+            "a": [" x ", ""], "e": [" a@b "], "n": ["1x"], "d": ["2024-02-30"], "c": ["#ABCDEF"],
+        }  # fmt: skip
+
+    def test_textarea_values_at_load(self, driver: Driver) -> None:
+        page = page_of(
+            driver,
+            "<textarea name=a>\n\n x &amp; &lt;b> </textarea><textarea name=b readonly>r</textarea>"
+            "<textarea name=c readonly>r</textarea><textarea name=c>w</textarea>",
+        )
+        assert both(page, "a") == (["\n x & <b> "], ["\n x &amp; &lt;b&gt; "])
+        assert both(page, "b") == ([], []), "read-only text areas are left out"
+        assert both(page, "c") == (["w"], ["w"])
+
+    def test_select_values_at_load(self, driver: Driver) -> None:
+        three = "<option value=1>a<option value=2 {}>b<option value=3 {}>c</select>"
+        page = page_of(
+            driver,
+            f"<select name=first>{three.format('', '')}"
+            f"<select name=last>{three.format('selected', 'selected')}"
+            f"<select name=many multiple>{three.format('selected', 'selected')}"
+            f"<select name=list size=3>{three.format('', '')}"
+            "<select name=off><option value=0 disabled>-<option value=1>a</select>"
+            "<select name=text><option> a \n b </option></select><select name=none></select>"
+            "<select name=group><optgroup><option value=g selected></optgroup><option value=o>"
+            "</select>",
+        )
+        values = {f.name: both(page, f.name) for f in page.fields()}
+        group = values.pop("group")
+        assert group == (["g"], []), "read as markup, options inside a group are not seen"
+        assert {name: live for name, (live, _) in values.items()} == {
+            "first": ["1"], "last": ["3"], "many": ["2", "3"], "list": [], "off": ["1"],
+            "text": ["a b"], "none": [],
+        }  # fmt: skip
+        assert all(live == markup for live, markup in values.values())
+
+    def test_choice_values_at_load(self, driver: Driver) -> None:
+        page = page_of(
+            driver,
+            "<input type=radio name=r value=1 checked><input type=radio name=r value=2 checked>"
+            "<input type=radio name=none value=1><input type=radio name=on checked>"
+            "<input type=checkbox name=c value=1 checked><input type=checkbox name=c value=2>"
+            "<input type=checkbox name=c checked><input type=submit name=s value=Go>",
+        )
+        values = {f.name: both(page, f.name) for f in page.fields()}
+        assert values == {
+            "r": (["2"], ["2"]), "none": ([], []), "on": (["on"], ["on"]),
+            "c": (["1", "on"], ["1", "on"]), "s": ([], []),
+        }  # fmt: skip
+
+    def test_radio_groups_are_by_form(self, driver: Driver) -> None:
+        group = "<input type=radio name=r value={}1 checked><input type=radio name=r value={}2>"
+        page = driver.open(
+            f"<!DOCTYPE html><form id=a>{group.format('a', 'a')}</form>"
+            f"<form>{group.format('b', 'b')}</form>"
+            "<input type=radio form=a name=r value=a3 checked>"
+        )
+        assert page.values("r") == ["b1", "a3"]
+        do(page, "modify_radio", "r", "b2")
+        assert page.values("r") == ["b2", "a3"]
+
+    def test_range_values_at_load(self, driver: Driver) -> None:
+        ranges = {
+            "plain": ("", "50"), "text": ("value=x", "50"), "low": ("min=10 max=20 value=1", "10"),
+            "high": ("max=5 value=7", "5"), "step": ("min=1 max=10 step=4 value=8", "9"),
+            "middle": ("min=1 max=6", "4"), "any": ("step=any value=1.25", "1.25"),
+            "turned": ("min=10 max=5", "10"), "fine": ("min=0 max=1 step=0.1 value=.33", "0.3"),
+        }  # fmt: skip
+        page = page_of(
+            driver, "".join(f"<input type=range name={n} {a}>" for n, (a, _) in ranges.items())
+        )
+        assert {n: page.values(n) for n in ranges} == {n: [v] for n, (_, v) in ranges.items()}
+        assert page.values("high", attributes=True) == ["7"]
+        assert page.values("plain", attributes=True) == [""]
+
+    # Visibility
+
+    def test_hidden_by_itself(self, driver: Driver) -> None:
+        page = page_of(
+            driver,
+            "<input name=plain><input name=type type=hidden><input name=attribute hidden>"
+            "<input name=display style='display: none'>"
+            "<input name=visibility style=visibility:hidden>"
+            "<input name=opacity style='opacity:0'><input name=faint style='opacity:.1'>"
+            "<input name=important style='display:none!important;display:block'>"
+            "<input name=invalid style='display:none;display:nonsense'>"
+            "<input name=shown hidden style='display:inline'>"
+            "<input name=nothing type=radio style='width:0;height:0'>"
+            "<input name=bordered style='width:0;height:0'>"
+            "<input name=away style='position:absolute;left:-9999px'>",
+        )
+        hidden = {name for name, visible in shown(page).items() if not visible}
+        assert hidden == {
+            "type", "attribute", "display", "visibility", "opacity", "important", "invalid",
+            "nothing", "away",
+        }  # fmt: skip
+
+    def test_hidden_by_an_ancestor(self, driver: Driver) -> None:
+        page = page_of(
+            driver,
+            "<div hidden><p><input name=a></div><div style=display:none><input name=b></div>"
+            "<div style=visibility:hidden><input name=c>"
+            "<input name=d style=visibility:visible></div>"
+            "<div style=opacity:0><input name=e style=opacity:1></div>"
+            "<div style='height:0;overflow:hidden'><input name=f></div>"
+            "<div style='height:0'><input name=g></div>"
+            "<details><summary><input name=h></summary><input name=i></details>"
+            "<details open><summary>x</summary><input name=j></details>"
+            "<dialog><input name=k></dialog><datalist><input name=l></datalist>"
+            "<dialog open><input name=m></dialog>",
+        )
+        seen = {name for name, visible in shown(page).items() if visible}
+        assert seen == {"d", "g", "h", "j", "m"}
+
+    def test_hidden_by_a_style_sheet(self, driver: Driver) -> None:
+        page = page_of(
+            driver,
+            "<input name=a class='x'><input name=b id=b class=x><input name=c class='x y'>"
+            "<div class=box><p><input name=d></p><input name=e></div><input name=f type=radio>"
+            "<input name=g class=print><input name=h class=wide><input name=i class=narrow>"
+            "<input name=j class=x style='display:inline'><input name=k class=last>",
+            ".x { display: none } #b { display: inline } .y { display: inline !important }"
+            "div.box > p { visibility: hidden } [type=radio], nonsense { opacity: 0 }"
+            "a:nonsense(b), .k { display: none } /* .e {display:none} */"
+            "@media print { .print { display: none } }"
+            "@media (min-width: 600px) { .wide { display: none } }"
+            "@media screen and (max-width: 600px) { .narrow { display: none } }"
+            ".last { display: block } .last { display: none } .last { color: red; display: ;}",
+        )
+        hidden = {name for name, visible in shown(page).items() if not visible}
+        assert hidden == {"a", "d", "f", "h", "k"}
+
+    def test_style_follows_the_state(self, driver: Driver) -> None:
+        page = page_of(
+            driver,
+            "<input type=checkbox name=more value=1><div class=rest><input name=rest></div>",
+            ".rest { display: none } input:checked ~ .rest { display: block }",
+        )
+        assert shown(page) == {"more": True, "rest": False}
+        refused(page, "modify_text", "rest", "x", "rest")
+        do(page, "modify_checkbox", "more", "1")
+        assert shown(page) == {"more": True, "rest": True}
+        do(page, "modify_text", "rest", "x")
+        do(page, "modify_checkbox", "more", "1")
+        assert shown(page) == {"more": True, "rest": False}
+        assert page.values("rest") == ["x"]
+
+    # Reading the page
+
+    def test_html_is_the_page_as_it_is(self, driver: Driver) -> None:
+        page = page_of(driver, "<p>Hello<input name=a><textarea name=t></textarea>")
+        do(page, "modify_text", "a", "typed")
+        do(page, "modify_text", "t", "written")
+        html = page.html()
+        for part in ("<p>Hello", 'value="typed"', ">written</textarea>", "</html>"):
+            assert part in html
+        assert page.perform(Action("get_html")) == html
+
+    def test_html_of_a_field_is_on_target(self, driver: Driver) -> None:
+        rows = "".join(
+            f"<p>row {i}<span><input name=f{i} value='a>b'></span></p>" for i in range(40)
+        )
+        page = page_of(driver, f"<div><h1>Top</h1>{rows}</div>")
+        part = page.html("f20")
+        assert isinstance(part, str)
+        assert 'name="f20"' in part
+        assert "Top" not in part
+        assert len(part.splitlines()) <= 15, "five lines before, nine after"
+        assert page.perform(Action("get_html", {"name": "f20"})) == part
+        assert "absent" in message_of(page, Action("get_html", {"name": "absent"}))
+
+    def test_text_is_what_a_person_reads(self, driver: Driver) -> None:
+        page = page_of(
+            driver,
+            "<h1>Title</h1><p>One  <b>two</b>\nthree</p><p hidden>not this</p><div class=x>nor this"
+            "</div><ul><li>a<li>b</ul>before<br>after<script>var x</script><!-- no -->"
+            "<table><tr><td>left<td>right</table>",
+            ".x{display:none}",
+        )
+        lines = [" ".join(line.split()) for line in page.text().splitlines() if line.strip()]
+        assert lines == [
+            "Title", "One two three", "a", "b", "before", "after", "left right"
+        ]  # fmt: skip

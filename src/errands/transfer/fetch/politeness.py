@@ -1,0 +1,121 @@
+"""Manners towards a shop that is asked for pages: a pause between requests, and its robots.txt.
+
+robots.txt is asked for once a host, before the first request to it. It is the one thing beside
+searches and items that is ever asked for, and only of live sites; it is paused for and logged like
+the others.
+"""
+
+import time
+from collections.abc import Callable
+from typing import Protocol
+from urllib.parse import urlsplit
+
+from errands.errors import SettingError
+from errands.transfer.fetch.fetcher import Answer, Fetch, FetchError, Outgoing, Request, aside
+from errands.transfer.fetch.robots_txt import RobotsTxt, read_robots
+
+__all__ = ["Polite", "Robots"]
+
+_LONGEST_PAUSE = 3600.0
+
+
+class _Get(Protocol):
+    def __call__(self, url: str, kind: str = "") -> Answer: ...
+
+
+class Robots:
+    """What hosts allow, by their robots.txt."""
+
+    def __init__(self, get: _Get, user_agent: str) -> None:
+        self._get = get
+        self._name = user_agent.partition("/")[0].strip() or "*"
+        self._held: dict[str, RobotsTxt] = {}
+
+    def knows(self, url: str) -> bool:
+        """Whether the robots.txt of an address was read already."""
+        return _place(url) in self._held
+
+    def ask(self, url: str) -> None:
+        """Ask for the robots.txt of an address."""
+        robots, begun, status, error = f"{_place(url)}/robots.txt", time.perf_counter(), 0, ""
+        try:
+            answer = self._get(robots, "robots")
+            status = answer.status
+        except FetchError as failure:
+            error = str(failure)
+            raise
+        finally:
+            aside(Outgoing("robots", robots, status, time.perf_counter() - begun, error))
+        if status == 200:
+            self._held[_place(url)] = read_robots(answer.body, self._name)
+        elif 400 <= status < 500 and status not in (401, 403, 429):
+            self._held[_place(url)] = RobotsTxt()  # There is none: everything is allowed.
+        else:
+            raise FetchError(
+                f"{robots} was answered with status {status}, so nobody knows what is allowed;"
+                " nothing more was asked (--ignore-robots goes on)."
+            )
+
+    def check(self, url: str) -> float:
+        """Raises where an address must not be asked for; else the pause that the host asks for."""
+        if not self.knows(url):
+            self.ask(url)
+        rules = self._held[_place(url)]
+        if not rules.allows(url):
+            raise FetchError(
+                f"{_place(url)}/robots.txt asks robots not to open {url}; use saved pages"
+                " (--pages), or, where you have the shop's leave, --ignore-robots."
+            )
+        if rules.delay > _LONGEST_PAUSE:
+            raise FetchError(
+                f"{_place(url)}/robots.txt asks for {rules.delay:g} seconds between requests; use"
+                " saved pages (--pages), or, where you have the shop's leave, --ignore-robots."
+            )
+        return rules.delay
+
+
+def _place(url: str) -> str:
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc}"
+
+
+class Polite:
+    """A fetcher that waits between requests and asks for nothing that a host does not want."""
+
+    def __init__(
+        self,
+        fetch: Fetch,
+        *,
+        pause: float = 2.0,
+        robots: Robots | None = None,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        if not 0 <= pause <= _LONGEST_PAUSE:
+            raise SettingError(f"--pause {pause:g}: expected 0 to 3600 seconds.")
+        self._fetch = fetch
+        self._pause = pause
+        self._robots = robots
+        self._clock = clock
+        self._sleep = sleep
+        self._last: float | None = None
+
+    def __call__(self, request: Request) -> Answer:
+        wanted = 0.0
+        if (robots := self._robots) is not None:
+            if not robots.knows(request.url):
+                self._wait(self._pause)
+                try:
+                    robots.ask(request.url)
+                finally:
+                    self._last = self._clock()
+            wanted = robots.check(request.url)
+        self._wait(max(self._pause, wanted))
+        try:
+            return self._fetch(request)
+        finally:
+            self._last = self._clock()
+
+    def _wait(self, pause: float) -> None:
+        if self._last is not None and (left := self._last + pause - self._clock()) > 0:
+            self._sleep(left)

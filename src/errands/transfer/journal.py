@@ -1,0 +1,258 @@
+"""The record of a transfer run: one file, a line of JSON for everything that happens, at once.
+
+Requests, steps, purchases, ends and scores are appended as they come, so whatever ends the
+process, all before it is kept. An episode without an end is played again by `--resume`; scores,
+by hand or by rule, are lines like the others, and the last one for an episode counts.
+"""
+
+import contextlib
+import fcntl
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final, Self
+
+import msgspec
+
+from errands.errors import DataError
+from errands.transfer.environment import Held
+
+__all__ = [
+    "Asked", "Begun", "Bought", "Ended", "Journal", "Line", "Played", "Scored", "Started",
+    "Stepped", "TransferRun", "read_run",
+]  # fmt: skip
+
+FORMAT: Final = 1
+
+
+class Begun(msgspec.Struct, frozen=True, kw_only=True, tag="run", tag_field="what"):
+    """What a run is: always the first line."""
+
+    id: str
+    site: str
+    agent: str
+    agent_settings: dict[str, Any]
+    errands: list[str]
+    """The instructions, in order."""
+    pages: str
+    """Where pages come from."""
+    rules: str
+    max_steps: int | None
+    seed: int
+    started: str
+    version: str
+    goals: str = ""
+    """The errands as a whole, hashed; empty where an older version did not say, as below."""
+    where: str = ""
+    """Where the site is searched."""
+    details: bool | None = None
+    format: int = FORMAT
+
+
+class Started(msgspec.Struct, frozen=True, kw_only=True, tag="start", tag_field="what"):
+    """An episode begins, from the beginning: what it may have had before counts no more."""
+
+    episode: int
+
+
+class Asked(msgspec.Struct, frozen=True, kw_only=True, tag="request", tag_field="what"):
+    """A request that left."""
+
+    episode: int
+    kind: str
+    url: str
+    status: int
+    seconds: float
+    error: str = ""
+
+
+class Stepped(msgspec.Struct, frozen=True, kw_only=True, tag="step", tag_field="what"):
+    """What an agent did, and where it got."""
+
+    episode: int
+    action: str
+    page: str
+    site_url: str
+    observation: str
+
+
+class Bought(msgspec.Struct, frozen=True, kw_only=True, tag="purchase", tag_field="what"):
+    """What is held for scoring."""
+
+    episode: int
+    held: Held
+
+
+class Ended(msgspec.Struct, frozen=True, kw_only=True, tag="end", tag_field="what"):
+    """An episode is over."""
+
+    episode: int
+    status: str
+    """`done`, `truncated` or `error`."""
+    steps: int
+    seconds: float
+    notes: list[str]
+    """What pages lacked."""
+    error: str = ""
+    tokens_in: int = 0
+    tokens_out: int = 0
+    cost: float = 0.0
+
+
+class Scored(msgspec.Struct, frozen=True, kw_only=True, tag="score", tag_field="what"):
+    """What a purchase is worth. Parts are 0 to 1; `option` is None where none was wanted."""
+
+    episode: int
+    attribute: float
+    option: float | None
+    type: float
+    price: float
+    total: float
+    by: str
+    """`rules ...`, or who entered it."""
+
+
+Line = Begun | Started | Asked | Stepped | Bought | Ended | Scored
+_DECODER: Final = msgspec.json.Decoder(Line)
+
+
+class Played(msgspec.Struct):
+    """One episode as the journal tells it."""
+
+    number: int
+    instruction: str
+    requests: list[Asked]
+    steps: list[Stepped]
+    held: Held | None = None
+    ended: Ended | None = None
+    score: Scored | None = None
+
+
+class TransferRun(msgspec.Struct):
+    """A run as its journal tells it."""
+
+    path: Path
+    info: Begun
+    episodes: dict[int, Played]
+    requests: int
+
+    @property
+    def finished(self) -> list[Played]:
+        """Episodes that have an end, in order."""
+        return [self.episodes[at] for at in sorted(self.episodes) if self.episodes[at].ended]
+
+
+def read_run(path: Path) -> TransferRun:
+    """Read a journal; a last line that was cut off is left out."""
+    try:
+        data = path.read_bytes()
+    except IsADirectoryError:
+        raise DataError(
+            f"{path} is a folder; expected the .jsonl file of a transfer run."
+        ) from None
+    except OSError as failure:
+        raise DataError(f"{path} cannot be read ({failure.strerror}).") from None
+    lines = data.split(b"\n")[:-1]
+    run: TransferRun | None = None
+    for number, text in enumerate(lines, 1):
+        try:
+            line = _DECODER.decode(text)
+        except (msgspec.DecodeError, UnicodeDecodeError) as failure:
+            raise DataError(
+                f"{path}, line {number}, is not of a transfer run ({failure}); expected a file"
+                " that `errands transfer` wrote."
+            ) from None
+        if isinstance(line, Begun):
+            if line.format != FORMAT:
+                raise DataError(f"{path} has format {line.format}; this version reads {FORMAT}.")
+            run = run or TransferRun(path, line, {}, 0)
+        elif run is None:
+            raise DataError(f"{path} does not begin as a transfer run does.")
+        else:
+            _take(run, line, number)
+    if run is None:
+        raise DataError(f"{path} is empty; expected a file that `errands transfer` wrote.")
+    return run
+
+
+def _take(run: TransferRun, line: Line, number: int) -> None:
+    assert not isinstance(line, Begun)
+    at = line.episode
+    if not 0 <= at < len(run.info.errands):
+        raise DataError(
+            f"{run.path}, line {number}, is of episode {at}; there are {len(run.info.errands)}."
+        )
+    if isinstance(line, Started):
+        run.episodes[at] = Played(at, run.info.errands[at], [], [])
+        return
+    played = run.episodes.setdefault(at, Played(at, run.info.errands[at], [], []))
+    match line:
+        case Asked():
+            played.requests.append(line)
+            run.requests += 1
+        case Stepped():
+            played.steps.append(line)
+        case Bought():
+            played.held = line.held
+        case Ended():
+            played.ended = line
+        case Scored():
+            played.score = line
+
+
+class Journal:
+    """A run's file, open for writing by one process."""
+
+    def __init__(self, path: Path, *, is_new: bool) -> None:
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            flags = os.O_RDWR | os.O_APPEND | (os.O_CREAT | os.O_EXCL if is_new else 0)
+            self._handle = os.open(path, flags, 0o644)
+        except FileExistsError:
+            raise DataError(
+                f"{path} is there already; choose another --out, or go on with it by --resume."
+            ) from None
+        except OSError as failure:
+            raise DataError(f"{path} cannot be written ({failure.strerror}).") from None
+        try:
+            fcntl.flock(self._handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            os.close(self._handle)
+            raise DataError(f"{path} is being written by another process.") from None
+        if not is_new:
+            self._cut_off_torn_line()
+
+    def _cut_off_torn_line(self) -> None:
+        size = os.fstat(self._handle).st_size
+        end = size
+        while end:
+            begin = max(0, end - 65_536)
+            found = os.pread(self._handle, end - begin, begin).rfind(b"\n")
+            if found >= 0:
+                end = begin + found + 1
+                break
+            end = begin
+        if end != size:
+            os.ftruncate(self._handle, end)
+
+    def write(self, line: Line) -> None:
+        """Append a line; when this returns it outlives the process."""
+        left = memoryview(msgspec.json.encode(line) + b"\n")
+        while left:
+            left = left[os.write(self._handle, left) :]
+
+    def close(self) -> None:
+        os.close(self._handle)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+@contextlib.contextmanager
+def appended(path: Path) -> Iterator[Journal]:
+    """A run's file, to add to what is there."""
+    with Journal(path, is_new=False) as journal:
+        yield journal

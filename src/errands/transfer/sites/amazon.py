@@ -1,0 +1,305 @@
+"""Amazon's pages: results and items, as they are laid out since 2022."""
+
+import json
+import re
+from typing import Final
+from urllib.parse import quote, quote_plus
+
+from selectolax.lexbor import LexborHTMLParser, LexborNode
+
+from errands.transfer.sites.address import check_host, is_within, path_of
+from errands.transfer.sites.markup import (
+    MOST_PARTS,
+    Money,
+    absolute,
+    all_texts,
+    attribute,
+    first_attribute,
+    first_text,
+    meta,
+    money,
+    number_money,
+    parse,
+    plain,
+    result_count,
+    text_of,
+)
+from errands.transfer.sites.record import FoundCard, FoundProduct, Listing, completed, listing
+from errands.transfer.sites.site import Kind, PageKind
+
+__all__ = ["Amazon"]
+
+_RESULT: Final = '[data-component-type="s-search-result"]'
+_ID: Final = re.compile(r"[A-Za-z0-9]{4,20}")
+_IN_URL: Final = re.compile(r"/(?:dp|gp/product)/([A-Za-z0-9]{10})")
+_ITEM_PATH: Final = re.compile(r"(?:/[^/]+)?/(?:dp|gp/product)/[A-Za-z0-9]{4,20}(?:/ref=[^/]*)?/?")
+_PRICE_BOXES: Final = (
+    ".apexPriceToPay", ".priceToPay", "#corePriceDisplay_desktop_feature_div",
+    "#corePrice_feature_div", "#corePrice_desktop", "#price_inside_buybox", "#newBuyBoxPrice",
+    "#priceblock_dealprice", "#priceblock_saleprice", "#priceblock_ourprice", "#kindle-price",
+)  # fmt: skip
+_OPTION_BOXES: Final = (
+    "#softlinesTwister_feature_div", "#twister_feature_div", "#twister-plus-inline-twister",
+)  # fmt: skip
+_MOST_BOXES: Final = 30
+_NAME_NOISE: Final = re.compile(r"^(twister_|variation_|inline-twister-row-)|(_name|_\d+)+$")
+_NOT_A_BULLET: Final = re.compile(r"^(›|see more|about this item$|make sure this fits)", re.I)
+
+
+_DOLLARS: Final = {"ca": "CAD", "au": "AUD", "mx": "MXN", "sg": "SGD"}
+_OWN_MONEY: Final = {
+    "com": "USD", "uk": "GBP", "de": "EUR", "fr": "EUR", "it": "EUR", "es": "EUR", "nl": "EUR",
+    "jp": "JPY", "in": "INR", **_DOLLARS,
+}  # fmt: skip
+"""What a shop of a country is paid in; `$` is the country's own dollar."""
+
+
+class Amazon:
+    """amazon.com, or one of its sisters."""
+
+    name = "amazon"
+
+    def __init__(self, host: str = "www.amazon.com") -> None:
+        check_host(host, "www.amazon.co.uk")
+        self.host = host
+        self.hosts = (host.removeprefix("www."),)
+        self._country = host.rsplit(".", 1)[-1]
+
+    def admits(self, kind: Kind, url: str) -> bool:
+        if not is_within(url, self.hosts):
+            return False
+        path = path_of(url)
+        return path == "/s" if kind == "search" else bool(_ITEM_PATH.fullmatch(path))
+
+    def search_url(self, query: str, page: int) -> str:
+        return f"https://{self.host}/s?k={quote_plus(query, errors='replace')}&page={page}"
+
+    def item_url(self, id: str) -> str:
+        return f"https://{self.host}/dp/{quote(id, safe='')}"
+
+    def kind(self, html: str) -> PageKind:
+        tree = parse(html)
+        if tree.css_first(_RESULT):
+            return "search"
+        return "item" if tree.css_first("#productTitle, #dp, #ppd") else ""
+
+    def refusal(self, html: str) -> str:
+        if len(html) > 200_000:
+            return ""
+        tree = parse(html)
+        if tree.css_first('form[action*="validateCaptcha"], #captchacharacters'):
+            return "a robot check"
+        title = first_text(tree, "title")
+        return (
+            title
+            if re.search(r"robot check|something went wrong|page not found", title, re.I)
+            else ""
+        )
+
+    def read_results(self, html: str, url: str = "") -> Listing:
+        tree = parse(html)
+        cards: list[FoundCard] = []
+        left_out = no_id = 0
+        for entry in tree.css(_RESULT)[:MOST_PARTS]:
+            id = attribute(entry, "data-asin") or _id_in(entry)
+            title = first_text(entry, "h2", '[data-cy="title-recipe"]') or first_attribute(
+                entry, [("img.s-image", "alt")]
+            )
+            if not _ID.fullmatch(id):
+                no_id += bool(title)
+                left_out += not title
+                continue
+            price = self._paid(_card_price(entry))
+            cards.append(
+                FoundCard(
+                    id=id,
+                    url=self.item_url(id),
+                    title=title,
+                    prices=price.prices,
+                    currency=price.currency,
+                    image=absolute(first_attribute(entry, [("img.s-image", "src")]), url),
+                )
+            )
+        following = any(
+            "s-pagination-disabled" not in attribute(node, "class")
+            for node in tree.css("a.s-pagination-next, li.a-last a")
+        )
+        claim = first_text(tree, '[data-component-type="s-result-info-bar"]')
+        return listing(
+            cards,
+            has_next=following,
+            left_out=left_out,
+            no_id=no_id,
+            total=result_count(claim),
+        )
+
+    def read_item(self, html: str, url: str = "") -> FoundProduct:
+        tree = parse(html)
+        canonical = first_attribute(tree, [('link[rel="canonical"]', "href")])
+        id = first_attribute(tree, [("input#ASIN", "value"), ('input[name="ASIN"]', "value")])
+        for link in (canonical, url):
+            id = id or next(iter(_IN_URL.findall(link)), "")
+        id = id if _ID.fullmatch(id) else ""
+        price = self._paid(_item_price(tree, _OWN_MONEY.get(self._country, "")))
+        options, images, links = _options(tree, url or f"https://{self.host}/")
+        paragraphs = all_texts(tree, "#productDescription p, #bookDescription_feature_div p")
+        return completed(
+            FoundProduct(
+                id=id,
+                url=self.item_url(id) if id else "",
+                title=first_text(tree, "#productTitle", "#title", "h1#btAsinTitle")
+                or meta(tree, "og:title")
+                or meta(tree, "title"),
+                prices=price.prices,
+                currency=price.currency,
+                rating=first_attribute(tree, [("#acrPopover", "title")])
+                or first_text(tree, "#acrPopover", '[data-hook="rating-out-of-text"]'),
+                bullets=_bullets(tree),
+                description=plain(" ".join(paragraphs))
+                or first_text(tree, "#productDescription", "#aplus"),
+                image=absolute(
+                    first_attribute(
+                        tree,
+                        [("img#landingImage", "src"), ("img#imgBlkFront", "src"),
+                         ("#imgTagWrapperId img", "src")],
+                    )
+                    or meta(tree, "og:image"),
+                    url,
+                ),
+                options=options,
+                option_images=images,
+                option_links=links,
+                category=" › ".join(
+                    all_texts(tree, "#wayfinding-breadcrumbs_feature_div li a")
+                ),
+            )
+        )  # fmt: skip
+
+    def _paid(self, price: Money) -> Money:
+        """A price in the country's own dollars, where it has any."""
+        if price.currency != "USD":
+            return price
+        return price._replace(currency=_DOLLARS.get(self._country, "USD"))
+
+    def read_detail(self, found: FoundProduct, part: str, html: str) -> FoundProduct:
+        return found
+
+
+def _id_in(entry: LexborNode) -> str:
+    """The id in a result's own link, where the result itself does not say it."""
+    for node in entry.css("a[href]"):
+        if found := _IN_URL.search(attribute(node, "href")):
+            return found[1]
+    return ""
+
+
+def _card_price(entry: LexborNode) -> Money:
+    """The price asked now: not the one struck out, and not that of a month."""
+    return _in_box(entry) or money(first_text(entry, ".a-color-price"))
+
+
+def _item_price(tree: LexborHTMLParser, currency: str) -> Money:
+    for selector in _PRICE_BOXES:
+        for box in tree.css(selector)[:_MOST_BOXES]:
+            if found := _in_box(box):
+                return found
+    held = first_attribute(tree, [("#twister-plus-price-data-price", "value")])
+    sign = first_attribute(tree, [("#twister-plus-price-data-price-unit", "value")])
+    return money(f"{sign}{held}") if sign else number_money(held, currency)
+
+
+def _in_box(box: LexborNode) -> Money | None:
+    """The price in a part of a page that is about the price; None where there is none."""
+    ends = [money(text_of(node)) for node in box.css(".a-price-range .a-offscreen")[:2]]
+    if len(ends) == 2 and all(end.prices for end in ends):
+        return Money((ends[0].prices[0], ends[1].prices[0]), ends[0].currency)
+    asked = [
+        node
+        for node in box.css(".a-price")[:_MOST_BOXES]
+        if attribute(node, "data-a-strike") != "true"
+    ]
+    for node in asked:
+        found = money(first_text(node, ".a-offscreen") or text_of(node, ""))
+        if found.prices:
+            return found
+    if box.css_first(".a-price") is None:
+        found = money(first_text(box, ".a-offscreen") or text_of(box))
+        if found.prices and _is_price_box(box):
+            return found
+    return None
+
+
+def _is_price_box(box: LexborNode) -> bool:
+    """Whether the part itself is a price, and not something larger with amounts in it."""
+    return len(text_of(box)) < 60
+
+
+def _bullets(tree: LexborHTMLParser) -> tuple[str, ...]:
+    for selector in ("#feature-bullets li", "#featurebullets_feature_div li"):
+        found = [said for said in all_texts(tree, selector) if not _NOT_A_BULLET.match(said)]
+        if found:
+            return tuple(found)
+    whole = first_text(tree, "#feature-bullets")
+    return (whole,) if whole else ()
+
+
+def _options(
+    tree: LexborHTMLParser, base: str
+) -> tuple[dict[str, tuple[str, ...]], dict[str, str], dict[str, str]]:
+    """Option groups by name, the values' pictures, and where each value would lead."""
+    groups: dict[str, list[str]] = {}
+    images: dict[str, str] = {}
+    links: dict[str, str] = {}
+    left = MOST_PARTS
+    for selector in _OPTION_BOXES:
+        for box in tree.css(selector)[:_MOST_BOXES]:
+            for group in box.css("ul, select")[:_MOST_BOXES]:
+                entries = group.css("li" if group.tag == "ul" else "option")[:MOST_PARTS]
+                name = _group_name(group, entries)
+                entries, left = entries[:left], left - len(entries[:left])
+                for entry in entries:
+                    value, image = _value(entry)
+                    if not value or not name or value.lower().startswith("select"):
+                        continue
+                    held = groups.setdefault(name, [])
+                    if value not in held:
+                        held.append(value)
+                    if image:
+                        images.setdefault(value, image)
+                    if link := absolute(attribute(entry, "data-dp-url"), base):
+                        links.setdefault(value, link)
+        if groups:
+            break
+    return {name: tuple(values) for name, values in groups.items()}, images, links
+
+
+def _group_name(group: LexborNode, entries: list[LexborNode]) -> str:
+    """What a group of values is called: size, color, style."""
+    try:
+        held = json.loads(group.attributes.get("data-a-button-group") or "{}")
+        name = held.get("name", "") if isinstance(held, dict) else ""
+    except (ValueError, RecursionError):
+        name = ""
+    candidates = [name if isinstance(name, str) else ""]
+    candidates.append(attribute(group, "name").removeprefix("dropdown_selected_"))
+    candidates += [attribute(entry, "id") for entry in entries[:1]]
+    above = group.parent
+    for _ in range(4):
+        if above is None:
+            break
+        if (key := attribute(above, "id")).startswith(("variation_", "inline-twister-row-")):
+            candidates.append(key)
+        above = above.parent
+    for candidate in candidates:
+        if cleaned := _NAME_NOISE.sub("", candidate).replace("_", " ").strip():
+            return cleaned
+    return ""
+
+
+def _value(entry: LexborNode) -> tuple[str, str]:
+    """An option's value and its picture."""
+    for picture in entry.css("img"):
+        if said := attribute(picture, "alt"):
+            return said, absolute(attribute(picture, "src"), "https://")
+    said = first_text(entry, ".twisterTextDiv", ".swatch-title-text-display") or text_of(entry)
+    return said or attribute(entry, "title").removeprefix("Click to select ").strip(), ""

@@ -1,0 +1,1 @@
+"""The library of actions, and the grammar in which model answers name them."""

@@ -1,0 +1,1 @@
+"""The driver without a browser: forms, style sheets, visibility, learned effects applied."""

@@ -1,0 +1,336 @@
+"""Whether an element is displayed, without layout.
+
+The answer of Selenium's "is displayed" as far as markup and style sheets decide it: display,
+visibility, opacity, no size with clipping, off the page, on the element or an ancestor.
+"""
+
+import re
+from collections.abc import Callable, Iterable
+from typing import Final, NamedTuple
+
+from selectolax.lexbor import LexborHTMLParser, LexborNode, SelectolaxError
+
+from errands.turk.dom.css import CHECKED, Declaration, Rule, Sheet, parse_declarations
+
+__all__ = ["Box", "Cascade"]
+
+_NONE: Final = frozenset(
+    "area base basefont datalist head link meta noembed noframes noscript param rp script style "
+    "template title".split()
+)
+_OPAQUE: Final = frozenset("audio canvas iframe meter progress select textarea video".split())
+"""Elements whose children are not boxes of their own."""
+_INLINE: Final = frozenset(
+    "a abbr acronym b bdi bdo big cite code data del dfn em font i ins kbd label mark q s samp "
+    "small span strike strong sub sup time tt u var".split()
+)
+_CELLS: Final = frozenset("tr td th thead tbody tfoot".split())
+"""Parts of tables, which grow with what is in them."""
+_BARE: Final = frozenset({"radio", "checkbox", "range", "file"})
+"""Inputs without border and padding: no width or height of their own, no box."""
+_AWAY: Final = -500.0
+_MANY: Final = 20
+"""Rules from which on it pays to pass over those that cannot match."""
+
+_TAGS = re.compile(r"<([a-z][^\s/>]*)")
+_CLASSES = re.compile(r"""class\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s>]+))""")
+_IDS = re.compile(r"""id\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s>]+))""")
+
+_Key = tuple[bool, bool, bool, tuple[int, int, int], int]
+
+
+class Box(NamedTuple):
+    """How an element is shown."""
+
+    display: str
+    rendered: bool
+    visibility: str
+    transparent: bool
+    clips: bool
+    """It has no room, and cuts off what is in it."""
+    clipped: bool
+    away: bool
+    sized: bool
+    """False where a width or height of 0 is set."""
+
+    @property
+    def shown(self) -> bool:
+        return self.rendered and self.visibility == "visible" and not (
+            self.transparent or self.clipped or self.away
+        )  # fmt: skip
+
+
+_START: Final = Box("block", True, "visible", False, False, False, False, True)
+
+
+class Cascade:
+    """Boxes of a document's elements, worked out when they are asked for."""
+
+    def __init__(
+        self,
+        tree: LexborHTMLParser,
+        source: str,
+        sheets: Iterable[Sheet],
+        checked: Callable[[], list[LexborNode]],
+    ) -> None:
+        self._tree = tree
+        self._checked = checked
+        self._source = source
+        self._sheets = tuple(sheets)
+        self._declared: dict[int, dict[str, tuple[_Key, str | float]]] | None = None
+        self._boxes: dict[int, Box] = {}
+        self._shown: dict[int, bool] = {}
+        self._stateful = any(rule.stateful for sheet in self._sheets for rule in sheet.rules)
+        self.ignored = sum(sheet.ignored for sheet in self._sheets)
+
+    def changed(self) -> None:
+        """An action changed the page's state: what depends on it is worked out anew."""
+        if self._stateful and self._declared is not None:
+            self._declared = None
+            self._boxes.clear()
+
+    def show(self, node: LexborNode, *, shown: bool) -> None:
+        """Display an element, or not, whatever the style sheets say; `restyled` makes it so."""
+        self._shown[node.mem_id] = shown
+
+    def restyled(self) -> None:
+        """Attributes of elements changed, or what is shown: all is worked out anew."""
+        self._declared = None
+        self._boxes.clear()
+
+    def displayed(self, node: LexborNode) -> bool:
+        box = self.box(node)
+        if not box.shown:
+            return False
+        return box.sized or node.tag != "input" or _type(node) not in _BARE
+
+    def box(self, node: LexborNode) -> Box:
+        """The box of an element; iterative, since pages may nest deeply."""
+        boxes = self._boxes
+        known = boxes.get(node.mem_id)
+        if known is not None:
+            return known
+        chain: list[LexborNode] = []
+        above = _START
+        current: LexborNode | None = node
+        while current is not None and current.is_element_node:
+            found = boxes.get(current.mem_id)
+            if found is not None:
+                above = found
+                break
+            chain.append(current)
+            current = current.parent
+        parent = current if current is not None and current.is_element_node else None
+        for each in reversed(chain):
+            above = self._step(each, parent, above)
+            boxes[each.mem_id] = above
+            parent = each
+        return above
+
+    def _step(self, node: LexborNode, parent: LexborNode | None, above: Box) -> Box:
+        if self._declared is None:
+            self._declared = self._match()
+        own = self._declared.get(node.mem_id)
+        attributes = node.attributes
+        style = attributes.get("style")
+        if style:
+            inline = parse_declarations(style)
+            if inline:
+                own = dict(own or {})
+                for declaration in inline:
+                    _declare(own, declaration, (declaration.important, True, True, (0, 0, 0), 0))
+        tag = node.tag or ""
+        display = _default_display(tag, attributes)
+        rendered = above.rendered and not (parent is not None and _withheld(tag, parent))
+        clipped = above.clipped or above.clips
+        shown = self._shown.get(node.mem_id)
+        if own is None:
+            display = _set_shown(display, shown)
+            return Box(
+                display, rendered and display != "none", above.visibility, above.transparent,
+                False, clipped, above.away, True,
+            )  # fmt: skip
+        value = own.get("display")
+        if value is not None and not _forced(tag, attributes):
+            display = _resolved(value[1], display, above.display, "inline")
+        display = _set_shown(display, shown)
+        if display == "contents" and tag in ("input", "select", "textarea"):
+            display = "none"
+        visibility = above.visibility
+        value = own.get("visibility")
+        if value is not None:
+            visibility = _resolved(value[1], visibility, visibility, "visible")
+        value = own.get("opacity")
+        transparent = above.transparent or (value is not None and value[1] == 0)
+        return Box(
+            display, rendered and display != "none", visibility, transparent,
+            tag not in _CELLS and _clips(own, display), clipped, above.away or _off_page(own),
+            not _flat(own),
+        )  # fmt: skip
+
+    def _match(self) -> dict[int, dict[str, tuple[_Key, str | float]]]:
+        """Declarations by element, of all rules that match something."""
+        declared: dict[int, dict[str, tuple[_Key, str | float]]] = {}
+        boxes = any(sheet.boxes for sheet in self._sheets)
+        rules = [
+            rule for sheet in self._sheets for rule in sheet.rules if boxes or rule.deciding
+        ]  # fmt: skip
+        if not rules:
+            return declared
+        rules = self._possible(rules)
+        self._stateful = any(rule.stateful and self._within_reach(rule) for rule in rules)
+        marked = self._checked() if self._stateful else []
+        for node in marked:
+            node.attrs[CHECKED] = ""
+        try:
+            self._collect(rules, declared)
+        finally:
+            for node in marked:
+                del node.attrs[CHECKED]
+        return declared
+
+    def _collect(
+        self, rules: list[Rule], declared: dict[int, dict[str, tuple[_Key, str | float]]]
+    ) -> None:
+        for order, rule in enumerate(rules):
+            for node in self._find(rule):
+                own = declared.setdefault(node.mem_id, {})
+                for declaration in rule.declarations:
+                    key = (declaration.important, not rule.layered, False, rule.specificity, order)
+                    _declare(own, declaration, key)
+
+    def _possible(self, rules: list[Rule]) -> list[Rule]:
+        """Without rules whose tags, classes or ids are nowhere on the page."""
+        if len(rules) <= _MANY:
+            return rules
+        tags, classes, ids = self._vocabulary()
+        return [
+            rule
+            for rule in rules
+            if ids.issuperset(rule.needs[0])
+            and classes.issuperset(rule.needs[1])
+            and tags.issuperset(rule.needs[2])
+        ]
+
+    def _within_reach(self, rule: Rule) -> bool:
+        """Whether a rule may come to match when something is checked or cleared."""
+        if f"[{CHECKED}]" not in rule.selector or "(" in rule.selector:
+            return True
+        found = self._find(rule._replace(selector=rule.selector.replace(f"[{CHECKED}]", ":is(*)")))
+        return bool(found)
+
+    def _find(self, rule: Rule) -> list[LexborNode]:
+        try:
+            return self._tree.css(rule.selector)
+        except SelectolaxError:
+            self.ignored += 1
+            return []
+
+    def _vocabulary(self) -> tuple[set[str], set[str], set[str]]:
+        """Tags, classes and ids that may occur: a quick way to pass over most rules."""
+        source = self._source.lower()
+        tags = set(_TAGS.findall(source)) | {"html", "head", "body", "tbody", "tr", "colgroup", "p"}
+        classes = {
+            name for found in _CLASSES.findall(source) for part in found for name in part.split()
+        }  # fmt: skip
+        ids = {part for found in _IDS.findall(source) for part in found}
+        return tags, classes, ids
+
+
+def _declare(own: dict[str, tuple[_Key, str | float]], declaration: Declaration, key: _Key) -> None:
+    known = own.get(declaration.property)
+    if known is None or known[0] <= key:
+        own[declaration.property] = key, declaration.value
+
+
+def _resolved(value: str | float, default: str, inherited: str, initial: str) -> str:
+    if value == "inherit":
+        return inherited
+    if value == "initial" or (value == "unset" and initial == "inline"):
+        return initial
+    if value in ("unset", "revert", "revert-layer"):
+        return default
+    return str(value)
+
+
+def _type(node: LexborNode) -> str:
+    return (node.attributes.get("type") or "").lower()
+
+
+def _forced(tag: str, attributes: dict[str, str | None]) -> bool:
+    return tag == "noscript" or (
+        tag == "input" and (attributes.get("type") or "").lower() == "hidden"
+    )
+
+
+def _default_display(tag: str, attributes: dict[str, str | None]) -> str:
+    if tag in _NONE or "hidden" in attributes:
+        return "none"
+    if tag == "input" and (attributes.get("type") or "").lower() == "hidden":
+        return "none"
+    if (tag == "dialog" and "open" not in attributes) or "popover" in attributes:
+        return "none"
+    return "inline" if tag in _INLINE else "block"
+
+
+def _set_shown(display: str, shown: bool | None) -> str:
+    if shown is None or shown == (display != "none"):
+        return display
+    return "block" if shown else "none"
+
+
+def _withheld(tag: str, parent: LexborNode) -> bool:
+    """Whether the parent does not show this child."""
+    holder = parent.tag
+    if holder == "details" and "open" not in parent.attributes:
+        return tag != "summary"
+    return holder in _OPAQUE
+
+
+def _padded(own: dict[str, tuple[_Key, str | float]]) -> bool:
+    return any(name in own and own[name][1] == "other" for name in ("padding", "border"))
+
+
+def _flat(own: dict[str, tuple[_Key, str | float]]) -> bool:
+    if _padded(own):
+        return False
+    if "appearance" in own and own["appearance"][1] == "none":
+        return not ("width" in own and "height" in own)
+    return any(
+        name in own and own[name][1] == 0.0
+        for name in ("width", "height", "max-width", "max-height")
+    )
+
+
+def _clips(own: dict[str, tuple[_Key, str | float]], display: str) -> bool:
+    if display == "inline" and not _positioned(own, "absolute", "fixed"):
+        return False
+    for axis, names in (
+        ("overflow-x", ("width", "max-width")),
+        ("overflow-y", ("height", "max-height")),
+    ):
+        if axis in own and own[axis][1] != "visible" and not _padded(own):
+            for name in names:
+                if name in own and own[name][1] == 0.0:
+                    return True
+    return False
+
+
+def _positioned(own: dict[str, tuple[_Key, str | float]], *positions: str) -> bool:
+    return "position" in own and own["position"][1] in positions
+
+
+def _off_page(own: dict[str, tuple[_Key, str | float]]) -> bool:
+    margin = own.get("margin-left")
+    if margin is not None and isinstance(margin[1], float) and margin[1] <= _AWAY:
+        return True
+    if not _positioned(own, "absolute", "fixed", "relative"):
+        return False
+    fixed = _positioned(own, "fixed")
+    for name in ("left", "top"):
+        value = own[name][1] if name in own else None
+        if isinstance(value, float) and value <= _AWAY:
+            return True
+        if isinstance(value, float) and fixed and value >= {"left": 1280, "top": 800}[name]:
+            return True
+    return False

@@ -1,0 +1,1 @@
+"""What scripts do in reply to an action: explored, inferred, proven equal."""

@@ -1,0 +1,354 @@
+"""Learning from a browser what a page does in reply to actions.
+
+The page's elements are numbered, the page is tried out in a browser, and after every action all
+that changed is noted. What an action changes at times, and what is the same after it every time,
+is its effect. If it is not the same, it may hang on one other choice; what hangs on more than
+that is left out, and a proof with these reactions will fail.
+
+Nothing learnt is believed: `errands.turk.effects.equivalence` proves it.
+"""
+
+import random
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Final, NamedTuple, Protocol, runtime_checkable
+
+from selectolax.lexbor import LexborHTMLParser
+
+from errands.errors import ErrandsError
+from errands.turk.actions.action import Action
+from errands.turk.dom.driver import parsed
+from errands.turk.dom.effect import (
+    AGAIN,
+    CHECKED,
+    EMPTY,
+    INPUT,
+    UNCHECKED,
+    Changes,
+    Effect,
+    Reaction,
+    Target,
+    Trigger,
+    chosen,
+)
+from errands.turk.dom.forms import Forms
+from errands.turk.effects.explore import Way, wander
+from errands.turk.pages.driver import ActionError, Driver, OpenPage
+from errands.turk.pages.elements import selector_of
+
+__all__ = ["Lessons", "Step", "Unlearnable", "infer"]
+
+Fact = tuple[Target, str]
+Held = str | bool | None
+
+_MARK: Final = "data-errands-number"
+_STRETCH: Final = 30
+"""Actions on one page before a fresh one is taken."""
+_ENOUGH: Final = 9
+"""How often everything possible is tried, if something comes of it."""
+_DULL: Final = 3
+"""What a try counts of which nothing comes."""
+_MOST: Final = 600
+"""Actions of one exploration."""
+_OF_FIELDS: Final = frozenset("value checked chosen @disabled @readonly @value".split())
+"""What fields hold, and whether they can be used."""
+
+
+class Unlearnable(ErrandsError):
+    """The page does what no reaction can say."""
+
+
+class Step(NamedTuple):
+    """One action on a page in the browser, and what it changed."""
+
+    trigger: Trigger | None
+    changes: Mapping[Fact, tuple[Held, Held]]
+
+
+@runtime_checkable
+class _WatchedPage(OpenPage, Protocol):
+    """A page that tells what changed on it."""
+
+    def changes(self, mark: str) -> Changes: ...
+
+
+class Lessons:
+    """What was seen of a template's pages in a browser, and what follows from it.
+
+    Everything raises `Unlearnable` where fields come or go, or where a driver cannot tell what
+    changed.
+    """
+
+    def __init__(self, browser: Driver) -> None:
+        self._browser = browser
+        self._stretches: list[list[Step]] = []
+
+    def reactions(self) -> tuple[Reaction, ...]:
+        return infer(self._stretches)
+
+    def explore(self, pages: Sequence[tuple[str, Sequence[str]]], *, seed: int = 0) -> None:
+        """Try out some pages, each with the names of the fields to act on."""
+        chance = random.Random(seed)
+        cost: Counter[Way] = Counter()
+        left, idle = _MOST, 0
+        while left > 0 and idle < len(pages):
+            html, names = pages[len(self._stretches) % len(pages)]
+            page, numbered = self._opened(html)
+            steps: list[Step] = []
+            try:
+                ways = wander(page, names, chance, cost, _ENOUGH)
+                for way, action in islice(ways, min(left, _STRETCH)):
+                    steps.append(_step(page, numbered, action))
+                    cost[way] += 1 if _tells(steps[-1]) else _DULL
+            finally:
+                page.close()
+            self._stretches.append(steps)
+            left -= len(steps)
+            idle = 0 if steps else idle + 1
+
+    def follow(self, html: str, actions: Iterable[Action]) -> None:
+        """See what these actions do, on a fresh page."""
+        page, numbered = self._opened(html)
+        try:
+            self._stretches.append([_step(page, numbered, action) for action in actions])
+        finally:
+            page.close()
+
+    def _opened(self, html: str) -> tuple[_WatchedPage, "_Numbered"]:
+        numbered = _Numbered(html)
+        page = self._browser.open(numbered.html)
+        if not isinstance(page, _WatchedPage):
+            page.close()
+            raise Unlearnable("the driver cannot tell what an action changes")
+        numbered.named = page.changes(_MARK).named
+        return page, numbered
+
+
+def _step(page: _WatchedPage, numbered: "_Numbered", action: Action) -> Step:
+    """Do something, and note what changes."""
+    held = page.values(str(action.arguments["name"]))
+    try:
+        page.perform(action)
+    except ActionError:
+        trigger = None
+    else:
+        trigger = numbered.trigger(action, held)
+    found = page.changes(_MARK)
+    if found.named != numbered.named:
+        raise Unlearnable(f"fields come and go by {action.name}")
+    return Step(
+        trigger,
+        {
+            (numbered.target(number), what): (was, now)
+            for number, what, was, now in found.changed
+        },
+    )  # fmt: skip
+
+
+def _tells(step: Step) -> bool:
+    """Whether something came of it that fields show."""
+    trigger = step.trigger
+    return trigger is not None and any(
+        _decides(fact) and not _by_itself(trigger, fact) for fact in step.changes
+    )
+
+
+class _Numbered:
+    """A page whose elements bear numbers, by which they are found again."""
+
+    def __init__(self, html: str) -> None:
+        self._tree: LexborHTMLParser = parsed(html)[0]
+        self._nodes = self._tree.css("*")
+        self._targets: dict[int, Target] = {}
+        self.named = 0
+        """How many named elements there were when it was loaded."""
+        self._forms = Forms(self._tree)
+        places: dict[int, Target] = {}
+        for name in self._forms.names:
+            for index, control in enumerate(self._forms.controls(name)):
+                places[control.node.mem_id] = Target(name, index)
+        for number, node in enumerate(self._nodes):
+            node.attrs[_MARK] = str(number)
+            if node.mem_id in places:
+                self._targets[number] = places[node.mem_id]
+        self.html = self._tree.html or ""
+
+    def target(self, number: int) -> Target:
+        if number not in self._targets:
+            self._targets[number] = Target("", 0, selector_of(self._tree, self._nodes[number]))
+        return self._targets[number]
+
+    def trigger(self, action: Action, held: Sequence[str]) -> Trigger | None:
+        """What an action sets off on a page that held these values."""
+        name, value = str(action.arguments["name"]), action.arguments["value"]
+        kind = action.name.removeprefix("modify_")
+        state = AGAIN if value in held else CHECKED
+        for index, control in enumerate(self._forms.controls(name)):
+            if kind == "select":
+                values = [option.value for option in control.options]
+                if value not in values:
+                    return None
+                return Trigger(name, index, AGAIN if value in held else chosen(values.index(value)))
+            if kind == "text" or (kind == "range" and control.kind == kind):
+                return Trigger(name, index, INPUT)
+            if control.kind == kind and control.value == value:
+                if kind == "checkbox" and state == AGAIN:
+                    state = UNCHECKED
+                return Trigger(name, index, state)
+        return None
+
+
+class _Seen(NamedTuple):
+    """What held before and after an action, of all that ever changed."""
+
+    before: Mapping[Fact, Held]
+    after: Mapping[Fact, Held]
+
+
+def infer(stretches: Sequence[Sequence[Step]]) -> tuple[Reaction, ...]:
+    """The reactions that agree with every step; each stretch began on a fresh page."""
+    seen: dict[Trigger, list[_Seen]] = defaultdict(list)
+    for trigger, look in _looks(stretches):
+        if trigger is not None:
+            seen[trigger].append(look)
+    always: dict[Trigger, list[Effect]] = {}
+    unclear: list[tuple[Trigger, Fact]] = []
+    for trigger, looks in seen.items():
+        always[trigger] = _emptied(trigger, looks)
+        for fact in _touched(trigger, looks):
+            if len({look.after[fact] for look in looks}) == 1:
+                always[trigger].append(Effect(*fact, looks[0].after[fact]))
+            elif _decides(fact):
+                unclear.append((trigger, fact))
+    found = [Reaction(trigger, tuple(effects)) for trigger, effects in always.items() if effects]
+    return (*found, *_conditional(seen, unclear))
+
+
+def _looks(stretches: Sequence[Sequence[Step]]) -> Iterator[tuple[Trigger | None, _Seen]]:
+    """Steps with all that held; what did not change on a page is as other pages began."""
+    begun: dict[Fact, Held] = {}
+    own: list[dict[Fact, Held]] = []
+    for steps in stretches:
+        first: dict[Fact, Held] = {}
+        for step in steps:
+            for fact, (was, _) in step.changes.items():
+                first.setdefault(fact, was)
+        own.append(first)
+        begun = first | begun
+    for steps, first in zip(stretches, own, strict=True):
+        before: dict[Fact, Held] = begun | first
+        for step in steps:
+            after = before | {fact: now for fact, (_, now) in step.changes.items()}
+            yield step.trigger, _Seen(before, after)
+            before = after
+
+
+def _touched(trigger: Trigger, looks: Iterable[_Seen]) -> list[Fact]:
+    """What a trigger ever changed, but for what the action itself does."""
+    facts = {
+        fact: None
+        for look in looks
+        for fact, now in look.after.items()
+        if now != look.before[fact] and not _by_itself(trigger, fact)
+    }
+    own: Fact = (Target(trigger.name, trigger.index), "checked")
+    # A page may take back what was just ticked.
+    if trigger.state != INPUT and any(
+        own in look.after and look.after[own] != (trigger.state != UNCHECKED) for look in looks
+    ):
+        facts[own] = None
+    return list(facts)
+
+
+def _by_itself(trigger: Trigger, fact: Fact) -> bool:
+    target, what = fact
+    if target.name != trigger.name:
+        return False
+    if target.index == trigger.index:
+        return what in ("value", "checked", "chosen", "@value")
+    return what == "checked" and trigger.state in (CHECKED, AGAIN)
+
+
+def _decides(fact: Fact) -> bool:
+    """Whether it shows in fields and what they hold; else it is only seen in the markup."""
+    target, what = fact
+    return what == "shown" or (bool(target.name) and what in _OF_FIELDS)
+
+
+def _emptied(trigger: Trigger, looks: Sequence[_Seen]) -> list[Effect]:
+    """Names of which nothing is ticked any more, whatever was: few steps tell it of every box."""
+    names = {target.name: None for target, what in looks[0].after if what == "checked"}
+    return [
+        Effect(Target(name, 0), EMPTY, True)
+        for name in names
+        if name != trigger.name
+        and any(_ticked(look.before, name) for look in looks)
+        and not any(_ticked(look.after, name) for look in looks)
+    ]
+
+
+def _ticked(held: Mapping[Fact, Held], name: str) -> list[int]:
+    return [
+        target.index
+        for (target, what), now in held.items()
+        if what == "checked" and now and target.name == name
+    ]
+
+
+class _Choice(NamedTuple):
+    """What an effect may hang on: a group of radio buttons, or one check box."""
+
+    name: str
+    box: int | None
+    """The check box among those of its name; None: the whole group."""
+
+    def state(self, held: Mapping[Fact, Held]) -> Trigger:
+        if self.box is not None:
+            ticked = held[Target(self.name, self.box), "checked"]
+            return Trigger(self.name, self.box, CHECKED if ticked else UNCHECKED)
+        found = _ticked(held, self.name)
+        return Trigger(self.name, found[0], CHECKED) if found else Trigger(self.name, 0, EMPTY)
+
+
+def _conditional(
+    seen: Mapping[Trigger, Sequence[_Seen]], unclear: Sequence[tuple[Trigger, Fact]]
+) -> Iterator[Reaction]:
+    """Effects that hang on one other choice: that which makes most of them clear."""
+    if not unclear:
+        return
+    boxes = {trigger.name for trigger in seen if trigger.state == UNCHECKED}
+    facts = next(iter(seen.values()))[0].after
+    choices = {
+        _Choice(target.name, target.index if target.name in boxes else None): None
+        for target, what in facts
+        if what == "checked"
+    }
+    left = list(unclear)
+    while left and choices:
+        cleared = {
+            choice: [each for each in left if _clears(choice, seen[each[0]], *each)]
+            for choice in choices
+        }
+        best = max(cleared, key=lambda choice: len(cleared[choice]))
+        if not cleared[best]:
+            return
+        effects: dict[tuple[Trigger, Trigger], dict[Effect, None]] = defaultdict(dict)
+        for trigger, fact in cleared[best]:
+            for look in seen[trigger]:
+                given = best.state(look.before)
+                effects[trigger, given][Effect(*fact, look.after[fact])] = None
+        for (trigger, given), held in effects.items():
+            yield Reaction(trigger, tuple(held), given)
+        left = [each for each in left if each not in cleared[best]]
+
+
+def _clears(choice: _Choice, looks: Sequence[_Seen], trigger: Trigger, fact: Fact) -> bool:
+    """Whether a fact after a trigger is the same each time, given the state of a choice."""
+    if choice.name == trigger.name:
+        return False
+    by_state: dict[Trigger, list[Held]] = defaultdict(list)
+    for look in looks:
+        by_state[choice.state(look.before)].append(look.after[fact])
+    often = sum(len(values) > 1 for values in by_state.values())
+    return often > 1 and all(len(set(values)) == 1 for values in by_state.values())

@@ -1,0 +1,128 @@
+"""The proof and the doctor of a task: does it look the same to both drivers, can it be solved.
+
+A few instances of a task are compared under both drivers (`errands.turk.effects.equivalence`). The
+task is then played by the oracle and by nobody on the driver that `auto` would take.
+"""
+
+import time
+from collections.abc import Sequence
+
+import msgspec
+
+from errands.errors import ErrandsError
+from errands.turk.drivers import Pages
+from errands.turk.effects.equivalence import prove
+from errands.turk.oracle.play import play_oracle
+from errands.turk.pages.driver import Driver
+from errands.turk.proofs import keep_proof
+from errands.turk.scoring.instance_score import ScoredField, instance_figure, score_page
+from errands.turk.scoring.metrics import RULES, label_text, majority
+from errands.turk.tasks.task import Instance, Task
+
+__all__ = ["Verification", "spread", "telling_rows", "verify_task"]
+
+
+class Verification(msgspec.Struct, frozen=True):
+    """What was found out about one task."""
+
+    task: str
+    split: str
+    instances: int
+    fields: int
+    equal: bool | None
+    """Whether both drivers agree; None where there is no browser to ask."""
+    driver: str
+    """What `auto` takes for the task."""
+    oracle: dict[str, float | None]
+    do_nothing: dict[str, float | None]
+    seconds: float
+    error: str | None = None
+
+
+def spread(count: int, wanted: int) -> list[int]:
+    """So many row numbers, evenly over all of them."""
+    wanted = min(count, wanted)
+    return [index * count // wanted for index in range(wanted)]
+
+
+def telling_rows(task: Task, most: int) -> list[int]:
+    """The rows that show most of what workers can answer: each choice taken, each text filled.
+
+    Pages differ in what an answer does to them (a box that only `other` enables), so a proof
+    wants every kind of answer. Greedy, beginning with the first row, at most so many.
+    """
+    kinds = [_kinds(instance) for instance in task.instances]
+    chosen: list[int] = []
+    seen: set[tuple[str, str]] = set()
+    left = set(range(len(kinds)))
+    while left and len(chosen) < most:
+        best = max(sorted(left), key=lambda row: len(kinds[row] - seen)) if chosen else 0
+        if chosen and not kinds[best] - seen:
+            break
+        chosen.append(best)
+        left.discard(best)
+        seen |= kinds[best]
+    return chosen
+
+
+def _kinds(instance: Instance) -> set[tuple[str, str]]:
+    """What the oracle would answer, long texts all alike."""
+    answers = set()
+    for name, labels in instance.labels.items():
+        text = label_text(majority(labels)) or next(filter(None, map(label_text, labels)), "")
+        answers.add((name, text if len(text) <= 12 else "..."))
+    return answers
+
+
+def verify_task(
+    task: Task,
+    split: str,
+    pages: Pages,
+    *,
+    instances: int,
+    dom: Driver,
+    browser: Driver | None,
+) -> Verification:
+    """Check one task; what goes wrong is in the result, never raised."""
+    begun = time.monotonic()
+    rows = [task.instances[row] for row in telling_rows(task, instances)]
+    equal: bool | None = None
+    fields = 0
+    error: str | None = None
+    figures: dict[str, dict[str, float | None]] = {"oracle": {}, "do_nothing": {}}
+    try:
+        if browser is not None:
+            proof = prove(task, rows, dom, browser)
+            equal, fields = proof.equal, proof.fields
+            error = proof.reason or None
+            pointer = proof.pointer and split == "test_challenge"
+            keep_proof(msgspec.structs.replace(proof, pointer=pointer))
+        nothing, oracle = [], []
+        for instance in rows:
+            page = pages.open(task, instance)
+            try:
+                nothing += score_page(page, instance)
+                play_oracle(page, instance)
+                oracle += score_page(page, instance)
+            finally:
+                page.close()
+        figures = {"oracle": _pooled(oracle), "do_nothing": _pooled(nothing)}
+        fields = fields or len({field.name for field in oracle})
+    except ErrandsError as failure:
+        error = str(failure)
+    return Verification(
+        task.name,
+        split,
+        len(task.instances),
+        fields,
+        equal,
+        pages.choice(task),
+        figures["oracle"],
+        figures["do_nothing"],
+        time.monotonic() - begun,
+        error,
+    )
+
+
+def _pooled(scored: Sequence[ScoredField]) -> dict[str, float | None]:
+    return {rules: instance_figure(scored, rules) for rules in RULES}

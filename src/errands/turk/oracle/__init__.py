@@ -1,0 +1,1 @@
+"""Agents that know the answers: the field oracle, the pointer oracle, and baselines beside them."""

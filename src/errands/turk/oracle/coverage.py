@@ -1,0 +1,108 @@
+"""How far an agent gets with a task: what counts, and what it answered whether it counts or not.
+
+Only displayed fields count for a score, so a page that hides its fields can score 1 with next to
+nothing answered, or have no score at all. The share of the workers' answers that the page holds
+in the end, in whatever fields, tells tasks that were solved from those that were not.
+"""
+
+import random
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from errands.errors import ErrandsError
+from errands.turk.drivers import Pages
+from errands.turk.oracle.baselines import BASELINES
+from errands.turk.oracle.field_oracle import NOTHING
+from errands.turk.oracle.pointer_oracle import answers_of
+from errands.turk.pages.driver import OpenPage
+from errands.turk.pages.field import Field
+from errands.turk.scoring.instance_score import (
+    ScoredField,
+    instance_figure,
+    score_page,
+    score_values,
+)
+from errands.turk.scoring.metrics import RULES, label_text, majority
+from errands.turk.tasks.task import Instance, Label, Task
+
+__all__ = ["Answered", "Reached", "answered", "reach"]
+
+
+class Answered(msgspec.Struct, frozen=True):
+    """How much of what the workers answered a page holds."""
+
+    fields: int
+    """Fields that somebody answered."""
+    sums: dict[str, float]
+    """By rules, the sum of their scores; a field that the page does not have is 0."""
+
+    def share(self, rules: str) -> float | None:
+        return self.sums[rules] / self.fields if self.fields else None
+
+
+class Reached(msgspec.Struct, frozen=True):
+    """An agent on some instances of a task."""
+
+    instances: int
+    counted: int
+    """Fields that count for the score."""
+    scores: dict[str, float | None]
+    """By rules, the mean over the fields that count."""
+    fields: int
+    """Fields that somebody answered."""
+    answered: dict[str, float | None]
+    """By rules, the mean over these, displayed or not."""
+    errors: tuple[str, ...] = ()
+
+
+def answered(page: OpenPage, instance: Instance) -> Answered:
+    """Score every field that somebody answered: displayed, hidden, or not there at all."""
+    found = {field.name: field for field in page.fields(list(instance.labels))}
+    sums = dict.fromkeys(RULES, 0.0)
+    fields = 0
+    for name, labels in instance.labels.items():
+        field = found.get(name)
+        if answers_of(labels) and _can_score(field, labels):
+            fields += 1
+            held = {} if field is None else score_values(field.type, page.values(name), labels)
+            for rules, value in held.items():
+                sums[rules] += value
+    return Answered(fields, sums)
+
+
+def _can_score(field: Field | None, labels: Sequence[Label]) -> bool:
+    """No answer can score on a button, nor on a drop-down that most left empty."""
+    empty = label_text(majority(labels)) in NOTHING
+    return field is None or not (field.type == "submit" or (field.type == "select" and empty))
+
+
+def reach(agent: str, task: Task, rows: Iterable[int], pages: Pages) -> Reached:
+    """Play a baseline on these rows; a page that fails is an error with its reason."""
+    counted: list[ScoredField] = []
+    held: list[Answered] = []
+    errors: list[str] = []
+    for row in rows:
+        instance = task.instances[row]
+        try:
+            page = pages.open(task, instance)
+            try:
+                BASELINES[agent](page, instance, random.Random(f"0/{instance.id}"))
+                counted += score_page(page, instance)
+                held.append(answered(page, instance))
+            finally:
+                page.close()
+        except ErrandsError as failure:
+            errors.append(f"row {row}: {failure}")
+    both = Answered(
+        sum(each.fields for each in held),
+        {rules: sum(each.sums[rules] for each in held) for rules in RULES},
+    )
+    return Reached(
+        len(held),
+        len(counted),
+        {rules: instance_figure(counted, rules) for rules in RULES},
+        both.fields,
+        {rules: both.share(rules) for rules in RULES},
+        tuple(errors),
+    )

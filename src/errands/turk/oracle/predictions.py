@@ -1,0 +1,128 @@
+"""Answers made elsewhere, and the oracle's own, as lines of JSON.
+
+A line names an instance (`task` and `row`) and has either `answers`, field name to value (or list
+of values), which are scored as if the page held them, or `actions`, which are done on the page
+first: a text in the agents' grammar, or a list of such texts or of tool calls.
+"""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from errands.errors import DataError, ErrandsError
+from errands.turk.actions.grammar import GrammarError, format_action, parse_answer
+from errands.turk.drivers import Pages
+from errands.turk.oracle.baselines import Played
+from errands.turk.oracle.play import play_oracle
+from errands.turk.pages.driver import ActionError, OpenPage
+from errands.turk.scoring.instance_score import ScoredField, score_page, score_values
+from errands.turk.tasks.loader import TaskSet
+from errands.turk.tasks.task import Instance
+
+__all__ = ["Scored", "oracle_lines", "read_predictions", "score_prediction"]
+
+
+class Scored(Played, frozen=True):
+    """One prediction's scores, or why there are none."""
+
+    failed_actions: int = 0
+
+
+class _Prediction(msgspec.Struct):
+    task: str
+    row: int
+    answers: dict[str, Any] | None = None
+    actions: Any = None
+
+
+def read_predictions(path: Path) -> Iterator[_Prediction]:
+    """The lines of a predictions file; a bad line is one sentence with its number."""
+    try:
+        lines = path.read_text("utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as failure:
+        raise DataError(f"{path} cannot be read ({failure}); expected lines of JSON.") from None
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        try:
+            read = msgspec.json.decode(line.encode(), type=_Prediction)
+        except (msgspec.DecodeError, msgspec.ValidationError) as failure:
+            raise DataError(
+                f"Line {number} of {path} is not a prediction ({failure}); expected"
+                ' {"task": NAME, "row": N, "answers": {...}} or "actions" instead of "answers".'
+            ) from None
+        if (read.answers is None) == (read.actions is None):
+            raise DataError(
+                f"Line {number} of {path} must have either `answers` or `actions`, not"
+                f" {'both' if read.answers is not None else 'neither'}."
+            )
+        yield read
+
+
+def score_prediction(prediction: _Prediction, tasks: TaskSet, pages: Pages) -> Scored:
+    """Score one line; what goes wrong with it is in the result."""
+    where = prediction.task, prediction.row
+    try:
+        task = tasks.task(prediction.task)
+        if not 0 <= prediction.row < len(task.instances):
+            return Scored(*where, error=f"there is no row {prediction.row}")
+        instance = task.instances[prediction.row]
+        page = pages.open(task, instance)
+        try:
+            if prediction.answers is not None:
+                return Scored(*where, _score_answers(page, instance, prediction.answers))
+            failed = _perform(page, prediction.actions)
+            return Scored(*where, tuple(score_page(page, instance)), failed_actions=failed)
+        finally:
+            page.close()
+    except ErrandsError as failure:
+        return Scored(*where, error=str(failure))
+
+
+def _score_answers(
+    page: OpenPage, instance: Instance, answers: dict[str, Any]
+) -> tuple[ScoredField, ...]:
+    scored = []
+    for field in page.fields(list(instance.labels)):
+        if not field.visible or field.type == "submit":
+            continue
+        given = answers.get(field.name, [])
+        values = [str(value) for value in (given if isinstance(given, list) else [given])]
+        scores = score_values(field.type, values, instance.labels[field.name])
+        if scores:
+            scored.append(ScoredField(field.name, field.type, tuple(values), scores))
+    return tuple(scored)
+
+
+def _perform(page: OpenPage, actions: Any) -> int:
+    """Do what was asked for; how many actions failed."""
+    failed = 0
+    for answer in actions if isinstance(actions, list) else [actions]:
+        text = answer if isinstance(answer, str) else json.dumps(answer)
+        try:
+            for action in parse_answer(text):
+                if action.name != "submit":
+                    page.perform(action)
+        except (ActionError, GrammarError):
+            failed += 1
+    return failed
+
+
+def oracle_lines(tasks: TaskSet, pages: Pages, limit: int | None = None) -> Iterator[str]:
+    """For each instance, a line with the actions the oracle takes on it."""
+    for task in tasks:
+        for instance in task.instances[:limit]:
+            line: dict[str, Any] = {"id": instance.id, "task": task.name, "row": instance.row}
+            try:
+                page = pages.open(task, instance)
+                try:
+                    done = play_oracle(page, instance)
+                finally:
+                    page.close()
+                line["actions"] = [format_action(action) for action in done]
+            except ErrandsError as failure:
+                line["error"] = str(failure)
+            yield json.dumps(line, ensure_ascii=False)

@@ -1,0 +1,116 @@
+"""Two drivers, one page: what differs between them.
+
+`compare` is the proof behind `errands turk verify`: the same page, the same actions, and every
+difference an agent or a scorer could see.
+"""
+
+import time
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import msgspec
+
+from errands.turk.actions.action import Action
+from errands.turk.pages.driver import ActionError, Driver, OpenPage
+from errands.turk.pages.field import Field
+
+__all__ = ["Difference", "compare"]
+
+Seen = str | bool | tuple[str, ...] | None
+
+
+class Difference(msgspec.Struct, frozen=True):
+    """One thing that two drivers do not agree on."""
+
+    when: str
+    """`load`, or the call after which it was seen."""
+    field: str | None
+    """The field's name; None where an action's outcome itself differs."""
+    what: str
+    """`presence`, `type`, `visible`, `options`, `values`, `attributes` or `refused`."""
+    first: Seen
+    second: Seen
+
+    def __str__(self) -> str:
+        subject = self.what if self.field is None else f"{self.what} of {self.field!r}"
+        return f"{self.when}: {subject}: {self.first!r} against {self.second!r}"
+
+
+def compare(
+    first: Driver,
+    second: Driver,
+    html: str,
+    names: Sequence[str] | None = None,
+    actions: Iterable[Action] = (),
+    *,
+    files: Path | None = None,
+    settle: float = 0.5,
+) -> list[Difference]:
+    """What differs between two drivers on a page at load and after each of the actions.
+
+    `names` are the fields to look at (None: every named control). Fields are compared as sets:
+    their order is a matter of layout. An action that both refuse, in whatever words, is no
+    difference. Pages may fold parts away in their own time, so after the last action they are
+    looked at once more when so many seconds have passed.
+    """
+    page = first.open(html, files=files)
+    try:
+        other = second.open(html, files=files)
+        try:
+            differences = _states("load", page, other, names)
+            acted = False
+            for action in actions:
+                when = _call(action)
+                refused = _refused(page, action), _refused(other, action)
+                if refused[0] != refused[1]:
+                    differences.append(Difference(when, None, "refused", *refused))
+                differences += _states(when, page, other, names)
+                acted = True
+            if acted and not differences and settle:
+                time.sleep(settle)
+                differences = _states("settled", page, other, names)
+        finally:
+            other.close()
+    finally:
+        page.close()
+    return differences
+
+
+def _call(action: Action) -> str:
+    arguments = ", ".join(repr(value) for value in action.arguments.values())
+    return f"{action.name}({arguments})"
+
+
+def _refused(page: OpenPage, action: Action) -> bool:
+    try:
+        page.perform(action)
+    except ActionError:
+        return True
+    return False
+
+
+def _states(
+    when: str, page: OpenPage, other: OpenPage, names: Sequence[str] | None
+) -> list[Difference]:
+    ours: dict[str, Field] = {field.name: field for field in page.fields(names)}
+    theirs: dict[str, Field] = {field.name: field for field in other.fields(names)}
+    both = ours.keys() & theirs.keys()
+    held = {
+        what: (page.values_of(both, attributes=markup), other.values_of(both, attributes=markup))
+        for what, markup in {"values": False, "attributes": True}.items()
+    }
+    found: list[Difference] = []
+    for name in dict.fromkeys([*ours, *theirs]):
+        one, two = ours.get(name), theirs.get(name)
+        if one is None or two is None:
+            found.append(Difference(when, name, "presence", one is not None, two is not None))
+            continue
+        pairs: list[tuple[str, Seen, Seen]] = [
+            ("type", one.type, two.type),
+            ("visible", one.visible, two.visible),
+            ("options", one.options, two.options),
+        ]
+        for what, (mine, its) in held.items():
+            pairs.append((what, tuple(mine[name]), tuple(its[name])))
+        found += [Difference(when, name, what, a, b) for what, a, b in pairs if a != b]
+    return found

@@ -1,0 +1,92 @@
+"""What a page driver is: something that opens a page, acts on it and reads it.
+
+Two come with Errands, `dom` (no browser) and `browser` (Chromium); both pass the conformance
+suite in `errands.testing.driver`, and so can a third party's.
+"""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Protocol
+
+from errands.errors import ErrandsError
+from errands.turk.actions.action import Action
+from errands.turk.pages.field import Field
+
+__all__ = ["ActionError", "Driver", "DriverError", "OpenPage", "Result", "Unsupported"]
+
+Result = str | bytes | None
+"""What an action gives back: HTML or text, a PNG picture, or nothing."""
+
+
+class DriverError(ErrandsError):
+    """The page or the browser failed: the episode is an error, never a score of 0."""
+
+
+class ActionError(ErrandsError):
+    """An action is not possible on this page, and changed nothing; the message says why."""
+
+
+class Unsupported(ActionError):
+    """This driver has no such action (pointer, keyboard and pictures need a browser)."""
+
+
+class OpenPage(Protocol):
+    """One page being worked on."""
+
+    def fields(self, names: Sequence[str] | None = None) -> list[Field]:
+        """The fields of these names (None: of every named control), as they are now.
+
+        For each name, the first element in document order decides: no element, or one that is
+        not input, select or textarea, and the name is left out; so are the excluded names. In
+        order of solving: down the page, then across, visible ones first (a driver without
+        layout takes document order).
+        """
+        ...
+
+    def values(self, name: str, *, attributes: bool = False) -> list[str]:
+        """What the page holds for a name: one text per element, the checked boxes' values, ...
+
+        Live values; with `attributes`, what the markup alone says, as the original's scorer read
+        it (section 8.2 of the specification).
+        """
+        ...
+
+    def values_of(self, names: Iterable[str], *, attributes: bool = False) -> dict[str, list[str]]:
+        """`values` of many names, in one question."""
+        ...
+
+    def perform(self, action: Action) -> Result:
+        """Do one action; raises `ActionError` where it is not possible, having changed nothing."""
+        ...
+
+    def html(self, name: str | None = None) -> str:
+        """The whole page as it is now, or with a field's name the few lines around it."""
+        ...
+
+    def text(self) -> str:
+        """What a person reads: the visible text, a line a block."""
+        ...
+
+    def screenshot(self, name: str | None = None) -> bytes:
+        """A PNG of the page, or of one field."""
+        ...
+
+    def close(self) -> None: ...
+
+
+class Driver(Protocol):
+    """Opens pages; one driver serves many episodes, one after another or at once."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def actions(self) -> frozenset[str]:
+        """Names of the actions it can do."""
+        ...
+
+    def open(self, html: str, *, files: Path | None = None) -> OpenPage:
+        """Open a page; `files` is a folder whose files the page may load by relative address."""
+        ...
+
+    def close(self) -> None: ...

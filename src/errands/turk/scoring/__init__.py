@@ -1,0 +1,1 @@
+"""Scores: a field against what people answered, and summaries over many."""

@@ -1,0 +1,58 @@
+"""Scoring a page: every field that counts, under both rules."""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from errands.turk.pages.driver import OpenPage
+from errands.turk.scoring.metrics import RULES, score
+from errands.turk.tasks.task import Instance, Label
+
+__all__ = ["ScoredField", "instance_figure", "score_page", "score_values"]
+
+
+class ScoredField(msgspec.Struct, frozen=True):
+    """One field's score on one page."""
+
+    name: str
+    type: str
+    values: tuple[str, ...]
+    scores: dict[str, float]
+    """By rules; fields that do not count under some rules are absent there."""
+
+
+def score_page(
+    page: OpenPage, instance: Instance, *, attributes: bool = False
+) -> list[ScoredField]:
+    """Score what a page holds now: visible fields that have labels and count."""
+    fields = page.fields(list(instance.labels))
+    asked = [field for field in fields if field.visible and field.type != "submit"]
+    held = page.values_of([field.name for field in asked], attributes=attributes)
+    scored = []
+    for field in asked:
+        values = tuple(held[field.name])
+        scores = score_values(field.type, values, instance.labels[field.name])
+        if scores:
+            scored.append(ScoredField(field.name, field.type, values, scores))
+    return scored
+
+
+def score_values(
+    field_type: str, values: Sequence[str], labels: Sequence[Label]
+) -> dict[str, float]:
+    """The score under each of the rules; absent where the field does not count."""
+    given = {rules: score(field_type, values, labels, rules) for rules in RULES}
+    # A blank among range answers makes the released score no number at all: it cannot count.
+    return {r: value for r, value in given.items() if value is not None and value == value}
+
+
+def instance_figure(
+    scored: Sequence[ScoredField], rules: str, *, ranges_count_as_one: bool = False
+) -> float | None:
+    """The mean over the fields that count; None where none does."""
+    values = [
+        1.0 if ranges_count_as_one and field.type == "range" else field.scores[rules]
+        for field in scored
+        if rules in field.scores
+    ]
+    return sum(values) / len(values) if values else None

@@ -1,0 +1,1 @@
+"""Tasks as data: folders of templates and answers, tables, instances, splits, statistics."""

@@ -1,0 +1,160 @@
+"""What a set of tasks is made of: the figures of the paper's figure 3 and table 2, for any set.
+
+Counted from templates and tables alone, without a browser. A field is an answer column whose name
+stands on a form control of the page of the first instance; its type is what a browser would make
+of that control. Names that only a script puts on the page are counted apart.
+"""
+
+import re
+import statistics
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from errands.turk.pages.field import EXCLUDED
+from errands.turk.tasks.loader import Problem, TaskSet
+from errands.turk.tasks.markup import field_types
+from errands.turk.tasks.task import Task
+from errands.turk.tasks.template import page_html
+
+__all__ = ["Spread", "Statistics", "TaskFacts", "TypeFacts", "measure", "ranked", "survey"]
+
+_PIECE = re.compile(r"\w+|[^\w\s]")
+_NOTHING: Final[Callable[[str], None]] = lambda name: None  # noqa: E731
+
+
+@dataclass(frozen=True)
+class TaskFacts:
+    """One task in figures."""
+
+    name: str
+    split: str
+    instances: int
+    answers: int
+    """Rows of the table: one for each worker who did an instance."""
+    fields: dict[str, int]
+    """Type to number of fields."""
+    unplaced: int
+    """Answer columns without a control in the template."""
+    characters: int
+    """Length of the template."""
+    pieces: int
+    """Words and marks of the template: near what a tokenizer of language models counts."""
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Mean, median and extremes of some figures; all 0 where there are none."""
+
+    mean: float = 0.0
+    median: float = 0.0
+    least: float = 0.0
+    most: float = 0.0
+
+    @classmethod
+    def over(cls, figures: Iterable[float]) -> "Spread":
+        held = list(figures)
+        if not held:
+            return cls()
+        return cls(statistics.fmean(held), statistics.median(held), min(held), max(held))
+
+
+@dataclass(frozen=True)
+class TypeFacts:
+    """One field type over all tasks."""
+
+    type: str
+    fields: int
+    """On templates: each task once."""
+    tasks: int
+    on_pages: int
+    """On the pages of all instances together."""
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """All tasks in figures, with what was wrong or absent."""
+
+    place: str
+    split: str
+    tasks: tuple[TaskFacts, ...]
+    missing: tuple[str, ...] = ()
+    problems: tuple[Problem, ...] = field(default=())
+
+    @property
+    def instances(self) -> int:
+        return sum(task.instances for task in self.tasks)
+
+    @property
+    def answers(self) -> int:
+        return sum(task.answers for task in self.tasks)
+
+    @property
+    def spreads(self) -> dict[str, Spread]:
+        """Name of a measure to its spread over tasks."""
+        return {
+            "instances per task": Spread.over(task.instances for task in self.tasks),
+            "answers per instance": Spread.over(
+                task.answers / task.instances for task in self.tasks
+            ),
+            "fields per task": Spread.over(sum(task.fields.values()) for task in self.tasks),
+            "template length (characters)": Spread.over(task.characters for task in self.tasks),
+            "template length (words and marks)": Spread.over(task.pieces for task in self.tasks),
+        }
+
+    @property
+    def types(self) -> tuple[TypeFacts, ...]:
+        """Field types, the most frequent on pages first."""
+        kinds = {kind for task in self.tasks for kind in task.fields}
+        facts = [
+            TypeFacts(
+                kind,
+                sum(task.fields.get(kind, 0) for task in self.tasks),
+                sum(kind in task.fields for task in self.tasks),
+                sum(task.fields.get(kind, 0) * task.instances for task in self.tasks),
+            )
+            for kind in kinds
+        ]
+        return tuple(sorted(facts, key=lambda fact: (-fact.on_pages, fact.type)))
+
+
+def measure(task: Task, split: str = "train") -> TaskFacts:
+    """Count what one task holds."""
+    first = task.instances[0]
+    placed = field_types(page_html(task, first), task.fields)
+    counts: dict[str, int] = {}
+    for name, kind in placed.items():
+        if name not in EXCLUDED:
+            counts[kind] = counts.get(kind, 0) + 1
+    return TaskFacts(
+        name=task.name,
+        split=split,
+        instances=len(task.instances),
+        answers=_rows(task),
+        fields=dict(sorted(counts.items())),
+        unplaced=sum(name not in placed for name in task.fields),
+        characters=len(task.template),
+        pieces=sum(1 for _ in _PIECE.finditer(task.template)),
+    )
+
+
+def _rows(task: Task) -> int:
+    """How many answers were given; a task without answer columns has none."""
+    if not task.fields:
+        return 0
+    name = task.fields[0]
+    return sum(len(instance.labels[name]) for instance in task.instances)
+
+
+def survey(tasks: TaskSet, *, progress: Callable[[str], None] = _NOTHING) -> Statistics:
+    """Read every task of a set once and count; the broken ones are among the problems."""
+    facts: list[TaskFacts] = []
+    for task in tasks:
+        progress(task.name)
+        facts.append(measure(task, tasks.split_of(task.name)))
+    return Statistics(tasks.place, tasks.split, tuple(facts), tasks.missing, tasks.problems)
+
+
+def ranked(tasks: Sequence[TaskFacts]) -> list[TaskFacts]:
+    """Tasks by number of instances, the largest first."""
+    return sorted(tasks, key=lambda task: (-task.instances, task.name))

@@ -1,0 +1,336 @@
+"""Tables of answers: reads a `batch.csv` and gives every column the type the original gave it.
+
+TurkingBench was run on tables read by pandas 1.5.3, which decides on one type for a whole column:
+integers, real numbers (also integers with blanks), truth values, or texts. That choice shows in
+labels (`3` or `3.0`), in which rows count as the same instance, and in the text that is put into
+pages. This module makes the same choices without pandas; `infer` is the rule, cell by cell.
+"""
+
+import codecs
+import csv
+import io
+import itertools
+import math
+import re
+import threading
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from errands.errors import TaskError
+from errands.turk.tasks.plain_csv import read_plain
+from errands.turk.tasks.task import Label
+
+__all__ = ["ANSWER", "CELL_LIMIT", "MISSING", "Table", "decode", "infer", "meanings", "read_table",
+           "written"]  # fmt: skip
+
+ANSWER: Final = "Answer."
+"""Columns of this prefix hold answers; all others are inputs."""
+
+CELL_LIMIT: Final = 10 * 2**20
+"""A longer cell (in characters) is refused."""
+
+MISSING: Final = frozenset(
+    {"", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN",
+     "<NA>", "N/A", "NA", "NULL", "NaN", "n/a", "nan", "null"}
+)  # fmt: skip
+"""Cells that mean "nothing": the list of pandas 1.5.3 (later ones add `None`, a text here)."""
+
+_SPACE = " \t\n\v\f\r"
+_INTEGER = re.compile(rf"[{_SPACE}]*([+-]?[0-9]+)[{_SPACE}]*")
+_REAL = re.compile(
+    rf"[{_SPACE}]*([+-]?)([0-9]*)(?:\.([0-9]*))?(?:[eE]([+-]?[0-9]{{1,17}}))?[{_SPACE}]*"
+)
+_INFINITE = re.compile(r"([+-]?)inf(?:inity)?", re.IGNORECASE)
+_TRUTH: Final = {"true": True, "false": False}
+_INT64 = range(-(2**63), 2**63)
+_UINT64 = range(2**64)
+_EXACT: Final = 15
+_DIGITS: Final = 17
+_LARGEST: Final = 308
+_BATCH: Final = 256
+
+_csv_lock = threading.Lock()
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table as read: texts, column by column, and what had to be mended on the way."""
+
+    columns: dict[str, list[str]]
+    """Column name to its cells, in file order."""
+    remarks: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return len(next(iter(self.columns.values()), ()))
+
+
+def decode(data: bytes) -> tuple[str, str | None]:
+    """The text of a file and, where it is not plain UTF-8, a remark. A BOM is kept."""
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        try:
+            return data.decode("utf-16"), "is UTF-16, not UTF-8"
+        except UnicodeDecodeError:
+            pass
+    try:
+        return data.decode("utf-8"), None
+    except UnicodeDecodeError as error:
+        where = f"byte {error.start:,}"
+    try:
+        return data.decode("cp1252"), f"is not UTF-8 ({where}): read as Windows-1252"
+    except UnicodeDecodeError:
+        return data.decode("latin-1"), f"is not UTF-8 ({where}): read as Latin-1"
+
+
+def _text(data: bytes) -> tuple[str, str | None]:
+    """As `decode`, without a BOM."""
+    if data.startswith(codecs.BOM_UTF8):
+        # Left out before decoding: with it, every character of the text would take two bytes.
+        try:
+            return data[len(codecs.BOM_UTF8) :].decode("utf-8"), None
+        except UnicodeDecodeError:
+            pass
+    text, remark = decode(data)
+    return text.removeprefix("\ufeff"), remark
+
+
+def read_table(data: bytes) -> Table:
+    """Read the bytes of a CSV file: commas, quotes doubled inside quotes, a header first.
+
+    Rows that are too short are filled with blanks. Rows that are too long, a quote that never
+    ends, no header, no row, or a cell beyond `CELL_LIMIT` is a `TaskError` whose message follows
+    the name of the file.
+    """
+    text, remark = _text(data)
+    remarks = [remark] if remark else []
+    if "\0" in text:
+        remarks.append(f"has {text.count(chr(0)):,} NUL characters: left out")
+        text = text.replace("\0", "")
+    plain = read_plain(text) if len(text) <= CELL_LIMIT else None
+    if plain is not None:
+        return Table(dict(zip(_unique_names(plain[0]), plain[1], strict=True)), tuple(remarks))
+    rows = _rows(text)
+    header = next(rows, None)
+    if header is None:
+        raise TaskError("is empty: expected a header and rows.")
+    names = _unique_names(header[1])
+    width = len(names)
+    cells: list[list[str]] = []
+    short = 0
+    for line, row in rows:
+        if len(row) > width:
+            if any(row[width:]):
+                raise TaskError(
+                    f"has {len(row)} cells in the row that ends in line {line:,}, "
+                    f"where the header has {width}."
+                )
+            del row[width:]
+        elif len(row) < width:
+            short += 1
+            row += [""] * (width - len(row))
+        cells.append(row)
+    if not cells:
+        raise TaskError("has a header but no rows.")
+    if short:
+        remarks.append(f"has {short:,} rows shorter than the header: filled with blanks")
+    columns = dict(zip(names, map(list, zip(*cells, strict=True)), strict=True))
+    return Table(columns, tuple(remarks))
+
+
+def _rows(text: str) -> Iterator[tuple[int, list[str]]]:
+    """Rows that are not blank, each with the number of its last line."""
+    # A last line of our own: if it does not come out as a row, a quote was left open.
+    end = "\0end"
+    lines = itertools.chain(io.StringIO(text, newline=""), [end])
+    reader = csv.reader(lines)
+    before: list[str] = []
+    while True:
+        # The limit is the process's; other readers of CSV get theirs back at once.
+        with _csv_lock:
+            usual = csv.field_size_limit(CELL_LIMIT)
+            try:
+                rows = [(reader.line_num, row) for row in itertools.islice(reader, _BATCH)]
+            except csv.Error:
+                raise TaskError(
+                    f"has a cell of more than {CELL_LIMIT:,} characters near line "
+                    f"{reader.line_num:,} (is a quote left open?)."
+                ) from None
+            finally:
+                csv.field_size_limit(usual)
+        for line, row in rows:
+            before = row
+            # As pandas: a line of nothing but blanks is no row.
+            if row and row != [end] and not (len(row) == 1 and row[0].isspace()):
+                yield line, row
+        if len(rows) < _BATCH:
+            break
+    if before != [end]:
+        raise TaskError("ends inside a quoted cell: a quote is never closed.")
+
+
+def _unique_names(header: Sequence[str]) -> list[str]:
+    """Column names as pandas makes them: blanks and repetitions get names of their own."""
+    given = [name or f"Unnamed: {place}" for place, name in enumerate(header)]
+    taken = set(given)
+    seen: dict[str, int] = {}
+    names: list[str] = []
+    for name in given:
+        count = seen.get(name, 0)
+        unique = name
+        while count and (unique := f"{name}.{count}") in taken:
+            count += 1
+        seen[name] = count + 1
+        taken.add(unique)
+        names.append(unique)
+    return names
+
+
+def infer(cells: Sequence[str]) -> list[Label]:
+    """The values of one column, typed by what all of its cells have in common.
+
+    Missing cells are None. All integers: ints, but floats if a cell is missing; all numbers:
+    floats; all true or false, in any case: bools; otherwise texts, as they stand. Integers that
+    64 bits cannot hold leave the whole column as texts, as in pandas (which then leaves missing
+    cells as texts, too, if all integers are below 2**64; here they are None).
+    """
+    known = meanings(cells)
+    if known is None:
+        return [None if cell in MISSING else cell for cell in cells]
+    return list(map(known.__getitem__, cells))
+
+
+def meanings(cells: Sequence[str]) -> dict[str, Label] | None:
+    """The value of each different cell of a column, in order of appearance; see `infer`.
+
+    None for a column of texts, where every cell that is not missing means itself.
+    """
+    first = next((cell for cell in cells if cell not in MISSING), None)
+    if first is None:
+        return dict.fromkeys(cells)
+    if _is_text(first):
+        return None
+    # A cell that comes again changes nothing, neither what a column is nor where reading stops.
+    known: dict[str, Label] = dict.fromkeys(cells)
+    present = [cell for cell in known if cell not in MISSING]
+    blanks = len(present) < len(known)
+    typed: Sequence[Label] | None
+    try:
+        typed = _integers(present, blanks) or _reals(present) or _truths(present)
+    except OverflowError:
+        typed = None
+    if typed is None:
+        return None
+    known.update(zip(present, typed, strict=True))
+    return known
+
+
+def _is_text(cell: str) -> bool:
+    """Whether a column that begins with this cell cannot be anything but texts."""
+    return _INTEGER.match(cell) is None and _real(cell) is None and _truths([cell]) is None
+
+
+def written(value: Label) -> str:
+    """The text pandas writes for a value: what stands in the next table, and in a page."""
+    if value is None or value != value:
+        return ""
+    return value if isinstance(value, str) else repr(value)
+
+
+def _integers(cells: Sequence[str], blanks: bool) -> Sequence[Label] | None:
+    """None where a cell is no integer; OverflowError where pandas gives up on numbers."""
+    whole: list[int] = []
+    wide = False
+    for cell in cells:
+        match = _INTEGER.match(cell)
+        if match is None:
+            return None
+        # An early stop, as pandas reads: an overlong number counts even before odd characters.
+        number = int(match[1]) if len(match[1]) <= 4000 else 10**4000
+        if number not in _INT64:
+            wide = True
+        elif match.end() < len(cell) and not wide:
+            return None
+        if wide:
+            return _unsigned(cells, blanks)
+        whole.append(number)
+    return [float(number) for number in whole] if blanks else whole
+
+
+def _unsigned(cells: Sequence[str], blanks: bool) -> list[int] | None:
+    """Like `_integers`, where some number only fits without a sign."""
+    whole: list[int] = []
+    signed = False
+    for cell in cells:
+        if cell.lstrip(_SPACE).startswith("-"):
+            signed = True
+            continue
+        match = _INTEGER.match(cell)
+        if match is None:
+            return None
+        if len(match[1]) > 4000 or int(match[1]) not in _UINT64:
+            raise OverflowError
+        if match.end() < len(cell):
+            return None
+        whole.append(int(match[1]))
+    if signed or blanks:
+        raise OverflowError
+    return whole
+
+
+def _reals(cells: Sequence[str]) -> list[float] | None:
+    numbers: list[float] = []
+    for cell in cells:
+        number = _real(cell)
+        if number is None:
+            return None
+        numbers.append(number)
+    return numbers
+
+
+def _real(cell: str) -> float | None:
+    """A number by pandas' own quick routine, whose last digit is not always the nearest.
+
+    It takes 17 digits at most, and scales by a power of ten in one step; a number too large for
+    it is no number.
+    """
+    match = _REAL.fullmatch(cell)
+    if match is None:
+        infinite = _INFINITE.fullmatch(cell)
+        return None if infinite is None else float(infinite[1] + "inf")
+    sign, whole, part, power = match.groups()
+    part = part or ""
+    if power is None and 0 < len(whole) + len(part) <= _EXACT:
+        # So few digits and their power of ten are exact: one division gives the nearest.
+        return float(cell)
+    kept = whole[:_DIGITS]
+    decimals = part[: _DIGITS - len(kept)]
+    digits = kept + decimals
+    if not digits:
+        return None
+    number = float(int(digits[:_EXACT]))
+    for digit in digits[_EXACT:]:
+        number = number * 10.0 + int(digit)
+    exponent = len(whole) - len(kept) - len(decimals) + int(power or 0)
+    if sign == "-":
+        number = -number
+    if exponent > _LARGEST:
+        return None
+    if exponent > 0:
+        number *= float(f"1e{exponent}")
+    elif exponent < -2 * _LARGEST:
+        number *= 0.0
+    elif exponent < -_LARGEST:
+        number = number / float(f"1e{-_LARGEST - exponent}") / 1e308
+    else:
+        number /= float(f"1e{-exponent}")
+    return None if math.isinf(number) else number
+
+
+def _truths(cells: Sequence[str]) -> list[bool] | None:
+    truths: list[bool] = []
+    for cell in cells:
+        truth = _TRUTH.get(cell.lower()) if len(cell) < 6 else None
+        if truth is None:
+            return None
+        truths.append(truth)
+    return truths

@@ -1,0 +1,166 @@
+"""One ASGI application out of parts, and what they share: health, metrics, errors, the gate.
+
+    application([environments(service)], Gate(token))
+
+A `Part` brings its routes, its page of the OpenAPI description, and what it needs to run. The
+environments are one part; others (the site) join by being listed.
+"""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.convertors import IntegerConvertor, register_url_convertor
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
+from starlette.types import Receive, Scope, Send
+
+from errands.remote.messages import encode_json
+from errands.web.core.auth import Gate
+from errands.web.core.http_errors import Refusal, internal, shutting_down, too_large
+from errands.web.core.openapi import describe
+
+__all__ = ["Part", "application", "read_body", "respond"]
+
+
+class _Number(IntegerConvertor):
+    """A number in an address; Python refuses to read those of some thousand digits."""
+
+    regex = "[0-9]{1,1000}"
+
+
+register_url_convertor("int", _Number())
+
+
+@dataclass(frozen=True)
+class Part:
+    """Something that an application is made of."""
+
+    routes: Sequence[BaseRoute]
+    paths: Callable[[], dict[str, Any]]
+    """Its paths and schemas for the OpenAPI description."""
+    lifespan: Callable[[], AbstractAsyncContextManager[None]]
+    """Entered when the application starts, left when it stops."""
+    metrics: Callable[[], str]
+    ready: Callable[[], bool]
+    drain: Callable[[], None]
+    """Told when the server is about to stop."""
+    busy: Callable[[], bool]
+    """Whether something is in flight that the server should wait for."""
+
+
+def application(parts: Iterable[Part], gate: Gate) -> Gate:
+    """The application, behind its gate."""
+    held = tuple(parts)
+    described = encode_json(describe([part.paths() for part in held]))
+
+    @contextlib.asynccontextmanager
+    async def lifespan(app: Starlette) -> AsyncIterator[None]:
+        async with contextlib.AsyncExitStack() as stack:
+            for part in held:
+                await stack.enter_async_context(part.lifespan())
+            yield
+
+    async def health(request: Request) -> Response:
+        return _json(200, {"status": "ok"})
+
+    async def ready(request: Request) -> Response:
+        if all(part.ready() for part in held):
+            return _json(200, {"status": "ready"})
+        return _json(503, shutting_down().answer())
+
+    async def metrics(request: Request) -> Response:
+        text = "".join(part.metrics() for part in held)
+        return Response(text, media_type="text/plain; version=0.0.4")
+
+    async def openapi(request: Request) -> Response:
+        return Response(described, media_type="application/json")
+
+    app = Starlette(
+        routes=[
+            *(route for part in held for route in part.routes),
+            Route("/health", health, methods=["GET"]),
+            Route("/ready", ready, methods=["GET"]),
+            Route("/metrics", metrics, methods=["GET"]),
+            Route("/openapi.json", openapi, methods=["GET"]),
+        ],
+        exception_handlers={HTTPException: _http_error, Exception: _our_error},
+        lifespan=lifespan,
+    )
+    app.router.redirect_slashes = False
+    return gate.before(app)
+
+
+async def respond(
+    send: Send,
+    status: int,
+    body: bytes,
+    retry_after: int | None = None,
+    *,
+    kind: str = "http.response",
+) -> None:
+    """Send a JSON answer."""
+    headers = [
+        (b"content-type", b"application/json"),
+        (b"content-length", str(len(body)).encode()),
+    ]
+    if retry_after is not None:
+        headers.append((b"retry-after", str(retry_after).encode()))
+    if status in (408, 413):
+        # What is left of the request is not worth reading.
+        headers.append((b"connection", b"close"))
+    await send({"type": f"{kind}.start", "status": status, "headers": headers})
+    await send({"type": f"{kind}.body", "body": body})
+
+
+async def read_body(scope: Scope, receive: Receive, most: int, seconds: float) -> bytes:
+    """The body of a request, if it is not too large and does not take too long to come."""
+    for name, value in scope["headers"]:
+        if name == b"content-length" and value.isdigit() and int(value[:19]) > most:
+            raise too_large(f"The body has {value[:19].decode()} bytes; the most is {most}.")
+    chunks: list[bytes] = []
+    size = 0
+    try:
+        async with asyncio.timeout(seconds):
+            more = True
+            while more:
+                event = await receive()
+                if event["type"] == "http.disconnect":
+                    raise Refusal(400, "bad_request", "The client left before its request ended.")
+                chunks.append(event.get("body", b""))
+                more = event.get("more_body", False)
+                size += len(chunks[-1])
+                if size > most:
+                    raise too_large(f"The body is larger than {most} bytes.")
+    except TimeoutError:
+        raise Refusal(
+            408, "timeout", f"The body did not arrive within {seconds:g} seconds."
+        ) from None
+    return b"".join(chunks)
+
+
+def _json(status: int, answer: Any, headers: Any = None) -> Response:
+    return Response(encode_json(answer), status, headers, media_type="application/json")
+
+
+_SAID = {
+    404: ("not_found", "There is no such address; /openapi.json lists what there is."),
+    405: ("method_not_allowed", "That address takes another method; see /openapi.json."),
+}
+
+
+async def _http_error(request: Request, failure: Exception) -> Response:
+    assert isinstance(failure, HTTPException)
+    code, message = _SAID.get(failure.status_code, ("bad_request", str(failure.detail)))
+    answer = Refusal(failure.status_code, code, message).answer()
+    return _json(failure.status_code, answer, failure.headers)
+
+
+async def _our_error(request: Request, failure: Exception) -> Response:
+    return _json(500, internal().answer())

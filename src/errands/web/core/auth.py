@@ -1,0 +1,130 @@
+"""The gate in front of an application: who may come in.
+
+With a token, everything but health, readiness and the description asks for it. A browser that
+was sent here by a page from elsewhere is turned away, token or not: CORS is off, and a
+WebSocket knows no CORS. A server for this machine alone also turns away whoever calls it by a
+name that is not this machine's: a stranger's page may have had its own name point here.
+"""
+
+import base64
+import binascii
+import hmac
+import re
+from typing import Final
+
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from errands.remote.messages import encode_json
+from errands.web.core.http_errors import Refusal
+
+__all__ = ["Gate"]
+
+PROGRAMS: Final = frozenset({"v1", "metrics", "runs"})
+"""First parts of the addresses that visitors of the shop have no business with."""
+PAGES: Final = "/runs"
+"""Below it, people are asked for the token by their browser: any name, the token as password."""
+OPEN: Final = frozenset({"/health", "/ready", "/openapi.json", "/office"})
+OWN_KEYS: Final = ("/office/", "/work/", "/frame/", "/mturk/", "/v1/office/", "/v1/work/")
+"""Addresses that ask for keys of their own: see `errands.web.crowd.auth`."""
+FRAMES: Final = ("/frame/", "/mturk/")
+"""What a task in its frame may ask for: it is nobody from nowhere (`Origin: null`), and may know
+nothing but its own key."""
+
+OWN_NAMES: Final = frozenset({b"127.0.0.1", b"localhost", b"[::1]"})
+"""What this machine calls itself."""
+_PORT: Final = re.compile(rb":[0-9]*$")
+
+
+class Gate:
+    """An ASGI application that lets some requests through to another one."""
+
+    def __init__(
+        self, token: str | None = None, *, public: bool = False, own: bool = False
+    ) -> None:
+        """With `public`, pages for people are open, and the token is for programs' addresses; with
+        `own`, the server is for this machine alone."""
+        self._public = public
+        self._own = own
+        self._token = b"" if token is None else token.encode()
+        self._expected = None if token is None else f"Bearer {token}".encode()
+        self._app: ASGIApp | None = None
+
+    def before(self, app: ASGIApp) -> "Gate":
+        self._app = app
+        return self
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        assert self._app is not None
+        if scope["type"] != "lifespan":
+            refusal = self._objection(scope)
+            if refusal is not None:
+                await _turn_away(scope, receive, send, refusal)
+                return
+        await self._app(scope, receive, send)
+
+    def _objection(self, scope: Scope) -> Refusal | None:
+        given = origin = host = b""
+        for name, value in scope["headers"]:
+            if name == b"authorization":
+                given = value
+            elif name == b"origin":
+                origin = value
+            elif name == b"host":
+                host = value
+        if self._own and _PORT.sub(b"", host.lower()) not in OWN_NAMES:
+            return Refusal(403, "foreign_host", "This server is only for this machine.")
+        if (
+            origin
+            and origin.partition(b"://")[2] != host
+            and not (origin == b"null" and scope["path"].startswith(FRAMES))
+        ):
+            return Refusal(403, "foreign_origin", "Pages from elsewhere may not use this server.")
+        if self._expected is None or self._is_open(scope["path"]):
+            return None
+        if hmac.compare_digest(given, self._expected):
+            return None
+        if _is_page(scope) and hmac.compare_digest(_password(given), self._token):
+            return None
+        return Refusal(
+            401, "unauthorized", "This server wants its token: Authorization: Bearer TOKEN."
+        )
+
+    def _is_open(self, path: str) -> bool:
+        return (
+            path in OPEN
+            or path.startswith(OWN_KEYS)
+            or (self._public and path[1:].partition("/")[0] not in PROGRAMS)
+        )
+
+
+def _is_page(scope: Scope) -> bool:
+    path: str = scope["path"]
+    return path == PAGES or path.startswith(f"{PAGES}/")
+
+
+def _password(given: bytes) -> bytes:
+    """The password of HTTP's basic authentication; nothing where there is none."""
+    kind, _, rest = given.partition(b" ")
+    if kind.lower() != b"basic":
+        return b""
+    try:
+        return base64.b64decode(rest.strip(), validate=True).partition(b":")[2]
+    except binascii.Error:
+        return b""
+
+
+async def _turn_away(scope: Scope, receive: Receive, send: Send, refusal: Refusal) -> None:
+    body = encode_json(refusal.answer())
+    headers = [
+        (b"content-type", b"application/json"),
+        (b"content-length", str(len(body)).encode()),
+    ]
+    if refusal.status == 401:
+        asked = b'Basic realm="errands", charset="UTF-8"' if _is_page(scope) else b"Bearer"
+        headers.append((b"www-authenticate", asked))
+    kind = "http.response"
+    if scope["type"] == "websocket":
+        await receive()
+        kind = "websocket.http.response"
+    await send({"type": f"{kind}.start", "status": refusal.status, "headers": headers})
+    await send({"type": f"{kind}.body", "body": body})

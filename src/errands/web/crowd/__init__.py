@@ -1,0 +1,1 @@
+"""Crowd work on the website: accounts and what is common to its parts."""

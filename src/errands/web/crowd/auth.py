@@ -1,0 +1,275 @@
+"""Who asks, whether they may, whether they mean it, and how a failure is said.
+
+Three ways in: a worker's link, whose token is in the address; a login, whose key is in a cookie;
+and for programs an `Authorization` header with a token, or with the admin's password. A form of
+somebody with a cookie carries a second key, which a page from elsewhere cannot know.
+"""
+
+import asyncio
+import base64
+import binascii
+import contextlib
+import hashlib
+import hmac
+import logging
+import time
+from collections import deque
+from collections.abc import Awaitable, Callable
+from typing import Any, Final, NamedTuple, TypeVar
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+
+from errands.crowd.accounts.people import People, Person, Role
+from errands.crowd.store.database import StorageError
+from errands.errors import ErrandsError
+from errands.remote.messages import decode, encode_json
+from errands.web.core.application import read_body
+from errands.web.core.forms import FORM_BYTES, Form, read_form
+from errands.web.core.http_errors import Refusal, internal
+from errands.web.crowd.document import HEADERS, refused_page, work_ways
+
+__all__ = ["COOKIE", "Asked", "Reception", "as_json", "see"]
+
+COOKIE: Final = "errands_login"
+CHECK: Final = "check"
+"""The form field with the key that a page from elsewhere cannot know."""
+_WRONG: Final = 10
+_WRONG_SECONDS: Final = 60.0
+_MISTAKES: Final = 100
+"""Of one address that has known the password; more in that time are guesses, too."""
+_ADDRESSES: Final = 1000
+"""From which the password came, remembered at most."""
+_log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+
+class Asked(NamedTuple):
+    """A request, by somebody who may make it."""
+
+    request: Request
+    person: Person
+    form: Form = Form()
+    check: str = ""
+    """Goes into every form of a page as the field `check`; empty where none is needed."""
+    body: bytes = b""
+
+    def number(self, name: str) -> int:
+        """A number from the address; one that cannot be stored leads nowhere."""
+        text = self.request.path_params[name]
+        if not isinstance(text, int) and not (str(text).isascii() and str(text).isdecimal()):
+            raise Refusal(404, "not_found", "There is no such page.")
+        number = int(text)
+        if not 0 <= number < 2**62:
+            raise Refusal(404, "not_found", "There is no such page.")
+        return number
+
+    def read(self, decoder: msgspec.json.Decoder[T]) -> T:
+        """The JSON body, as a record."""
+        record: T = decode(decoder, self.body)
+        return record
+
+
+Work = Callable[[Asked], Awaitable[Response]]
+Endpoint = Callable[[Request], Awaitable[Response]]
+
+
+class Reception:
+    """Stands before every page of the office."""
+
+    def __init__(self, people: People, clock: Callable[[], float] = time.monotonic) -> None:
+        self.people = people
+        self._clock = clock
+        self._wrong: deque[float] = deque()
+        self._trusted: dict[str, deque[float]] = {}
+        """Addresses from which the password came, and when they sent a wrong one since."""
+        self.in_flight = 0
+
+    def page(self, work: Work, *roles: Role, most: int = FORM_BYTES) -> Endpoint:
+        """A page for those with a login and one of the roles."""
+
+        async def answer(request: Request) -> Response:
+            key = request.cookies.get(COOKIE, "")
+            person = self.people.by_login(key) if key else None
+            if person is None:
+                if request.method == "GET":
+                    return see("/office/login")
+                raise Refusal(401, "logged_out", "Your login has ended; log in and try again.")
+            _admit(person, roles)
+            check = _check_of(key)
+            form = await _form(request, most)
+            if request.method == "POST" and not _same(form.text(CHECK), check):
+                raise Refusal(403, "forged", "That form did not come from a page of this site.")
+            return await work(Asked(request, person, form, check))
+
+        return self._shown(answer)
+
+    def worker_page(self, work: Work, *, most: int = FORM_BYTES) -> Endpoint:
+        """A page below a worker's link: the address has the `token`."""
+
+        async def answer(request: Request) -> Response:
+            person = self.people.by_token(request.path_params["token"])
+            if person is None or person.role != "worker":
+                raise Refusal(404, "not_found", "This link leads nowhere; ask for a new one.")
+            return await work(Asked(request, person, await _form(request, most)))
+
+        return self._shown(answer)
+
+    def open_page(self, work: Callable[[Request, Form], Awaitable[Response]]) -> Endpoint:
+        """A page for anybody."""
+
+        async def answer(request: Request) -> Response:
+            return await work(request, await _form(request, FORM_BYTES))
+
+        return self._shown(answer)
+
+    def api(self, work: Work, *roles: Role, most: int = FORM_BYTES) -> Endpoint:
+        """For programs: JSON in, JSON out."""
+
+        async def endpoint(request: Request) -> Response:
+            try:
+                self.in_flight += 1
+                person = await self._program(request)
+                _admit(person, roles)
+                body = b""
+                if request.method != "GET":
+                    body = await read_body(request.scope, request.receive, most, 60.0)
+                return await work(Asked(request, person, body=body))
+            except Exception as failure:
+                refusal = _said(failure)
+                headers = {"Cache-Control": "no-store"}
+                if refusal.status == 401:
+                    headers["WWW-Authenticate"] = "Bearer"
+                return as_json(refusal.answer(), refusal.status, headers)
+            finally:
+                self.in_flight -= 1
+
+        return endpoint
+
+    async def admin(self, password: str, request: Request) -> Person | None:
+        """The admin, if that is the password; who guesses has few tries a minute."""
+        now = self._clock()
+        client = "" if request.client is None else request.client.host
+        mistakes = self._trusted.get(client)
+        if mistakes is not None and _recent(mistakes, now) < _MISTAKES:
+            # Others' guesses keep nobody out who knows it.
+            known = self.people.proven_admin(password)
+            if known is not None:
+                return known
+            mistakes.append(now)
+        if _recent(self._wrong, now) >= _WRONG:
+            raise Refusal(
+                429,
+                "too_many_guesses",
+                "Too many wrong passwords; try again in a minute.",
+                retry_after=60,
+            )
+        # Counted before it is known, so that guesses at the same time are no way around.
+        self._wrong.append(now)
+        person = await asyncio.to_thread(self.people.admin, password)
+        if person is not None:
+            self._wrong.remove(now)
+            self._trusted.setdefault(client, deque())
+            while len(self._trusted) > _ADDRESSES:
+                del self._trusted[next(iter(self._trusted))]
+        return person
+
+    async def _program(self, request: Request) -> Person:
+        kind, _, rest = request.headers.get("authorization", "").partition(" ")
+        person = None
+        if kind.lower() == "bearer":
+            person = self.people.by_token(rest.strip())
+        elif kind.lower() == "basic":
+            person = await self.admin(_password(rest), request)
+        if person is None:
+            raise Refusal(
+                401,
+                "unauthorized",
+                "This needs the token of a link (Authorization: Bearer TOKEN), or the admin's"
+                " password (basic authentication).",
+            )
+        return person
+
+    def _shown(self, answer: Endpoint) -> Endpoint:
+        async def endpoint(request: Request) -> Response:
+            self.in_flight += 1
+            try:
+                return await answer(request)
+            except Exception as failure:
+                refusal = _said(failure)
+                headers = dict(HEADERS)
+                if refusal.status in (408, 413):
+                    headers["Connection"] = "close"
+                content = refused_page(refusal, self._ways(request))
+                return Response(content, refusal.status, headers, media_type="text/html")
+            finally:
+                self.in_flight -= 1
+
+        return endpoint
+
+    def _ways(self, request: Request) -> list[tuple[str, str]]:
+        """Where somebody who was refused can go on."""
+        if request.url.path.startswith("/office/"):
+            return [("/office", "Office")]
+        token = request.path_params.get("token", "")
+        with contextlib.suppress(StorageError):
+            person = self.people.by_token(token) if token else None
+            if person is not None and person.role == "worker":
+                return work_ways(token)
+        return []
+
+
+def see(address: str) -> Response:
+    """Go on there."""
+    return RedirectResponse(address, 303, {"Cache-Control": "no-store"})
+
+
+def as_json(answer: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
+    more = {"Cache-Control": "no-store"} if headers is None else headers
+    return Response(encode_json(answer), status, more, media_type="application/json")
+
+
+def _admit(person: Person, roles: tuple[Role, ...]) -> None:
+    if person.role not in roles:
+        raise Refusal(403, "forbidden", f"This is for the {' and the '.join(roles)} only.")
+
+
+async def _form(request: Request, most: int) -> Form:
+    return await read_form(request, most) if request.method == "POST" else Form()
+
+
+def _check_of(key: str) -> str:
+    return hashlib.sha256(f"form {key}".encode()).hexdigest()[:32]
+
+
+def _same(given: str, expected: str) -> bool:
+    return hmac.compare_digest(given.encode(), expected.encode())
+
+
+def _recent(times: deque[float], now: float) -> int:
+    """How many of the times are not long ago; the others are forgotten."""
+    while times and now - times[0] > _WRONG_SECONDS:
+        times.popleft()
+    return len(times)
+
+
+def _password(given: str) -> str:
+    try:
+        return base64.b64decode(given.strip(), validate=True).partition(b":")[2].decode()
+    except (binascii.Error, ValueError):
+        return ""
+
+
+def _said(failure: Exception) -> Refusal:
+    if isinstance(failure, Refusal):
+        return failure
+    if isinstance(failure, StorageError):
+        _log.error("the site's data cannot be used", exc_info=failure)
+        return Refusal(503, "unavailable", "That could not be noted, so it was not done.")
+    if isinstance(failure, ErrandsError):
+        return Refusal(400, "bad_request", str(failure))
+    # A defect of ours: the log says which, and the others go on.
+    _log.error("a page could not be made", exc_info=failure)
+    return internal()

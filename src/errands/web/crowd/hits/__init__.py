@@ -1,0 +1,1 @@
+"""Crowd tasks: the worker's pages, the frame a task runs in, the requester's pages."""

@@ -1,0 +1,268 @@
+"""Crowd work for programs of requesters: everything that their pages can do, by JSON."""
+
+import asyncio
+from typing import Annotated, Any, Final
+
+import msgspec
+from starlette.responses import Response
+from starlette.routing import Route
+
+from errands.crowd.hits.agreement import FieldAgreement
+from errands.crowd.hits.assignments import Assignments, Progress, Share
+from errands.crowd.hits.projects import Project, Projects, Terms
+from errands.crowd.hits.uploads import Brought, bring_in, put_up_files, put_up_task
+from errands.web.core.http_errors import Refusal
+from errands.web.crowd.auth import Asked, as_json
+from errands.web.crowd.hits.projects import (
+    REQUESTERS,
+    UPLOAD_BYTES,
+    found_agreement,
+    own_project,
+    results_response,
+)
+from errands.web.crowd.hits.task_frame import frame_address, preview_key
+from errands.web.crowd.hits.tasks import hit_name
+from errands.web.crowd.openapi import operation, paths
+from errands.web.crowd.site import Desk, Office
+
+__all__ = ["requester_api"]
+
+API: Final = "/v1/office/projects"
+_Whole = Annotated[int, msgspec.Meta(ge=1, le=1_000_000)]
+
+
+class NewProject(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A project: from a template and a table as texts, or from a task folder by its name."""
+
+    name: str = ""
+    about: str = ""
+    wanted: _Whole = 1
+    pay: Annotated[float, msgspec.Meta(ge=0)] = 0.0
+    minutes: _Whole = 60
+    hosts: list[str] = []
+    template: str | None = None
+    csv: str | None = None
+    task: str | None = None
+    with_answers: bool = False
+
+
+class ProjectChange(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """What is to be different."""
+
+    name: str | None = None
+    about: str | None = None
+    wanted: _Whole | None = None
+    pay: Annotated[float, msgspec.Meta(ge=0)] | None = None
+    minutes: _Whole | None = None
+    hosts: list[str] | None = None
+    is_open: bool | None = None
+
+
+class ResultsFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A file of results, as a text."""
+
+    csv: str
+
+
+class ProjectReport(msgspec.Struct, frozen=True):
+    """A project and how far it is."""
+
+    project: Project
+    progress: Progress
+    workers: list[Share]
+
+
+class ProjectList(msgspec.Struct, frozen=True):
+    """Projects of the asker; of everybody, for the admin."""
+
+    projects: list[Project]
+    tasks: list[str]
+    """Task folders that can be taken."""
+
+
+class ProjectResult(msgspec.Struct, frozen=True):
+    """One finished assignment."""
+
+    assignment: str
+    item: int
+    inputs: dict[str, str]
+    worker: str
+    accepted: float | None
+    submitted: float | None
+    answers: dict[str, str]
+    pay: float
+
+
+class ProjectResults(msgspec.Struct, frozen=True):
+    """All finished assignments of a project."""
+
+    results: list[ProjectResult]
+
+
+class ProjectAgreement(msgspec.Struct, frozen=True):
+    """How far workers agree, field by field; null where the answers do not define a figure."""
+
+    fields: list[FieldAgreement]
+
+
+class ProjectItem(msgspec.Struct, frozen=True):
+    """One instance, and the address of its preview."""
+
+    number: int
+    inputs: dict[str, str]
+    frame: str
+
+
+def requester_api(office: Office) -> Desk:
+    """The addresses for programs."""
+    desk = _RequesterApi(office)
+    at = office.reception
+    who = REQUESTERS
+    one = f"{API}/{{id:int}}"
+    most = UPLOAD_BYTES
+    routes = [
+        Route(API, at.api(desk.everything, *who), methods=["GET"]),
+        Route(API, at.api(desk.put_up, *who, most=most), methods=["POST"]),
+        Route(one, at.api(desk.report, *who), methods=["GET"]),
+        Route(one, at.api(desk.change, *who), methods=["PATCH"]),
+        Route(f"{one}/results", at.api(desk.results, *who), methods=["GET"]),
+        Route(f"{one}/results.csv", at.api(desk.results_csv, *who), methods=["GET"]),
+        Route(f"{one}/agreement", at.api(desk.agreement, *who), methods=["GET"]),
+        Route(f"{one}/import", at.api(desk.bring_in, *who, most=most), methods=["POST"]),
+        Route(f"{one}/items/{{number:int}}", at.api(desk.item, *who), methods=["GET"]),
+    ]
+    return Desk(routes, _paths)
+
+
+class _RequesterApi:
+    def __init__(self, office: Office) -> None:
+        self._office = office
+        self._projects = Projects(office.database)
+        self._work = Assignments(office.database)
+
+    async def everything(self, asked: Asked) -> Response:
+        owner = None if asked.person.role == "admin" else asked.person.id
+        tasks = self._office.tasks
+        names = [] if tasks is None else list(tasks.names)
+        return as_json(ProjectList(self._projects.all(owner), names))
+
+    async def put_up(self, asked: Asked) -> Response:
+        wanted = asked.read(_NEW)
+        terms = Terms(
+            *(wanted.name, wanted.about, wanted.wanted, wanted.pay, wanted.minutes, wanted.hosts)
+        )
+        owner, with_answers = asked.person.id, wanted.with_answers
+        if wanted.task is not None:
+            if wanted.template is not None or wanted.csv is not None:
+                raise Refusal(400, "bad_request", "Either task, or template and csv; not both.")
+            made = await asyncio.to_thread(
+                put_up_task,
+                *(self._projects, self._work, owner, terms, self._office.tasks, wanted.task),
+                with_answers=with_answers,
+            )
+        elif wanted.template is None or wanted.csv is None:
+            raise Refusal(400, "bad_request", "A project needs template and csv, or task.")
+        else:
+            made = await asyncio.to_thread(
+                put_up_files,
+                *(self._projects, self._work, owner, terms),
+                *(wanted.template.encode(), wanted.csv.encode()),
+                with_answers=with_answers,
+            )
+        return as_json(self._report(made), 201)
+
+    async def report(self, asked: Asked) -> Response:
+        return as_json(self._report(own_project(self._projects, asked)))
+
+    async def change(self, asked: Asked) -> Response:
+        project = own_project(self._projects, asked)
+        wanted = asked.read(_CHANGE)
+        terms = Terms(
+            *(project.name, project.about, project.wanted, project.pay, project.minutes),
+            project.hosts,
+        )
+        different = {
+            name: value
+            for name, value in msgspec.structs.asdict(wanted).items()
+            if value is not None and name != "is_open"
+        }
+        if different:
+            self._projects.change(project.id, msgspec.structs.replace(terms, **different))
+        if wanted.is_open is not None:
+            self._projects.set_open(project.id, wanted.is_open)
+        return as_json(self._report(own_project(self._projects, asked)))
+
+    async def results(self, asked: Asked) -> Response:
+        project = own_project(self._projects, asked)
+        inputs = {item.number: item.inputs for item in self._projects.items(project.id)}
+        return as_json(
+            ProjectResults(
+                [
+                    ProjectResult(
+                        *(one.mark, one.item, inputs[one.item], one.worker, one.accepted),
+                        *(one.submitted, one.answers, one.pay),
+                    )
+                    for one in self._work.done(project.id)
+                ]
+            )
+        )
+
+    async def results_csv(self, asked: Asked) -> Response:
+        project = own_project(self._projects, asked)
+        return await results_response(self._projects, self._work, project)
+
+    async def agreement(self, asked: Asked) -> Response:
+        project = own_project(self._projects, asked)
+        found = await asyncio.to_thread(found_agreement, self._projects, self._work, project)
+        return as_json(ProjectAgreement(found))
+
+    async def bring_in(self, asked: Asked) -> Response:
+        project = own_project(self._projects, asked)
+        data = asked.read(_FILE).csv.encode()
+        return as_json(await asyncio.to_thread(bring_in, self._projects, self._work, project, data))
+
+    async def item(self, asked: Asked) -> Response:
+        project = own_project(self._projects, asked)
+        item = self._projects.item(project.id, asked.number("number"))
+        if item is None:
+            raise Refusal(404, "not_found", "There is no such instance.")
+        key = preview_key(self._office.secret, project.id, item.number)
+        address = frame_address(asked.request, key, hit_name(project.id, item.number))
+        return as_json(ProjectItem(item.number, item.inputs, address))
+
+    def _report(self, project: Project) -> ProjectReport:
+        return ProjectReport(project, self._work.progress(project), self._work.shares(project.id))
+
+
+_NEW: Final = msgspec.json.Decoder(NewProject)
+_CHANGE: Final = msgspec.json.Decoder(ProjectChange)
+_FILE: Final = msgspec.json.Decoder(ResultsFile)
+
+
+def _paths() -> dict[str, Any]:
+    one = f"{API}/{{id}}"
+    return paths(
+        {
+            API: {
+                "get": operation("Projects", answer=ProjectList),
+                "post": operation(
+                    "Put up a project", body=NewProject, answer=ProjectReport, status="201"
+                ),
+            },
+            one: {
+                "get": operation("A project", answer=ProjectReport),
+                "patch": operation("Change it", body=ProjectChange, answer=ProjectReport),
+            },
+            f"{one}/results": {"get": operation("Results", answer=ProjectResults)},
+            f"{one}/results.csv": {"get": operation("Results as CSV", media="text/csv")},
+            f"{one}/agreement": {"get": operation("Agreement", answer=ProjectAgreement)},
+            f"{one}/import": {
+                "post": operation("Take in results", body=ResultsFile, answer=Brought)
+            },
+            f"{one}/items/{{number}}": {"get": operation("An instance", answer=ProjectItem)},
+        },
+        [
+            *(Brought, NewProject, ProjectAgreement, ProjectChange, ProjectItem, ProjectList),
+            *(ProjectReport, ProjectResults, ResultsFile),
+        ],
+    )

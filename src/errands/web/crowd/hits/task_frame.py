@@ -1,0 +1,329 @@
+"""The frame that a task runs in: other people's code, which may reach nothing but its own answers.
+
+A frame's address has a key and nothing else that is secret. The key of an assignment shows its
+page and takes its answers once; the key of a preview, signed by the office, only shows a page.
+The browser is told to treat the page as nobody's (`sandbox`): no cookies, no storage, no parent,
+no address but the frame's own, and no network.
+"""
+
+import hashlib
+import hmac
+import mimetypes
+import re
+import secrets
+from collections.abc import Awaitable, Callable
+from functools import cache
+from pathlib import Path
+from typing import Final, NamedTuple
+from urllib.parse import urlencode
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from errands.browser.libraries import SCRIPT, library
+from errands.browser.network_policy import inside
+from errands.crowd.hits.assignments import Assignment, Assignments, NotPossible
+from errands.crowd.hits.projects import Project, Projects
+from errands.crowd.hits.task_page import EXTERNAL_SCRIPT, answers_of, task_page
+from errands.errors import TaskError
+from errands.reports.html.markup import esc
+from errands.web.core.forms import Form
+from errands.web.core.http_errors import Refusal
+from errands.web.crowd.auth import Endpoint
+from errands.web.crowd.document import HEADERS
+from errands.web.crowd.openapi import operation, paths
+from errands.web.crowd.site import Desk, Office
+
+__all__ = ["UNAVAILABLE", "frame", "frame_address", "preview_key", "task_frames"]
+
+UNAVAILABLE: Final = "ASSIGNMENT_ID_NOT_AVAILABLE"
+"""What pages for Mechanical Turk are told instead of an assignment, in a preview."""
+SANDBOX: Final = "allow-scripts allow-forms"
+_HOST: Final = re.compile(r"[A-Za-z0-9.-]+(:\d+)?|\[[0-9A-Fa-f:.]+\](:\d+)?")
+_PREVIEW: Final = re.compile(r"preview-(\d{1,18})-(\d{1,18})-([0-9a-f]{32})", re.ASCII)
+_COMMON: Final = {
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "X-DNS-Prefetch-Control": "off",
+    "Permissions-Policy": "camera=(), microphone=(), geolocation=()",
+}
+_FILE_HEADERS: Final = {
+    **_COMMON,
+    # A file that somebody opens by itself is as harmless as in its frame.
+    "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; sandbox",
+    "Access-Control-Allow-Origin": "*",
+}
+
+_REFUSED: Final = (
+    HEADERS["Content-Security-Policy"].replace("frame-ancestors 'none'", "frame-ancestors 'self'")
+    + "; sandbox"
+)
+"""So that a refusal can be read in the frame, too."""
+
+
+class _Shown(NamedTuple):
+    """What a key opens."""
+
+    project: Project
+    item: int
+    assignment: Assignment | None
+    """None: a preview."""
+
+
+def preview_key(secret: bytes, project: int, item: int) -> str:
+    """The key of an instance's preview."""
+    said = f"preview {project} {item}".encode()
+    sign = hmac.new(secret, said, hashlib.sha256).hexdigest()[:32]
+    return f"preview-{project}-{item}-{sign}"
+
+
+def frame_address(request: Request, key: str, hit: str, worker: str = "") -> str:
+    """Where a frame leads, with what Mechanical Turk tells its pages."""
+    told = {
+        "assignmentId": UNAVAILABLE if key.startswith("preview-") else key,
+        "hitId": hit,
+        **({"workerId": worker} if worker else {}),
+        "turkSubmitTo": origin(request),
+    }
+    return f"/frame/{key}/?{urlencode(told)}"
+
+
+def frame(address: str, title: str, then: str = "") -> str:
+    """The element in which a task runs."""
+    after = f' data-then="{esc(then)}"' if then else ""
+    return (
+        f'<iframe class="task" title="{esc(title)}" sandbox="{SANDBOX}"'
+        f' referrerpolicy="no-referrer" src="{esc(address)}"{after}></iframe>'
+    )
+
+
+def origin(request: Request) -> str:
+    """This site, as its visitor knows it."""
+    host = request.url.netloc
+    if _HOST.fullmatch(host) is None:
+        raise Refusal(400, "bad_request", "The request names no host.")
+    return f"{request.url.scheme}://{host}"
+
+
+def policy(here: str, project: Project, *, is_preview: bool) -> str:
+    """What a task's page may do: run its own scripts, load its own files, send its answers."""
+    own = f"{here}/frame/"
+    hosts = " ".join(f"https://{host} http://{host}" for host in project.hosts)
+    sending = "'none'" if is_preview else f"{own} {here}/mturk/externalSubmit"
+    return "; ".join(
+        (
+            "default-src 'none'",
+            f"script-src 'unsafe-inline' 'unsafe-eval' {own}",
+            f"style-src 'unsafe-inline' {own}",
+            f"font-src data: {own}",
+            f"img-src data: blob: {own} {hosts}".strip(),
+            f"media-src data: blob: {own} {hosts}".strip(),
+            "connect-src 'none'",
+            "worker-src 'none'",
+            "object-src 'none'",
+            "frame-src 'none'",
+            f"form-action {sending}",
+            "base-uri 'none'",
+            "frame-ancestors 'self'",
+            f"sandbox {SANDBOX}",
+        )
+    )
+
+
+def task_frames(office: Office) -> Desk:
+    """Pages of tasks, their files, and where their answers go."""
+    desk = _TaskFrames(office)
+
+    def framed(work: Callable[[Request, Form], Awaitable[Response]]) -> Endpoint:
+        answer = office.reception.open_page(work)
+
+        async def endpoint(request: Request) -> Response:
+            response = await answer(request)
+            if response.status_code >= 400:
+                response.headers["Content-Security-Policy"] = _REFUSED
+            return response
+
+        return endpoint
+
+    routes = [
+        Route("/frame/files/web/{path:path}", framed(desk.library), methods=["GET"]),
+        Route("/frame/{key}/", framed(desk.page), methods=["GET"]),
+        Route("/frame/{key}/", framed(desk.submit), methods=["POST"]),
+        Route("/frame/{key}/{path:path}", framed(desk.file), methods=["GET"]),
+        Route("/mturk/externalSubmit", framed(desk.external), methods=["POST"]),
+    ]
+    return Desk(routes, _paths)
+
+
+class _TaskFrames:
+    def __init__(self, office: Office) -> None:
+        self._office = office
+        self._projects = Projects(office.database)
+        self._assignments = Assignments(office.database)
+
+    async def page(self, request: Request, form: Form) -> Response:
+        shown = self._shown(request.path_params["key"])
+        here = origin(request)
+        assignment = shown.assignment
+        if assignment is not None and assignment.status == "submitted":
+            return _received()
+        if assignment is not None and assignment.status == "returned":
+            raise Refusal(409, "conflict", "This was returned.")
+        item = self._projects.item(shown.project.id, shown.item)
+        if item is None:
+            raise _nothing()
+        key = request.path_params["key"]
+        is_preview = assignment is None
+        template = self._projects.template(shown.project.id)
+        content = task_page(
+            template,
+            item.inputs,
+            action=f"/frame/{key}/",
+            assignment=UNAVAILABLE if is_preview else key,
+            is_preview=is_preview,
+            guard=_before(template),
+        )
+        headers = {
+            **_COMMON,
+            "Cache-Control": "no-store",
+            "Content-Security-Policy": policy(here, shown.project, is_preview=is_preview),
+        }
+        return Response(content.encode("utf-8", "replace"), headers=headers, media_type="text/html")
+
+    async def submit(self, request: Request, form: Form) -> Response:
+        return self._submitted(self._shown(request.path_params["key"]), form)
+
+    async def external(self, request: Request, form: Form) -> Response:
+        """As `submit`, for pages that say which assignment they are."""
+        given = [*form.texts("assignmentId"), request.query_params.get("assignmentId", "")]
+        if not any(given):
+            raise Refusal(400, "bad_request", "The answers do not say their assignmentId.")
+        if UNAVAILABLE in given:
+            raise _preview()
+        for key in given:
+            assignment = self._assignments.by_key(key) if key else None
+            if assignment is not None:
+                return self._submitted(self._shown(key), form)
+        raise _nothing()
+
+    def _submitted(self, shown: _Shown, form: Form) -> Response:
+        if shown.assignment is None:
+            raise _preview()
+        try:
+            self._assignments.submit(shown.assignment.key, answers_of(form.fields))
+        except NotPossible as failure:
+            raise Refusal(409, "conflict", str(failure)) from None
+        return _received()
+
+    async def file(self, request: Request, form: Form) -> Response:
+        """A file beside the template in its folder."""
+        shown = self._shown(request.path_params["key"])
+        tasks = self._office.tasks
+        if not shown.project.task or tasks is None:
+            raise _nothing()
+        try:
+            folder = tasks.folder(shown.project.task)
+        except TaskError:
+            raise _nothing() from None
+        # The answers of others lie there, too.
+        path = inside(folder, request.path_params["path"]) if isinstance(folder, Path) else None
+        if path is None or path.suffix.lower() in (".csv", ".json", ".jsonl"):
+            raise _nothing()
+        kind = mimetypes.guess_type(path.name)[0] or "application/octet-stream"
+        headers = {**_FILE_HEADERS, "Cache-Control": "no-store"}
+        return Response(path.read_bytes(), headers=headers, media_type=kind)
+
+    async def library(self, request: Request, form: Form) -> Response:
+        """A well-known library, by the address that it has elsewhere."""
+        address = f"https://{request.path_params['path']}"
+        headers = {**_FILE_HEADERS, "Cache-Control": "max-age=86400"}
+        if EXTERNAL_SCRIPT.fullmatch(address):
+            return Response(_script("external_hit.js"), headers=headers, media_type=SCRIPT)
+        served = library(address)
+        if served is None:
+            raise _nothing()
+        content = b"" if served.path is None else _content(served.path)
+        return Response(content, headers=headers, media_type=served.kind)
+
+    def _shown(self, key: str) -> _Shown:
+        found = _PREVIEW.fullmatch(key)
+        if found is not None:
+            project, item = int(found[1]), int(found[2])
+            if not hmac.compare_digest(key, preview_key(self._office.secret, project, item)):
+                raise _nothing()
+            held = self._projects.project(project)
+            if held is None:
+                raise _nothing()
+            return _Shown(held, item, None)
+        assignment = self._assignments.by_key(key)
+        held = None if assignment is None else self._projects.project(assignment.project)
+        if assignment is None or held is None:
+            raise _nothing()
+        return _Shown(held, assignment.item, assignment)
+
+
+@cache
+def _content(path: Path) -> bytes:
+    return path.read_bytes()
+
+
+def _before(template: str) -> str:
+    """What runs before a task's own scripts. Mechanical Turk puts its script into pages that
+    call it without having asked for it, so do we."""
+    guard = _script("frame_guard.js").decode()
+    calls = any(name in template for name in ("turkSetAssignmentID", "turkGetParam"))
+    return f"{guard}\n{_script('external_hit.js').decode()}" if calls else guard
+
+
+@cache
+def _script(name: str) -> bytes:
+    return Path(__file__).with_name(name).read_bytes()
+
+
+def _received() -> Response:
+    """What a frame shows after its answers were taken; it tells the page around it."""
+    nonce = secrets.token_urlsafe(12)
+    content = (
+        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<title>Received</title>'
+        f'\n<style nonce="{nonce}">body{{font:18px/1.5 system-ui,sans-serif;margin:2em}}</style>\n'
+        "</head>\n<body>\n<p>Thank you: your answers were received.</p>\n"
+        f'<script nonce="{nonce}">window.parent.postMessage("errands:submitted", "*");</script>\n'
+        "</body>\n</html>\n"
+    )
+    headers = {
+        **_COMMON,
+        "Cache-Control": "no-store",
+        "Content-Security-Policy": (
+            f"default-src 'none'; script-src 'nonce-{nonce}'; style-src 'nonce-{nonce}';"
+            " base-uri 'none'; frame-ancestors 'self'; sandbox allow-scripts"
+        ),
+    }
+    return Response(content.encode(), headers=headers, media_type="text/html")
+
+
+def _nothing() -> Refusal:
+    return Refusal(404, "not_found", "There is nothing here.")
+
+
+def _preview() -> Refusal:
+    return Refusal(403, "preview", "This is a preview: accept the task before you submit.")
+
+
+def _paths() -> dict[str, object]:
+    text = {"type": "string"}
+    return paths(
+        {
+            "/frame/{key}/": {
+                "get": operation("A task's page in its frame", media="text/html"),
+                "post": operation("Send its answers", form={"NAME": text}, media="text/html"),
+            },
+            "/mturk/externalSubmit": {
+                "post": operation(
+                    "Send answers as to Mechanical Turk",
+                    form={"assignmentId": text, "NAME": text},
+                    media="text/html",
+                )
+            },
+        }
+    )

@@ -1,0 +1,1 @@
+"""Writing instructions, and reviewing what was written."""

@@ -1,0 +1,1 @@
+"""Shopping assignments, and the demonstrations that come of them."""

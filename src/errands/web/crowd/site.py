@@ -1,0 +1,187 @@
+"""The part of the application where people work: an office with several desks.
+
+    application([office_part(Office(database, people), [front_desk, ...])], Gate(token))
+
+A desk is a function from the office to its routes and its pages of the OpenAPI description. All
+desks share the database, the people and the reception.
+"""
+
+import contextlib
+import secrets
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, NamedTuple
+
+from starlette.datastructures import URLPath
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Match, Route, Router
+from starlette.types import Receive, Scope, Send
+
+from errands.crowd.accounts.people import People, Person
+from errands.crowd.store.database import Database
+from errands.envs.episode import Shopping
+from errands.reports.html.markup import esc
+from errands.turk.tasks.loader import TaskSet
+from errands.web.core.application import Part
+from errands.web.core.forms import Form
+from errands.web.core.http_errors import Refusal
+from errands.web.crowd.auth import Asked, Reception
+from errands.web.crowd.document import HEADERS, LOOK, document, work_ways
+from errands.web.crowd.openapi import operation
+from errands.web.crowd.openapi import paths as described
+from errands.web.shop.visitors import Shoppers
+
+__all__ = ["Desk", "Offer", "Office", "Seat", "dollars", "office_part"]
+
+_INSIDE: Final = ("/office/", "/work/", "/frame/", "/mturk/", "/v1/office/", "/v1/work/")
+
+
+@dataclass(frozen=True)
+class Office:
+    """What all desks share."""
+
+    database: Database
+    people: People
+    reception: Reception
+    shopping: Shopping | None = None
+    """The shop, where there is one."""
+    shoppers: Shoppers | None = None
+    tasks: TaskSet | None = None
+    """Tasks that a requester may take instead of uploading."""
+    secret: bytes = field(default_factory=lambda: secrets.token_bytes(32))
+    """Signs addresses that only this office can have made."""
+
+
+class Offer(NamedTuple):
+    """What a desk has for a worker."""
+
+    title: str
+    text: str
+    """Markup that is safe already."""
+    address: str = ""
+    """Where the work begins; empty: there is nothing to do now."""
+    label: str = "Begin"
+    done: int = 0
+    """How much of it the worker has done."""
+    earned: float = 0.0
+    """In dollars."""
+
+
+@dataclass(frozen=True)
+class Desk:
+    """Routes, what the OpenAPI description says of them, and what there is to do for a worker."""
+
+    routes: Sequence[BaseRoute]
+    paths: Callable[[], dict[str, Any]]
+    offers: Callable[[Person, str], Sequence[Offer]] = lambda person, token: ()
+    """For a worker and the token of their link."""
+
+
+Seat = Callable[[Office], Desk]
+
+
+def office_part(office: Office, seats: Iterable[Seat]) -> Part:
+    """The office as a part of an application."""
+    desks = [seat(office) for seat in seats]
+
+    async def home(asked: Asked) -> Response:
+        token = asked.request.path_params["token"]
+        offers = [offer for desk in desks for offer in desk.offers(asked.person, token)]
+        return Response(_home(asked.person, token, offers), headers=HEADERS, media_type="text/html")
+
+    state = {"draining": False}
+
+    async def nowhere(request: Request, form: Form) -> Response:
+        raise Refusal(404, "not_found", "The address leads to no page of this office.")
+
+    lost = office.reception.open_page(nowhere)
+
+    def paths() -> dict[str, Any]:
+        said = [desk.paths() for desk in desks]
+        home = {"get": operation("A worker's own page", media="text/html")}
+        said.append(described({"/work/{token}": home}))
+        return {
+            "schemas": {name: one for held in said for name, one in held["schemas"].items()},
+            "paths": {name: one for held in said for name, one in held["paths"].items()},
+        }
+
+    return Part(
+        routes=(
+            _Wing(
+                [
+                    *(route for desk in desks for route in desk.routes),
+                    Route("/work/{token}", office.reception.worker_page(home), methods=["GET"]),
+                    *LOOK.routes(),
+                ],
+                lost,
+            ),
+        ),
+        paths=paths,
+        lifespan=contextlib.nullcontext,
+        metrics=lambda: "",
+        ready=lambda: not state["draining"],
+        drain=lambda: state.update(draining=True),
+        busy=lambda: office.reception.in_flight > 0,
+    )
+
+
+class _Wing(BaseRoute):
+    """All addresses of the office behind one look: shoppers are not to wait for its routes."""
+
+    def __init__(
+        self, routes: Sequence[BaseRoute], lost: Callable[[Request], Awaitable[Response]]
+    ) -> None:
+        async def nothing_there(scope: Scope, receive: Receive, send: Send) -> None:
+            if scope["path"].startswith("/v1/"):
+                raise HTTPException(404)
+            response = await lost(Request(scope, receive))
+            await response(scope, receive, send)
+
+        self._router = Router(routes, redirect_slashes=False, default=nothing_there)
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        path: str = scope["path"]
+        is_ours = scope["type"] == "http" and (path == "/office" or path.startswith(_INSIDE))
+        return (Match.FULL if is_ours else Match.NONE), {}
+
+    def url_path_for(self, name: str, /, **path_params: Any) -> URLPath:
+        return self._router.url_path_for(name, **path_params)
+
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self._router(scope, receive, send)
+
+
+def _home(person: Person, token: str, offers: Sequence[Offer]) -> bytes:
+    """A worker's own page."""
+    cards = "".join(
+        f'<div class="card"><h2>{esc(offer.title)}</h2>{offer.text}'
+        f'<p class="note">{offer.done} done, {dollars(offer.earned)} earned</p>'
+        + (
+            f'<p><a class="btn primary" href="{esc(offer.address)}">{esc(offer.label)}</a></p>'
+            if offer.address
+            else ""
+        )
+        + "</div>"
+        for offer in offers
+    )
+    total = dollars(sum(offer.earned for offer in offers))
+    body = (
+        f'<section><p>You have earned <b>{total}</b> so far.</p><div class="cards">{cards}</div>'
+        '<p class="note">This page and its address are yours alone: who has the address can work'
+        " in your name.</p></section>"
+    )
+    ways = work_ways(token)
+    return document(
+        "Your work", body, ways=ways, here=ways[0][0], below=f"<p>{esc(person.name)}</p>"
+    )
+
+
+def dollars(amount: float) -> str:
+    """An amount of money.
+
+    >>> dollars(1234.5)
+    '$1,234.50'
+    """
+    return f"${amount:,.2f}"

@@ -1,0 +1,229 @@
+"""The endpoints of the environments: HTTP and WebSocket, as plain ASGI.
+
+HTTP is for a curl and for simple clients; a WebSocket saves the headers and is what
+`errands.remote.environments` uses. One call is answered before the next of the same socket is
+read, so a client that sends faster than it is served waits, and nothing piles up here.
+"""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+from typing import Any, Final
+
+import msgspec
+from starlette.routing import Route, WebSocketRoute
+from starlette.types import Receive, Scope, Send
+
+from errands.remote.messages import (
+    Act,
+    Batch,
+    Close,
+    Create,
+    Message,
+    Reset,
+    Start,
+    Step,
+    decode,
+    encode_json,
+    encode_msgpack,
+)
+from errands.web.core.application import Part, read_body, respond
+from errands.web.core.http_errors import Refusal, shutting_down
+from errands.web.core.openapi import environment_paths
+from errands.web.env_api.service import Service
+
+__all__ = ["environments"]
+
+_create = msgspec.json.Decoder(Create)
+_batch = msgspec.json.Decoder(Batch)
+_start = msgspec.json.Decoder(Start)
+_act = msgspec.json.Decoder(Act)
+_message: Final = msgspec.json.Decoder(Message)
+_packed_message: Final = msgspec.msgpack.Decoder(Message)
+
+GOING_AWAY: Final = 1001
+
+
+def environments(service: Service) -> Part:
+    """The part of the application that serves environments."""
+    path = "/v1/sessions/{session}"
+    # They are tried one after another: the busiest first.
+    routes = [
+        Route(f"{path}/step", _Endpoint(service, _stepped), methods=["POST"]),
+        Route("/v1", _About(service), methods=["GET"]),
+        Route("/v1/sessions", _Endpoint(service, _created), methods=["POST"]),
+        Route(f"{path}/reset", _Endpoint(service, _started), methods=["POST"]),
+        Route(path, _Endpoint(service, _closed), methods=["DELETE"]),
+        Route("/v1/batch", _Endpoint(service, _batched), methods=["POST"]),
+        WebSocketRoute("/v1/socket", _Socket(service)),
+    ]
+
+    @contextlib.asynccontextmanager
+    async def lifespan() -> AsyncIterator[None]:
+        sweeper = asyncio.create_task(service.sweep())
+        try:
+            yield
+        finally:
+            sweeper.cancel()
+            service.shut()
+
+    return Part(
+        routes=tuple(routes),
+        paths=environment_paths,
+        lifespan=lifespan,
+        metrics=service.metrics.text,
+        ready=lambda: not service.is_draining(),
+        drain=service.drain,
+        busy=lambda: bool(service.metrics.in_flight or service.metrics.aside),
+    )
+
+
+def _created(scope: Scope, body: bytes) -> Message:
+    call: Message = decode(_create, body)
+    return call
+
+
+def _stepped(scope: Scope, body: bytes) -> Message:
+    return Step(session=scope["path_params"]["session"], action=decode(_act, body).action)
+
+
+def _started(scope: Scope, body: bytes) -> Message:
+    start = decode(_start, body or b"{}")
+    return Reset(session=scope["path_params"]["session"], seed=start.seed, options=start.options)
+
+
+def _closed(scope: Scope, body: bytes) -> Message:
+    return Close(session=scope["path_params"]["session"])
+
+
+def _batched(scope: Scope, body: bytes) -> Message:
+    call: Message = decode(_batch, body)
+    return call
+
+
+class _About:
+    """`GET /v1`."""
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await respond(send, 200, encode_json(self._service.about()))
+
+
+class _Endpoint:
+    """One call over HTTP; `understand` makes it from the address and the body."""
+
+    def __init__(self, service: Service, understand: Any) -> None:
+        self._service = service
+        self._understand = understand
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        service = self._service
+        metrics = service.metrics
+        metrics.in_flight += 1
+        try:
+            if metrics.in_flight > service.limits.in_flight:
+                raise Refusal(
+                    503, "busy", "Too many requests are in flight; try again.", retry_after=1
+                )
+            limits = service.limits
+            body = await read_body(scope, receive, limits.body_bytes, limits.body_seconds)
+            call = self._understand(scope, body)
+        except Refusal as refusal:
+            service.refused(refusal)
+            await _refuse(send, refusal)
+        else:
+            try:
+                answer = await service.answer(call, client_of(scope))
+            except Refusal as refusal:
+                await _refuse(send, refusal)
+            else:
+                await respond(send, 200, encode_json(answer))
+        finally:
+            metrics.in_flight -= 1
+
+
+async def _refuse(send: Send, refusal: Refusal) -> None:
+    await respond(send, refusal.status, encode_json(refusal.answer()), refusal.retry_after)
+
+
+class _Socket:
+    """Calls over a WebSocket: JSON in text frames, msgpack in binary ones."""
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        service = self._service
+        if (await receive())["type"] != "websocket.connect":
+            return
+        if service.is_draining():
+            await _refuse_socket(send, shutting_down())
+            return
+        await send({"type": "websocket.accept"})
+        client = client_of(scope)
+        service.metrics.sockets += 1
+        try:
+            while True:
+                if service.is_draining():
+                    await _sent(send, {"type": "websocket.close", "code": GOING_AWAY})
+                    return
+                event = await receive()
+                if event["type"] != "websocket.receive":
+                    return
+                service.metrics.in_flight += 1
+                try:
+                    if not await _sent(send, await self._reply(event, client)):
+                        return
+                finally:
+                    service.metrics.in_flight -= 1
+        finally:
+            service.metrics.sockets -= 1
+
+    async def _reply(self, event: Any, client: str) -> dict[str, Any]:
+        service = self._service
+        text = event.get("text")
+        id: int | str | None = None
+        try:
+            try:
+                if text is not None:
+                    call = decode(_message, text)
+                else:
+                    call = decode(_packed_message, event["bytes"])
+            except Refusal as refusal:
+                raise service.refused(refusal) from None
+            id = call.id
+            answer = await service.answer(call, client)
+        except Refusal as refusal:
+            answer = refusal.answer()
+        if id is not None:
+            answer = {"id": id, **answer}
+        if text is not None:
+            return {"type": "websocket.send", "text": encode_json(answer).decode()}
+        return {"type": "websocket.send", "bytes": encode_msgpack(answer)}
+
+
+async def _sent(send: Send, message: dict[str, Any]) -> bool:
+    """Send something, unless the client is gone; its sessions stay until they expire."""
+    try:
+        await send(message)
+    except (OSError, RuntimeError):
+        return False
+    return True
+
+
+async def _refuse_socket(send: Send, refusal: Refusal) -> None:
+    await respond(
+        send,
+        refusal.status,
+        encode_json(refusal.answer()),
+        refusal.retry_after,
+        kind="websocket.http.response",
+    )
+
+
+def client_of(scope: Scope) -> str:
+    """Who is calling, as far as limits are concerned: the address."""
+    client = scope.get("client")
+    return client[0] if client else ""

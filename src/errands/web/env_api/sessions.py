@@ -1,0 +1,118 @@
+"""Sessions: environments that are being played, known by ids that nobody can guess.
+
+Plain and synchronous, with a clock that is passed in. Sessions lie in the order of their last
+use, so that looking for expired ones costs nothing where there are none.
+"""
+
+import secrets
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from errands.web.core.http_errors import too_many_sessions, unknown_session
+from errands.web.core.limits import Limits
+
+__all__ = ["Player", "Session", "Sessions", "Turn"]
+
+Turn = tuple[Any, float, bool, bool, dict[str, Any]]
+"""What a step returns."""
+
+
+class Player(Protocol):
+    """One environment that is being played."""
+
+    aside: bool
+    """Whether its calls take long, and so have to be made off the event loop."""
+
+    def reset(self, seed: int | None, options: dict[str, Any]) -> tuple[Any, dict[str, Any]]: ...
+
+    def step(self, action: str) -> Turn: ...
+
+    def close(self) -> None: ...
+
+
+class Session:
+    """A player, who opened it, and when it was last used."""
+
+    __slots__ = ("client", "id", "in_use", "player", "used")
+
+    def __init__(self, id: str, player: Player, client: str, now: float) -> None:
+        self.id = id
+        self.player = player
+        self.client = client
+        self.used = now
+        self.in_use = 0
+        """Calls that are being made off the event loop; meanwhile it does not expire."""
+
+
+class Sessions:
+    """All open sessions of a server."""
+
+    def __init__(self, limits: Limits, clock: Callable[[], float]) -> None:
+        self._limits = limits
+        self._clock = clock
+        self._held: OrderedDict[str, Session] = OrderedDict()
+        self._by_client: dict[str, int] = {}
+        self._desks = 0
+
+    def __len__(self) -> int:
+        return len(self._held)
+
+    def room_for(self, client: str, count: int, *, desks: bool = False) -> None:
+        """Refuse if a client may not open so many more (desks: of paperwork)."""
+        limits = self._limits
+        mine = limits.sessions_per_client
+        if mine is not None and self._by_client.get(client, 0) + count > mine:
+            raise too_many_sessions(mine, "A client may have")
+        if len(self._held) + count > limits.sessions:
+            raise too_many_sessions(limits.sessions, "The server allows")
+        if desks and self._desks + count > limits.desks:
+            raise too_many_sessions(limits.desks, "Of paperwork, the server allows")
+
+    def open(self, player: Player, client: str) -> Session:
+        """A new session; `room_for` is asked first."""
+        self.room_for(client, 1, desks=player.aside)
+        session = Session(secrets.token_urlsafe(24), player, client, self._clock())
+        self._held[session.id] = session
+        self._by_client[client] = self._by_client.get(client, 0) + 1
+        self._desks += player.aside
+        return session
+
+    def find(self, id: str) -> Session:
+        """The session of that id, which counts as a use of it."""
+        session = self._held.get(id)
+        if session is None:
+            raise unknown_session()
+        session.used = self._clock()
+        self._held.move_to_end(id)
+        return session
+
+    def close(self, id: str) -> Session:
+        """Forget a session; who asks closes its player."""
+        session = self._held.pop(id, None)
+        if session is None:
+            raise unknown_session()
+        self._desks -= session.player.aside
+        left = self._by_client[session.client] - 1
+        if left:
+            self._by_client[session.client] = left
+        else:
+            del self._by_client[session.client]
+        return session
+
+    def expire(self) -> list[Session]:
+        """Forget the sessions that were idle for too long."""
+        now = self._clock()
+        expired = []
+        while self._held:
+            session = next(iter(self._held.values()))
+            if now - session.used < self._limits.idle_seconds:
+                break
+            if session.in_use:
+                self.find(session.id)
+            else:
+                expired.append(self.close(session.id))
+        return expired
+
+    def close_all(self) -> list[Session]:
+        return [self.close(id) for id in list(self._held)]

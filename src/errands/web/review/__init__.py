@@ -1,0 +1,1 @@
+"""Pages for one person on this machine: mined attributes, scores by hand."""

@@ -1,0 +1,245 @@
+"""Runs for programs: the same that the pages show, as JSON, and its OpenAPI description."""
+
+import json
+from collections.abc import Sequence
+from typing import Any, Final
+
+import msgspec
+
+from errands.reports.statistics.estimate import Estimate
+from errands.runs.episode import Episode, Summary
+from errands.runs.store.view import ORDERS
+from errands.web.runs.document import protocol_of
+from errands.web.runs.library import Damaged, Held, Standing
+
+__all__ = [
+    "as_json",
+    "episode_answer",
+    "episodes_answer",
+    "progress",
+    "run_answer",
+    "runs_answer",
+    "runs_paths",
+]
+
+Json = dict[str, Any]
+
+
+class RunRow(msgspec.Struct, frozen=True, kw_only=True):
+    """A run, and how it stands."""
+
+    id: str
+    """Its name in addresses."""
+    name: str
+    run: str
+    """The id that it was given when it was played."""
+    protocol: str
+    protocol_key: str
+    half: str
+    agent: str
+    insider: bool
+    started: str
+    episodes: int
+    """How many it is to have."""
+    kept: int
+    errors: int
+    truncated: int
+    score: Estimate
+    success: Estimate
+    writing: bool
+    """Whether it is being played."""
+
+
+class Unreadable(msgspec.Struct, frozen=True):
+    """Something among the runs that cannot be read."""
+
+    name: str
+    reason: str
+
+
+class RunList(msgspec.Struct, frozen=True):
+    """Some runs, the newest first."""
+
+    runs: list[RunRow]
+    total: int
+    offset: int
+    limit: int
+    unreadable: list[Unreadable]
+
+
+class RunDetail(msgspec.Struct, frozen=True):
+    """One run, with all that is known of it."""
+
+    run: RunRow
+    info: dict[str, Any]
+
+
+class EpisodeList(msgspec.Struct, frozen=True):
+    """Some episodes of a run."""
+
+    episodes: list[Summary]
+    total: int
+    offset: int
+    limit: int
+
+
+class EpisodeDetail(msgspec.Struct, frozen=True):
+    """One episode with all its steps."""
+
+    summary: Summary
+    steps: list[dict[str, Any]]
+    last_digest: str
+    last: str | None
+    before: int | None
+    """The number of the episode before it."""
+    after: int | None
+
+
+def run_row(held: Held, standing: Standing) -> RunRow:
+    info, totals = held.info, standing.totals
+    return RunRow(
+        id=held.id,
+        name=held.name,
+        run=info.id,
+        protocol=protocol_of(info),
+        protocol_key=info.protocol_key,
+        half=info.half,
+        agent=info.agent,
+        insider=info.insider,
+        started=info.started,
+        episodes=info.episodes,
+        kept=totals.kept,
+        errors=totals.errors,
+        truncated=totals.truncated,
+        score=standing.score,
+        success=standing.success,
+        writing=standing.writing,
+    )
+
+
+def runs_answer(
+    rows: Sequence[tuple[Held, Standing | str]],
+    damaged: Sequence[Damaged],
+    total: int,
+    offset: int,
+    limit: int,
+) -> RunList:
+    unreadable = [Unreadable(one.name, one.reason) for one in damaged]
+    runs = []
+    for held, standing in rows:
+        if isinstance(standing, str):
+            unreadable.append(Unreadable(held.name, standing))
+        else:
+            runs.append(run_row(held, standing))
+    return RunList(runs, total, offset, limit, unreadable)
+
+
+def run_answer(held: Held, standing: Standing) -> RunDetail:
+    return RunDetail(run_row(held, standing), msgspec.to_builtins(held.info))
+
+
+def episodes_answer(
+    episodes: Sequence[Summary], total: int, offset: int, limit: int
+) -> EpisodeList:
+    return EpisodeList(list(episodes), total, offset, limit)
+
+
+def episode_answer(episode: Episode, neighbours: tuple[int | None, int | None]) -> EpisodeDetail:
+    return EpisodeDetail(
+        episode.summary,
+        [msgspec.structs.asdict(step) for step in episode.steps],
+        episode.last_digest,
+        episode.last,
+        *neighbours,
+    )
+
+
+def progress(held: Held, standing: Standing) -> Json:
+    """How far a run is, for those who follow it."""
+    mean = standing.score.mean
+    return {
+        "kept": standing.totals.kept,
+        "episodes": held.info.episodes,
+        "errors": standing.totals.errors,
+        "mean_reward": None if mean is None else mean / 100,
+        "writing": standing.writing,
+    }
+
+
+def as_json(value: Any) -> bytes:
+    """JSON in plain ASCII: texts of models may hold what no other encoding can."""
+    return json.dumps(msgspec.to_builtins(value), ensure_ascii=True, allow_nan=False).encode()
+
+
+_TYPES: Final = (RunList, RunDetail, EpisodeList, EpisodeDetail)
+_REFUSALS: Final = {
+    "400": "The request makes no sense",
+    "401": "The token is missing or wrong",
+    "403": "The request comes from a page elsewhere",
+    "404": "There is no such run, or no such episode",
+    "503": "The server is busy, or the run cannot be read now",
+}
+
+
+def runs_paths(page: int, most: int) -> Json:
+    """The paths and schemas for the OpenAPI description."""
+    schemas = msgspec.json.schema_components(_TYPES, ref_template="#/components/schemas/{name}")[1]
+    whole: Json = {"type": "integer", "minimum": 0, "maximum": 2**53}
+    stretch = [
+        _query("offset", {**whole, "default": 0}),
+        _query("limit", {"type": "integer", "minimum": 1, "maximum": most, "default": page}),
+    ]
+    text: Json = {"type": "string", "maxLength": 200}
+    run = _in_path("id", {**text, "minLength": 1})
+    number = _in_path("number", whole)
+    share: Json = {"type": "number", "minimum": 0, "maximum": 1}
+    chosen = [
+        _query("status", {"enum": ["", "done", "truncated", "error"]}),
+        _query("least", share),
+        _query("most", share),
+        _query("order", {"enum": list(ORDERS)}),
+        _query("way", {"enum": ["", "down"]}),
+    ]
+    return {
+        "schemas": schemas,
+        "paths": {
+            "/v1/runs": {
+                "get": _operation(
+                    "Runs, the newest first",
+                    "RunList",
+                    [_query("protocol", text), _query("agent", text), *stretch],
+                )
+            },
+            "/v1/runs/{id}": {"parameters": [run], "get": _operation("One run", "RunDetail")},
+            "/v1/runs/{id}/episodes": {
+                "parameters": [run],
+                "get": _operation("Episodes of a run", "EpisodeList", [*chosen, *stretch]),
+            },
+            "/v1/runs/{id}/episodes/{number}": {
+                "parameters": [run, number],
+                "get": _operation("One episode", "EpisodeDetail"),
+            },
+        },
+    }
+
+
+def _query(name: str, schema: Json) -> Json:
+    return {"name": name, "in": "query", "required": False, "schema": schema}
+
+
+def _in_path(name: str, schema: Json) -> Json:
+    return {"name": name, "in": "path", "required": True, "schema": schema}
+
+
+def _operation(summary: str, answer: str, parameters: Sequence[Json] = ()) -> Json:
+    failure = {"application/json": {"schema": {"$ref": "#/components/schemas/Failure"}}}
+    schema = {"$ref": f"#/components/schemas/{answer}"}
+    return {
+        "summary": summary,
+        "security": [{"token": []}, {}],
+        "parameters": list(parameters),
+        "responses": {
+            "200": {"description": "Done", "content": {"application/json": {"schema": schema}}},
+            **{code: {"description": said, "content": failure} for code, said in _REFUSALS.items()},
+        },
+    }

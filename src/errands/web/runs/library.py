@@ -1,0 +1,221 @@
+"""The runs that a server shows: those that were named at its start, and those below named folders.
+
+A run has an id for addresses, made here of its folder's name and a fingerprint of its place. What
+a client sends is only ever looked up among these ids, so no path can come from outside. What
+cannot be read is listed with its reason, and the others are shown all the same.
+"""
+
+import hashlib
+import os
+import re
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from errands.errors import ErrandsError, SettingError
+from errands.reports.statistics.estimate import NOTHING, Estimate, Tally, estimate
+from errands.runs.episode import RunInfo
+from errands.runs.store.places import FILE, Database, read_place
+from errands.runs.store.postgres_view import postgres_views
+from errands.runs.store.sqlite_view import SqliteView
+from errands.runs.store.view import Totals, View
+
+__all__ = ["Damaged", "Held", "RunLibrary", "Standing"]
+
+_DEEP: Final = 4
+"""Folders below a named one that are looked into."""
+_MOST: Final = 20_000
+"""Folders that are looked into at all."""
+_FRESH: Final = 2.0
+"""Seconds after which folders are looked through again."""
+
+
+class Standing(NamedTuple):
+    """How a run stands."""
+
+    totals: Totals
+    score: Estimate
+    """Mean reward times 100, errors left out."""
+    success: Estimate
+    writing: bool
+    """Whether a runner is at work on it."""
+    waiting: bool
+    """Whether finished episodes still lie beside the database of a run that nobody writes."""
+
+
+class Held(NamedTuple):
+    """A run that can be looked at."""
+
+    id: str
+    name: str
+    """Its place below the folder that was named."""
+    view: View
+
+    @property
+    def info(self) -> RunInfo:
+        return self.view.info
+
+
+class Damaged(NamedTuple):
+    """Something in a folder that is no run that can be shown."""
+
+    name: str
+    reason: str
+
+
+class RunLibrary:
+    """All runs of some places, newest first. May be used by several threads."""
+
+    def __init__(self, places: Sequence[str]) -> None:
+        self._places = [_place(place) for place in places]
+        self._lock = threading.Lock()
+        self._looked = float("-inf")
+        self._held: dict[str, Held] = {}
+        self._damaged: tuple[Damaged, ...] = ()
+        self._views: dict[Path, tuple[object, View]] = {}
+        self._standings: dict[str, tuple[object, Standing]] = {}
+
+    def runs(self) -> list[Held]:
+        """All runs, the newest first."""
+        self._look()
+        return list(self._held.values())
+
+    def damaged(self) -> tuple[Damaged, ...]:
+        self._look()
+        return self._damaged
+
+    def counts(self) -> tuple[int, int]:
+        """How many runs and how many others there were when somebody last looked."""
+        return len(self._held), len(self._damaged)
+
+    def find(self, id: str) -> Held | None:
+        """The run of an id, if there is one."""
+        if id not in self._held:
+            self._look()
+        return self._held.get(id)
+
+    def said(self, failure: Exception) -> str:
+        """A failure as others may read it: where runs lie on this machine is not their business."""
+        text = str(failure)
+        for place in self._places:
+            if isinstance(place, Path):
+                text = text.replace(f"{place.parent}{os.sep}", "")
+            else:
+                text = text.replace(place.shown, "the database")
+        return text
+
+    def standing(self, held: Held) -> Standing:
+        """How a run stands; counted again only when something was added."""
+        view = held.view
+        writing = view.is_written()
+        waiting = not writing and view.waiting()
+        # Before the counting: what is added meanwhile makes it stale.
+        stamp = view.stamp()
+        kept = self._standings.get(held.id)
+        if kept is not None and kept[0] == stamp:
+            return kept[1]._replace(writing=writing, waiting=waiting)
+        totals = view.totals()
+        counted = Standing(totals, *_scores(totals), writing, waiting)
+        self._standings[held.id] = stamp, counted
+        return counted
+
+    def _look(self) -> None:
+        with self._lock:
+            now = time.monotonic()
+            if now - self._looked < _FRESH:
+                return
+            held: list[Held] = []
+            damaged: list[Damaged] = []
+            for named in self._places:
+                if isinstance(named, Database):
+                    _ask(named, held, damaged)
+                    continue
+                for name, path in _files(named):
+                    try:
+                        held.append(Held(_id(path.parent.name, path), name, self._view(path)))
+                    except (ErrandsError, OSError) as failure:
+                        damaged.append(Damaged(name, self.said(failure)))
+            held.sort(key=lambda one: (one.info.started, one.id), reverse=True)
+            self._held = {one.id: one for one in held}
+            self._damaged = tuple(dict.fromkeys(damaged))
+            self._standings = {k: v for k, v in self._standings.items() if k in self._held}
+            self._looked = now
+
+    def _view(self, path: Path) -> View:
+        """A view for each file, for as long as it is the same file."""
+        there = path.stat()
+        which = there.st_dev, there.st_ino
+        kept = self._views.get(path)
+        if kept is None or kept[0] != which:
+            kept = self._views[path] = which, SqliteView(path)
+        return kept[1]
+
+
+def _scores(totals: Totals) -> tuple[Estimate, Estimate]:
+    """Task Score and Success Rate, made as reports make them."""
+    if not totals.rewards:
+        return NOTHING, NOTHING
+    values, counts = zip(*totals.rewards, strict=True)
+    rewards = Tally(values, counts)
+    won = sum(count for value, count in totals.rewards if value >= 1.0)
+    parts = [(v, c) for v, c in ((0.0, rewards.size - won), (1.0, won)) if c]
+    success = Tally([v for v, _ in parts], [c for _, c in parts])
+    return estimate(rewards, "score").times(100), estimate(success, "success").times(100)
+
+
+def _ask(database: Database, held: list[Held], damaged: list[Damaged]) -> None:
+    """The runs of a database."""
+    try:
+        for id, view in postgres_views(database.url, database.run, database.shown):
+            if isinstance(view, Exception):
+                damaged.append(Damaged(id, str(view)))
+            else:
+                held.append(Held(_id(id, f"{database.url} {id}"), id, view))
+    except ErrandsError as failure:
+        damaged.append(Damaged("the database", str(failure).replace(database.shown, "It")))
+
+
+def _place(place: str) -> Path | Database:
+    if "://" in place:
+        found = read_place(place)
+        assert isinstance(found, Database)
+        return found
+    path = Path(place).absolute()
+    if not path.exists():
+        raise SettingError(
+            f"There is nothing at {place}; name the directory of a run, or a folder of such, with"
+            " --runs."
+        )
+    return path
+
+
+def _files(named: Path) -> Iterator[tuple[str, Path]]:
+    """The files of runs at or below a place, each with what to call it."""
+    if named.is_file():
+        yield named.parent.name or named.name, named
+        return
+    left = _MOST
+    waiting = [(named, 0)]
+    while waiting and left:
+        folder, depth = waiting.pop()
+        left -= 1
+        try:
+            if (folder / FILE).is_file():
+                yield str(folder.relative_to(named.parent)), folder / FILE
+                continue
+            with os.scandir(folder) as entries:
+                # Links could lead out of what was named, or round in a circle.
+                below = [e.name for e in entries if e.is_dir(follow_symlinks=False)]
+        except OSError:
+            continue
+        if depth < _DEEP:
+            waiting += [(folder / name, depth + 1) for name in below if not name.startswith(".")]
+
+
+def _id(name: str, place: str | os.PathLike[str]) -> str:
+    """A name for addresses: what people recognise, and what no other place has."""
+    shown = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:60].rstrip("-")
+    mark = hashlib.blake2b(os.fsencode(place), digest_size=6).hexdigest()
+    return f"{shown}-{mark}" if shown else mark

@@ -1,0 +1,116 @@
+"""Playing episodes again for those who look at them, one at a time, and remembering a few.
+
+Where only fingerprints of pages were kept, the pages come from doing the actions again in the
+world of the run. The data may be absent or changed, and a page may be another: each is told.
+"""
+
+import logging
+import threading
+from collections import OrderedDict
+from typing import Final, NamedTuple
+
+from errands.errors import ErrandsError
+from errands.reports.html.replay import View as Page
+from errands.reports.html.replay import views
+from errands.runs.episode import Episode, RunInfo
+from errands.runs.episode_source import World
+from errands.runs.replay import Replayed, Seen, prove, reopen_world, watch
+
+__all__ = ["Watched", "Watcher"]
+
+_log = logging.getLogger(__name__)
+_WORLDS: Final = 4
+"""Worlds that stay open."""
+_EPISODES: Final = 64
+_CHARACTERS: Final = 32_000_000
+"""Of pages that are remembered, all together."""
+
+
+class Watched(NamedTuple):
+    """An episode with its pages."""
+
+    pages: tuple[Page, ...]
+    """Before each action, and the last."""
+    proof: Replayed | None
+    """What playing it again found; None where that was not possible."""
+    trouble: str
+    """Why it was not."""
+
+    @property
+    def size(self) -> int:
+        return sum(len(page.html) + len(page.text) for page in self.pages)
+
+
+class Watcher:
+    """Plays episodes again. Calls from several threads wait for each other."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._worlds: OrderedDict[str, World] = OrderedDict()
+        self._seen: OrderedDict[object, Watched] = OrderedDict()
+        self.played = 0
+
+    def remembered(self, key: object) -> Watched | None:
+        """An episode that was watched lately."""
+        return self._seen.get(key)
+
+    def watch(self, key: object, info: RunInfo, episode: Episode) -> Watched:
+        """The pages of an episode; `key` names it."""
+        with self._lock:
+            kept = self._seen.get(key)
+            if kept is None:
+                kept = self._watched(info, episode)
+                if not kept.trouble:  # What is missing may come back.
+                    self._remember(key, kept)
+            return kept
+
+    def close(self) -> None:
+        with self._lock:
+            for world in self._worlds.values():
+                world.close()
+            self._worlds.clear()
+            self._seen.clear()
+
+    def _watched(self, info: RunInfo, episode: Episode) -> Watched:
+        seen: list[Seen] | None = None
+        trouble = ""
+        world = self._world(info)
+        if isinstance(world, str):
+            trouble = world
+        else:
+            try:
+                seen = list(watch(world, episode))
+                self.played += 1
+            except ErrandsError as failure:
+                trouble = str(failure)
+            except Exception as failure:
+                # A store may hold anything: numbers beyond the goals, actions of another time.
+                _log.warning("an episode cannot be played again", exc_info=True)
+                trouble = f"Playing it again failed ({type(failure).__name__})."
+        shown = views(info, episode, lambda *_: seen)
+        proof = prove(episode, seen) if seen is not None else None
+        return Watched(tuple(shown), proof, trouble)
+
+    def _world(self, info: RunInfo) -> World | str:
+        """The world of a run, or why it cannot be had."""
+        key = f"{info.id} {info.checksum}"
+        if key not in self._worlds:
+            while len(self._worlds) >= _WORLDS:
+                self._worlds.popitem(last=False)[1].close()
+            try:
+                self._worlds[key] = reopen_world(info)
+            except ErrandsError as failure:
+                return str(failure)
+            except Exception as failure:
+                _log.warning("the world of a run cannot be opened", exc_info=True)
+                return f"Its protocol cannot be used ({type(failure).__name__})."
+        self._worlds.move_to_end(key)
+        return self._worlds[key]
+
+    def _remember(self, key: object, watched: Watched) -> None:
+        self._seen[key] = watched
+        while len(self._seen) > 1 and (
+            len(self._seen) > _EPISODES
+            or sum(one.size for one in self._seen.values()) > _CHARACTERS
+        ):
+            self._seen.popitem(last=False)

@@ -1,0 +1,314 @@
+"""The shop as a website: the pages of the state machine at their addresses, for people.
+
+Every page is plain HTML made here; there is no script and no cookie. The address is the state
+(`errands.shop.urls`), so Back, reload and a second tab work; what a session is sent for, what
+it did and what it bought is in the log, which is written before a page is sent.
+"""
+
+import contextlib
+import logging
+import secrets
+import time
+from collections.abc import Sequence
+from functools import lru_cache
+from itertools import chain
+from typing import Any, Final
+from urllib.parse import parse_qsl, urlsplit
+
+from starlette.datastructures import URLPath
+from starlette.routing import BaseRoute, Match, NoMatchFound
+from starlette.types import Receive, Scope, Send
+
+from errands.crowd.store.database import StorageError
+from errands.envs.episode import Shopping
+from errands.shop.navigation import DONE, ITEM, RESULTS, SEARCH, Page
+from errands.shop.render.html import html
+from errands.shop.rewards.rules import Purchase
+from errands.shop.urls import MAX_PATH, Address, build, parse
+from errands.web.core.application import Part, read_body
+from errands.web.core.http_errors import Refusal, internal, too_large
+from errands.web.shop.assets import File, drawn, dress, picture_path
+from errands.web.shop.metrics import SiteFigures
+from errands.web.shop.notices import Way, notice
+from errands.web.shop.openapi import site_paths
+from errands.web.shop.page_addresses import page_at
+from errands.web.shop.score import explain, wanted
+from errands.web.shop.visitors import Shopper, Shoppers
+
+__all__ = ["ShopSite", "shop_site"]
+
+_log = logging.getLogger(__name__)
+
+_BODY: Final = 2**14
+"""Bytes of a form."""
+_BODY_SECONDS: Final = 20.0
+_QUERY: Final = 1000
+"""Characters of a search; the form says so, too."""
+_IN_FLIGHT: Final = 2048
+
+_RESERVED: Final = frozenset(
+    {"v1", "health", "ready", "metrics", "openapi.json", "office", "work", "frame", "mturk"}
+)
+"""First parts of addresses that belong to others."""
+
+_SAFETY: Final = (
+    (
+        b"content-security-policy",
+        b"default-src 'none'; style-src 'self'; img-src 'self' https:; form-action 'self';"
+        b" base-uri 'none'; frame-ancestors 'none'",
+    ),
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"same-origin"),
+)
+_PAGE: Final = ((b"content-type", b"text/html; charset=utf-8"), (b"cache-control", b"no-store"))
+_FOR_EVER: Final = (b"cache-control", b"public, max-age=31536000, immutable")
+
+Headers = Sequence[tuple[bytes, bytes]]
+Answer = tuple[int, Headers, bytes]
+
+
+class ShopSite:
+    """Answers requests for the shop's pages."""
+
+    def __init__(self, setting: Shopping, shoppers: Shoppers) -> None:
+        self._setting = setting
+        self._shoppers = shoppers
+        self.figures = SiteFigures(shoppers)
+        # Ten products of a results page would be read for their pictures' sake alone.
+        self._image_of = lru_cache(2**14)(lambda asin: setting.catalog[asin].image)
+        self.in_flight = 0
+        self.is_draining = False
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        begun = time.perf_counter()
+        self.in_flight += 1
+        try:
+            status, headers, body = await self._answer(scope, receive)
+            self.figures.latency.add(time.perf_counter() - begun)
+            length = (b"content-length", str(len(body)).encode())
+            start = {"status": status, "headers": [*headers, *_SAFETY, length]}
+            await send({"type": "http.response.start", **start})
+            await send({"type": "http.response.body", "body": body})
+        finally:
+            self.in_flight -= 1
+
+    async def _answer(self, scope: Scope, receive: Receive) -> Answer:
+        ways: list[Way] = []
+        try:
+            return await self._found(scope, receive, ways)
+        except Refusal as refusal:
+            said = refusal
+        except StorageError:
+            _log.exception("the log cannot be written")
+            said = Refusal(
+                503, "unavailable", "What you did could not be noted, so it was not done."
+            )
+        except Exception:
+            # A defect of ours: the log says which, and the other shoppers go on.
+            _log.exception("a page could not be made")
+            said = internal()
+        self.figures.refusals[said.status] += 1
+        more = [(b"connection", b"close")] if said.status in (408, 413) else []
+        if said.status == 405:
+            more.append((b"allow", b"GET, POST"))
+        return said.status, (*_PAGE, *more), notice(said, ways).encode()
+
+    async def _found(self, scope: Scope, receive: Receive, ways: list[Way]) -> Answer:
+        method = scope["method"]
+        if method not in ("GET", "POST"):
+            raise Refusal(405, "method_not_allowed", "Pages are asked for with GET or POST.")
+        if self.in_flight > _IN_FLIGHT:
+            raise Refusal(503, "busy", "Too many people are here at once; try again in a moment.")
+        form: dict[str, str] = {}
+        if method == "POST":
+            form = _form(await read_body(scope, receive, _BODY, _BODY_SECONDS))
+        path = _path(scope)
+        if path == "/":
+            return _see(f"/{secrets.token_hex(12)}")
+        file = dress().files.get(path) or drawn(path)
+        if file is not None:
+            return _file(file)
+        address = _address(path)
+        # From here on there is a shopper, who may want to go on.
+        shopper = self._shoppers.of(address.session)
+        ways.append(("Back to Search", build(Address(SEARCH, shopper.name))))
+        clicked_on = _referrer(scope)
+        query = form.get("search_query", "").lower()
+        if address.page == SEARCH and query.strip():
+            return self._search(shopper, query, clicked_on)
+        if address.page == DONE:
+            return self._purchase(shopper, address, clicked_on, ways, method)
+        return self._page(shopper, address, clicked_on, ways)
+
+    def _search(self, shopper: Shopper, query: str, clicked_on: Address | None) -> Answer:
+        if len(query) > _QUERY:
+            raise too_large(f"The search has {len(query):,} characters; the most is {_QUERY:,}.")
+        address = Address(RESULTS, shopper.name, query)
+        self._shoppers.step(shopper, address, clicked_on)
+        return _see(build(address))
+
+    def _page(
+        self, shopper: Shopper, address: Address, clicked_on: Address | None, ways: list[Way]
+    ) -> Answer:
+        visited = shopper.visited_at(address)
+        try:
+            page = self._looked_up(address, visited)
+        except Refusal as refusal:
+            if refusal.code == "no_option":
+                plain = address._replace(page=ITEM, options=())
+                ways.append(("Back to the product", build(plain)))
+            raise
+        body = self._shown(page, shopper).encode()
+        self._shoppers.step(shopper, address, clicked_on)
+        self.figures.pages[address.page] += 1
+        return 200, _PAGE, body
+
+    def _purchase(
+        self,
+        shopper: Shopper,
+        address: Address,
+        clicked_on: Address | None,
+        ways: list[Way],
+        method: str,
+    ) -> Answer:
+        if shopper.bought is None and not self._shoppers.may_buy(shopper):
+            ways.append(("Begin another errand", "/"))
+            raise Refusal(
+                409,
+                "somebody_is_out",
+                "Somebody is being sent for the same product, and the score would tell what is"
+                " wanted; buy this another day, or begin another errand.",
+            )
+        bought = shopper.bought
+        if bought is not None:
+            first = Address(DONE, shopper.name, asin=bought.asin, options=bought.options)
+            if (address.asin, dict(address.options)) != (bought.asin, dict(bought.options)):
+                ways[:] = [("See what you bought", build(first)), ("Begin another errand", "/")]
+                raise Refusal(
+                    409,
+                    "bought_already",
+                    "An errand ends with its first purchase, and only that one counts.",
+                )
+            address = first
+        page = self._looked_up(address, ())
+        product = page.product
+        assert product is not None
+        if bought is None:
+            price = self._setting.goals.price(product)
+            reward = self._setting.rules(Purchase(product, page.options, price), shopper.goal)
+            self._shoppers.buy(shopper, address, clicked_on, price, reward)
+            self.figures.purchases += 1
+        if method == "POST":
+            # So that a reload does not ask whether to buy again.
+            return _see(build(address))
+        self.figures.pages[DONE] += 1
+        return 200, _PAGE, self._shown(page, shopper).encode()
+
+    def _looked_up(self, address: Address, visited: tuple[str, ...]) -> Page:
+        return page_at(self._setting.shop, address, visited)
+
+    def _shown(self, page: Page, shopper: Shopper) -> str:
+        worn = dress()
+        bought = shopper.bought if page.state.page == DONE else None
+        goal = shopper.goal
+        return html(
+            page,
+            goal.instruction_text,
+            None if bought is None else bought.reward,
+            session=shopper.name,
+            picture=picture_path,
+            image_of=self._image_of,
+            explanation=None if bought is None else explain(bought, goal),
+            extra="" if bought is None else wanted(shopper.name, goal),
+            sheet=worn.sheet,
+            icon=worn.icon,
+            anchors=True,
+        )
+
+
+def shop_site(site: ShopSite) -> Part:
+    """The part of an application that is the shop's website."""
+
+    def drain() -> None:
+        site.is_draining = True
+
+    return Part(
+        routes=(_Rest(site),),
+        paths=site_paths,
+        lifespan=contextlib.nullcontext,
+        metrics=site.figures.text,
+        ready=lambda: not site.is_draining,
+        drain=drain,
+        busy=lambda: site.in_flight > 0,
+    )
+
+
+class _Rest(BaseRoute):
+    """Every address that does not belong to another part, also those where nothing is."""
+
+    def __init__(self, site: ShopSite) -> None:
+        self._site = site
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        first = scope["path"][1:].partition("/")[0]
+        is_ours = scope["type"] == "http" and first not in _RESERVED
+        return (Match.FULL if is_ours else Match.NONE), {}
+
+    def url_path_for(self, name: str, /, **path_params: Any) -> URLPath:
+        raise NoMatchFound(name, path_params)
+
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self._site(scope, receive, send)
+
+
+def _path(scope: Scope) -> str:
+    """The path as it was sent: decoded, a slash in a query would end it."""
+    raw: bytes = scope.get("raw_path") or scope["path"].encode()
+    if len(raw) > MAX_PATH:
+        raise Refusal(
+            414, "too_large", f"The address has {len(raw):,} characters; the most is {MAX_PATH:,}."
+        )
+    try:
+        return raw.decode()
+    except UnicodeDecodeError:
+        raise _no_page() from None
+
+
+def _address(path: str) -> Address:
+    address = parse(path)
+    if address is None:
+        raise _no_page()
+    try:
+        "".join([address.query, address.asin, *chain.from_iterable(address.options)]).encode()
+    except UnicodeEncodeError:
+        raise _no_page() from None
+    return address
+
+
+def _referrer(scope: Scope) -> Address | None:
+    """The page that the browser says it comes from; believed only where it has been."""
+    for name, value in scope["headers"]:
+        if name == b"referer":
+            with contextlib.suppress(ValueError):
+                return parse(urlsplit(value[: MAX_PATH + 300].decode("latin-1")).path)
+    return None
+
+
+def _form(body: bytes) -> dict[str, str]:
+    try:
+        return dict(parse_qsl(body.decode("latin-1"), keep_blank_values=True, max_num_fields=100))
+    except ValueError:
+        raise Refusal(400, "bad_request", "The form that was sent makes no sense.") from None
+
+
+def _file(file: File) -> Answer:
+    return 200, ((b"content-type", file.media_type.encode()), _FOR_EVER), file.body
+
+
+def _see(address: str) -> Answer:
+    headers = ((b"location", address.encode()), (b"cache-control", b"no-store"))
+    return 303, headers, b""
+
+
+def _no_page() -> Refusal:
+    return Refusal(404, "not_found", "The address leads to no page of this shop.")

@@ -1,0 +1,70 @@
+"""`errands turk` as a user types it."""
+
+import json
+from pathlib import Path
+
+import pytest
+import typer
+from click.testing import Result
+from typer.testing import CliRunner
+
+from errands.cli.turk.info import register
+from errands.errors import DataError, SettingError
+
+app = typer.Typer()
+app.callback()(lambda: None)
+register(app)
+
+
+def run(*arguments: str) -> Result:
+    result = CliRunner().invoke(app, ["turk", *arguments])
+    if result.exception:
+        raise result.exception
+    return result
+
+
+@pytest.fixture
+def tasks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("COLUMNS", "200")
+    for name, rows in (("Good", "1,2\n3,4\n3,5\n"), ("Bad [x]", "")):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "template.html").write_text("${a}<input name=b>")
+        (tmp_path / name / "batch.csv").write_text(f"a,Answer.b,Answer.c\n{rows}")
+    return tmp_path
+
+
+def test_info_is_a_table(tasks: Path) -> None:
+    said = run("info", str(tasks), "--each")
+    for text in ("fields per task", "instances", "100.0%", "Good", "1 answer columns have no"):
+        assert text in said.stdout
+    assert "Bad [x]: batch.csv has a header but no rows. Left out." in said.stderr
+
+
+def test_info_as_json(tasks: Path) -> None:
+    found = json.loads(run("info", str(tasks), "--json").stdout)
+    assert (found["tasks"], found["instances"], found["answers"]) == (1, 2, 3)
+    assert found["types"] == [{"type": "text", "fields": 1, "tasks": 1, "on_pages": 2}]
+    assert found["spreads"]["fields per task"]["mean"] == 1
+    assert found["each"][0]["name"] == "Good"
+    assert found["problems"][0]["task"] == "Bad [x]"
+
+
+def test_missing_tasks_are_named(tasks: Path) -> None:
+    (tasks / "Good").rename(tasks / "Event effect")
+    assert (
+        "19 tasks of this split are not here" in run("info", str(tasks), "--split", "test").stdout
+    )
+
+
+def test_info_draws(tasks: Path) -> None:
+    run("info", str(tasks), "--plot", str(tasks / "plot.svg"))
+    assert (tasks / "plot.svg").read_text().startswith("<svg")
+    with pytest.raises(DataError, match="cannot be written"):
+        run("info", str(tasks), "--plot", str(tasks / "no" / "plot.svg"))
+
+
+def test_mistakes_are_left_to_the_main_command(tasks: Path) -> None:
+    with pytest.raises(DataError, match="There is no folder"):
+        run("info", str(tasks / "absent"))
+    with pytest.raises(SettingError, match="There is no split 'dev'"):
+        run("info", str(tasks), "--split", "dev")

@@ -1,0 +1,132 @@
+"""`errands turk play|verify|score|oracle-actions|demo` and `bench turk`, without a browser."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from errands.turk.drivers import start_browser
+from errands.turk.pages.driver import DriverError
+
+
+def errands(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "errands", *arguments],
+        env={**os.environ, "COLUMNS": "200"},
+        text=True,
+        capture_output=True,
+        check=False,
+    )
+
+
+def chromium_found() -> bool:
+    try:
+        start_browser().close()
+    except DriverError:
+        return False
+    return True
+
+
+def test_baselines_in_their_order() -> None:
+    means = []
+    for agent in ("do-nothing", "random", "oracle"):
+        done = errands("turk", "play", "--agent", agent, "--split", "train", "--driver", "dom",
+                       "--instances", "2", "--json")  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        *tasks, summary = map(json.loads, done.stdout.splitlines())
+        assert len(tasks) == 19
+        assert all(task["errors"] == 0 for task in tasks)
+        means.append(summary["paper"]["mean"])
+    assert means == sorted(means)
+    assert means[2] > 0.9
+
+
+def test_workers_change_nothing() -> None:
+    runs = [
+        errands("turk", "play", "--agent", "random", "--split", "test", "--driver", "dom",
+                "--workers", workers, "--json").stdout
+        for workers in ("1", "2")
+    ]  # fmt: skip
+    assert runs[0] == runs[1] != ""
+
+
+def test_play_shows_a_table_and_refuses_unknown_agents() -> None:
+    done = errands("turk", "play", "--split", "subjective", "--driver", "dom")
+    assert "Weekend Questionnaire" in done.stdout
+    assert "all tasks (macro)" in done.stdout
+    wrong = errands("turk", "play", "--agent", "genius")
+    assert wrong.returncode == 2
+    assert "no baseline 'genius'" in wrong.stderr
+
+
+def test_the_oracles_actions_can_be_scored(tmp_path: Path) -> None:
+    out = tmp_path / "actions.jsonl"
+    done = errands("turk", "oracle-actions", "--split", "subjective", "--driver", "dom",
+                   "--out", str(out))  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    scored = errands("turk", "score", str(out), "--driver", "dom", "--json")
+    facts = json.loads(scored.stdout)
+    assert facts["errors"] == []
+    assert facts["paper"]["macro"]["mean"] > 0.9
+    assert "all fields (micro)" in errands("turk", "score", str(out), "--driver", "dom").stdout
+
+
+def test_verify_without_a_browser_says_what_it_can() -> None:
+    done = errands("turk", "verify", "--split", "subjective", "--driver", "dom", "--json")
+    assert done.returncode == 0, done.stderr
+    (found,) = map(json.loads, done.stdout.splitlines())
+    assert set(found) == {
+        "task", "split", "instances", "fields", "equal", "driver", "oracle", "do_nothing",
+        "seconds", "error",
+    }  # fmt: skip
+    assert found["equal"] is None
+    assert found["oracle"]["released"] > 0.9
+
+
+def test_challenge_compares_two_oracles() -> None:
+    if not chromium_found():
+        pytest.skip("there is no Chromium")
+    done = errands("turk", "challenge", "--instances", "1", "--json")
+    assert done.returncode == 0, done.stderr
+    found = {task["task"]: task for task in map(json.loads, done.stdout.splitlines())}
+    assert len(found) == 4
+    for task in found.values():
+        assert (
+            task["oracle"]["answered"]["paper"] < task["pointer-oracle"]["answered"]["paper"] == 1
+        )
+    shown = errands("turk", "challenge", "--split", "subjective", "--instances", "1")
+    assert "Weekend Questionnaire" in shown.stdout
+
+
+def test_challenge_without_a_browser_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ERRANDS_CHROMIUM", str(tmp_path / "none"))
+    done = errands("turk", "challenge")
+    assert done.returncode == 2
+    assert done.stdout == ""
+
+
+def test_demo_can_be_followed() -> None:
+    done = errands("turk", "demo")
+    assert done.returncode == 0, done.stderr
+    for part in ("Teapot Reviews", "1. modify_radio(", "Scores", "doing nothing"):
+        assert part in done.stdout
+    wrong = errands("turk", "demo", "--row", "999")
+    assert wrong.returncode == 2
+    assert "has no row 999" in wrong.stderr
+
+
+def test_bench_prints_one_object_a_figure() -> None:
+    done = errands("bench", "turk", "--driver", "dom", "--instances", "1", "--json")
+    figures = [json.loads(line) for line in done.stdout.splitlines()]
+    assert all(list(figure) == ["name", "value", "unit", "floor", "aim"] for figure in figures)
+    assert figures[0]["name"] == "dom: instances per second"
+
+
+@pytest.mark.parametrize("command", ["play", "verify", "score", "oracle-actions", "demo", "info"])
+def test_every_command_shows_an_example(command: str) -> None:
+    assert "Example" in errands("turk", command, "--help").stdout

@@ -1,0 +1,243 @@
+"""Choice models with a pretrained encoder: taught, stopped, played and reinforced."""
+
+import json
+import shutil
+import socket
+import sys
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+import torch
+from protocols import Rules
+
+from errands.envs.shop_vector import ShopVectorEnv
+from errands.errors import DataError, SettingError
+from errands.learn.a2c import PRESETS as RL_PRESETS
+from errands.learn.a2c import train_rl
+from errands.learn.checkpoint import read_about
+from errands.learn.data.batch import Lengths
+from errands.learn.data.demonstrations import Demonstrations, read_demonstrations
+from errands.learn.data.view import look
+from errands.learn.data.vocabulary import Vocabulary
+from errands.learn.imitation import PRESETS, ImitationConfig, train_choice, with_encoder
+from errands.learn.models.choice import ChoiceConfig
+from errands.learn.models.reading import kept_reading, new_reading
+from errands.learn.policy import open_policy
+from errands.runs.runner import run
+from errands.runs.store.places import open_run
+from errands.shop.catalog.catalog import Catalog
+
+pytest.importorskip("transformers", reason="needs transformers: pip install 'errands[hf]'")
+
+Readers = Callable[[str], Path]
+SHORT = Lengths(wish=16, past=8, page=24, action=8)
+
+
+def _config(place: Path, **settings: Any) -> ImitationConfig:
+    choice = ChoiceConfig(encoder="pretrained", pretrained=str(place), width=0, lengths=SHORT)
+    base = ImitationConfig(
+        choice=choice, most_actions=8, epochs=2, batch=8, rate=3e-3, warm_up=2, threads=1
+    )
+    return msgspec.structs.replace(base, **settings)
+
+
+def _same(one: Path, other: Path) -> bool:
+    pair = [torch.load(folder / "weights.pt", weights_only=True) for folder in (one, other)]
+    return pair[0].keys() == pair[1].keys() and all(
+        torch.equal(weight, pair[1][name]) for name, weight in pair[0].items()
+    )
+
+
+def _stopper(updates: int) -> Any:
+    asked = [0]
+
+    def stop() -> bool:
+        asked[0] += 1
+        return asked[0] > updates
+
+    return stop
+
+
+@pytest.fixture(scope="module")
+def shown(demos: str) -> Demonstrations:
+    whole = read_demonstrations(demos)
+    return msgspec.structs.replace(whole, choices=whole.choices[:48])
+
+
+@pytest.fixture(scope="module")
+def bert(shown: Demonstrations, readers: Readers, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A checkpoint whose encoder came from a directory that is no more."""
+    folder = tmp_path_factory.mktemp("bert")
+    shutil.copytree(readers("bert"), folder / "hub")
+    train_choice(shown, folder / "il", _config(folder / "hub", epochs=1))
+    shutil.rmtree(folder / "hub")
+    return folder / "il"
+
+
+def _judged(folder: Path, shown: Demonstrations) -> tuple[float, float]:
+    """The mean negative log-likelihood of what was done, and how often it is the best."""
+    policy = open_policy(str(folder))
+    scores = [(policy.scores(view), taken) for view, taken in shown.choices]
+    losses = [-float(score.log_softmax(0)[taken]) for score, taken in scores]
+    right = sum(int(score.argmax()) == taken for score, taken in scores)
+    return sum(losses) / len(losses), right / len(scores)
+
+
+@pytest.mark.parametrize("kind", ["bert", "roberta"])
+def test_it_learns(shown: Demonstrations, readers: Readers, kind: str, tmp_path: Path) -> None:
+    before = torch.get_rng_state()
+    config = _config(readers(kind))
+    train_choice(shown, tmp_path / "new", msgspec.structs.replace(config, rate=0.0, epochs=1))
+    train_choice(shown, tmp_path / "il", msgspec.structs.replace(config, epochs=16))
+    assert torch.equal(torch.get_rng_state(), before)
+    at_first, taught = (_judged(tmp_path / name, shown) for name in ("new", "il"))
+    assert taught[0] < at_first[0] / 2
+    assert taught[1] > max(0.55, at_first[1] + 0.2)
+    new, weights = (
+        torch.load(tmp_path / name / "weights.pt", weights_only=True) for name in ("new", "il")
+    )
+    same = {name for name, weight in new.items() if torch.equal(weight, weights[name])}
+    assert {name.partition(".")[0] for name in same} == {"value"}  # Of use to reinforcement only.
+
+
+@pytest.mark.parametrize("kind", ["bert", "distilbert"])
+def test_stopped_and_resumed_gives_the_same_weights(
+    shown: Demonstrations, readers: Readers, kind: str, tmp_path: Path
+) -> None:
+    shutil.copytree(readers(kind), tmp_path / "hub")
+    config = _config(tmp_path / "hub")
+    train_choice(shown, tmp_path / "whole", config)
+    train_choice(shown, tmp_path / "halves", config, stop=_stopper(4))
+    assert not read_about(tmp_path / "halves", "choice").is_done
+    assert not _same(tmp_path / "whole", tmp_path / "halves")
+    shutil.rmtree(tmp_path / "hub")  # What is resumed needs it no more.
+    train_choice(shown, tmp_path / "halves", config, resume=True)
+    assert _same(tmp_path / "whole", tmp_path / "halves")
+
+
+def test_a_checkpoint_opens_without_network_or_origin(
+    bert: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert {path.name for path in bert.iterdir()} >= {"about.json", "weights.pt", "pretrained"}
+
+    def refused(*args: Any, **settings: Any) -> Any:
+        raise AssertionError("the network was asked")
+
+    monkeypatch.setattr(socket, "getaddrinfo", refused)
+    monkeypatch.setattr(socket.socket, "connect", refused)
+    moved = tmp_path / "elsewhere"
+    shutil.copytree(bert, moved)
+    view = look("Instruction:\na red hat\n[button] Buy Now [button_]\n[button] < Prev [button_]")
+    found = [open_policy(str(place)).scores(view) for place in (bert, moved)]
+    assert found[0].shape == (2,)
+    assert torch.equal(*found)
+
+
+def test_it_plays_a_run(bert: Path, rules: Rules, tmp_path: Path) -> None:
+    finished = run(
+        rules(episodes=4, max_steps=8), "il", out=tmp_path / "run",
+        settings={"checkpoint": str(bert)},
+    )  # fmt: skip
+    assert finished.kept == 4
+    with closing(open_run(str(finished.place))) as store:
+        assert not [one for one in store.episodes() if one.summary.status == "error"]
+
+
+def test_reinforcement_begins_with_it_and_resumes_to_the_same_weights(
+    bert: Path, little: Catalog, tmp_path: Path
+) -> None:
+    config = msgspec.structs.replace(
+        RL_PRESETS["small"], steps=48, environments=2, bptt=4, critic_first=1
+    )
+
+    def floor() -> ShopVectorEnv:
+        return ShopVectorEnv(
+            2, autoreset="disabled", catalog=little, goals="human", observation="text_rich",
+            max_steps=6,
+        )  # fmt: skip
+
+    trained = train_rl(floor(), range(8), tmp_path / "whole", config, start=bert)
+    assert trained.words_from == "checkpoint"
+    assert not _same(bert, tmp_path / "whole")
+    cut = tmp_path / "cut"
+    train_rl(floor(), range(8), cut, config, start=bert, stop=_stopper(2))
+    train_rl(floor(), range(8), cut, config, resume=True)
+    assert _same(tmp_path / "whole", cut)
+    assert open_policy(str(cut)).config.encoder == "pretrained"
+
+
+def test_reinforcement_from_scratch_takes_a_pretrained_encoder(
+    readers: Readers, little: Catalog, tmp_path: Path
+) -> None:
+    choice = _config(readers("distilbert")).choice
+    config = msgspec.structs.replace(
+        RL_PRESETS["small"], choice=choice, steps=8, environments=1, bptt=4
+    )
+    shop = ShopVectorEnv(
+        1, autoreset="disabled", catalog=little, goals="human", observation="text_rich",
+        max_steps=6,
+    )  # fmt: skip
+    assert train_rl(shop, range(8), tmp_path / "rl", config).words_from == "its encoder"
+    open_policy(str(tmp_path / "rl"))
+
+
+def test_the_paper_reads_pages_of_512_tokens_as_wide_as_its_encoder() -> None:
+    config = with_encoder(PRESETS["paper"], "bert-base-uncased")
+    lengths = config.choice.lengths
+    # Two ends between the parts, and the model's own tokens around them.
+    assert lengths.wish + lengths.past + lengths.page + 2 + 2 == 512
+    assert (lengths.action, config.choice.width) == (128, 0)
+    assert (config.rate, config.epochs, config.batch) == (2e-5, 10, 32)
+
+
+def test_damaged_checkpoints_are_one_sentence(bert: Path, tmp_path: Path) -> None:
+    lost = tmp_path / "lost"
+    shutil.copytree(bert, lost)
+    shutil.rmtree(lost / "pretrained")
+    with pytest.raises(DataError, match="has lost its folder pretrained"):
+        open_policy(str(lost))
+    other = tmp_path / "other"
+    shutil.copytree(bert, other)
+    path = other / "pretrained" / "config.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "num_hidden_layers": 1}))
+    with pytest.raises(DataError, match="weights of another architecture"):
+        open_policy(str(other))
+    broken = tmp_path / "broken"
+    shutil.copytree(bert, broken)
+    (broken / "pretrained" / "tokenizer.json").write_text("{}")
+    with pytest.raises(DataError, match="no model that can be used"):
+        open_policy(str(broken))
+
+
+def test_without_the_library_a_checkpoint_says_what_to_install(
+    bert: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(bert, tmp_path / "il")  # Opened for the first time.
+    monkeypatch.setitem(sys.modules, "transformers", None)
+    with pytest.raises(SettingError, match=r"pip install 'errands\[hf\]'"):
+        open_policy(str(tmp_path / "il"))
+
+
+def test_without_a_name_there_is_nothing_to_open(shown: Demonstrations, tmp_path: Path) -> None:
+    config = msgspec.structs.replace(
+        _config(tmp_path), choice=ChoiceConfig(encoder="pretrained", width=0)
+    )
+    with pytest.raises(SettingError, match="needs a name or a path"):
+        train_choice(shown, tmp_path / "il", config)
+    assert not (tmp_path / "il").exists()
+
+
+def test_other_encoders_keep_their_words_as_ever(tmp_path: Path) -> None:
+    config = ChoiceConfig(width=8, heads=2)
+    reading = new_reading(config, ["red hat", "red shoe"], most=10, seed=0)
+    assert reading.encoder is None
+    assert reading.words.words == ("red",)
+    reading.keep(tmp_path / "il")
+    assert not (tmp_path / "il").exists()
+    again = kept_reading(tmp_path / "il", config, reading.words.words)
+    assert isinstance(again.words, Vocabulary)
+    assert again.words.encode("red hat") == reading.words.encode("red hat")

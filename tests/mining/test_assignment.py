@@ -1,0 +1,121 @@
+"""Attributes given to products, and instructions."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from errands.errors import CatalogError, DataError
+from errands.mining.assignment import Assignment
+from errands.mining.own_shop import give_out
+from errands.shop.build.builder import build_catalog
+from errands.shop.catalog.catalog import Catalog
+
+USES = {
+    "easy clean": "which is",
+    "lead free": "which is",
+    "wide handle": "has",
+    "dry skin": "good for",
+    "coffee mug": "is a",
+    "dishwasher": "has",
+}
+
+
+def _record(asin: str, title: str, *bullets: str, **more: Any) -> dict[str, Any]:
+    return {
+        "asin": asin,
+        "name": title,
+        "full_description": "",
+        "small_description": list(bullets),
+        "pricing": "$5.00",
+        "customization_options": "",
+        "category": "kitchen",
+        "query": " Mugs ",
+        "product_category": "Home › Mugs",
+        "images": ["https://a.example/x.jpg"],
+        **more,
+    }
+
+
+def test_attributes_are_found_as_they_were_mined() -> None:
+    given = Assignment(USES)
+    record = _record(
+        "A", "Coffee mug", "Easy to clean, a wide 3 handle", "easy. clean", "EASY-CLEAN"
+    )
+    assert given.of(record) == ["coffee mug", "easy clean", "wide handle"]
+    assert given.of(_record("B", "Clean and easy", "leads to freedom")) == []
+    assert Assignment(USES).of(_record("C", "Into the dishwasher")) == ["dishwasher"]
+    assert Assignment(USES, fields=("title",)).of(record) == ["coffee mug"]
+
+
+def test_an_instruction_in_the_words_of_synthetic_goals() -> None:
+    given = Assignment(USES)
+    entry = given.entry(
+        _record("A", "Coffee mug", "For dry skin", "A wide handle", "Lead free", "easy to clean")
+    )
+    assert entry["attributes"] == [
+        "coffee mug",
+        "dry skin",
+        "wide handle",
+        "lead free",
+        "easy clean",
+    ]
+    assert (
+        entry["instruction"] == "Find me lead free, easy clean mugs with wide handle for dry skin"
+    )
+    # What a product is, nobody asks for.
+    assert entry["instruction_attributes"] == ["lead free", "easy clean", "wide handle", "dry skin"]
+
+
+def test_too_little_and_too_much_to_ask_for() -> None:
+    one = _record("A", "Coffee mug, easy to clean")
+    assert Assignment(USES).entry(one) == {"attributes": ["coffee mug", "easy clean"]}
+    assert Assignment(USES, least=1).entry(one)["instruction"] == "Find me easy clean mugs"
+    rich = _record("A", "Easy to clean, lead free, wide handle, dry skin")
+    assert Assignment(USES, most=2).entry(rich)["instruction_attributes"] == [
+        "easy clean",
+        "lead free",
+    ]
+    assert "instruction" not in Assignment(USES).entry({**rich, "query": " "})
+    assert "instruction" not in Assignment(USES).entry({**rich, "query": None})
+
+
+def test_it_counts() -> None:
+    given = Assignment(USES)
+    records = [
+        _record("A", "easy to clean, lead free"),
+        _record("B", "lead free"),
+        _record("C", "x"),
+    ]
+    assert [asin for asin, _ in given.entries(records)] == ["A", "B", "C"]
+    made = given.made
+    assert (made.products, made.with_attributes, made.with_instruction) == (3, 2, 1)
+    assert made.given == 3
+    assert made.used == {"easy clean": 1, "lead free": 2}
+
+
+def test_the_file_builds_a_catalogue(tmp_path: Path) -> None:
+    items, out = tmp_path / "items.json", tmp_path / "attributes.json"
+    items.write_text(
+        json.dumps([_record("A", "Easy to clean, lead free mug"), _record("B", "A mug")])
+    )
+    give_out(items, USES, out)
+    build_catalog(tmp_path / "shop", items=items, attributes=out)
+    catalog = Catalog.open(tmp_path / "shop")
+    goals = catalog.goals("synthetic")
+    assert len(goals) == 1
+    assert goals[0].instruction_text.startswith("Find me easy clean, lead free mugs")
+    assert catalog["A"].attributes == ("easy clean", "lead free")
+    assert catalog["B"].attributes == ()
+
+
+def test_nothing_is_replaced_unasked_and_nothing_kept_is_said(tmp_path: Path) -> None:
+    items, out = tmp_path / "items.json", tmp_path / "attributes.json"
+    items.write_text(json.dumps([_record("A", "Easy to clean")]))
+    out.write_text("mine")
+    with pytest.raises(CatalogError, match="--force"):
+        give_out(items, USES, out)
+    assert out.read_text() == "mine"
+    with pytest.raises(DataError, match="errands mine review"):
+        give_out(items, {}, out, replace=True)

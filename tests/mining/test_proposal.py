@@ -1,0 +1,93 @@
+"""What the built-in filter proposes, and why."""
+
+import pytest
+
+from errands.mining.candidates import Candidates
+from errands.mining.proposal import Surroundings, propose
+from errands.mining.uses import DROP, USES
+
+AROUND = Surroundings(
+    kinds=frozenset({"mug", "tabl"}),
+    brands=frozenset({"skalane"}),
+    voices={"secret formula": 0.9, "solid wood": 0.3},
+    longer={"vinyl acetate": "ethylene vinyl acetate"},
+)
+
+
+@pytest.mark.parametrize(
+    ("phrase", "use"),
+    [
+        ("dry skin", "good for"),
+        ("living room", "good for"),
+        ("birthday party", "good for"),
+        ("toddler girls", "good for"),
+        ("rubber sole", "has"),
+        ("solid wood", "has"),
+        ("usb port", "has"),
+        ("easy clean", "which is"),
+        ("gluten free", "which is"),
+        ("machine washable", "which is"),
+        ("non slip", "which is"),
+        ("coffee mug", "is a"),
+        ("coffee tables", "is a"),
+        ("tables women", "is a"),
+        ("polo shirts", "is a"),
+    ],
+)
+def test_uses(phrase: str, use: str) -> None:
+    assert propose(phrase, AROUND).use == use
+
+
+@pytest.mark.parametrize(
+    ("phrase", "reason"),
+    [
+        # The paper's own examples of what to filter out.
+        ("oz ml", "measures something: oz"),
+        ("men women", "a list of people"),
+        ("hair color", "not specific: color"),
+        ("12oz bottle", "measures something: 12oz"),
+        ("series b2c345", "a number or a code"),
+        ("customer service", "about the sale"),
+        ("perfect fit", "praise says nothing: perfect"),
+        ("skalane mug", "the name of a brand"),
+        ("wash washing", "the same word twice"),
+        ("black white", "a list of colours"),
+        ("provides comfort", "a piece of a sentence: provides"),
+        ("skin feels", "a piece of a sentence: feels"),
+        ("secret formula", "only one brand says it"),
+        ("vinyl acetate", "part of a longer phrase: ethylene vinyl acetate"),
+    ],
+)
+def test_reasons_to_drop(phrase: str, reason: str) -> None:
+    made = propose(phrase, AROUND)
+    assert made.use == DROP
+    assert reason.split(":")[0] in made.reason
+
+
+def test_one_and_three_words() -> None:
+    assert propose("waterproof", AROUND).use == "which is"
+    assert propose("very dry skin", AROUND).use == "good for"
+
+
+def test_what_the_products_around_tell() -> None:
+    records = [
+        {
+            "name": f"Zorblat mug {n}",
+            "query": "Mugs & Cups",
+            "product_category": "Home › Tea › Pots",
+        }
+        for n in range(4)
+    ]
+    held = [[("zorblat", "mug"), ("ethylene", "vinyl", "acetate")] for _ in records]
+    where = {"vinyl acetate": [0, 1, 2, 3], "rare thing": [0]}
+    around = Surroundings.of(records, held, where)
+    assert {"mug", "cup", "pot"} <= around.kinds
+    assert around.brands == {"zorblat"}
+    assert around.voices == {"vinyl acetate": 1.0}
+    assert around.longer == {"vinyl acetate": "ethylene vinyl acetate"}
+
+
+def test_every_candidate_has_a_use_and_a_reason(mined: Candidates) -> None:
+    proposed = {one.proposal.use for one in mined.candidates}
+    assert proposed == {*USES, DROP}
+    assert all(one.proposal.reason for one in mined.candidates)

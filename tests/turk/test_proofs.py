@@ -1,0 +1,97 @@
+"""Proofs: kept, found, and believed by `auto`, which believes nothing else."""
+
+from pathlib import Path
+
+import pytest
+
+from errands.errors import SettingError
+from errands.turk import proofs
+from errands.turk.actions.action import Action
+from errands.turk.dom.driver import DomDriver
+from errands.turk.dom.effect import CHECKED, UNCHECKED, Effect, Reaction, Target, Trigger
+from errands.turk.drivers import Pages
+from errands.turk.pages.driver import Driver, DriverError
+from errands.turk.proofs import EDITION, Proof, find_proof, keep_proof, proofs_folder
+from errands.turk.tasks.loader import load_tasks
+
+
+@pytest.fixture(autouse=True)
+def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ERRANDS_HOME", str(tmp_path))
+
+
+def no_browser() -> Driver:
+    raise DriverError("There is no browser.")
+
+
+def test_kept_and_found() -> None:
+    assert find_proof("abc") is None
+    keep_proof(Proof("abc", True, EDITION, 2, 5))
+    assert find_proof("abc") == Proof("abc", True, EDITION, 2, 5)
+    keep_proof(Proof("abc", False, EDITION, 2, 5, "differs"))
+    found = find_proof("abc")
+    assert found is not None
+    assert not found.equal
+
+
+def test_proofs_of_another_edition_count_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    keep_proof(Proof("abc", True, EDITION, 2, 5))
+    monkeypatch.setattr(proofs, "EDITION", EDITION + 1)
+    assert find_proof("abc") is None
+
+
+def test_reactions_are_kept_with_the_proof_and_used() -> None:
+    task = load_tasks("demo").task("Teapot Reviews")
+    field = next(f for f in DomDriver().open(task.template).fields() if f.type == "radio")
+    name, (first, second, *_) = field.name, field.options
+    takes_back = Reaction(
+        Trigger(name, 0, CHECKED),
+        (Effect(Target(name, 0), "checked", False), Effect(Target(name, 0), "@title", None)),
+        Trigger(name, 1, UNCHECKED),
+    )
+    proof = Proof(task.template_hash, True, EDITION, 2, 5, reactions=(takes_back,))
+    keep_proof(proof)
+    assert find_proof(task.template_hash) == proof
+    for driver in ("auto", "dom"):
+        page = Pages(driver, browser=no_browser).open(task, task.instances[0])
+        for answer, held in ((first, []), (second, [second])):
+            page.perform(Action("modify_radio", {"name": name, "value": answer}))
+            assert page.values(name) == held
+
+
+def test_a_proof_without_reactions_is_read() -> None:
+    keep_proof(Proof("abc", True, EDITION, 2, 5))
+    path = proofs_folder() / "abc.json"
+    path.write_text(path.read_text().replace(',"reactions":[]', ""))
+    assert "reactions" not in path.read_text()
+    assert find_proof("abc") == Proof("abc", True, EDITION, 2, 5)
+    keep_proof(Proof("abc", True, EDITION - 1, 2, 5))
+    assert find_proof("abc") is None
+
+
+def test_auto_takes_the_browser_unless_proven() -> None:
+    task = load_tasks("demo").task("Teapot Reviews")
+    pages = Pages("auto", browser=no_browser)
+    keep_proof(Proof(task.template_hash, False, EDITION, 2, 5, "differs"))
+    assert pages.choice(task) == "browser"
+    with pytest.raises(DriverError, match=r"not proven to run without a browser.*turk verify"):
+        pages.open(task, task.instances[0])
+    keep_proof(Proof(task.template_hash, True, EDITION, 2, 5))
+    assert pages.choice(task) == "dom"
+    pages.open(task, task.instances[0]).close()
+    keep_proof(Proof(task.template_hash, True, EDITION, 2, 5, pointer=True))
+    assert pages.choice(task) == "browser"
+    pages.close()
+
+
+def test_proofs_of_the_demo_tasks_ship() -> None:
+    tasks = load_tasks("demo")
+    proven = [task.name for task in tasks if find_proof(task.template_hash) is not None]
+    assert len(proven) == len(tasks)
+    on_dom = [task.name for task in tasks if Pages("auto").choice(task) == "dom"]
+    assert len(on_dom) >= 20
+
+
+def test_wrong_driver_is_one_sentence() -> None:
+    with pytest.raises(SettingError, match="expected auto, dom, browser"):
+        Pages("horse")

@@ -1,0 +1,396 @@
+"""Crowd work in a real browser: every kind of field, uploads and downloads, many templates.
+
+`ERRANDS_PICTURES=docs/pictures` with `-k fit` writes the screenshots anew.
+"""
+
+import csv
+import io
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from crowd_served import EVERY_FIELD, WORDS, close_all, put_up, results
+from looking import WIDTHS, logged_in, looked_at, opened
+from office_served import call, invited
+from shop_served import Shop, shop_served
+
+from errands.browser import chromium
+from errands.shop.catalog.catalog import Catalog
+from errands.turk.tasks.loader import load_tasks
+
+pytest.importorskip("playwright.sync_api", reason=chromium.MISSING_PACKAGE)
+
+SHARED = Path(__file__).resolve().parents[5] / "shared" / "data" / "turkingbench"
+
+
+@pytest.fixture(scope="module")
+def shop(little: Catalog, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shop]:
+    with shop_served(little, tmp_path_factory.mktemp("crowd") / "site.sqlite") as running:
+        yield running
+
+
+@pytest.fixture(autouse=True)
+def nothing_else_is_open(shop: Shop) -> None:
+    close_all(shop)
+
+
+def inside(page: Any) -> Any:
+    """The task's frame, when it is there."""
+    handle = page.wait_for_selector("iframe.task")
+    frame = handle.content_frame()
+    frame.wait_for_load_state()
+    return frame
+
+
+EXPECTED = {
+    "text": "some words",
+    "password": "pass word",
+    "email": "a@example.org",
+    "tel": "+49 1",
+    "url": "https://example.org/?a=1&b=2",
+    "search": "sought",
+    "number": "-2",
+    "date": "2024-02-29",
+    "time": "23:59",
+    "month": "2024-02",
+    "week": "2024-W09",
+    "moment": "2024-02-29T12:30",
+    "colour": "#12ab34",
+    "range": "7",
+    "textarea": "line one\nline “two”, ünï 🦆",
+    "radio": "no",
+    "checkbox": "a|c",
+    "lone": "on",
+    "select": "s2",
+    "many": "m1|m3",
+    "hidden": "by script: alpha",
+}
+
+
+def fill_every_field(frame: Any) -> None:
+    for name, value in EXPECTED.items():
+        field = f"[name={name}]"
+        if name == "range":
+            frame.locator(field).evaluate("(e) => { e.value = 7; }")
+        elif name == "select":
+            frame.select_option(field, value)
+        elif name == "many":
+            frame.select_option(field, ["m1", "m3"])
+        elif name in ("radio", "checkbox"):
+            for one in value.split("|"):
+                frame.check(f"{field}[value={one}]")
+        elif name == "lone":
+            frame.check(field)
+        elif name != "hidden":
+            frame.fill(field, value)
+
+
+@pytest.mark.parametrize("script", [True, False], ids=["script", "no-script"])
+def test_a_worker_fills_in_every_kind_of_field(browser: Any, shop: Shop, script: bool) -> None:
+    project = put_up(shop, pay=0.1)
+    token = invited(shop, "Wanda")
+    page = opened(browser, java_script_enabled=script)
+    page.goto(f"{shop.url}/work/{token}")
+    page.click("text=Begin")
+    page.click("button:text-is('Accept')")
+    page.wait_for_url("**/assignments/*")
+    frame = inside(page)
+    if script:
+        fill_every_field(frame)
+    else:
+        frame.fill("[name=text]", "some words")
+        frame.check("[name=radio][value=no]")
+    frame.click("#submitButton")
+    if script:
+        page.wait_for_url(f"**/tasks/{project}")
+    else:
+        frame.wait_for_selector("text=received")
+        page.click("a:text-is('Next')")
+    page.wait_for_selector("text=Instance 2, to look at")
+    [result] = results(shop, project)
+    if script:
+        assert result["answers"] == EXPECTED
+    else:
+        assert result["answers"]["radio"] == "no"
+    assert page.complaints == []
+    page.go_back()
+    page.wait_for_selector("text=Your answers were received")
+    page.context.close()
+
+
+def test_skip_and_return_in_the_browser(browser: Any, shop: Shop) -> None:
+    put_up(shop)
+    page = opened(browser)
+    page.goto(f"{shop.url}/work/{invited(shop, 'Sam')}")
+    page.click("text=Begin")
+    page.click("button:text-is('Skip')")
+    page.wait_for_selector("text=Instance 2, to look at")
+    assert inside(page).locator("h1").inner_text() == "beta"
+    assert inside(page).locator("#submitButton").is_disabled()
+    page.click("button:text-is('Accept')")
+    page.click("button:text-is('Return')")
+    page.wait_for_selector("text=Instance 3, to look at")
+    page.context.close()
+
+
+def test_a_requester_uploads_and_downloads(browser: Any, shop: Shop, tmp_path: Path) -> None:
+    (tmp_path / "template.html").write_text(EVERY_FIELD)
+    (tmp_path / "words.csv").write_bytes(WORDS)
+    page = logged_in(browser, shop)
+    page.click("nav >> text=Crowd work")
+    page.set_input_files("#up-template", tmp_path / "template.html")
+    page.set_input_files("#up-table", tmp_path / "words.csv")
+    page.fill("#up-name", "Uploaded words")
+    page.fill("#up-wanted", "2")
+    page.fill("#up-pay", "0.15")
+    page.click("button:text-is('Upload')")
+    page.wait_for_selector("h1:text-is('Uploaded words')")
+    project = int(page.url.rsplit("/", 1)[1])
+    page.click("text=Preview")
+    assert inside(page).locator("h1").inner_text() == "alpha"
+    page.click("a:text-is('Next')")
+    page.wait_for_url("**/items/1")
+    assert inside(page).locator("h1").inner_text() == "beta"
+    for name in ("Ann", "Bob"):
+        worker = opened(browser)
+        worker.goto(f"{shop.url}/work/{invited(shop, name)}/tasks/{project}")
+        worker.click("button:text-is('Accept')")
+        frame = inside(worker)
+        frame.check("[name=radio][value=yes]")
+        frame.fill("[name=text]", f"=1+1 by {name}")
+        frame.click("#submitButton")
+        worker.wait_for_url(f"**/tasks/{project}")
+        worker.context.close()
+    page.goto(f"{shop.url}/office/projects/{project}")
+    page.wait_for_selector("text=2 of 6 assignments")
+    with page.expect_download() as download:
+        page.click("text=Results (CSV)")
+    with open(download.value.path(), newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["Answer.text"] for row in rows] == ["=1+1 by Ann", "=1+1 by Bob"]
+    assert {row["Input.word"] for row in rows} == {"alpha"}
+    (tmp_path / "results.csv").write_bytes(Path(download.value.path()).read_bytes())
+    page.set_input_files("#import-table", tmp_path / "results.csv")
+    page.click("text=Take them in")
+    page.wait_for_selector("text=0 new, 2 there already")
+    page.context.close()
+
+
+EXTERNAL = """\
+<html><head><script src="https://s3.amazonaws.com/mturk-public/externalHIT_v1.js"></script></head>
+<body><form name="mturk_form" id="mturk_form" method="post"
+ action="https://www.mturk.com/mturk/externalSubmit">
+<input type="hidden" name="assignmentId" id="assignmentId" value="">
+<p id="who"></p><input name="answer"><input type="submit" id="submitButton" value="Send"></form>
+<script>
+turkSetAssignmentID();
+document.getElementById("who").textContent = turkGetParam("workerId", "nobody") + " ${word}";
+</script></body></html>
+"""
+COMPUTED = """\
+<p>${word}</p><input name="answer"><button type="button" id="go">Go</button>
+<script>
+const told = new URLSearchParams(location.search);
+document.getElementById("go").onclick = () => {
+  const form = document.createElement("form");
+  form.method = "POST";
+  form.action = told.get("turkSubmitTo") + "/mturk/externalSubmit";
+  for (const [name, value] of [["assignmentId", told.get("assignmentId")],
+                               ["answer", document.querySelector("[name=answer]").value]]) {
+    const field = document.createElement("input");
+    field.type = "hidden"; field.name = name; field.value = value;
+    form.append(field);
+  }
+  document.body.append(form);
+  form.submit();
+};
+</script>
+"""
+
+
+CALLED = EXTERNAL.replace(
+    '<script src="https://s3.amazonaws.com/mturk-public/externalHIT_v1.js"></script>', ""
+)
+REMEMBERS = """\
+<p>${word}</p><input name="answer"><input type="submit" id="go">
+<script>
+localStorage.setItem("word", "${word}"); sessionStorage.other = 1; document.cookie = "a=b";
+document.querySelector("[name=answer]").placeholder = localStorage.getItem("word");
+if (localStorage.length !== 1 || localStorage.word !== "${word}") { throw new Error("odd"); }
+if (localStorage.getItem("none") !== null || document.cookie) { throw new Error("odd"); }
+</script>
+"""
+TURK_PAGES = [
+    (EXTERNAL, "#submitButton"),
+    (CALLED, "#submitButton"),
+    (COMPUTED, "#go"),
+    (REMEMBERS, "#go"),
+]
+
+
+@pytest.mark.parametrize(
+    ("template", "press"), TURK_PAGES, ids=["script", "called", "computed", "remembers"]
+)
+def test_pages_written_for_mechanical_turk(
+    browser: Any, shop: Shop, template: str, press: str
+) -> None:
+    project = put_up(shop, template)
+    page = opened(browser)
+    page.goto(f"{shop.url}/work/{invited(shop, 'Tom')}/tasks/{project}")
+    if template in (EXTERNAL, CALLED):
+        assert inside(page).locator("#who").inner_text() == "nobody alpha"
+        assert inside(page).locator(press).is_disabled()
+    page.click("button:text-is('Accept')")
+    page.wait_for_url("**/assignments/*")
+    frame = inside(page)
+    if template in (EXTERNAL, CALLED):
+        assert re.fullmatch(r"W\d+ alpha", frame.locator("#who").inner_text())
+    frame.fill("[name=answer]", "done")
+    frame.click(press)
+    page.wait_for_url(f"**/tasks/{project}")
+    [result] = results(shop, project)
+    assert result["answers"] == {"answer": "done"}
+    assert page.complaints == []
+    page.context.close()
+
+
+def test_fields_behind_the_end_of_a_form_are_answers_too(browser: Any, shop: Shop) -> None:
+    template = (
+        "<form><input name=inside>${word}</form><textarea name=outside></textarea><p id=late></p>"
+        "<script>setTimeout(() => { document.getElementById('late').innerHTML ="
+        " '<input name=later value=made>'; }, 100)</script>"
+    )
+    project = put_up(shop, template)
+    page = opened(browser)
+    page.goto(f"{shop.url}/work/{invited(shop, 'Fay')}/tasks/{project}")
+    page.click("button:text-is('Accept')")
+    page.wait_for_url("**/assignments/*")
+    frame = inside(page)
+    frame.wait_for_selector("[name=later]")
+    frame.fill("[name=inside]", "in")
+    frame.fill("[name=outside]", "out")
+    frame.click("#submitButton")
+    page.wait_for_url(f"**/tasks/{project}")
+    [result] = results(shop, project)
+    assert result["answers"] == {"inside": "in", "outside": "out", "later": "made"}
+    page.context.close()
+
+
+def test_demo_tasks_work_in_their_frames(browser: Any, shop: Shop) -> None:
+    page = logged_in(browser, shop)
+    names = load_tasks("demo").names[::3]
+    assert len(names) >= 10
+    for name in names:
+        made = call(shop, "POST", "/v1/office/projects", {"task": name})
+        assert made.status == 201, made.text
+        number = re.search(r'"id":(\d+)', made.text)
+        assert number
+        page.goto(f"{shop.url}/office/projects/{number[1]}/items/0")
+        frame = inside(page)
+        assert frame.locator("#mturk_form").count() == 1, name
+        assert frame.locator("input, select, textarea").count() > 1, name
+        assert page.complaints == [], name
+    page.context.close()
+
+
+@pytest.mark.shared
+def test_real_tasks_work_in_their_frames(browser: Any, shop: Shop) -> None:
+    """Templates with libraries from elsewhere: their scripts find them."""
+    tasks = load_tasks(str(SHARED))
+    page = logged_in(browser, shop)
+    seen = 0
+    for name in tasks.names:
+        template = (SHARED / "tasks" / name / "template.html").read_text(errors="replace")
+        if "jquery" not in template.lower() or "bootstrap" not in template.lower():
+            continue
+        task = tasks.task(name)
+        rows = ",".join(f'"{column}"' for column in task.instances[0].inputs) + "\n"
+        rows += ",".join(
+            '"' + value.replace('"', '""') + '"' for value in task.instances[0].inputs.values()
+        )
+        project = put_up(shop, template, rows, name=name)
+        page.complaints.clear()
+        page.goto(f"{shop.url}/office/projects/{project}/items/0")
+        frame = inside(page)
+        own = [text for text in page.complaints if "$ is not defined" in text or "jQuery" in text]
+        assert own == [], name
+        assert frame.evaluate("typeof window.jQuery") == "function", name
+        seen += 1
+        if seen == 6:
+            break
+    assert seen == 6
+    page.context.close()
+
+
+WHERE_ANSWERS_GO = """() => {
+  const fields = [...document.querySelectorAll("input[name], select[name], textarea[name]")];
+  return [...new Set(fields.map((one) => one.form ? one.form.method + one.form.action : "lost"))];
+}"""
+
+
+@pytest.mark.shared
+def test_real_tasks_send_their_answers_here(browser: Any, shop: Shop) -> None:
+    """All fields are in a form, and the form is ours, whatever the template brings."""
+    tasks = load_tasks(str(SHARED))
+    token = invited(shop, "Rae")
+    page = opened(browser)
+    names = tasks.names[::6]
+    assert len(names) > 15
+    for name in names:
+        inputs = tasks.task(name).instances[0].inputs
+        out = io.StringIO()
+        csv.writer(out).writerows([inputs.keys(), inputs.values()])
+        project = put_up(shop, tasks.task(name).template, out.getvalue(), name=name)
+        answer = call(shop, "POST", f"/v1/work/tasks/{project}/accept", token=token)
+        address = json.loads(answer.body)["frame"]
+        page.goto(shop.url + address)
+        own = f"post{shop.url}{address.partition('?')[0]}"
+        goes = page.evaluate(WHERE_ANSWERS_GO)
+        assert goes, name
+        assert set(goes) <= {own, f"post{shop.url}/mturk/externalSubmit"}, name
+        if goes != [own]:
+            keys = page.evaluate(
+                "[...document.getElementsByName('assignmentId')].map(e => e.value)"
+            )
+            assert address.split("/")[2] in keys, name
+    page.context.close()
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_the_pages_are_fit_for_everybody(browser: Any, shop: Shop, width: str) -> None:
+    made = call(
+        shop,
+        "POST",
+        "/v1/office/projects",
+        {"task": "Cat or Committee", "wanted": 5, "pay": 0.12, "with_answers": True},
+    )
+    number = re.search(r'"id":(\d+)', made.text)
+    assert number
+    project = number[1]
+    token = invited(shop, "Wanda Worker")
+    office = logged_in(browser, shop, width)
+    work = opened(browser, width)
+    taken = call(shop, "POST", f"/v1/work/tasks/{project}/accept", token=invited(shop, "Bob"))
+    assert taken.status == 201
+    pages = (
+        ("projects", office, "/office/projects"),
+        ("project", office, f"/office/projects/{project}"),
+        ("preview", office, f"/office/projects/{project}/items/0"),
+        ("work", work, f"/work/{token}"),
+        ("task", work, f"/work/{token}/tasks/{project}"),
+        ("assignment", work, None),
+    )
+    for name, page, address in pages:
+        if address is None:
+            page.click("button:text-is('Accept')")
+            page.wait_for_url("**/assignments/*")
+        else:
+            page.goto(shop.url + address)
+        if page.locator("iframe").count():
+            inside(page)
+        looked_at(page, name, width)
+    office.context.close()
+    work.context.close()

@@ -1,0 +1,110 @@
+"""`errands serve` as a process that is killed: no instruction that was taken is lost."""
+
+import contextlib
+import http.client
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from instructions_served import qualify, submission
+from office_served import call, invited
+from serve_process import CODE, started
+from shop_served import PASSWORD
+
+from errands.shop.catalog.catalog import Catalog
+
+WORK = "/v1/work/instructions"
+
+
+def test_a_killed_server_loses_no_instruction(little: Catalog, tmp_path: Path) -> None:
+    store = tmp_path / "site.sqlite"
+    words = ("--catalog", str(little.path), "--store", str(store), "--password", PASSWORD)
+    process, shop = started(*words)
+    tokens = [invited(shop, f"Worker {number}") for number in range(3)]
+    for token in tokens:
+        qualify(shop, token)
+    taken: dict[str, list[str]] = {token: [] for token in tokens}
+
+    def write(token: str) -> None:
+        with contextlib.suppress(OSError, http.client.HTTPException, json.JSONDecodeError):
+            for number in range(80):
+                text = f"Text {tokens.index(token)} number {number}"
+                piece = json.loads(call(shop, "POST", f"{WORK}/next", {}, token=token).body)
+                one = f"{WORK}/{piece['id']}"
+                answer = call(shop, "POST", one, submission(piece, text), token=token)
+                if answer.status == 201:
+                    taken[token].append(text)
+
+    writers = [threading.Thread(target=write, args=[token]) for token in tokens]
+    for writer in writers:
+        writer.start()
+    waited = time.monotonic() + 60
+    while min(map(len, taken.values())) < 5 and time.monotonic() < waited:
+        time.sleep(0.01)
+    os.kill(process.pid, signal.SIGKILL)
+    process.communicate()
+    for writer in writers:
+        writer.join()
+    assert min(map(len, taken.values())) >= 5
+    process, shop = started(*words)
+    try:
+        for token in tokens:
+            state = json.loads(call(shop, "GET", WORK, token=token).body)
+            # The last one may have been kept, and the answer not have arrived.
+            assert len(taken[token]) <= state["account"]["accepted"] - 3 <= len(taken[token]) + 1
+        out = tmp_path / "items_human_ins.json"
+        export = ("instructions", "export", str(store), "--out", str(out))
+        subprocess.run([sys.executable, "-c", CODE, *export], check=True, stdout=subprocess.PIPE)
+        records = json.loads(out.read_text())
+        written = {one["instruction"] for held in records.values() for one in held}
+        for texts in taken.values():
+            assert {text.lower() for text in texts} <= written
+        again = subprocess.run(
+            [sys.executable, "-c", CODE, *export], stderr=subprocess.PIPE, text=True, check=False
+        )
+        assert again.returncode == 2
+        assert "exists already" in again.stderr
+    finally:
+        process.send_signal(signal.SIGTERM)
+        said = process.communicate(timeout=60)[1]
+    assert process.returncode == 0
+    assert "Traceback" not in said
+
+
+@pytest.mark.parametrize("as_json", [True, False])
+def test_the_commands(little: Catalog, tmp_path: Path, as_json: bool) -> None:
+    store = tmp_path / "site.sqlite"
+    words = ("--catalog", str(little.path), "--store", str(store), "--password", PASSWORD)
+    process, shop = started(*words)
+    try:
+        qualify(shop, invited(shop, "Wanda"))
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=60)
+
+    def asked(*more: str) -> "subprocess.CompletedProcess[str]":
+        told = [sys.executable, "-c", CODE, "instructions", *more, *(["--json"] * as_json)]
+        return subprocess.run(told, capture_output=True, text=True, check=False)
+
+    out = tmp_path / "out.json"
+    info, export = asked("info", str(store)), asked("export", str(store), "--out", str(out))
+    if as_json:
+        told = json.loads(info.stdout)
+        assert (told["statuses"], told["trials"]) == ({"accepted": 3}, 3)
+        assert told["pay"] == pytest.approx(0.45)
+        assert json.loads(export.stdout)["instructions"] == 3
+    else:
+        assert "$0.45" in info.stdout
+        assert "3 instructions for 3 products" in " ".join(export.stdout.split())
+    assert len(json.loads(out.read_text())) == 3
+    assert asked("export", str(store), "--out", str(out)).returncode == 2
+    assert asked("export", str(store), "--out", str(out), "--force").returncode == 0
+    missing = asked("info", str(tmp_path / "none.sqlite"))
+    assert (missing.returncode, missing.stderr.count("\n")) == (2, 1)
+    assert "--store" in missing.stderr

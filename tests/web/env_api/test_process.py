@@ -1,0 +1,141 @@
+"""`errands serve` as a process: starting, stopping in order, and what it says when it cannot."""
+
+import asyncio
+import logging
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from served import Served
+from typer.testing import CliRunner
+
+from errands.cli import app
+from errands.errors import ErrandsError
+from errands.shop.catalog.catalog import Catalog
+from errands.web.core.server import _is_ours
+
+CODE = "from errands.cli import main; main()"
+
+
+def command(*words: str, **environment: str) -> "subprocess.Popen[str]":
+    return subprocess.Popen(
+        [sys.executable, "-c", CODE, "serve", *words],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, **environment},
+    )
+
+
+@pytest.fixture
+def process(little: Catalog) -> Iterator["subprocess.Popen[str]"]:
+    started = command(
+        *("--environments", "--catalog", str(little.path), "--port", "0"), ERRANDS_TOKEN="t0ken"
+    )
+    yield started
+    started.kill()
+    started.communicate()
+
+
+def address(process: "subprocess.Popen[str]") -> Served:
+    assert process.stdout is not None
+    line = process.stdout.readline()
+    found = re.fullmatch(r"Serving environments on http://127\.0\.0\.1:(\d+)\n", line)
+    assert found, line
+    return Served(None, int(found[1]), "t0ken")  # type: ignore[arg-type]
+
+
+def test_a_stop_finishes_what_is_in_flight(process: "subprocess.Popen[str]") -> None:
+    server = address(process)
+    session = server.create(observation="html", search_anywhere=True)
+    server.reset(session, seed=1)
+    calls = [{"do": "step", "session": session, "action": f"search[lamp {i}]"} for i in range(1000)]
+    answers: list[int] = []
+
+    def work() -> None:
+        status, answer = server.ask("/v1/batch", {"calls": calls})
+        answers.extend([status, len(answer["results"])])
+
+    asking = threading.Thread(target=work)
+    asking.start()
+    while asking.is_alive() and not server.metric("errands_requests_in_flight"):
+        time.sleep(0.002)
+    process.send_signal(signal.SIGTERM)
+    asking.join(60)
+    assert answers == [200, 1000]
+    out, said = process.communicate(timeout=60)
+    assert process.returncode == 0
+    assert "Traceback" not in said
+    assert "Bearer TOKEN" in said
+    assert "t0ken" not in out + said
+    with pytest.raises(ConnectionError):
+        server.ask("/health")
+
+
+def test_while_it_stops_it_is_not_ready(process: "subprocess.Popen[str]") -> None:
+    server = address(process)
+    # A request whose body is yet to come is in flight.
+    plain = socket.create_connection(("127.0.0.1", server.port), 30)
+    plain.sendall(
+        b"POST /v1/sessions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer t0ken\r\n"
+        b"content-length: 23\r\n\r\n"
+    )
+    while not server.metric("errands_requests_in_flight"):
+        time.sleep(0.01)
+    process.send_signal(signal.SIGTERM)
+    deadline = time.monotonic() + 30
+    while server.ask("/ready")[0] == 200 and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert server.ask("/ready")[0] == 503
+    assert server.ask("/health")[0] == 200
+    plain.sendall(b'{"environment": "shop"}')
+    assert plain.recv(4096).startswith(b"HTTP/1.1 503 ")
+    plain.close()
+    assert process.wait(60) == 0
+
+
+def test_what_it_says_when_it_cannot(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        for words, complaint in (
+            (["--no-site"], "Nothing is left to serve"),
+            (["--environments", "--port", port], "cannot be listened on"),
+            (["--environments", "--token", "\n"], "printable ASCII"),
+            (["--environments", "--port", "0", "--catalog", str(tmp_path)], "not a catalogue"),
+        ):
+            found = CliRunner().invoke(app, ["serve", *words])
+            assert isinstance(found.exception, ErrandsError)
+            assert complaint in str(found.exception)
+
+
+def test_without_the_extra_it_says_what_to_install(little: Catalog, tmp_path: Path) -> None:
+    (tmp_path / "uvicorn.py").write_text(
+        "raise ModuleNotFoundError('No module named uvicorn', name='uvicorn')"
+    )
+    path = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])
+    process = command("--environments", "--catalog", str(little.path), PYTHONPATH=path)
+    _, said = process.communicate(timeout=120)
+    assert process.returncode == 2
+    assert said == (
+        "errands: Serving needs uvicorn, which is not installed; run"
+        ' pip install "errands[serve]".\n'
+    )
+
+
+def test_what_the_end_cuts_off_is_no_defect() -> None:
+    """A client that does not finish its request is one line of a log, not a traceback."""
+
+    def line(failure: BaseException) -> logging.LogRecord:
+        told = (type(failure), failure, None)
+        return logging.LogRecord("uvicorn.error", logging.ERROR, "", 1, "Exception", (), told)
+
+    assert not _is_ours(line(asyncio.CancelledError()))
+    assert _is_ours(line(ValueError()))
