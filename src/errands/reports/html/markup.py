@@ -1,6 +1,6 @@
 """Writing HTML by hand: everything that comes from outside goes through `esc`.
 
-Tables, cards and the like are plain functions from texts to markup; whoever calls them escapes.
+On its way out: `errands.markup` and `errands.reports.html.elements` do the same by type.
 """
 
 import re
