@@ -27,12 +27,12 @@ from errands.crowd.shopping.human_run import (
     refused,
     way,
 )
-from errands.crowd.shopping.page_addresses import NoPage, move_between, on_the_way, page_at
 from errands.crowd.shopping.steps import Step
 from errands.errors import DataError, SettingError
 from errands.shop.catalog.catalog import Catalog
 from errands.shop.goals import GoalSet, price_phrase
 from errands.shop.navigation import DETAILS, DONE, ITEM, RESULTS, SEARCH, Shop
+from errands.shop.page_addresses import PageNotFound, action_between, page_at, pages_between
 from errands.shop.urls import Address, build
 
 __all__ = ["SessionLog", "import_logs", "read_log", "retrace"]
@@ -135,7 +135,7 @@ def retrace(shop: Shop, addresses: Sequence[Address]) -> list[Step]:
     for shown in addresses:
         if shown == seen[-1]:
             continue
-        for address in (*on_the_way(seen[-1], shown), shown):
+        for address in (*pages_between(seen[-1], shown), shown):
             action, exact, source = _found(shop, seen, address)
             steps.append(Step(len(seen), 0.0, action, source, exact, address.page, build(address)))
             seen.append(address)
@@ -151,8 +151,8 @@ def _found(shop: Shop, seen: Sequence[Address], address: Address) -> tuple[str, 
             continue
         tried.add(here)
         try:
-            move = move_between(shop, page_at(shop, here, ()), here, address)
-        except NoPage:
+            move = action_between(shop, page_at(shop, here, ()), here, address)
+        except PageNotFound:
             continue
         if move.exact:
             return move.action, True, source

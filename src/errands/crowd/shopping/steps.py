@@ -149,9 +149,11 @@ class StepLog:
             if also is not None:
                 also(run)
 
-    def append(self, session: int, step: Step) -> None:
-        """Note a step; it is there when this returns."""
-        self._database.run(_STEP, _values(session, step), durable=False)
+    def append(self, session: int, *steps: Step) -> None:
+        """Log steps, all or none; they are there when this returns."""
+        rows = ", (?, ?, ?, ?, ?, ?, ?, ?)" * (len(steps) - 1)
+        values = [value for step in steps for value in _values(session, step)]
+        self._database.run(_STEP + rows, values, durable=False)
 
     def finish(self, session: int, step: Step, bought: Bought) -> None:
         """Note the step that was the purchase, and what it was worth: both, or neither."""

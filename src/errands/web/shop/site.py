@@ -22,6 +22,7 @@ from starlette.types import Receive, Scope, Send
 from errands.crowd.store.database import StorageError
 from errands.envs.episode import Shopping
 from errands.shop.navigation import DONE, ITEM, RESULTS, SEARCH, Page
+from errands.shop.page_addresses import PageNotFound, page_at
 from errands.shop.render.html import html
 from errands.shop.rewards.rules import Purchase
 from errands.shop.urls import MAX_PATH, Address, build, parse
@@ -31,7 +32,6 @@ from errands.web.shop.assets import File, drawn, dress, picture_path
 from errands.web.shop.metrics import SiteFigures
 from errands.web.shop.notices import Way, notice
 from errands.web.shop.openapi import site_paths
-from errands.web.shop.page_addresses import page_at
 from errands.web.shop.score import explain, wanted
 from errands.web.shop.visitors import Shopper, Shoppers
 
@@ -98,6 +98,8 @@ class ShopSite:
             return await self._found(scope, receive, ways)
         except Refusal as refusal:
             said = refusal
+        except PageNotFound as missing:
+            said = Refusal(missing.status, missing.code, str(missing))
         except StorageError:
             _log.exception("the log cannot be written")
             said = Refusal(
@@ -152,9 +154,9 @@ class ShopSite:
     ) -> Answer:
         visited = shopper.visited_at(address)
         try:
-            page = self._looked_up(address, visited)
-        except Refusal as refusal:
-            if refusal.code == "no_option":
+            page = page_at(self._setting.shop, address, visited)
+        except PageNotFound as missing:
+            if missing.code == "no_option":
                 plain = address._replace(page=ITEM, options=())
                 ways.append(("Back to the product", build(plain)))
             raise
@@ -190,7 +192,7 @@ class ShopSite:
                     "An errand ends with its first purchase, and only that one counts.",
                 )
             address = first
-        page = self._looked_up(address, ())
+        page = page_at(self._setting.shop, address, ())
         product = page.product
         assert product is not None
         if bought is None:
@@ -203,9 +205,6 @@ class ShopSite:
             return _see(build(address))
         self.figures.pages[DONE] += 1
         return 200, _PAGE, self._shown(page, shopper).encode()
-
-    def _looked_up(self, address: Address, visited: tuple[str, ...]) -> Page:
-        return page_at(self._setting.shop, address, visited)
 
     def _shown(self, page: Page, shopper: Shopper) -> str:
         worn = dress()

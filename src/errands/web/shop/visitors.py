@@ -14,14 +14,14 @@ from typing import Final
 import numpy as np
 
 from errands.crowd.shopping.steps import Bought, Session, Step, StepLog, Watcher
-from errands.crowd.store.database import Run
+from errands.crowd.store.database import Run, StorageError
 from errands.envs.episode import Shopping
 from errands.shop.goals import Goal
 from errands.shop.navigation import ITEM, SEARCH
+from errands.shop.page_addresses import PageNotFound, action_between, page_at, pages_between
 from errands.shop.rewards.rules import Reward
 from errands.shop.urls import Address, build, parse
 from errands.web.core.http_errors import Refusal
-from errands.web.shop.page_addresses import move_between, on_the_way, page_at
 
 __all__ = ["Shopper", "Shoppers"]
 
@@ -131,10 +131,15 @@ class Shoppers:
         """
         if shopper.bought is not None or address == shopper.here:
             return
-        for place in (*on_the_way(shopper.here, address), address):
-            step = self._stepped(shopper, place, clicked_on)
-            self._log.append(shopper.number, step)
-            shopper.follow(step, place)
+        steps = []
+        for place in (*pages_between(shopper.here, address), address):
+            steps.append(self._stepped(shopper, place, clicked_on))
+            shopper.follow(steps[-1], place)
+        try:
+            self._log.append(shopper.number, *steps)
+        except StorageError:
+            del self._kept[shopper.name]  # what is not in the log has not happened
+            raise
 
     def buy(
         self,
@@ -175,9 +180,9 @@ class Shoppers:
         for source in sources:
             try:
                 before = page_at(shop, source, shopper.visited)
-            except Refusal:  # a page that this shop no longer shows
+            except PageNotFound:  # a page that this shop no longer shows
                 before = self._setting.front
-            move = move_between(shop, before, source, address)
+            move = action_between(shop, before, source, address)
             moves.append((move, shopper.places.get(source, shopper.steps - 1)))
             if move.exact:
                 break

@@ -1,7 +1,7 @@
-"""Where an address of the shop's website leads, and which action leads there from elsewhere.
+"""Which page an address of the shop's website shows, and which action leads there from another.
 
-On the site the address is the state, so that Back, reload and a second tab work. What a shopper
-did is found out from the page that was left and the address that was asked for, and is checked:
+On the site the address is the state, so that Back, reload and a second tab work. What a visitor
+did is inferred from the page that was left and the address that was requested, and is checked:
 an action counts as exact only if the state machine, given it, comes to the same page.
 """
 
@@ -24,10 +24,10 @@ from errands.shop.navigation import (
 )
 from errands.shop.urls import Address, build
 
-__all__ = ["Move", "NoPage", "move_between", "on_the_way", "page_at"]
+__all__ = ["InferredAction", "PageNotFound", "action_between", "page_at", "pages_between"]
 
 
-class NoPage(ErrandsError):
+class PageNotFound(ErrandsError):
     """An address leads to no page of this shop."""
 
     def __init__(self, status: int, code: str, message: str) -> None:
@@ -37,7 +37,7 @@ class NoPage(ErrandsError):
         self.code = code
 
 
-class Move(NamedTuple):
+class InferredAction(NamedTuple):
     """An action, and whether the environment would come to the same page by it."""
 
     action: str
@@ -45,11 +45,11 @@ class Move(NamedTuple):
 
 
 def page_at(shop: Shop, address: Address, visited: tuple[str, ...]) -> Page:
-    """The page at an address; what the shop does not have is `NoPage`."""
+    """The page at an address; what the shop does not have is `PageNotFound`."""
     if address.page == SEARCH:
         return shop.look(State())
     if address.number < 1:
-        raise NoPage(404, "no_page", "Pages of results are counted from 1.")
+        raise PageNotFound(404, "no_page", "Pages of results are counted from 1.")
     if address.page == RESULTS:
         found = shop.search(State(visited=visited), address.query)
         if address.number == 1:
@@ -57,36 +57,36 @@ def page_at(shop: Shop, address: Address, visited: tuple[str, ...]) -> Page:
         hits = found.state.hits
         return shop.look(State(RESULTS, address.query, address.number, hits, visited=visited))
     if address.page == "attributes" and not shop.show_attrs:
-        raise NoPage(404, "no_page", "This shop does not show that page.")
+        raise PageNotFound(404, "no_page", "This shop does not show that page.")
     number = shop.catalog.number(address.asin)
     if number < 0:
-        raise NoPage(404, "no_product", "This shop has no product with that number.")
+        raise PageNotFound(404, "no_product", "This shop has no product with that number.")
     product = shop.catalog.product(number)
     for name, value in address.options:
         if name not in product.options:
-            raise NoPage(400, "no_option", f"This product has no option “{name[:80]}”.")
+            raise PageNotFound(400, "no_option", f"This product has no option “{name[:80]}”.")
         if value not in product.options[name]:
-            raise NoPage(
+            raise PageNotFound(
                 400, "no_option", f"This product has no {name[:80]} “{value[:80]}” to choose."
             )
     state = State(address.page, address.query, address.number, (), number, address.options, visited)
     return shop.look(state, product)
 
 
-def on_the_way(here: Address, after: Address) -> tuple[Address, ...]:
+def pages_between(here: Address, after: Address) -> tuple[Address, ...]:
     """The pages that a link leads over: from a page below a product to the results it is one of."""
     if here.page in DETAILS and after == Address(RESULTS, here.session, here.query, here.number):
         return (here._replace(page=ITEM),)
     return ()
 
 
-def move_between(shop: Shop, before: Page, here: Address, after: Address) -> Move:
-    """How a shopper came from a page (whose address is `here`) to another one."""
+def action_between(shop: Shop, before: Page, here: Address, after: Address) -> InferredAction:
+    """How a visitor came from a page (whose address is `here`) to another one."""
     action = _guess(here, after)
     if action is None:
-        return Move(f"go[{build(after)}]", False)
+        return InferredAction(f"go[{build(after)}]", False)
     reached = shop.turn(before, action)
-    return Move(action, reached is not before and _is_at(reached, after))
+    return InferredAction(action, reached is not before and _is_at(reached, after))
 
 
 def _guess(here: Address, after: Address) -> str | None:
