@@ -18,6 +18,8 @@ os.environ["ERRANDS_HOME"] = tempfile.mkdtemp(prefix="errands-tests-")
 from errands.browser import chromium
 from errands.shop.build.builder import build_catalog, generate_catalog
 from errands.shop.catalog.catalog import Catalog
+from errands.turk.browser.driver import BrowserDriver
+from errands.turk.pages.driver import DriverError
 
 # The machines are noisy: how long an example takes is no one's fault.
 settings.register_profile("errands", deadline=None)
@@ -63,6 +65,20 @@ def little(tmp_path_factory: pytest.TempPathFactory) -> Catalog:
     out = tmp_path_factory.mktemp("catalogs") / "little"
     generate_catalog(out, products=300, seed=5)
     return Catalog.open(out)
+
+
+@pytest.fixture(scope="session")
+def browser_driver() -> Iterator[BrowserDriver]:
+    """A browser that works; where there is none, the reason to skip says how to install one."""
+    driver = BrowserDriver()
+    try:
+        driver.open("<p>Here</p>").close()
+    except DriverError as error:
+        if str(error) in (chromium.MISSING_BROWSER, chromium.MISSING_PACKAGE):
+            pytest.skip(str(error))
+        raise
+    yield driver
+    driver.close()
 
 
 @pytest.fixture(scope="session")

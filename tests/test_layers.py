@@ -43,10 +43,6 @@ LATE: dict[str, set[str]] = {}
 """Modules that import above themselves by name (registries, entry points), and what they name."""
 
 NOT_YET: set[tuple[str, str]] = {
-    ("browser.chromium", "turk"),
-    ("browser.engine", "turk"),
-    ("browser.screenshots", "turk"),
-    ("browser.tab", "turk"),
     ("remote.messages", "web"),
 }
 """Debts: a module and the package it should not use. Only ever to be shortened."""

@@ -21,9 +21,10 @@ NEEDED = (
     "errands/data/turkingbench.sha256",
     "errands/turk/demo/proofs.json",
     "errands/turk/demo/Teapot Reviews/template.html",
-    "errands/turk/probe.js",
-    "errands/turk/sight.js",
-    "errands/turk/turkingbench.toml",
+    "errands/browser/guard.js",
+    "errands/turk/browser/probe.js",
+    "errands/turk/browser/sight.js",
+    "errands/turk/tasks/turkingbench.toml",
 )
 
 

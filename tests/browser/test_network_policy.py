@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from errands.browser.network_policy import ORIGIN, Gate, refusal
+from errands.browser.network_policy import ORIGIN, NetworkPolicy, refusal
 from errands.turk.browser.driver import BrowserDriver
 
 LIBRARY = "https://code.jquery.com/jquery-3.2.1.slim.min.js"
@@ -20,24 +20,24 @@ def request(url: str, method: str = "GET", **headers: str) -> dict[str, Any]:
 
 
 def test_the_page_is_served_once() -> None:
-    gate = Gate()
-    gate.expect("<p>ü", None)
-    page = gate.answer(request(f"{ORIGIN}/"), navigates=True)
+    policy = NetworkPolicy()
+    policy.expect("<p>ü", None)
+    page = policy.answer(request(f"{ORIGIN}/"), navigates=True)
     assert page is not None
     assert (page.status, base64.b64decode(page.body)) == (200, "<p>ü".encode())
-    again = gate.answer(request(f"{ORIGIN}/"), navigates=True)
+    again = policy.answer(request(f"{ORIGIN}/"), navigates=True)
     assert again is not None
     assert again.status == 204
-    assert gate.refused == {"task.invalid": 1}
+    assert policy.refused == {"task.invalid": 1}
 
 
 def test_libraries_may_be_kept_and_files_may_not(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("x")
-    gate = Gate()
-    gate.expect("", tmp_path)
-    kept = gate.answer(request(LIBRARY), navigates=False)
-    file = gate.answer(request(f"{ORIGIN}/a.txt"), navigates=False)
-    absent = gate.answer(request(f"{ORIGIN}/b.txt"), navigates=False)
+    policy = NetworkPolicy()
+    policy.expect("", tmp_path)
+    kept = policy.answer(request(LIBRARY), navigates=False)
+    file = policy.answer(request(f"{ORIGIN}/a.txt"), navigates=False)
+    absent = policy.answer(request(f"{ORIGIN}/b.txt"), navigates=False)
     assert kept is not None
     assert file is not None
     assert absent is not None
@@ -47,12 +47,12 @@ def test_libraries_may_be_kept_and_files_may_not(tmp_path: Path) -> None:
 
 
 def test_all_else_is_refused_and_counted() -> None:
-    gate = Gate(["Friend.example"])
-    assert gate.answer(request("http://a.example/x.js"), navigates=False) is None
-    assert gate.answer(request(LIBRARY, "POST"), navigates=False) is None
-    assert gate.refused == {"a.example": 1, "code.jquery.com": 1}
-    assert gate.allows(request("http://friend.example/"))
-    assert not gate.allows(request("ftp://friend.example/"))
+    policy = NetworkPolicy(["Friend.example"])
+    assert policy.answer(request("http://a.example/x.js"), navigates=False) is None
+    assert policy.answer(request(LIBRARY, "POST"), navigates=False) is None
+    assert policy.refused == {"a.example": 1, "code.jquery.com": 1}
+    assert policy.allows(request("http://friend.example/"))
+    assert not policy.allows(request("ftp://friend.example/"))
     assert refusal("7") == (
         "Fetch.failRequest",
         {"requestId": "7", "errorReason": "NameNotResolved"},
@@ -65,12 +65,12 @@ def test_the_browser_may_ask_whether_it_may_ask() -> None:
         "OPTIONS",
         **{"Origin": ORIGIN, "Access-Control-Request-Method": "PUT"},
     )
-    gate = Gate(["friend.example"])
-    assert not gate.allows(question)
-    answer = gate.answer(question, navigates=False)
+    policy = NetworkPolicy(["friend.example"])
+    assert not policy.allows(question)
+    answer = policy.answer(question, navigates=False)
     assert answer is not None
     assert dict(answer.headers)["access-control-allow-methods"] == "PUT"
-    assert gate.refused == {}
+    assert policy.refused == {}
 
 
 class _Friend(BaseHTTPRequestHandler):

@@ -6,8 +6,8 @@ import zlib
 import numpy as np
 import pytest
 
+from errands.browser.chromium import BrowserError
 from errands.browser.screenshots import HEIGHT, WIDTH, pixels
-from errands.turk.pages.driver import DriverError
 
 
 def chunk(kind: bytes, body: bytes) -> bytes:
@@ -48,5 +48,5 @@ def test_every_filter(channels: int) -> None:
 
 
 def test_what_is_no_screenshot() -> None:
-    with pytest.raises(DriverError, match="not a PNG"):
+    with pytest.raises(BrowserError, match="not a PNG"):
         pixels(b"GIF89a")

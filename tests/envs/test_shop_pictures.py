@@ -15,6 +15,7 @@ from gymnasium.utils.env_checker import check_env
 
 from errands.agents.registry import make_maker
 from errands.browser import chromium
+from errands.browser.chromium import BrowserError
 from errands.envs.screenshots import Camera, shared_camera
 from errands.envs.shop import ShopEnv
 from errands.envs.shop_vector import ShopVectorEnv
@@ -25,7 +26,6 @@ from errands.runs.replay import replay
 from errands.runs.runner import run
 from errands.runs.store.places import open_run
 from errands.shop.catalog.catalog import Catalog
-from errands.turk.pages.driver import DriverError
 
 GOAL = {"goal": 3}
 
@@ -36,7 +36,7 @@ def pixels(little: Catalog) -> Iterator[ShopEnv]:
     env = ShopEnv(little, observation="screenshot", render_mode="rgb_array")
     try:
         env.reset(options=GOAL)
-    except DriverError as failure:
+    except BrowserError as failure:
         if str(failure) not in (chromium.MISSING_BROWSER, chromium.MISSING_PACKAGE):
             raise
         pytest.skip(str(failure))
@@ -132,13 +132,13 @@ def test_the_last_to_close_ends_the_browser(little: Catalog, pixels: ShopEnv) ->
     other = ShopEnv(little, observation="screenshot")
     other.reset(options=GOAL)
     pixels.close()
-    assert camera._driver is not None, "the other one still uses it"
+    assert camera._engine is not None, "the other one still uses it"
     other.close()
-    assert camera._driver is None
+    assert camera._engine is None
     other.reset(options={"goal": 4})
-    assert camera._driver is not None, "a closed one can be used again"
+    assert camera._engine is not None, "a closed one can be used again"
     other.close()
-    assert camera._driver is None
+    assert camera._engine is None
 
 
 @pytest.mark.usefixtures("pixels")
@@ -215,7 +215,7 @@ def test_without_a_chromium_one_sentence_says_what_to_do(
     monkeypatch.setenv(chromium.VARIABLE, str(tmp_path / "none"))
     camera = Camera()
     env = ShopEnv(little, observation="screenshot", camera=camera)
-    with pytest.raises(DriverError, match="give Chromium's path"):
+    with pytest.raises(BrowserError, match="give Chromium's path"):
         env.reset(options=GOAL)
     camera.close()
 

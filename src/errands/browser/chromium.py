@@ -7,12 +7,21 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from errands.turk.pages.driver import DriverError
+from errands.errors import ErrandsError
 
 if TYPE_CHECKING:
     from playwright.async_api import Browser, Playwright
 
-__all__ = ["MISSING_BROWSER", "MISSING_PACKAGE", "VARIABLE", "end", "find", "launch", "processes"]
+__all__ = [
+    "MISSING_BROWSER",
+    "MISSING_PACKAGE",
+    "VARIABLE",
+    "BrowserError",
+    "end",
+    "find",
+    "launch",
+    "processes",
+]
 
 VARIABLE: Final = "ERRANDS_CHROMIUM"
 # Debian's headless shell is the same Chromium without a window's machinery (autofill, tab strip),
@@ -74,22 +83,26 @@ _ARGUMENTS: Final = (
 )
 
 
+class BrowserError(ErrandsError):
+    """There is no browser, or it or one of its pages failed."""
+
+
 def find(executable: str | os.PathLike[str] | None = None) -> Path | None:
     """The user's Chromium (argument, then `ERRANDS_CHROMIUM`), else the system's.
 
     None: Playwright's own is tried. A path that the user gave and that is no program is an error.
     """
-    given = executable or os.environ.get(VARIABLE)
-    if given:
-        path = Path(given)
+    chosen = executable or os.environ.get(VARIABLE)
+    if chosen:
+        path = Path(chosen)
         if not (path.is_file() and os.access(path, os.X_OK)):
             where = "the argument executable" if executable else VARIABLE
-            raise DriverError(f"{path} (from {where}) is not a program: give Chromium's path")
+            raise BrowserError(f"{path} (from {where}) is not a program: give Chromium's path")
         return path
     for name in _NAMES:
-        found = shutil.which(name)
-        if found:
-            return Path(found)
+        path_of = shutil.which(name)
+        if path_of:
+            return Path(path_of)
     return None
 
 
@@ -108,7 +121,7 @@ async def launch(
     from playwright.async_api import Error
 
     if executable is None and not Path(playwright.chromium.executable_path).exists():
-        raise DriverError(MISSING_BROWSER)
+        raise BrowserError(MISSING_BROWSER)
     try:
         return await playwright.chromium.launch(
             executable_path=executable,
@@ -122,7 +135,7 @@ async def launch(
     except Error as error:
         name = executable or playwright.chromium.executable_path
         reason = error.message.strip().splitlines()[0] if error.message else "no reason given"
-        raise DriverError(f"Chromium ({name}) did not start: {reason}") from error
+        raise BrowserError(f"Chromium ({name}) did not start: {reason}") from error
 
 
 async def processes(browser: "Browser") -> dict[int, str]:

@@ -15,9 +15,9 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from errands.browser import chromium
+from errands.browser.chromium import BrowserError
 from errands.browser.network_policy import PATTERNS, refusal
-from errands.browser.tab import Settings, Tab, forget
-from errands.turk.pages.driver import DriverError
+from errands.browser.tab import Tab, TabConfig, forget
 
 if TYPE_CHECKING:
     from playwright.async_api import Browser, CDPSession, Playwright
@@ -38,8 +38,10 @@ def _close_all() -> None:
 class Engine:
     """The loop, the browser and the tabs that wait for a page."""
 
-    def __init__(self, executable: str | os.PathLike[str] | None, settings: Settings) -> None:
-        self.settings = settings
+    def __init__(
+        self, executable: str | os.PathLike[str] | None = None, config: TabConfig | None = None
+    ) -> None:
+        self.config = config or TabConfig()
         self._executable = executable
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
@@ -74,7 +76,7 @@ class Engine:
             try:
                 import playwright.async_api  # noqa: F401
             except ImportError as error:
-                raise DriverError(chromium.MISSING_PACKAGE) from error
+                raise BrowserError(chromium.MISSING_PACKAGE) from error
             # A new start, also in a process that was forked off: its parent keeps the old one.
             self._owner = os.getpid()
             self._playwright = self._browser = None
@@ -101,14 +103,14 @@ class Engine:
             await self.drop(tab)
         browser = await self._launched()
         try:
-            return await asyncio.wait_for(Tab.new(browser, self.settings), 30)
+            return await asyncio.wait_for(Tab.new(browser, self.config), 30)
         except Exception:  # The browser may have died since it was last used: once more.
             await self.restart(browser)
             browser = await self._launched()
             try:
-                return await asyncio.wait_for(Tab.new(browser, self.settings), 30)
+                return await asyncio.wait_for(Tab.new(browser, self.config), 30)
             except Exception as error:
-                raise DriverError(f"Chromium opens no page: {error}") from error
+                raise BrowserError(f"Chromium opens no page: {error}") from error
 
     async def give_back(self, tab: Tab) -> None:
         if await tab.clean():
@@ -145,7 +147,7 @@ class Engine:
                 self._playwright = await async_playwright().start()
             self._free = []
             self._browser = await chromium.launch(
-                self._playwright, path, pictures=self.settings.pictures
+                self._playwright, path, pictures=self.config.pictures
             )
             # Tabs answer their pages' requests; those of any other page are refused.
             self._guard = await self._browser.new_browser_cdp_session()

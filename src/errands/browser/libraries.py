@@ -181,8 +181,8 @@ def library(
 
 def _wanted(path: str) -> tuple[int, ...]:
     """The version an address asks for: its longest one; none is the newest."""
-    found = [tuple(map(int, each.split("."))) for each in _VERSION.findall(path)]
-    return max(found, key=len, default=())
+    versions = [tuple(map(int, each.split("."))) for each in _VERSION.findall(path)]
+    return max(versions, key=len, default=())
 
 
 def _nearest(

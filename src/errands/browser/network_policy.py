@@ -20,7 +20,7 @@ from errands.browser.libraries import library
 if TYPE_CHECKING:
     from playwright.async_api import APIRequestContext
 
-__all__ = ["ORIGIN", "PATTERNS", "Answer", "Gate", "inside", "refusal"]
+__all__ = ["ORIGIN", "PATTERNS", "NetworkPolicy", "PageResponse", "inside", "refusal"]
 
 ORIGIN: Final = "http://task.invalid"
 """Where pages seem to live; `.invalid` never exists on a network."""
@@ -35,7 +35,7 @@ _BYTES: Final = "application/octet-stream"
 _REPLACED: Final = ("cache-control", "content-encoding", "content-length", "transfer-encoding")
 
 
-class Answer(msgspec.Struct, frozen=True):
+class PageResponse(msgspec.Struct, frozen=True):
     """What a request is answered with."""
 
     status: int
@@ -71,33 +71,31 @@ def inside(folder: Path, address: str) -> Path | None:
 
 
 @lru_cache(maxsize=64)
-def _served(path: Path | None, kind: str) -> Answer:
+def _served(path: Path | None, kind: str) -> PageResponse:
     """A library's file, which every page gets alike: the browser may keep it between pages."""
     content = b"" if path is None else path.read_bytes()
     headers = ("content-type", kind), ("access-control-allow-origin", "*"), _KEPT
     return _answer(200, content, headers)
 
 
-def _answer(status: int, content: bytes, headers: tuple[tuple[str, str], ...]) -> Answer:
+def _answer(status: int, content: bytes, headers: tuple[tuple[str, str], ...]) -> PageResponse:
     length = ("content-length", str(len(content)))
-    return Answer(status, (*headers, length), base64.b64encode(content).decode("ascii"))
+    return PageResponse(status, (*headers, length), base64.b64encode(content).decode("ascii"))
 
 
 def _shared(headers: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
     """Headers that let a frame of another origin read the answer too."""
-    asked = {name.lower(): value for name, value in headers.items()}
-    if "origin" not in asked:
+    request = {name.lower(): value for name, value in headers.items()}
+    if "origin" not in request:
         return ()
-    method = asked.get("access-control-request-method")
-    headers_asked = asked.get("access-control-request-headers")
-    found = {
-        "access-control-allow-origin": asked["origin"],
+    shared = {
+        "access-control-allow-origin": request["origin"],
         "access-control-allow-credentials": "true",
-        "access-control-allow-methods": method,
-        "access-control-allow-headers": headers_asked,
+        "access-control-allow-methods": request.get("access-control-request-method"),
+        "access-control-allow-headers": request.get("access-control-request-headers"),
         "vary": "Origin",
     }
-    return tuple((name, value) for name, value in found.items() if value is not None)
+    return tuple((name, value) for name, value in shared.items() if value is not None)
 
 
 def _is_question(request: Mapping[str, Any]) -> bool:
@@ -105,7 +103,7 @@ def _is_question(request: Mapping[str, Any]) -> bool:
     return request["method"] == "OPTIONS" and bool(_shared(request["headers"]))
 
 
-class Gate:
+class NetworkPolicy:
     """Answers a page's requests."""
 
     def __init__(self, allow: Collection[str] = ()) -> None:
@@ -131,7 +129,7 @@ class Gate:
         parts = urlsplit(url)
         return parts.scheme in ("http", "https") and (parts.hostname or "") in self.allow
 
-    def answer(self, request: Mapping[str, Any], *, navigates: bool) -> Answer | None:
+    def answer(self, request: Mapping[str, Any], *, navigates: bool) -> PageResponse | None:
         """The answer to a request (as Chromium describes one); None where it is refused.
 
         `navigates` says whether it would replace the page.
@@ -145,14 +143,14 @@ class Gate:
                 return _answer(200, self._body, (kind, _NOT_KEPT))
             # No content: the browser stays where it is.
             self.refused[parts.hostname or parts.scheme] += 1
-            return Answer(204)
+            return PageResponse(204)
         shared = _shared(request["headers"])
         if _is_question(request):
-            return Answer(204, shared)
+            return PageResponse(204, shared)
         if url.startswith(f"{ORIGIN}/"):
             path = inside(self._files, parts.path) if self._files is not None else None
             if path is None:
-                return Answer(404, shared)
+                return PageResponse(404, shared)
             kind = ("content-type", mimetypes.guess_type(path.name)[0] or _BYTES)
             return _answer(200, path.read_bytes(), (kind, _NOT_KEPT, *shared))
         served = library(url)
@@ -163,7 +161,7 @@ class Gate:
 
     async def fetch(
         self, request: Mapping[str, Any], network: "APIRequestContext"
-    ) -> Answer | None:
+    ) -> PageResponse | None:
         """Fetch from an allowed host; every redirect must lead to one too."""
         url = str(request["url"])
         entries = request.get("postDataEntries", ())

@@ -7,7 +7,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from errands.turk.pages.driver import DriverError
+from errands.browser.chromium import BrowserError
 
 __all__ = ["HEIGHT", "WIDTH", "decode", "pixels"]
 
@@ -28,7 +28,7 @@ def pixels(png: bytes) -> NDArray[np.uint8]:
 def decode(png: bytes) -> NDArray[Any]:
     """Read an 8-bit, not interlaced RGB or RGBA picture, which is what browsers write."""
     if not png.startswith(_SIGNATURE):
-        raise DriverError("The screenshot is not a PNG picture.")
+        raise BrowserError("The screenshot is not a PNG picture.")
     at, data, channels, width, height = len(_SIGNATURE), b"", 0, 0, 0
     while at < len(png):
         length, kind = struct.unpack_from(">I4s", png, at)
@@ -37,7 +37,7 @@ def decode(png: bytes) -> NDArray[Any]:
             width, height, depth, color, _, _, interlaced = struct.unpack(">IIBBBBB", body)
             channels = {2: 3, 6: 4}.get(color, 0)
             if depth != 8 or not channels or interlaced:
-                raise DriverError("The screenshot is a PNG of a kind that browsers do not write.")
+                raise BrowserError("The screenshot is a PNG of a kind that browsers do not write.")
         elif kind == b"IDAT":
             data += body
         at += 12 + length

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import msgspec
 
-from errands.browser.network_policy import ORIGIN, PATTERNS, Gate, refusal
-from errands.turk.pages.driver import ActionError, DriverError
+from errands.browser.chromium import BrowserError
+from errands.browser.network_policy import ORIGIN, PATTERNS, NetworkPolicy, refusal
 
 if TYPE_CHECKING:
     from playwright.async_api import Browser, BrowserContext, CDPSession, Dialog, Frame, Page
 
-__all__ = ["Failure", "Settings", "Tab", "forget"]
+__all__ = ["Tab", "TabConfig", "TabLost", "forget"]
 
 T = TypeVar("T")
 
@@ -29,14 +29,14 @@ _MOST_PAGES: Final = 200
 
 
 _WORLD: Final = "errands"
-"""Where `probe.js` runs: beside the page, with the same document and none of its globals."""
+"""Where scripts of ours run: beside the page, with its document and none of its globals."""
 
 
-class Failure(DriverError):
+class TabLost(BrowserError):
     """The tab is lost: it hangs, crashed or was closed. Another may do better."""
 
 
-class Settings(msgspec.Struct, frozen=True):
+class TabConfig(msgspec.Struct, frozen=True):
     """How pages are loaded."""
 
     load_seconds: float = 10.0
@@ -51,22 +51,24 @@ class Settings(msgspec.Struct, frozen=True):
     """Whether pages are painted; without, filling in forms takes a quarter less time."""
     height: int = HEIGHT
     """Of the window."""
+    script: str = ""
+    """Runs beside every page; what it defines can be called by `Tab.evaluate`."""
 
 
 @cache
-def _script(name: str) -> str:
-    return resources("errands.turk").joinpath(name).read_text("utf-8")
+def _guard() -> str:
+    return resources("errands.browser").joinpath("guard.js").read_text("utf-8")
 
 
 class Tab:
     """One page of one browser context, used again and again."""
 
     def __init__(
-        self, context: "BrowserContext", page: "Page", session: "CDPSession", settings: Settings
+        self, context: "BrowserContext", page: "Page", session: "CDPSession", config: TabConfig
     ) -> None:
         self.page = page
-        self.settings = settings
-        self.gate = Gate(settings.allow)
+        self.config = config
+        self.policy = NetworkPolicy(config.allow)
         self.spoilt = False
         """Whether it must not be used for another page."""
         self.maximized = False
@@ -79,29 +81,27 @@ class Tab:
         self._lost: asyncio.Future[str] = asyncio.get_running_loop().create_future()
 
     @classmethod
-    async def new(cls, browser: "Browser", settings: Settings) -> "Tab":
+    async def new(cls, browser: "Browser", config: TabConfig) -> "Tab":
         context = await browser.new_context(
-            viewport={"width": WIDTH, "height": settings.height},
+            viewport={"width": WIDTH, "height": config.height},
             locale="en-US",
             timezone_id="UTC",
             accept_downloads=False,
             service_workers="block",
             permissions=[],
         )
-        guard = {"seed": settings.seed, "clock": settings.clock}
-        await context.add_init_script(
-            _script("guard.js").replace("__SETTINGS__", json.dumps(guard))
-        )
+        guard = {"seed": config.seed, "clock": config.clock}
+        await context.add_init_script(_guard().replace("__SETTINGS__", json.dumps(guard)))
         page = await context.new_page()
         session = await context.new_cdp_session(page)
-        tab = cls(context, page, session, settings)
+        tab = cls(context, page, session, config)
         tab._frame = (await session.send("Page.getFrameTree"))["frameTree"]["frame"]["id"]
         session.on("Fetch.requestPaused", tab._requested)
         await session.send("Fetch.enable", PATTERNS)
         await session.send("Page.enable")
-        source = _script("sight.js") + _script("probe.js")
-        probe = {"source": source, "worldName": _WORLD}
-        await session.send("Page.addScriptToEvaluateOnNewDocument", probe)
+        if config.script:
+            script = {"source": config.script, "worldName": _WORLD}
+            await session.send("Page.addScriptToEvaluateOnNewDocument", script)
         context.on("page", tab._close_other)
         page.on("dialog", _dismiss)
         page.on("crash", lambda _: tab._lose("the page's process crashed"))
@@ -110,18 +110,18 @@ class Tab:
         return tab
 
     async def load(self, html: str, files: Path | None) -> None:
-        """Show a page; raises `Failure` where that takes too long or crashes."""
+        """Show a page; raises `TabLost` where that takes too long or crashes."""
         self._pages += 1
         self._world = 0
         if self.maximized:
             self.maximized = False
             await self.page.set_viewport_size(
-                {"width": WIDTH, "height": self.settings.height},
+                {"width": WIDTH, "height": self.config.height},
             )
-        self.gate.expect(html, files)
+        self.policy.expect(html, files)
         await self.within(
             self.page.goto(f"{ORIGIN}/", wait_until="load", timeout=0),
-            self.settings.load_seconds,
+            self.config.load_seconds,
             "load",
         )
 
@@ -133,9 +133,9 @@ class Tab:
         try:
             _, left = await asyncio.gather(
                 self.within(self._session.send("Network.clearBrowserCookies"), 2, "clear"),
-                self._evaluate(kept, wait=True, seconds=2),
+                self.evaluate(kept, wait=True, seconds=2),
             )
-        except DriverError:
+        except BrowserError:
             return False
         return left == 0 and len(self._context.pages) == 1
 
@@ -146,16 +146,6 @@ class Tab:
             return True
         return False
 
-    async def ask(self, name: str, /, **question: Any) -> Any:
-        """Put one question to `probe.js`; raises `ActionError` where it says it cannot be."""
-        call = f"errandsAsk({json.dumps(name)}, {json.dumps(question)})"
-        answer = json.loads(await self._evaluate(call))
-        if "error" not in answer:
-            return answer["answer"]
-        if answer["impossible"]:
-            raise ActionError(answer["error"])
-        raise DriverError(f"The page could not be asked for {name}: {answer['error']}")
-
     async def snapshot(self) -> bytes:
         """The window as a PNG written in haste: larger, and read back in a fiftieth of the time.
 
@@ -163,7 +153,7 @@ class Tab:
         """
         wanted = {"format": "png", "optimizeForSpeed": True}
         taking = self._session.send("Page.captureScreenshot", wanted)
-        taken = await self.within(taking, 2 * self.settings.step_seconds, "be pictured")
+        taken = await self.within(taking, 2 * self.config.step_seconds, "be pictured")
         return base64.b64decode(taken["data"])
 
     async def click(self, x: float, y: float) -> None:
@@ -176,10 +166,12 @@ class Tab:
             send("Input.dispatchMouseEvent", {"type": "mouseReleased", **place}),
         )
 
-    async def _evaluate(
+    async def evaluate(
         self, expression: str, *, wait: bool = False, seconds: float | None = None
     ) -> Any:
-        async def evaluate() -> Any:
+        """What an expression gives, beside the page."""
+
+        async def answered() -> Any:
             if not self._world:
                 place = {"frameId": self._frame, "worldName": _WORLD}
                 made = await self._session.send("Page.createIsolatedWorld", place)
@@ -194,10 +186,10 @@ class Tab:
                 },
             )
 
-        answer = await self.within(evaluate(), seconds or self.settings.step_seconds, "answer")
+        answer = await self.within(answered(), seconds or self.config.step_seconds, "answer")
         if "exceptionDetails" in answer:
             said = answer["exceptionDetails"].get("exception", {}).get("description", "an error")
-            raise DriverError(f"The page's probe failed: {said.splitlines()[0]}")
+            raise BrowserError(f"The page's probe failed: {said.splitlines()[0]}")
         return answer["result"].get("value")
 
     async def within(self, work: Awaitable[T], seconds: float, what: str) -> T:
@@ -213,13 +205,13 @@ class Tab:
             except Error as error:
                 self.spoilt = True
                 reason = (error.message or "").strip().splitlines()
-                raise Failure(f"{what}: {reason[0] if reason else 'no reason'}") from error
+                raise TabLost(f"{what}: {reason[0] if reason else 'no reason'}") from error
         task.cancel()
         task.add_done_callback(forget)
         self.spoilt = True
         if self._lost.done():
-            raise Failure(f"The page did not {what}: {self._lost.result()}")
-        raise Failure(f"The page did not {what} within {seconds:g} seconds")
+            raise TabLost(f"The page did not {what}: {self._lost.result()}")
+        raise TabLost(f"The page did not {what} within {seconds:g} seconds")
 
     @property
     def lost(self) -> bool:
@@ -243,10 +235,10 @@ class Tab:
         navigates = event["resourceType"] == "Document" and event["frameId"] == self._frame
         answer = None
         with suppress(Exception):
-            if not navigates and self.gate.allows(request):
-                answer = await self.gate.fetch(request, self._context.request)
+            if not navigates and self.policy.allows(request):
+                answer = await self.policy.fetch(request, self._context.request)
             else:
-                answer = self.gate.answer(request, navigates=navigates)
+                answer = self.policy.answer(request, navigates=navigates)
         number = event["requestId"]
         with suppress(Exception):  # A page that is gone wants no answer.
             await self._session.send(*(answer.command(number) if answer else refusal(number)))
@@ -258,7 +250,7 @@ class Tab:
     def _close_other(self, page: "Page") -> None:
         if page is not self.page:
             self.spoilt = True
-            self.gate.refused["window.open"] += 1
+            self.policy.refused["window.open"] += 1
             task = asyncio.ensure_future(page.close())
             task.add_done_callback(forget)
 

@@ -1,8 +1,8 @@
 """Pages of the shop as pixels: what a person with a browser sees of them.
 
-One Chromium serves all environments of a process, as the paperwork's pages have it: without a
-network, started with the first picture, and ended when the last environment that took one is
-closed. Without pictures nothing of a browser is imported.
+One Chromium serves all environments of a process: without a network, started with the first
+picture, and ended when the last environment that took one is closed. Without pictures nothing of a
+browser is imported.
 """
 
 import threading
@@ -18,7 +18,7 @@ from errands.browser.screenshots import HEIGHT, WIDTH, pixels
 from errands.errors import SettingError
 
 if TYPE_CHECKING:
-    from errands.turk.browser.driver import BrowserDriver
+    from errands.browser.engine import Engine
 
 __all__ = ["PICTURED", "Camera", "no_pictures", "picture_space", "shared_camera"]
 
@@ -34,7 +34,7 @@ class Camera:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._driver: BrowserDriver | None = None
+        self._engine: Engine | None = None
         self._holders: weakref.WeakSet[Any] = weakref.WeakSet()
 
     def take(self, holder: object, html: str) -> NDArray[np.uint8]:
@@ -42,8 +42,11 @@ class Camera:
         from then on."""
         with self._lock:
             self._holders.add(holder)
-            driver = self._driver = self._driver or _browser()
-        with driver.open(html.replace("</head>", f"{_STILL}</head>", 1)) as page:
+            engine = self._engine = self._engine or _engine()
+        from errands.browser.page import WebPage
+
+        still = html.replace("</head>", f"{_STILL}</head>", 1)
+        with WebPage(engine, still) as page:
             return pixels(page.snapshot())
 
     def release(self, holder: object) -> None:
@@ -59,15 +62,16 @@ class Camera:
             self._end()
 
     def _end(self) -> None:
-        driver, self._driver = self._driver, None
-        if driver is not None:
-            driver.close()
+        engine, self._engine = self._engine, None
+        if engine is not None:
+            engine.close()
 
 
-def _browser() -> "BrowserDriver":
-    from errands.turk.browser.driver import BrowserDriver
+def _engine() -> "Engine":
+    from errands.browser.engine import Engine
+    from errands.browser.tab import TabConfig
 
-    return BrowserDriver(height=HEIGHT)
+    return Engine(None, TabConfig(height=HEIGHT))
 
 
 @cache

@@ -19,6 +19,7 @@ from typing import Any, Final
 import msgspec
 
 from errands.agents import Agent, EndOfRun, Insider, Maker, ModelError, Move
+from errands.browser.chromium import BrowserError
 from errands.errors import ErrandsError
 from errands.runs.episode import Episode, Step, Summary, digest
 from errands.runs.episode_source import World
@@ -196,7 +197,7 @@ class _Talk:
         except (Exception, SystemExit) as failure:
             if owner == "agent" and isinstance(failure, ModelError):
                 owner = "model"
-            elif isinstance(failure, DriverError):
+            elif isinstance(failure, BrowserError | DriverError):
                 owner = "page"
             return self._failed(owner, _reason(failure))
 

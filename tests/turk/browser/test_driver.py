@@ -53,7 +53,7 @@ def test_the_users_browser_comes_first(monkeypatch: pytest.MonkeyPatch, tmp_path
     monkeypatch.setenv(chromium.VARIABLE, str(names[1]))
     assert chromium.find() == names[1]
     assert chromium.find(names[0]) == names[0]
-    with pytest.raises(DriverError, match="is not a program"):
+    with pytest.raises(chromium.BrowserError, match="is not a program"):
         chromium.find(tmp_path / "absent")
 
 

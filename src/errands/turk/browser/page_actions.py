@@ -1,18 +1,20 @@
 """How each action of the library is done in a browser tab."""
 
 import asyncio
+import json
 import math
 from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
+from errands.browser.chromium import BrowserError
 from errands.browser.tab import Tab
 from errands.turk.actions.action import ACTIONS, Action, Value
 from errands.turk.pages.driver import ActionError, Result, Unsupported
 from errands.turk.pages.excerpt import MARK, excerpt
 
-__all__ = ["SEEN", "do"]
+__all__ = ["PASSIVE", "ask", "perform"]
 
-SEEN: Final = frozenset({"get_html", "capture_screen", "wait_for_element", "submit"})
+PASSIVE: Final = frozenset({"get_html", "capture_screen", "wait_for_element", "submit"})
 """Actions that leave the page as it is."""
 _FREE: Final = frozenset({"click", "type", "press_key", "drag", "select_text"})
 """Actions that may set off anything; those on fields see to it themselves."""
@@ -21,10 +23,10 @@ _TYPED: Final = 64
 _NOTHING: Final = ("nan", "None", None)
 
 
-async def do(tab: Tab, action: Action) -> Result:
+async def perform(tab: Tab, action: Action) -> Result:
     """Do one action; raises `ActionError` where it is not possible."""
-    doing = _DEEDS.get(action.name)
-    if doing is None:
+    page_action = _PAGE_ACTIONS.get(action.name)
+    if page_action is None:
         raise Unsupported(f"There is no action {action.name!r}: {', '.join(ACTIONS)}")
     arguments: dict[str, Any] = {}
     for parameter in ACTIONS[action.name]:
@@ -43,10 +45,21 @@ async def do(tab: Tab, action: Action) -> Result:
     unknown = [name for name in action.arguments if name not in arguments]
     if unknown:
         raise ActionError(f"{action.name} takes no {unknown[0]}")
-    result = await doing(tab, **arguments)
+    result = await page_action(tab, **arguments)
     if action.name in _FREE:
-        await tab.ask("settle")
+        await ask(tab, "settle")
     return result
+
+
+async def ask(tab: Tab, name: str, /, **question: Any) -> Any:
+    """Put one question to `probe.js`; raises `ActionError` where it says it cannot be."""
+    call = f"errandsAsk({json.dumps(name)}, {json.dumps(question)})"
+    answer = json.loads(await tab.evaluate(call))
+    if "error" not in answer:
+        return answer["answer"]
+    if answer["impossible"]:
+        raise ActionError(answer["error"])
+    raise BrowserError(f"The page could not be asked for {name}: {answer['error']}")
 
 
 def _words(value: Value) -> str:
@@ -64,7 +77,7 @@ async def _modify_text(tab: Tab, name: str, value: Value) -> None:
     if not value or value == "nan" or value != value:
         return
     text = _words(value)
-    start = await tab.ask("startText", name=name, value=text)
+    start = await ask(tab, "startText", name=name, value=text)
     if start["set"]:
         return
     typed = text.replace("\r\n", "\n").replace("\r", "\n")
@@ -73,7 +86,7 @@ async def _modify_text(tab: Tab, name: str, value: Value) -> None:
     if typed and start["focused"]:
         # A key at the end, so that the page's handlers of keys meet the whole text.
         await tab.within(_write(tab, typed), _step(tab), "take the text")
-    await tab.ask("endText", name=name, value=text)
+    await ask(tab, "endText", name=name, value=text)
 
 
 async def _write(tab: Tab, text: str) -> None:
@@ -86,42 +99,42 @@ async def _write(tab: Tab, text: str) -> None:
 
 async def _modify_checkbox(tab: Tab, name: str, value: Value) -> None:
     wanted = [piece for piece in _words(value).split("|") if piece != "nan"]
-    if not any(wanted) and not (wanted and await tab.ask("hasBox", name=name)):
+    if not any(wanted) and not (wanted and await ask(tab, "hasBox", name=name)):
         return
-    for box in await tab.ask("startBoxes", name=name, wanted=wanted):
+    for box in await ask(tab, "startBoxes", name=name, wanted=wanted):
         await _press_box(tab, "checkbox", name, box)
 
 
 async def _modify_radio(tab: Tab, name: str, value: Value) -> None:
     if value != value or value in _NOTHING:
         return
-    for box in await tab.ask("startRadio", name=name, value=_whole(value)):
+    for box in await ask(tab, "startRadio", name=name, value=_whole(value)):
         await _press_box(tab, "radio", name, box)
 
 
 async def _press_box(tab: Tab, kind: str, name: str, box: dict[str, Any]) -> None:
     """A real click where the box can be reached, or else one by script."""
     where = {"type": kind, "name": name, "index": box["index"]}
-    aim = box if "checked" in box else await tab.ask("aim", **where)
+    aim = box if "checked" in box else await ask(tab, "aim", **where)
     if aim is None:
         return
     if aim["point"] is not None:
         await _click_at(tab, aim["point"])
-    await tab.ask("endBox", **where, before=aim["checked"])
+    await ask(tab, "endBox", **where, before=aim["checked"])
 
 
 async def _modify_select(tab: Tab, name: str, value: Value) -> None:
-    await tab.ask("select", name=name, value=_words(value))
+    await ask(tab, "select", name=name, value=_words(value))
 
 
 async def _modify_range(tab: Tab, name: str, value: Value) -> None:
     if value in _NOTHING or value != value:
         return
-    await tab.ask("range", name=name, value=_words(value))
+    await ask(tab, "range", name=name, value=_words(value))
 
 
 async def _get_html(tab: Tab, name: str | None) -> str:
-    answer = await tab.ask("html", name=name, mark=MARK)
+    answer = await ask(tab, "html", name=name, mark=MARK)
     if name is None:
         return str(answer)
     end_tag = "</select>" if answer["tag"] == "select" else None
@@ -131,13 +144,13 @@ async def _get_html(tab: Tab, name: str | None) -> str:
 async def _wait_for_element(tab: Tab, name: str) -> None:
     for wait in (0.0, 0.05, 0.1, 0.2, 0.4, 0.8, 1.5):
         await asyncio.sleep(wait)
-        if await tab.ask("present", name=name):
+        if await ask(tab, "present", name=name):
             return
     raise ActionError(f"No element named {name!r} appeared")
 
 
 async def _scroll_to_element(tab: Tab, name: str) -> None:
-    await tab.ask("scrollTo", name=name)
+    await ask(tab, "scrollTo", name=name)
 
 
 async def _submit(tab: Tab) -> None:
@@ -145,7 +158,7 @@ async def _submit(tab: Tab) -> None:
 
 
 async def _capture_screen(tab: Tab, name: str | None) -> bytes:
-    clip = None if name is None else await tab.ask("area", name=name)
+    clip = None if name is None else await ask(tab, "area", name=name)
     seconds = 2 * _step(tab)
     return await tab.within(
         tab.page.screenshot(
@@ -160,13 +173,13 @@ async def _click(tab: Tab, x: float | None, y: float | None, selector: str | Non
     if selector is not None:
         if x is not None or y is not None:
             raise ActionError("click takes a selector, or x and y, not both")
-        await _click_at(tab, await tab.ask("point", selector=selector))
+        await _click_at(tab, await ask(tab, "point", selector=selector))
         return
     if x is None or y is None:
         raise ActionError("click needs x and y, or a selector")
     if not (0 <= x <= 1 and 0 <= y <= 1):
         raise ActionError(f"click: x and y are shares of the window, 0 to 1, not {x:g} and {y:g}")
-    size = await tab.ask("size")
+    size = await ask(tab, "size")
     await _click_at(tab, {"x": x * (size["width"] - 1), "y": y * (size["height"] - 1)})
 
 
@@ -202,7 +215,7 @@ async def _press_key(tab: Tab, key: str) -> None:
 async def _scroll(tab: Tab, x: float, y: float) -> None:
     if not (abs(x) <= 1000 and abs(y) <= 1000):
         raise ActionError("scroll: x and y are shares of the window, 1 is a whole window")
-    await tab.ask("scrollBy", x=x, y=y)
+    await ask(tab, "scrollBy", x=x, y=y)
 
 
 async def _maximize(tab: Tab) -> None:
@@ -212,12 +225,12 @@ async def _maximize(tab: Tab) -> None:
 
 
 async def _go_to(tab: Tab, selector: str) -> None:
-    await tab.ask("goTo", selector=selector)
+    await ask(tab, "goTo", selector=selector)
 
 
 async def _drag(tab: Tab, source: str, target: str) -> None:
-    await tab.ask("points", source=source, target=target)
-    start = await tab.ask("point", selector=source)
+    await ask(tab, "points", source=source, target=target)
+    start = await ask(tab, "point", selector=source)
     mouse, seconds = tab.page.mouse, _step(tab)
 
     async def take() -> None:
@@ -232,21 +245,21 @@ async def _drag(tab: Tab, source: str, target: str) -> None:
 
     await tab.within(take(), seconds, "take the drag")
     try:
-        end = await tab.ask("near", selector=target)
+        end = await ask(tab, "near", selector=target)
     except ActionError:
         end = start
     await tab.within(drop(end), seconds, "take the drop")
 
 
 async def _select_text(tab: Tab, selector: str, start: int, end: int) -> str:
-    return str(await tab.ask("selectText", selector=selector, start=start, end=end))
+    return str(await ask(tab, "selectText", selector=selector, start=start, end=end))
 
 
 def _step(tab: Tab) -> float:
-    return tab.settings.step_seconds
+    return tab.config.step_seconds
 
 
-_DEEDS: Final[dict[str, Callable[..., Awaitable[Result]]]] = {
+_PAGE_ACTIONS: Final[dict[str, Callable[..., Awaitable[Result]]]] = {
     "modify_text": _modify_text,
     "modify_checkbox": _modify_checkbox,
     "modify_radio": _modify_radio,
