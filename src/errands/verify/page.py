@@ -4,7 +4,8 @@ from pathlib import Path
 from typing import Final
 
 from errands.errors import DataError
-from errands.reports.html.markup import cut, esc, table
+from errands.markup import EMPTY, Markup, html, join
+from errands.reports.html.elements import cut, table
 from errands.reports.html.page import style_sheet
 from errands.reports.wording import count, dash, share
 from errands.verify.scores import PARTS
@@ -29,63 +30,76 @@ def summary_line(held: Verification) -> str:
     return f"{said}."
 
 
-def verification_body(held: Verification) -> str:
-    """The tables and the examples; everything from outside is escaped."""
-    rows = [
-        [esc(name), *(dash(parts[part]) for part in PARTS)] for name, parts in held.means.items()
-    ]
-    agreed = []
+def verification_body(held: Verification) -> Markup:
+    """The tables and the examples."""
+    means = [[name, *(dash(parts[part]) for part in PARTS)] for name, parts in held.means.items()]
+    agreements = []
     for pair in held.agreements:
-        name = f"{esc(pair.first)} and {esc(pair.second)}"
+        name = f"{pair.first} and {pair.second}"
         parts = pair.parts
-        agreed += [
+        agreements += [
             [f"{name}: Pearson", *(dash(parts[part].pearson, 3) for part in PARTS)],
             [f"{name}: within 10 %", *(share(parts[part].near) for part in PARTS)],
             [f"{name}: equal", *(f"{parts[part].equal:,}" for part in PARTS)],
             [f"{name}: the second is lower", *(f"{parts[part].below:,}" for part in PARTS)],
         ]
-    counted = ", ".join(f"{number:,} for {part}s" for part, number in held.counted.items())
-    said = f"<p>Synonyms that counted: {counted}.</p>" if counted else ""
-    examples = "".join(_example(one) for one in held.examples)
-    apart = f"<section><h2>Where they differ most</h2>{examples}</section>" if examples else ""
-    return (
-        f"<section><h2>Scores</h2><p>{esc(summary_line(held))}</p>"
-        f"{table(['scorer', *PARTS], rows, 'Mean scores')}"
-        f"{table(['agreement', *PARTS], agreed, 'How they agree')}{said}"
-        f'<p class="note">{NOTE}</p></section>{apart}'
+    counts = ", ".join(f"{number:,} for {part}s" for part, number in held.counted.items())
+    examples = join(map(_example, held.examples))
+    return html(
+        '<section><h2>Scores</h2><p>{}</p>{}{}{}<p class="note">{}</p></section>{}',
+        summary_line(held),
+        table(["scorer", *PARTS], means, "Mean scores"),
+        table(["agreement", *PARTS], agreements, "How they agree"),
+        html("<p>Synonyms that counted: {}.</p>", counts) if counts else EMPTY,
+        NOTE,
+        html("<section><h2>Where they differ most</h2>{}</section>", examples)
+        if examples
+        else EMPTY,
     )
 
 
-def _example(one: Example) -> str:
-    scores = ", ".join(f"{esc(name)} {held.overall:.2f}" for name, held in one.scores.items())
-    told = "".join(
-        f"<li>{credit.part}: “{esc(cut(credit.found, 120))}” ({esc(credit.place)}) counted for"
-        f" “{esc(cut(credit.wanted, 120))}”</li>"
+def _example(one: Example) -> Markup:
+    credits = join(
+        html(
+            "<li>{}: “{}” ({}) counted for “{}”</li>",
+            credit.part,
+            cut(credit.found, 120),
+            credit.place,
+            cut(credit.wanted, 120),
+        )
         for credit in one.credits
     )
-    because = f"<ul>{told}</ul>" if told else ""
-    return (
-        f'<article class="card differs"><h3>Episode {one.episode} ({esc(one.key)}): {scores}</h3>'
-        f"<p>{esc(cut(one.instruction, 600))}</p>"
-        f"<p><b>Bought:</b> {esc(cut(one.bought, 300)) or 'nothing'}</p>{because}</article>"
+    return html(
+        '<article class="card differs"><h3>Episode {} ({}): {}</h3><p>{}</p>'
+        "<p><b>Bought:</b> {}</p>{}</article>",
+        one.episode,
+        one.key,
+        ", ".join(f"{name} {score.overall:.2f}" for name, score in one.scores.items()),
+        cut(one.instruction, 600),
+        cut(one.bought, 300) or "nothing",
+        html("<ul>{}</ul>", credits) if credits else EMPTY,
     )
 
 
 def write_verification_page(held: Verification, path: Path, *, replace: bool = False) -> None:
     """The same as a file, in one piece or not at all."""
-    title = f"Reward verification: {held.agent}"
-    text = (
+    text = html(
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; style-src'
         " 'unsafe-inline'; img-src data:\">\n"
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         '<meta name="color-scheme" content="light dark">\n<link rel="icon" href="data:,">\n'
-        f"<title>{esc(title)} - Errands</title>\n<style>\n{style_sheet()}\n"
-        ".differs { margin-bottom: 18px; }\n.differs > * + * { margin-top: 8px; }\n"
-        ".differs ul { padding-left: 20px; }\n</style>\n</head>\n<body>\n"
-        f'<header class="top"><div class="inner"><p class="brand">Errands</p><h1>{esc(title)}</h1>'
-        f"<p>{esc(held.protocol)}; second scorer: {esc(held.rules)}</p></div></header>\n"
-        f"<main>{verification_body(held)}</main>\n</body>\n</html>\n"
+        "<title>{title} - Errands</title>\n<style>\n{}\n"
+        ".differs {{ margin-bottom: 18px; }}\n.differs > * + * {{ margin-top: 8px; }}\n"
+        ".differs ul {{ padding-left: 20px; }}\n</style>\n</head>\n<body>\n"
+        '<header class="top"><div class="inner"><p class="brand">Errands</p><h1>{title}</h1>'
+        "<p>{}; second scorer: {}</p></div></header>\n"
+        "<main>{}</main>\n</body>\n</html>\n",
+        style_sheet(),
+        held.protocol,
+        held.rules,
+        verification_body(held),
+        title=f"Reward verification: {held.agent}",
     )
     if path.exists() and not replace:
         raise DataError(f"{path} exists already; --force replaces it.")

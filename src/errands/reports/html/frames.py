@@ -21,6 +21,8 @@ from typing import Final
 import msgspec
 from selectolax.lexbor import LexborHTMLParser
 
+from errands.markup import Markup, html
+
 __all__ = ["PAGE_POLICY", "Shelf", "is_page", "pack", "policy", "script", "unpack", "visible_text"]
 
 PAGE_POLICY: Final = (
@@ -113,17 +115,18 @@ def unpack(block: str) -> list[str]:
 
 
 @cache
-def script() -> str:
+def script() -> Markup:
     """The script of the page, character for character."""
     source = Path(__file__).with_name("report.js").read_text(encoding="utf-8")
-    return source.replace("PAGE_POLICY", PAGE_POLICY)
+    return Markup(source.replace("PAGE_POLICY", PAGE_POLICY))  # noqa: S704 (our own file)
 
 
 @cache
-def policy() -> str:
+def policy() -> Markup:
     """What the report itself may do: run that one script, and load nothing."""
-    print_ = base64.b64encode(hashlib.sha256(script().encode()).digest()).decode()
-    return (
-        f"default-src 'none'; script-src 'sha256-{print_}'; style-src 'unsafe-inline';"
-        " img-src data:; font-src data:; form-action 'none'; base-uri 'none'"
+    checksum = base64.b64encode(hashlib.sha256(script().encode()).digest()).decode()
+    return html(
+        "default-src 'none'; script-src 'sha256-{}'; style-src 'unsafe-inline';"
+        " img-src data:; font-src data:; form-action 'none'; base-uri 'none'",
+        checksum,
     )

@@ -9,15 +9,17 @@ from pathlib import Path
 from typing import Final, TextIO
 
 from errands import __version__
+from errands.markup import EMPTY, Markup, html, join
 from errands.reports.html import sections
 from errands.reports.html import training_sections as curve_sections
+from errands.reports.html.elements import badge, cut
 from errands.reports.html.frames import Shelf, policy, script
-from errands.reports.html.markup import badge, cut, esc
 from errands.reports.html.plots import COLOURS
 from errands.reports.html.replay import (
     MOST_STEPS,
     Watch,
     outcome,
+    packed_block,
     replay,
     said_instruction,
     views,
@@ -43,28 +45,31 @@ _OUTCOMES: Final = {
 
 
 @cache
-def style_sheet() -> str:
+def style_sheet() -> Markup:
     """The style sheet, with a rule for each page that an episode can show."""
     source = Path(__file__).with_name("report.css").read_text(encoding="utf-8")
     pages = "".join(
         f".v{n}:checked~.p{n}{',' if n < MOST_STEPS else '{display:block}'}"
         for n in range(MOST_STEPS + 1)
     )
-    return f"{source}\n{pages}\n"
+    return Markup(f"{source}\n{pages}\n")  # noqa: S704 (our own file)
 
 
-def _document(title: str, body: Iterable[str]) -> Iterator[str]:
-    yield (
+def _document(title: str, body: Iterable[Markup]) -> Iterator[Markup]:
+    yield html(
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        f'<meta http-equiv="Content-Security-Policy" content="{policy()}">\n'
+        '<meta http-equiv="Content-Security-Policy" content="{}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         '<meta name="color-scheme" content="light dark">\n'
         '<meta name="referrer" content="no-referrer">\n'
-        f"<title>{esc(title)} - Errands report</title>\n"
-        f'<link rel="icon" href="data:,">\n<style>\n{style_sheet()}</style>\n</head>\n<body>\n'
+        "<title>{} - Errands report</title>\n"
+        '<link rel="icon" href="data:,">\n<style>\n{}</style>\n</head>\n<body>\n',
+        policy(),
+        title,
+        style_sheet(),
     )
     yield from body
-    yield f"\n<script>{script()}</script>\n</body>\n</html>\n"
+    yield html("\n<script>{}</script>\n</body>\n</html>\n", script())
 
 
 def write_page(
@@ -83,7 +88,7 @@ def write_page(
 
 def _body(
     report: Report, stores: Sequence[Store], watch: Watch | None, each: int, most: int
-) -> Iterator[str]:
+) -> Iterator[Markup]:
     runs = list(enumerate(report.runs))
     shop = [(at, run) for at, run in runs if run.info.half == "shop"]
     forms = [(at, run) for at, run in runs if run.info.half == "turk"]
@@ -102,7 +107,7 @@ def _body(
         ("runs", "Runs", True),
     ]
     yield _top(report, [(ident, title) for ident, title, is_there in there if is_there])
-    yield "<main>"
+    yield html("<main>")
     yield _section("overview", "Overview", [_remarks(report), *sections.headlines(runs)])
     if shop:
         yield _section("shop", "Shop", sections.shop(report, shop))
@@ -117,27 +122,27 @@ def _body(
     if failed:
         yield _section("errors", "Errors", sections.errors(runs))
     shelf = Shelf()
-    yield '<section id="episodes"><h2>Episodes</h2>'
-    yield (
+    yield html('<section id="episodes"><h2>Episodes</h2>')
+    yield html(
         '<p class="note">Open an episode and walk through it: click “next”, or choose a number and'
         " use the arrow keys.</p>"
     )
     yield from _episodes(runs, stores, watch, min(each * _listed(report), most), shelf)
-    yield "</section>"
+    yield html("</section>")
     yield _section("runs", "Runs", sections.repeating(runs))
-    yield "</main>"
-    notes = "".join(f"<li>{esc(note)}" for note in report.notes)
-    yield (
-        f"<footer><h2>How the figures are made</h2><ul>{notes}</ul><p>Made by errands"
-        f" {esc(report.errands)}. This page is one file and loads nothing.</p>"
-        "</footer>"
+    yield html("</main>")
+    yield html(
+        "<footer><h2>How the figures are made</h2><ul>{}</ul><p>Made by errands {}."
+        " This page is one file and loads nothing.</p></footer>",
+        join(html("<li>{}", note) for note in report.notes),
+        report.errands,
     )
     yield _shelved(shelf)
 
 
-def _trained(trainings: Sequence[tuple[int, Training]]) -> Iterator[str]:
+def _trained(trainings: Sequence[tuple[int, Training]]) -> Iterator[Markup]:
     """How the models that played were trained."""
-    yield (
+    yield html(
         '<p class="note">The curves of the checkpoints that these runs played with; `errands train'
         " report` shows more of them.</p>"
     )
@@ -149,37 +154,47 @@ def _listed(report: Report) -> int:
     return sum(len(run.listed.numbers) for run in report.runs)
 
 
-def _top(report: Report, links: Sequence[tuple[str, str]]) -> str:
-    halves = {"shop": "the shop", "turk": "paperwork"}
+def _top(report: Report, links: Sequence[tuple[str, str]]) -> Markup:
+    domains = {"shop": "the shop", "turk": "form pages"}
     where = " and ".join(
-        name for half, name in halves.items() if any(r.info.half == half for r in report.runs)
+        name for half, name in domains.items() if any(r.info.half == half for r in report.runs)
     )
     episodes = sum(run.figures.episodes for run in report.runs)
-    nav = "".join(f'<a href="#{ident}">{title}</a>' for ident, title in links)
-    return (
-        '<header class="top"><div class="inner"><p class="brand">Errands report</p>'
-        f"<h1>{esc(report.title)}</h1><p>{count(len(report.runs), 'run')} on {where},"
-        f" {count(episodes, 'episode')}</p></div></header>"
-        f'<nav class="jump" aria-label="Sections"><div class="inner">{nav}</div></nav>'
+    told = f"{count(len(report.runs), 'run')} on {where}, {count(episodes, 'episode')}"
+    return _header("report", report.title, html("<p>{}</p>", told)) + _navigation(links)
+
+
+def _header(kind: str, title: str, below: Markup) -> Markup:
+    return html(
+        '<header class="top"><div class="inner"><p class="brand">Errands {}</p>'
+        "<h1>{}</h1>{}</div></header>",
+        kind,
+        title,
+        below,
     )
 
 
-def _section(ident: str, title: str, parts: Iterable[str]) -> str:
-    return f'<section id="{ident}"><h2>{title}</h2>{"".join(parts)}</section>'
+def _navigation(links: Iterable[tuple[str, str]]) -> Markup:
+    return html(
+        '<nav class="jump" aria-label="Sections"><div class="inner">{}</div></nav>',
+        join(html('<a href="#{}">{}</a>', ident, title) for ident, title in links),
+    )
 
 
-def _remarks(report: Report) -> str:
+def _section(ident: str, title: str, parts: Iterable[Markup]) -> Markup:
+    return html('<section id="{}"><h2>{}</h2>{}</section>', ident, title, join(parts))
+
+
+def _remarks(report: Report) -> Markup:
     """Each remark once, with the runs it is about."""
     about: dict[str, list[str]] = {}
     for run in report.runs:
         for remark in run.remarks:
             about.setdefault(remark, []).append(run.label)
-    if not about:
-        return ""
-    listed = "".join(
-        f"<li><b>{esc(', '.join(labels))}:</b> {esc(remark)}" for remark, labels in about.items()
+    return sections.callout(
+        "To know first",
+        (html("<b>{}:</b> {}", ", ".join(labels), remark) for remark, labels in about.items()),
     )
-    return f'<div class="callout"><h3>To know first</h3><ul>{listed}</ul></div>'
 
 
 def _episodes(
@@ -188,14 +203,17 @@ def _episodes(
     watch: Watch | None,
     left: float,
     shelf: Shelf,
-) -> Iterator[str]:
+) -> Iterator[Markup]:
     waiting = sum(len(run.listed.numbers) for _, run in runs)
     for (at, run), store in zip(runs, stores, strict=True):
-        label = named_filters(at)
-        yield (
-            f'<details class="run e{at % COLOURS}"{" open" if at == 0 else ""}><summary>'
-            f"{sections.named(run)} <small>{esc(run.listed.said)}</small></summary>"
-            f'<div class="list">{label}'
+        yield html(
+            '<details class="run e{}"{}><summary>{} <small>{}</small></summary>'
+            '<div class="list">{}',
+            at % COLOURS,
+            html(" open") if at == 0 else EMPTY,
+            sections.named(run),
+            run.listed.said,
+            _filters(at),
         )
         for episode in store.episodes(run.listed.numbers):
             # What one episode does not use is left to those after it.
@@ -204,26 +222,28 @@ def _episodes(
             waiting -= 1
             yield made
         if not run.listed.numbers:
-            yield '<p class="note">There are no episodes.</p>'
-        yield "</div></details>"
+            yield html('<p class="note">There are no episodes.</p>')
+        yield html("</div></details>")
 
 
-def named_filters(at: int) -> str:
+def _filters(at: int) -> Markup:
     """Buttons that show only episodes that ended in one way."""
-    parts = []
-    for name, title in {"all": "all", **_OUTCOMES}.items():
-        ident = f"f{at}-{name}"
-        chosen = " checked" if name == "all" else ""
-        parts.append(
-            f'<input type="radio" class="filter f-{name}" name="f{at}" id="{ident}"{chosen}>'
-            f'<label for="{ident}">{title}</label>'
+    return join(
+        html(
+            '<input type="radio" class="filter f-{name}" name="f{at}" id="f{at}-{name}"{}>'
+            '<label for="f{at}-{name}">{}</label>',
+            html(" checked") if name == "all" else EMPTY,
+            title,
+            name=name,
+            at=at,
         )
-    return "".join(parts)
+        for name, title in {"all": "all", **_OUTCOMES}.items()
+    )
 
 
 def _episode(
     at: int, run: Run, episode: Episode, watch: Watch | None, allowance: float, shelf: Shelf
-) -> tuple[str, int]:
+) -> tuple[Markup, int]:
     summary = episode.summary
     shown = views(run.info, episode, watch)
     name = f"e{at}-{summary.number}"
@@ -232,64 +252,71 @@ def _episode(
         episode, shown, name=name, shelf=shelf, allowance=allowance, command=command
     )
     kind = outcome(summary)
-    told = "failed" if summary.reward is None else f"{summary.reward:.2f}"
     why = run.listed.kinds.get(summary.number, "")
-    marks = badge(why) if why and why not in ("drawn", "failed") else ""
-    what = said_instruction(shown[0]) or summary.key
-    facts = f"{count(summary.steps, 'step')}, {duration(summary.seconds)}"
-    return (
-        f'<details class="episode {kind}" id="{name}"><summary>{badge(told, kind)}'
-        f'<span class="what"><b>{summary.number}</b> {esc(cut(what, 160))}</span>{marks}'
-        f'<small>{facts}</small></summary><p class="note">{esc(summary.key)}</p>{steps}</details>',
-        used,
+    markup = html(
+        '<details class="episode {}" id="{}"><summary>{}<span class="what"><b>{}</b> {}</span>{}'
+        '<small>{}, {}</small></summary><p class="note">{}</p>{}</details>',
+        kind,
+        name,
+        badge("failed" if summary.reward is None else f"{summary.reward:.2f}", kind),
+        summary.number,
+        cut(said_instruction(shown[0]) or summary.key, 160),
+        badge(why) if why and why not in ("drawn", "failed") else EMPTY,
+        count(summary.steps, "step"),
+        duration(summary.seconds),
+        summary.key,
+        steps,
     )
+    return markup, used
 
 
-def single_page(info: RunInfo, command: str, episode: Episode, watch: Watch | None = None) -> str:
+def single_page(
+    info: RunInfo, command: str, episode: Episode, watch: Watch | None = None
+) -> Markup:
     """One episode alone, with all its pages."""
     summary = episode.summary
     shown = views(info, episode, watch)
     shelf = Shelf()
     steps, _ = replay(episode, shown, name="e", shelf=shelf)
     title = f"Episode {summary.number} of {info.agent}"
-    what = said_instruction(shown[0])
-    told = f"<p>{esc(what)}</p>" if what else ""
-    body = (
-        '<header class="top"><div class="inner"><p class="brand">Errands episode</p>'
-        f"<h1>{esc(title)}</h1><p>{esc(summary.key)}, {esc(info.protocol_key)}</p>{told}</div>"
-        '</header><main><section id="episodes"><h2>Step by step</h2>'
-        f'<div class="card"><div class="episode alone">{steps}</div></div></section>'
-        f"{_section('runs', 'The run', [_card(sections.run_facts(info, command))])}</main>"
+    instruction = said_instruction(shown[0])
+    below = html("<p>{}, {}</p>", summary.key, info.protocol_key)
+    if instruction:
+        below += html("<p>{}</p>", instruction)
+    body = html(
+        '{}<main><section id="episodes"><h2>Step by step</h2>'
+        '<div class="card"><div class="episode alone">{}</div></div></section>{}</main>',
+        _header("episode", title, below),
+        steps,
+        _section(
+            "runs",
+            "The run",
+            [html('<div class="card facts-of">{}</div>', sections.run_facts(info, command))],
+        ),
     )
-    return "".join(_document(title, [body, _shelved(shelf)]))
+    return join(_document(title, [body, _shelved(shelf)]))
 
 
-def training_page(trainings: Sequence[Training], title: str = "") -> str:
+def training_page(trainings: Sequence[Training], title: str = "") -> Markup:
     """How trainings went, on a page of its own."""
-    held = list(enumerate(trainings))
+    coloured = list(enumerate(trainings))
     title = title or f"Training of {', '.join(one.label for one in trainings)}"
-    links = {"overview": "Overview", "curves": "Curves", "time": "Time", "settings": "Settings"}
-    nav = "".join(f'<a href="#{ident}">{name}</a>' for ident, name in links.items())
     parts = {
-        "overview": [curve_sections.notes(held), curve_sections.cards(held)],
-        "curves": [*curve_sections.drawn(held)],
-        "time": [curve_sections.times(held)],
-        "settings": [*curve_sections.facts(held)],
+        "Overview": [curve_sections.notes(coloured), curve_sections.cards(coloured)],
+        "Curves": curve_sections.drawn(coloured),
+        "Time": [curve_sections.times(coloured)],
+        "Settings": curve_sections.facts(coloured),
     }
-    body = (
-        '<header class="top"><div class="inner"><p class="brand">Errands training</p>'
-        f"<h1>{esc(cut(title, 200))}</h1><p>{count(len(held), 'training')}</p></div></header>"
-        f'<nav class="jump" aria-label="Sections"><div class="inner">{nav}</div></nav><main>'
-        f"{''.join(_section(ident, links[ident], made) for ident, made in parts.items())}</main>"
-        f"<footer><p>Made by errands {esc(__version__)}. This page is one file and loads"
-        " nothing.</p></footer>"
+    body = html(
+        "{}{}<main>{}</main><footer><p>Made by errands {}. This page is one file and loads"
+        " nothing.</p></footer>",
+        _header("training", cut(title, 200), html("<p>{}</p>", count(len(coloured), "training"))),
+        _navigation((name.lower(), name) for name in parts),
+        join(_section(name.lower(), name, made) for name, made in parts.items()),
+        __version__,
     )
-    return "".join(_document(title, [body]))
+    return join(_document(title, [body]))
 
 
-def _shelved(shelf: Shelf) -> str:
-    return f'<script type="text/plain" id="shelf">{shelf.block()}</script>'
-
-
-def _card(held: str) -> str:
-    return f'<div class="card facts-of">{held}</div>'
+def _shelved(shelf: Shelf) -> Markup:
+    return packed_block(shelf.block(), html('id="shelf"'))

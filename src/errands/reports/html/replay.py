@@ -10,13 +10,14 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple, Protocol
 
+from errands.markup import EMPTY, Markup, html, join
+from errands.reports.html.elements import badge, cut
 from errands.reports.html.frames import Shelf, is_page, pack, visible_text
-from errands.reports.html.markup import badge, cut, esc
 from errands.reports.wording import count, dollars, duration
 from errands.runs.episode import Episode, RunInfo, Step, Summary
 
-__all__ = ["MOST_STEPS", "Seen", "View", "Watch", "end_card", "outcome", "page_text", "replay",
-           "said_instruction", "step_card", "views"]  # fmt: skip
+__all__ = ["MOST_STEPS", "Seen", "View", "Watch", "end_card", "outcome", "packed_block",
+           "page_text", "replay", "said_instruction", "step_card", "views"]  # fmt: skip
 
 MOST_STEPS: Final = 100
 """Of longer episodes the first and the last half of so many are shown."""
@@ -62,12 +63,12 @@ def views(info: RunInfo, episode: Episode, watch: Watch | None) -> list[View]:
     shown = []
     for place, text in enumerate(kept):
         again = seen[place] if seen is not None and place < len(seen) else None
-        html = again.html if again is not None else ""
+        page = again.html if again is not None else ""
         if text is None:
             text = again.text if again is not None else ""
-        elif not html and is_page(text):
-            html = text
-        shown.append(View(html, text, again.same if again is not None else None))
+        elif not page and is_page(text):
+            page = text
+        shown.append(View(page, text, again.same if again is not None else None))
     return shown
 
 
@@ -92,43 +93,58 @@ def replay(
     shelf: Shelf,
     allowance: float = math.inf,
     command: str = "",
-) -> tuple[str, int]:
+) -> tuple[Markup, int]:
     """The markup of an episode's steps, and how many characters its pages took."""
     steps = episode.steps
     places, gap = _places(len(steps))
     pages, which = _distinct([shown[place] for place in places])
     texts, docs, block = _written(pages, which, allowance, shelf)
-    parts = [f'<div class="replay" role="group" aria-label="Steps of {esc(name)}">']
+    parts = []
     for at, place in enumerate(places):
         last = place == len(steps)
         action = "the end" if last else f"step {place + 1}: {steps[place].action}"
-        chosen = " checked" if at == 0 else ""
         parts.append(
-            f'<input type="radio" name="{name}" id="{name}-{place}" class="v{which[at]}"'
-            f' data-page="{which[at]}" value="{"end" if last else place + 1}"'
-            f' aria-label="{esc(cut(action, 120))}"{chosen}>'
-            f'<section class="step">{_buttons(name, places, at)}'
-            f"{end_card(episode) if last else step_card(steps[place], place, len(steps))}"
-            f"{_differs(shown[place])}{gap if at == len(places) // 2 and gap else ''}</section>"
+            html(
+                '<input type="radio" name="{name}" id="{name}-{place}" class="v{page}"'
+                ' data-page="{page}" value="{}" aria-label="{}"{}>'
+                '<section class="step">{}{}{}{}</section>',
+                "end" if last else place + 1,
+                cut(action, 120),
+                html(" checked") if at == 0 else EMPTY,
+                _buttons(name, places, at),
+                end_card(episode) if last else step_card(steps[place], place, len(steps)),
+                _differs(shown[place]),
+                gap if at == len(places) // 2 else EMPTY,
+                name=name,
+                place=place,
+                page=which[at],
+            )
         )
     for number, view in enumerate(pages):
-        doc = f' data-doc="{docs[number]}"' if number in docs else ""
+        doc = html(' data-doc="{}"', docs[number]) if number in docs else EMPTY
         inner = _page(view, texts[number], number in docs, command)
-        parts.append(f'<div class="page p{number}"{doc}>{inner}</div>')
+        parts.append(html('<div class="page p{}"{}>{}</div>', number, doc, inner))
     if block:
-        parts.append(f'<script type="text/plain" class="packed">{block}</script>')
-    parts.append("</div>")
-    return "".join(parts), len(block) + sum(map(len, texts))
+        parts.append(packed_block(block, html('class="packed"')))
+    made = html(
+        '<div class="replay" role="group" aria-label="Steps of {}">{}</div>', name, join(parts)
+    )
+    return made, len(block) + sum(map(len, texts))
 
 
-def _places(steps: int) -> tuple[list[int], str]:
+def packed_block(block: str, attribute: Markup) -> Markup:
+    """Packed pages or style sheets in a document: base64, which `report.js` reads."""
+    return html('<script type="text/plain" {}>{}</script>', attribute, block)
+
+
+def _places(steps: int) -> tuple[list[int], Markup]:
     """Which pages are shown, by number of actions before them; and a word on those left out."""
     everything = list(range(steps + 1))
     if len(everything) <= MOST_STEPS + 1:
-        return everything, ""
+        return everything, EMPTY
     half = MOST_STEPS // 2
-    gone = len(everything) - MOST_STEPS - 1
-    note = f'<p class="note">{count(gone, "step")} in the middle of this episode are left out.</p>'
+    omitted = count(len(everything) - MOST_STEPS - 1, "step")
+    note = html('<p class="note">{} in the middle of this episode are left out.</p>', omitted)
     return everything[:half] + everything[-half - 1 :], note
 
 
@@ -142,7 +158,7 @@ def _distinct(shown: Sequence[View]) -> tuple[list[View], list[int]]:
 
 def _written(
     pages: Sequence[View], which: Sequence[int], allowance: float, shelf: Shelf
-) -> tuple[list[str], dict[int, int], str]:
+) -> tuple[list[Markup], dict[int, int], str]:
     """What fits: the texts, the packed pages by their place in the block, and the block.
 
     Texts come first, since they are there without a script, too, but may take no more than half.
@@ -150,10 +166,10 @@ def _written(
     """
     decisive = which[-2] if len(which) > 1 else which[-1]
     order = list(dict.fromkeys([decisive, which[0], which[-1], *which]))
-    texts = [""] * len(pages)
+    texts = [EMPTY] * len(pages)
     left = allowance / 2
     for place in order:
-        made = page_text(pages[place]) if left > 200 else ""
+        made = page_text(pages[place]) if left > 200 else EMPTY
         if len(made) <= left:
             texts[place] = made
             left -= len(made)
@@ -170,44 +186,44 @@ def _written(
     return texts, {}, ""
 
 
-def page_text(view: View) -> str:
+def page_text(view: View) -> Markup:
     """What the agent read. A shop's text is a list of nodes, and is shown as one."""
     if not view.text:
-        return ""
+        return EMPTY
     if _SEPARATOR in view.text:
         nodes = cut(view.text, MOST_TEXT).split(_SEPARATOR)
-        return f'<ul class="nodes">{"".join(f"<li>{esc(node)}" for node in nodes)}</ul>'
+        return html('<ul class="nodes">{}</ul>', join(html("<li>{}", node) for node in nodes))
     text, most = view.text, MOST_TEXT
     if is_page(text):
         text, most = visible_text(text), MOST_SOURCE
-    more = ""
+    more = EMPTY
     if len(text) > most:
-        more = f'<p class="note">The first {most:,} of {len(text):,} characters.</p>'
-    return f"<pre>{esc(text[:most])}</pre>{more}"
+        more = html('<p class="note">The first {:,} of {:,} characters.</p>', most, len(text))
+    return html("<pre>{}</pre>{}", text[:most], more)
 
 
-def _page(view: View, text: str, packed: bool, command: str) -> str:
+def _page(view: View, text: Markup, packed: bool, command: str) -> Markup:
     """A page's text; a frame is put before it where scripts run."""
     if text:
-        return f'<details class="raw" open><summary>as text</summary>{text}</details>'
-    how = f" <code>{esc(command)}</code> shows it." if command else ""
+        return html('<details class="raw" open><summary>as text</summary>{}</details>', text)
+    how = html(" <code>{}</code> shows it.", command) if command else EMPTY
     if packed:
-        return f'<p class="note only">This page is shown where scripts may run.{how}</p>'
+        return html('<p class="note only">This page is shown where scripts may run.{}</p>', how)
     if view.html or view.text:
-        return f'<p class="note">This page is left out to keep the file small.{how}</p>'
-    return '<p class="note">Nothing of this page was kept.</p>'
+        return html('<p class="note">This page is left out to keep the file small.{}</p>', how)
+    return html('<p class="note">Nothing of this page was kept.</p>')
 
 
-def _buttons(name: str, places: Sequence[int], at: int) -> str:
-    back = after = '<span class="go off"></span>'
+def _buttons(name: str, places: Sequence[int], at: int) -> Markup:
+    back = after = html('<span class="go off"></span>')
     if at > 0:
-        back = f'<label class="go" for="{name}-{places[at - 1]}">← back</label>'
+        back = html('<label class="go" for="{}-{}">← back</label>', name, places[at - 1])
     if at + 1 < len(places):
-        after = f'<label class="go" for="{name}-{places[at + 1]}">next →</label>'
-    return f'<div class="gos">{back}{after}</div>'
+        after = html('<label class="go" for="{}-{}">next →</label>', name, places[at + 1])
+    return html('<div class="gos">{}{}</div>', back, after)
 
 
-def step_card(step: Step, place: int, steps: int) -> str:
+def step_card(step: Step, place: int, steps: int) -> Markup:
     """What the agent did, thought and was told, and what it took."""
     facts = [f"Step {place + 1} of {steps}"]
     if step.seconds:
@@ -219,59 +235,63 @@ def step_card(step: Step, place: int, steps: int) -> str:
     if step.reward:
         facts.append(f"reward {step.reward:.4g}")
     parts = [
-        f'<p class="facts">{esc(" · ".join(facts))}</p>',
-        f'<p class="action"><code>{esc(cut(step.action, 2000))}</code></p>',
+        html('<p class="facts">{}</p>', " · ".join(facts)),
+        html('<p class="action"><code>{}</code></p>', cut(step.action, 2000)),
     ]
     if step.thought:
-        parts.append(
-            f'<blockquote class="thought">{esc(cut(step.thought, MOST_THOUGHT))}</blockquote>'
-        )
+        thought = cut(step.thought, MOST_THOUGHT)
+        parts.append(html('<blockquote class="thought">{}</blockquote>', thought))
     if step.message:
-        parts.append(f'<p class="message">{esc(cut(step.message, 1000))}</p>')
-    return "".join(parts)
+        parts.append(html('<p class="message">{}</p>', cut(step.message, 1000)))
+    return join(parts)
 
 
-def end_card(episode: Episode) -> str:
+def end_card(episode: Episode) -> Markup:
     """How an episode ended, with the reward's parts."""
     summary = episode.summary
     kind = outcome(summary)
     if kind == "failed":
-        owner = f" ({esc(summary.owner)})" if summary.owner else ""
-        return (
-            f'<p class="facts">The end</p><p>{badge("failed", "failed")}{owner}'
-            f" {esc(cut(summary.error, 2000))}</p>"
+        return html(
+            '<p class="facts">The end</p><p>{}{} {}</p>',
+            badge("failed", "failed"),
+            f" ({summary.owner})" if summary.owner else "",
+            cut(summary.error, 2000),
         )
-    ended = "stopped: no steps left" if summary.status == "truncated" else "finished"
-    return (
-        f'<p class="facts">The end: {ended} after {count(summary.steps, "step")}</p>'
-        f"<p>{badge(f'reward {summary.reward:.4g}', kind)}</p>{_parts(summary)}"
+    return html(
+        '<p class="facts">The end: {} after {}</p><p>{}</p>{}',
+        "stopped: no steps left" if summary.status == "truncated" else "finished",
+        count(summary.steps, "step"),
+        badge(f"reward {summary.reward:.4g}", kind),
+        _parts(summary),
     )
 
 
-def _parts(summary: Summary) -> str:
+def _parts(summary: Summary) -> Markup:
     """What the reward is made of."""
     parts = summary.parts
     if "fields" in parts:
-        rows = "".join(
-            f"<li><b>{esc(field[0])}</b> <i>{esc(field[1])}</i> {_score(field[2])}"
-            for field in parts["fields"]
-        )
-        return f'<ul class="fields">{rows}</ul>'
-    told = [
-        f"<li>{esc(name.removeprefix('r_'))} <b>{float(held):.2f}</b>"
-        for name, held in parts.items()
-        if name.startswith("r_") and isinstance(held, int | float)
-    ]
-    return f'<ul class="fields">{"".join(told)}</ul>' if told else ""
+        rows = [
+            html("<li><b>{}</b> <i>{}</i> {}", name, kind, _score(score))
+            for name, kind, score, *_ in parts["fields"]
+        ]
+    else:
+        rows = [
+            html("<li>{} <b>{:.2f}</b>", name.removeprefix("r_"), float(value))
+            for name, value in parts.items()
+            if name.startswith("r_") and isinstance(value, int | float)
+        ]
+        if not rows:
+            return EMPTY
+    return html('<ul class="fields">{}</ul>', join(rows))
 
 
-def _score(score: float | None) -> str:
+def _score(score: float | None) -> Markup:
     if score is None:
         return badge("does not count")
     return badge(f"{score:.2f}", "won" if score >= 1 else "part" if score > 0 else "none")
 
 
-def _differs(view: View) -> str:
-    if view.same is False:
-        return '<p class="message">Played again, this page is not the one that was recorded.</p>'
-    return ""
+def _differs(view: View) -> Markup:
+    if view.same is not False:
+        return EMPTY
+    return html('<p class="message">Played again, this page is not the one that was recorded.</p>')

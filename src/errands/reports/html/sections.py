@@ -1,10 +1,11 @@
 """The parts of a report's page that show figures: cards, tables and plots."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
+from errands.markup import EMPTY, Markup, html, join
 from errands.reports.html import plots
-from errands.reports.html.markup import badge, cut, esc, figure, grid, table, value
+from errands.reports.html.elements import badge, cut, definitions, figure, grid, table, value
 from errands.reports.html.plots import Mark, Row, Series
 from errands.reports.report import Report, Run
 from errands.reports.statistics.comparison import Comparison, chance
@@ -29,11 +30,11 @@ Coloured = Sequence[tuple[int, Run]]
 """Runs with the number of their colour."""
 
 
-def named(run: Run) -> str:
+def named(run: Run) -> Markup:
     """A run's name, with a mark for agents that knew the answers."""
-    return esc(run.label) + (
-        f" {badge('shown the answers', 'insider')}" if run.info.insider else ""
-    )
+    if not run.info.insider:
+        return Markup.escape(run.label)
+    return html("{} {}", run.label, badge("shown the answers", "insider"))
 
 
 def main_score(run: Run) -> Estimate:
@@ -43,14 +44,31 @@ def main_score(run: Run) -> Estimate:
     return run.figures.score
 
 
-def legend(runs: Coloured) -> str:
-    chips = "".join(f'<li><i class="chip b{at % plots.COLOURS}"></i>{named(r)}' for at, r in runs)
-    return f'<ul class="legend">{chips}</ul>' if len(runs) > 1 else ""
+def legend(names: Sequence[tuple[int, str]]) -> Markup:
+    """Colours and what they stand for, where there is more than one."""
+    if len(names) < 2:
+        return EMPTY
+    return html(
+        '<ul class="legend">{}</ul>',
+        join(html("<li>{}{}", chip(colour), name) for colour, name in names),
+    )
 
 
-def headlines(runs: Coloured) -> Iterator[str]:
+def chip(colour: int) -> Markup:
+    return html('<i class="chip b{}"></i>', colour % plots.COLOURS)
+
+
+def callout(title: str, items: Iterable[Markup], kind: str = "callout") -> Markup:
+    """Remarks in a box; nothing where there are none."""
+    listed = join(html("<li>{}", item) for item in items)
+    if not listed:
+        return EMPTY
+    return html('<div class="{}"><h3>{}</h3><ul>{}</ul></div>', kind, title, listed)
+
+
+def headlines(runs: Coloured) -> Iterator[Markup]:
     """A card for each run, and all of them beside each other."""
-    yield f'<div class="cards">{"".join(_card(at, run) for at, run in runs)}</div>'
+    yield html('<div class="cards">{}</div>', join(_card(at, run) for at, run in runs))
     for half, title in (("shop", "Shop"), ("turk", "Paperwork")):
         some = [(at, run) for at, run in runs if run.info.half == half]
         if not some:
@@ -74,13 +92,13 @@ def _plain(run: Run) -> str:
     return f"{run.label} (shown the answers)" if run.info.insider else run.label
 
 
-def _card(at: int, run: Run) -> str:
+def _card(at: int, run: Run) -> Markup:
     figures = run.figures
     score = main_score(run)
     unit = "Task Score" if figures.paperwork is None else "Score, mean over tasks"
     big = DASH if score.mean is None else f"{score.mean:.1f}"
-    told = "" if score.low is None or score.high is None else f"{score.low:.1f} to {score.high:.1f}"
-    facts = [
+    ends = "" if score.low is None or score.high is None else f"{score.low:.1f} to {score.high:.1f}"
+    facts: list[tuple[str, str]] = [
         ("Success Rate (%)", value(figures.success)),
         ("Episodes", f"{figures.episodes:,}"),
         ("Errors", badge(f"{figures.errors:,}", "failed") if figures.errors else "none"),
@@ -88,17 +106,39 @@ def _card(at: int, run: Run) -> str:
     if figures.errors:
         facts.append(("Task Score with errors as 0", value(figures.score_at_least)))
     if figures.usage.cost:
-        facts.append(("Cost", esc(dollars(figures.usage.cost))))
-    listed = "".join(f"<dt>{name}</dt><dd>{held}</dd>" for name, held in facts)
-    return (
-        f'<article class="card headline e{at % plots.COLOURS}"><h3>{named(run)}</h3>'
-        f'<p class="proto">{esc(cut(run.info.protocol_key, 80))}</p>'
-        f'<p class="big"><b>{big}</b> <span>{unit}<br><small>{told}</small></span></p>'
-        f"<dl>{listed}</dl></article>"
+        facts.append(("Cost", dollars(figures.usage.cost)))
+    return headline(
+        at,
+        named(run),
+        cut(run.info.protocol_key, 80),
+        big,
+        html("{}<br><small>{}</small>", unit, ends),
+        facts,
     )
 
 
-def shop(report: Report, runs: Coloured) -> Iterator[str]:
+def headline(
+    colour: int,
+    title: str,
+    subtitle: str,
+    big: str,
+    unit: str,
+    facts: Iterable[tuple[str, str]],
+) -> Markup:
+    """A card with the one figure that a run or a training is known by, and the others below."""
+    return html(
+        '<article class="card headline e{}"><h3>{}</h3><p class="proto">{}</p>'
+        '<p class="big"><b>{}</b> <span>{}</span></p>{}</article>',
+        colour % plots.COLOURS,
+        title,
+        subtitle,
+        big,
+        unit,
+        definitions(facts),
+    )
+
+
+def shop(report: Report, runs: Coloured) -> Iterator[Markup]:
     """The reward's parts, rewards, trajectories and the search engine's share."""
     names = [part.title for part in runs[0][1].figures.parts]
     rows = [
@@ -106,7 +146,7 @@ def shop(report: Report, runs: Coloured) -> Iterator[str]:
         for p, name in enumerate(names)
     ]
     bought = [Mark(r.label, at, r.figures.bought) for at, r in runs if r.figures.bought is not None]
-    yield legend(runs)
+    yield legend([(at, named(run)) for at, run in runs])
     cards = [
         figure(
             plots.dots("The reward's parts", [*rows, Row("episodes that bought", bought)]),
@@ -136,7 +176,7 @@ def shop(report: Report, runs: Coloured) -> Iterator[str]:
                 axis="reward of an episode",
                 colour=at,
             ),
-            f"Rewards: {named(run)}",
+            html("Rewards: {}", named(run)),
         )
         for at, run in runs
         if run.figures.rewards
@@ -144,7 +184,7 @@ def shop(report: Report, runs: Coloured) -> Iterator[str]:
     yield grid(cards)
     for ranks in report.ranks:
         if ranks.remark:
-            yield f'<p class="note">{esc(ranks.remark)}</p>'
+            yield html('<p class="note">{}</p>', ranks.remark)
     yield table(
         ["run", *names, "bought (%)"],
         (
@@ -169,12 +209,12 @@ def _tidy(title: str) -> str:
 def _ranked(ranks: Ranks) -> str:
     drawn = " drawn by chance" if ranks.drawn else ""
     return (
-        f"{count(ranks.counted, 'goal')}{drawn} ({esc(ranks.goals)}, catalogue"
-        f" {esc(ranks.data)}); {share(ranks.first)} have it first"
+        f"{count(ranks.counted, 'goal')}{drawn} ({ranks.goals}, catalogue {ranks.data});"
+        f" {share(ranks.first)} have it first"
     )
 
 
-def _trajectories(runs: Coloured) -> str:
+def _trajectories(runs: Coloured) -> Markup:
     titles = [spread.title for spread in runs[0][1].figures.trajectory]
     return table(
         ["run", *titles],
@@ -182,7 +222,7 @@ def _trajectories(runs: Coloured) -> str:
             [
                 named(run),
                 *(
-                    f"{dash(spread.mean)} <small>max {whole(spread.max)}</small>"
+                    html("{} <small>max {}</small>", dash(spread.mean), whole(spread.max))
                     for spread in run.figures.trajectory
                 ),
             ]
@@ -192,17 +232,17 @@ def _trajectories(runs: Coloured) -> str:
     )
 
 
-def paperwork(report: Report, runs: Coloured) -> Iterator[str]:
+def paperwork(report: Report, runs: Coloured) -> Iterator[Markup]:
     """Table 4, tasks, field types, demonstrations, page length."""
-    yield legend(runs)
+    yield legend([(at, named(run)) for at, run in runs])
     yield table(
-        ["model", "modalities", "text encoding", "demon&shy;strations", "input tokens",
+        ["model", "modalities", "text encoding", html("demon&shy;strations"), "input tokens",
          "score, paper’s rules", "score, released rules", "over fields"],
         (
             [
                 named(run),
-                esc(run.row4.modalities or DASH),
-                esc(run.row4.encoding or DASH),
+                run.row4.modalities or DASH,
+                run.row4.encoding or DASH,
                 DASH if run.row4.demonstrations is None else str(run.row4.demonstrations),
                 whole(run.row4.input_tokens),
                 value(run.row4.paper),
@@ -233,9 +273,12 @@ def paperwork(report: Report, runs: Coloured) -> Iterator[str]:
             Series(line.agent, place, [(float(n), score) for n, score in line.points])
             for place, line in enumerate(report.demonstrations)
         ]
-        told = ", ".join(
-            f'<i class="chip b{place % plots.COLOURS}"></i> {esc(line.agent)}'
-            for place, line in enumerate(report.demonstrations)
+        agents = join(
+            (
+                html("{} {}", chip(place), line.agent)
+                for place, line in enumerate(report.demonstrations)
+            ),
+            ", ",
         )
         drawn = plots.lines(
             "Score by number of demonstrations",
@@ -243,7 +286,7 @@ def paperwork(report: Report, runs: Coloured) -> Iterator[str]:
             x_title="number of demonstrations",
             y_title="score (%)",
         )
-        cards.append(figure(drawn, "Score by number of demonstrations", told))
+        cards.append(figure(drawn, "Score by number of demonstrations", agents))
     cards += _length_card(works)
     yield grid(cards, "columns")
 
@@ -251,50 +294,49 @@ def paperwork(report: Report, runs: Coloured) -> Iterator[str]:
 def _marks(at: int, run: Run, work: Paperwork, title: str, name: str) -> Iterator[Mark]:
     summary = work.rules["paper"]
     if title == "task":
-        found = [task.all for task in summary.tasks if task.task == name]
+        scores = [task.all for task in summary.tasks if task.task == name]
     else:
-        found = [kind.macro for kind in summary.types if kind.type == name]
-    yield from (Mark(run.label, at, estimate_of(one)) for one in found)
+        scores = [kind.macro for kind in summary.types if kind.type == name]
+    yield from (Mark(run.label, at, estimate_of(score)) for score in scores)
 
 
-def _length_card(works: Sequence[tuple[int, Run, Paperwork]]) -> Iterator[str]:
-    told = [(at, run, work.lengths) for at, run, work in works if work.lengths.dots]
-    if not told:
+def _length_card(works: Sequence[tuple[int, Run, Paperwork]]) -> Iterator[Markup]:
+    lengths = [(at, run, work.lengths) for at, run, work in works if work.lengths.dots]
+    if not lengths:
         return
     drawn = plots.scatter(
         "Score against page length",
-        [(r.label, at, [(x, 100 * y) for x, y in held.dots]) for at, r, held in told],
+        [(r.label, at, [(x, 100 * y) for x, y in of.dots]) for at, r, of in lengths],
         [
-            Series(r.label, at, [(float(band.median), band.score) for band in held.bands])
-            for at, r, held in told
+            Series(r.label, at, [(float(band.median), band.score) for band in of.bands])
+            for at, r, of in lengths
         ],
         x_title="characters of the page",
         y_title="score of an instance (%)",
     )
     rhos = "; ".join(
-        f"{esc(run.label)} {'' if held.correlation is None else format(held.correlation, '+.2f')}"
-        for _, run, held in told
-        if held.correlation is not None
+        f"{run.label} {of.correlation:+.2f}" for _, run, of in lengths if of.correlation is not None
     )
     note = "lines join quarters of the instances" + (f"; rank correlation: {rhos}" if rhos else "")
     yield figure(drawn, "Score against page length", note)
 
 
-def comparisons(made: Sequence[Comparison], colours: dict[str, int]) -> Iterator[str]:
+def comparisons(made: Sequence[Comparison], colours: dict[str, int]) -> Iterator[Markup]:
     """A card for each pair: what it means, the differences, the tests."""
     yield grid(_comparison(one, colours) for one in made if not one.refused)
-    refused = [one for one in made if one.refused]
-    if refused:
-        listed = "".join(
-            f"<li><b>{esc(one.first)}</b> and <b>{esc(one.second)}</b>: {esc(one.refused)}"
-            for one in refused
-        )
-        yield f'<div class="callout"><h3>Not compared</h3><ul>{listed}</ul></div>'
+    yield callout(
+        "Not compared",
+        (
+            html("<b>{}</b> and <b>{}</b>: {}", one.first, one.second, one.refused)
+            for one in made
+            if one.refused
+        ),
+    )
 
 
-def _comparison(one: Comparison, colours: dict[str, int]) -> str:
+def _comparison(one: Comparison, colours: dict[str, int]) -> Markup:
     pair = colours[one.first], colours[one.second]
-    tests = [
+    tests: list[tuple[str, str]] = [
         ("Difference in Task Score", value(one.difference)),
         ("Sign-flip test", _chances(one)),
         ("Difference in Success Rate", value(one.success_difference)),
@@ -302,7 +344,6 @@ def _comparison(one: Comparison, colours: dict[str, int]) -> str:
     ]
     if one.left_out:
         tests.append(("Left out", f"{count(one.left_out, 'episode')} without a pair"))
-    listed = "".join(f"<dt>{name}</dt><dd>{held}</dd>" for name, held in tests)
     drawn = plots.differences(
         f"{one.second} against {one.first}",
         one.histogram,
@@ -319,10 +360,16 @@ def _comparison(one: Comparison, colours: dict[str, int]) -> str:
             ("better", one.wins, f"c{pair[1] % plots.COLOURS}"),
         ],
     )
-    remark = f'<p class="message">{esc(one.remark)}</p>' if one.remark else ""
-    return (
-        f'<figure class="card"><figcaption>{esc(one.second)} against {esc(one.first)}</figcaption>'
-        f'<p class="meaning">{esc(one.meaning)}</p>{remark}{drawn}{split}<dl>{listed}</dl></figure>'
+    return html(
+        '<figure class="card"><figcaption>{} against {}</figcaption>'
+        '<p class="meaning">{}</p>{}{}{}{}</figure>',
+        one.second,
+        one.first,
+        one.meaning,
+        html('<p class="message">{}</p>', one.remark) if one.remark else EMPTY,
+        drawn,
+        split,
+        definitions(tests),
     )
 
 
@@ -330,10 +377,10 @@ def _chances(one: Comparison) -> str:
     if one.p is None:
         return DASH
     alone, raised = chance(one.p), chance(one.p if one.p_holm is None else one.p_holm)
-    return esc(alone if raised == alone else f"{alone}; {raised} (Holm)")
+    return alone if raised == alone else f"{alone}; {raised} (Holm)"
 
 
-def usage(runs: Coloured) -> str:
+def usage(runs: Coloured) -> Markup:
     """Tokens, cost and time."""
     return table(
         ["run", "tokens in", "tokens out", "cost", "cost an episode", "time, all episodes",
@@ -343,10 +390,14 @@ def usage(runs: Coloured) -> str:
                 named(run),
                 whole(use.tokens_in),
                 whole(use.tokens_out),
-                esc(dollars(use.cost)),
-                esc(dollars(use.cost_mean)),
+                dollars(use.cost),
+                dollars(use.cost_mean),
                 duration(use.seconds),
-                f"{duration(use.seconds_mean)} <small>max {duration(use.seconds_max)}</small>",
+                html(
+                    "{} <small>max {}</small>",
+                    duration(use.seconds_mean),
+                    duration(use.seconds_max),
+                ),
             ]
             for _, run in runs
             for use in [run.figures.usage]
@@ -355,46 +406,57 @@ def usage(runs: Coloured) -> str:
     )  # fmt: skip
 
 
-def errors(runs: Coloured) -> Iterator[str]:
+def errors(runs: Coloured) -> Iterator[Markup]:
     """Who failed, how often, and why."""
     for _, run in runs:
         for failures in run.figures.failures:
-            listed = "".join(
-                f"<li>episode {example.number} ({esc(cut(example.key, 80))}):"
-                f" {esc(cut(example.reason, 400))}"
-                for example in failures.examples
-            )
-            yield (
-                f'<div class="callout bad"><h3>{named(run)}: {count(failures.count, "error")} of'
-                f" the {esc(failures.owner)}</h3><ul>{listed}</ul></div>"
+            yield callout(
+                html(
+                    "{}: {} of the {}", named(run), count(failures.count, "error"), failures.owner
+                ),
+                (
+                    html(
+                        "episode {} ({}): {}",
+                        example.number,
+                        cut(example.key, 80),
+                        cut(example.reason, 400),
+                    )
+                    for example in failures.examples
+                ),
+                "callout bad",
             )
 
 
-def repeating(runs: Coloured) -> Iterator[str]:
+def repeating(runs: Coloured) -> Iterator[Markup]:
     """What each run was, and the command that repeats it."""
     for at, run in runs:
-        yield (
-            f'<details class="run e{at % plots.COLOURS}"><summary>{named(run)}</summary>'
-            f"{run_facts(run.info, run.command)}</details>"
+        yield html(
+            '<details class="run e{}"><summary>{}</summary>{}</details>',
+            at % plots.COLOURS,
+            named(run),
+            run_facts(run.info, run.command),
         )
 
 
-def run_facts(info: RunInfo, command: str) -> str:
+def run_facts(info: RunInfo, command: str) -> Markup:
     """All that is known of a run."""
     facts = [
-        ("Run", esc(info.id)),
-        ("Protocol", esc(info.protocol_key)),
-        ("Checksum of the data", f"<code>{esc(info.checksum or DASH)}</code>"),
+        ("Run", info.id),
+        ("Protocol", info.protocol_key),
+        ("Checksum of the data", code(info.checksum or DASH)),
         ("Seed", str(info.seed)),
-        ("Observations kept", esc(info.observations)),
-        ("Started", esc(info.started or DASH)),
-        *((f"Version of {esc(name)}", esc(held)) for name, held in info.versions.items()),
-        ("Agent’s settings", f"<code>{_json(info.agent_settings)}</code>"),
-        ("Protocol in full", f"<code>{_json(info.protocol)}</code>"),
+        ("Observations kept", info.observations),
+        ("Started", info.started or DASH),
+        *((f"Version of {name}", version) for name, version in info.versions.items()),
+        ("Agent’s settings", _json(info.agent_settings)),
+        ("Protocol in full", _json(info.protocol)),
     ]
-    listed = "".join(f"<dt>{name}</dt><dd>{held}</dd>" for name, held in facts)
-    return f'<pre class="command">{esc(command)}</pre><dl>{listed}</dl>'
+    return html('<pre class="command">{}</pre>{}', command, definitions(facts))
 
 
-def _json(held: object) -> str:
-    return esc(cut(json.dumps(held, ensure_ascii=False, default=str), 4000))
+def code(text: str) -> Markup:
+    return html("<code>{}</code>", text)
+
+
+def _json(value: object) -> Markup:
+    return code(cut(json.dumps(value, ensure_ascii=False, default=str), 4000))

@@ -4,9 +4,11 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
+from errands.markup import EMPTY, Markup, html, join
 from errands.reports.html import plots
-from errands.reports.html.markup import cut, esc, figure, grid
+from errands.reports.html.elements import cut, definitions, figure, grid
 from errands.reports.html.plots import Line, Mark
+from errands.reports.html.sections import callout, code, headline, legend
 from errands.reports.statistics.estimate import Estimate
 from errands.reports.statistics.training import Training
 from errands.reports.wording import DASH
@@ -51,12 +53,12 @@ _HOW: Final = {"imitation": "by imitation", "reinforcement": "by reinforcement"}
 _KINDS: Final = {"choice": "Choice model", "search": "Search model"}
 
 
-def cards(trainings: Coloured) -> str:
+def cards(trainings: Coloured) -> Markup:
     """A card for each training: the figure it is known by, and the others."""
-    return f'<div class="cards">{"".join(_card(at, one) for at, one in trainings)}</div>'
+    return html('<div class="cards">{}</div>', join(_card(at, one) for at, one in trainings))
 
 
-def _card(at: int, one: Training) -> str:
+def _card(at: int, one: Training) -> Markup:
     known = one.figures
     big, unit = DASH, ""
     if "best_score" in known:
@@ -75,39 +77,32 @@ def _card(at: int, one: Training) -> str:
         ),
         DASH,
     )
-    held = [
+    facts = [
         ("Updates" if one.trained == "imitation" else "Steps", f"{one.step:,}"),
         ("Finished", "yes" if one.is_done else "no"),
         ("Speed at last", speed),
-        *((esc(_words(name)), _told(name, value)) for name, value in known.items()),
+        *((_words(name), _formatted(name, value)) for name, value in known.items()),
     ]
-    listed = "".join(f"<dt>{name}</dt><dd>{told}</dd>" for name, told in held)
     what = f"{_KINDS.get(one.kind, one.kind)} {_HOW.get(one.trained, one.trained)}"
-    return (
-        f'<article class="card headline e{at % plots.COLOURS}"><h3>{esc(one.label)}</h3>'
-        f'<p class="proto">{esc(cut(what, 80))}</p>'
-        f'<p class="big"><b>{big}</b> <span>{unit}</span></p><dl>{listed}</dl></article>'
-    )
+    return headline(at, one.label, cut(what, 80), big, unit, facts)
 
 
-def notes(trainings: Coloured) -> str:
+def notes(trainings: Coloured) -> Markup:
     """What a reader must know of them."""
-    listed = "".join(
-        f"<li><b>{esc(one.label)}:</b> {esc(remark)}"
-        for _, one in trainings
-        for remark in one.remarks
+    return callout(
+        "To know first",
+        (
+            html("<b>{}:</b> {}", one.label, remark)
+            for _, one in trainings
+            for remark in one.remarks
+        ),
     )
-    return f'<div class="callout"><h3>To know first</h3><ul>{listed}</ul></div>' if listed else ""
 
 
-def drawn(trainings: Coloured) -> Iterator[str]:
+def drawn(trainings: Coloured) -> Iterator[Markup]:
     """Every curve that a training has; those of the same figure in one picture."""
     there = [(at, one) for at, one in trainings if one.curves]
-    if len(there) > 1:
-        chips = "".join(
-            f'<li><i class="chip b{at % plots.COLOURS}"></i>{esc(one.label)}' for at, one in there
-        )
-        yield f'<ul class="legend">{chips}</ul>'
+    yield legend([(at, one.label) for at, one in there])
     known = {name for plot in _PLOTS for name in (plot.main, plot.checked)}
     more = dict.fromkeys(
         curve.name
@@ -119,8 +114,8 @@ def drawn(trainings: Coloured) -> Iterator[str]:
     yield grid(made for plot in (*_PLOTS, *others) if (made := _picture(plot, there)))
 
 
-def _picture(plot: _Plot, trainings: Coloured) -> str:
-    held = [
+def _picture(plot: _Plot, trainings: Coloured) -> Markup:
+    lines = [
         Line(
             f"{one.label}, {_words(name)}",
             at,
@@ -131,21 +126,21 @@ def _picture(plot: _Plot, trainings: Coloured) -> str:
         for name in (plot.main, plot.checked)
         if name and (curve := one.curve(name)) is not None
     ]
-    if not held:
-        return ""
+    if not lines:
+        return EMPTY
     ways = {one.trained for _, one in trainings if one.curve(plot.main) is not None}
     drawing = plots.curves(
         plot.title,
-        held,
+        lines,
         x_title="updates" if ways == {"imitation"} else "steps",
         y_title=plot.unit,
     )
-    is_checked = any(line.is_checked for line in held)
+    is_checked = any(line.is_checked for line in lines)
     note = plot.note if is_checked else plot.note.partition("dashed")[0].rstrip("; ")
-    return figure(drawing, esc(plot.title), note)
+    return figure(drawing, plot.title, note)
 
 
-def times(trainings: Coloured) -> str:
+def times(trainings: Coloured) -> Markup:
     """Where the time of each went."""
     return grid(
         figure(
@@ -156,7 +151,7 @@ def times(trainings: Coloured) -> str:
                     for name, share in shares.items()
                 ],
             ),
-            f"Where the time went: {esc(one.label)}",
+            f"Where the time went: {one.label}",
             "in % of what was measured since it was begun, or last resumed",
         )
         for at, one in trainings
@@ -164,27 +159,29 @@ def times(trainings: Coloured) -> str:
     )
 
 
-def facts(trainings: Coloured) -> Iterator[str]:
+def facts(trainings: Coloured) -> Iterator[Markup]:
     """Settings and versions."""
     for at, one in trainings:
-        held = [
-            ("Checkpoint", f"<code>{esc(one.folder)}</code>"),
-            ("Checksum of the catalogue", f"<code>{esc(one.checksum or DASH)}</code>"),
+        listed = [
+            ("Checkpoint", code(one.folder)),
+            ("Checksum of the catalogue", code(one.checksum or DASH)),
             ("Words", f"{one.words:,}"),
-            *((f"Version of {esc(name)}", esc(told)) for name, told in one.versions.items()),
+            *((f"Version of {name}", version) for name, version in one.versions.items()),
             *(
-                (esc(_words(name)), f"<code>{esc(cut(json.dumps(told, default=str), 400))}</code>")
-                for name, told in one.settings.items()
+                (_words(name), code(cut(json.dumps(value, default=str), 400)))
+                for name, value in one.settings.items()
             ),
         ]
-        listed = "".join(f"<dt>{name}</dt><dd>{told}</dd>" for name, told in held)
-        yield (
-            f'<details class="run e{at % plots.COLOURS}"{" open" if len(trainings) == 1 else ""}>'
-            f"<summary>{esc(one.label)}</summary><dl>{listed}</dl></details>"
+        yield html(
+            '<details class="run e{}"{}><summary>{}</summary>{}</details>',
+            at % plots.COLOURS,
+            html(" open") if len(trainings) == 1 else EMPTY,
+            one.label,
+            definitions(listed),
         )
 
 
-def _told(name: str, value: float) -> str:
+def _formatted(name: str, value: float) -> str:
     if name.endswith(("accuracy", "success")):
         return f"{100 * value:.1f} %"
     return f"{value:,.1f}" if name.endswith("score") else f"{value:,.6g}"
