@@ -6,8 +6,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from errands.shop.navigation import DETAILS, DONE, ITEM, RESULTS, SEARCH
-from errands.shop.urls import MAX_PATH, Address, build, parse
+from errands.shop.catalog.catalog import Catalog
+from errands.shop.navigation import DETAILS, DONE, ITEM, RESULTS, SEARCH, Page, State
+from errands.shop.urls import BASE_URL, MAX_PATH, Address, build, page_url, parse
 
 anything = st.text(st.characters(codec=None, exclude_categories=()), max_size=20)
 components = anything.filter(lambda part: part not in ("", ".", ".."))
@@ -98,3 +99,26 @@ def test_what_is_no_address(path: str) -> None:
 def test_reading_never_raises(path: str) -> None:
     address = parse(path)
     assert address is None or parse(build(address)) == address
+
+
+@pytest.mark.parametrize(
+    ("state", "expected"),
+    [
+        (State(), "/s"),
+        (State("results", "red  shoes/x", 3), "/search_results/s/red++shoes/x/3"),
+        (State("item", "a b", 1), "/item_page/s/{asin}/a+b/1/{{}}"),
+        (
+            State("item", "a", 2, options=(("size", 'é"'),)),
+            '/item_page/s/{asin}/a/2/{{"size": "\\u00e9\\""}}',
+        ),
+        (
+            State("features", "a", 2, options=(("size", "9"),)),
+            "/item_sub_page/s/{asin}/a/2/Features/{{'size': '9'}}",
+        ),
+        (State("done", "a", 2, options=(("size", "9"),)), "/done/s/{asin}/{{'size': '9'}}"),
+    ],
+)
+def test_the_text_environments_addresses(little: Catalog, state: State, expected: str) -> None:
+    product = little.product(0)
+    page = Page(state, [], product, {})
+    assert page_url(page, "s") == BASE_URL + expected.format(asin=product.asin)

@@ -20,10 +20,10 @@ from errands.shop.goals import Goal, GoalSet, weighted_index
 from errands.shop.navigation import DONE, Page, Shop, State
 from errands.shop.render.html import html
 from errands.shop.render.images import picture_source
-from errands.shop.render.page_url import page_url
 from errands.shop.render.text import SEPARATOR, text, text_rich
 from errands.shop.rewards.rules import Purchase, Reward, rules_named
 from errands.shop.splits import split_indices
+from errands.shop.urls import page_url
 
 __all__ = ["GOAL_DRAWS", "OBSERVATIONS", "Episode", "Shopping"]
 

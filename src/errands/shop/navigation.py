@@ -5,13 +5,15 @@ action leads to; both are pure functions of the catalogue and their arguments. T
 environment, the vector environment and the website are all made of these.
 """
 
+import random
 import re
+import zlib
 from typing import Final, NamedTuple
 
 import msgspec
 
-from errands.shop.catalog.catalog import Card, Catalog
-from errands.shop.product import Product
+from errands.shop.catalog.catalog import Catalog
+from errands.shop.product import Card, Product, ProductSource
 
 __all__ = [
     "DETAILS",
@@ -25,6 +27,7 @@ __all__ = [
     "Shop",
     "State",
     "parse_action",
+    "special_hits",
 ]
 
 SEARCH: Final = "search"
@@ -97,18 +100,19 @@ def parse_action(action: str) -> tuple[str, str | None]:
 
 
 class Shop:
-    """A catalogue and the rules of the house."""
+    """Products, the pages that show them, and the rules of moving between pages."""
 
     def __init__(
         self,
-        catalog: Catalog,
+        source: ProductSource,
         *,
         search_anywhere: bool = True,
         show_attrs: bool = False,
         special_queries: bool = False,
         locked_when_done: bool = True,
     ) -> None:
-        self.catalog = catalog
+        """`special_queries` lets the hidden queries of the original work, on a catalogue only."""
+        self.source = source
         self.search_anywhere = search_anywhere
         self.show_attrs = show_attrs
         self.special_queries = special_queries
@@ -123,7 +127,7 @@ class Shop:
             return self._results(state)
         if kind == SEARCH:
             return Page(state, [], None, {"search": None})
-        product = product or self.catalog.product(state.product)
+        product = product or self.source.product(state.product)
         clicks: dict[str, int | str | None] = {}
         if kind == ITEM:
             clicks = self._item_buttons.copy()
@@ -157,13 +161,11 @@ class Shop:
         return self._results(State(RESULTS, query, 1, hits, visited=state.visited))
 
     def _find(self, query: str) -> tuple[int, ...]:
-        if self.special_queries and query.startswith("<"):
-            from errands.shop.special_queries import special_hits
-
-            found = special_hits(self.catalog, query)
-            if found is not None:
-                return found
-        return self.catalog.find(query, RESULT_LIMIT)
+        if self.special_queries and isinstance(self.source, Catalog):
+            hits = special_hits(self.source, query)
+            if hits is not None:
+                return hits
+        return self.source.find(query, RESULT_LIMIT)
 
     def _results(self, state: State) -> Page:
         first = (state.number - 1) * PER_PAGE
@@ -173,7 +175,7 @@ class Shop:
         else:
             clicks = {BACK: None, NEXT: None}
         cards = []
-        card = self.catalog.card
+        card = self.source.card
         for number in state.hits[max(first, 0) : first + PER_PAGE]:
             shown = card(number)
             cards.append(shown)
@@ -208,7 +210,7 @@ class Shop:
 
     def _open(self, page: Page, number: int) -> Page:
         state = page.state
-        product = self.catalog.product(number)
+        product = self.source.product(number)
         visited = state.visited
         if product.asin not in visited:
             visited = (*visited, product.asin)
@@ -225,3 +227,28 @@ def _at(state: State, page: str, options: tuple[tuple[str, str], ...] | None = N
 def _numbered(state: State, number: int) -> State:
     """The same shopper on a results page."""
     return State(RESULTS, state.query, number, state.hits, visited=state.visited)
+
+
+def special_hits(catalog: Catalog, query: str) -> tuple[int, ...] | None:
+    """The product numbers that a special query lists; None where it is an ordinary one.
+
+    They are the original's hidden queries, and list products by properties that an agent must not
+    see. `<r>` draws 50 products by a generator seeded with the query, so that the same query shows
+    the same page; `<a> words` lists by attribute, `<c> word` by category, `<q> words` by the
+    product's own query, all in load order.
+    """
+    token, *words = query.split(" ")
+    rest = " ".join(words).strip()
+    if token == "<r>":
+        rng = random.Random(zlib.crc32(query.encode("utf-8", "surrogatepass")))
+        return tuple(rng.sample(range(len(catalog)), min(50, len(catalog))))
+    if token == "<a>":
+        return tuple(
+            catalog.number(product.asin) for product in catalog if rest in product.attributes
+        )
+    if token == "<c>":
+        wanted = words[0] if words else ""
+        return tuple(catalog.number(p.asin) for p in catalog if p.category == wanted)
+    if token == "<q>":
+        return tuple(catalog.number(p.asin) for p in catalog if p.query == rest)
+    return None

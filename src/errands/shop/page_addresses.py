@@ -58,10 +58,10 @@ def page_at(shop: Shop, address: Address, visited: tuple[str, ...]) -> Page:
         return shop.look(State(RESULTS, address.query, address.number, hits, visited=visited))
     if address.page == "attributes" and not shop.show_attrs:
         raise PageNotFound(404, "no_page", "This shop does not show that page.")
-    number = shop.catalog.number(address.asin)
+    number = shop.source.number(address.asin)
     if number < 0:
         raise PageNotFound(404, "no_product", "This shop has no product with that number.")
-    product = shop.catalog.product(number)
+    product = shop.source.product(number)
     for name, value in address.options:
         if name not in product.options:
             raise PageNotFound(400, "no_option", f"This product has no option “{name[:80]}”.")

@@ -1,4 +1,5 @@
-"""A product as the shop knows it, and how one is read from an original WebShop record.
+"""A product as the shop knows it, where a shop gets products from, and how one is read from an
+original WebShop record.
 
 `parse_product` applies the loading rules of the original (title, bullets, price tag, options)
 and refuses, with a reason that can be counted, a record on which the original would crash or
@@ -7,11 +8,20 @@ which it would drop. Nothing here reads files.
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
-__all__ = ["DEFAULT_PRICE", "LONGEST_ASIN", "Product", "Unusable", "parse_price", "parse_product"]
+__all__ = [
+    "DEFAULT_PRICE",
+    "LONGEST_ASIN",
+    "Card",
+    "Product",
+    "ProductSource",
+    "Unusable",
+    "parse_price",
+    "parse_product",
+]
 
 DEFAULT_PRICE = 100.0
 """What a product without a price costs."""
@@ -52,6 +62,41 @@ class Product(msgspec.Struct, frozen=True, array_like=True):
     def price_tag(self) -> str:
         """The price as the pages print it."""
         return price_tag(self.prices)
+
+
+class Card(NamedTuple):
+    """What a results page shows of a product."""
+
+    asin: str
+    title: str
+    price_tag: str
+
+
+class ProductSource(Protocol):
+    """Where a shop gets its products from: a catalogue, or the pages of a real shop.
+
+    A source numbers its products; `State` and `Page` of `errands.shop.navigation` hold numbers.
+    """
+
+    def find(self, query: str, k: int, /) -> tuple[int, ...]:
+        """The numbers of the best k products for a query, best first."""
+        ...
+
+    def number(self, asin: str, /) -> int:
+        """The number of a product, or -1."""
+        ...
+
+    def card(self, number: int, /) -> Card:
+        """What results show of a product."""
+        ...
+
+    def product(self, number: int, /) -> Product:
+        """A product whose page is opened."""
+        ...
+
+    def __getitem__(self, asin: str, /) -> Product:
+        """A product by its id; raises `KeyError` where there is none."""
+        ...
 
 
 class Unusable(Exception):

@@ -13,14 +13,18 @@ a query cannot be told from one between components.
 """
 
 import ast
+import json
 import re
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 from urllib.parse import quote, unquote
 
-from errands.shop.navigation import DETAILS, DONE, ITEM, RESULTS, SEARCH
+from errands.shop.navigation import DETAILS, DONE, ITEM, RESULTS, SEARCH, Page
 
-__all__ = ["MAX_PATH", "Address", "build", "parse"]
+__all__ = ["BASE_URL", "MAX_PATH", "Address", "build", "page_url", "parse"]
+
+BASE_URL: Final = "http://127.0.0.1:3000"
+"""Where the original's text environment says that it is."""
 
 MAX_PATH: Final = 16_384
 """Characters of the longest path that is read."""
@@ -128,3 +132,26 @@ def _keywords(query: str) -> str:
 @lru_cache(maxsize=1024)
 def _quoted(part: str) -> str:
     return quote(part, safe="", errors="surrogatepass")
+
+
+def page_url(page: Page, session: str) -> str:
+    """The page's address as the original's text environment spells it.
+
+    Query words are joined by `+` and nothing is escaped; options are JSON on item pages and a
+    Python literal below them.
+    """
+    state = page.state
+    if state.page == SEARCH:
+        return f"{BASE_URL}/{session}"
+    query = state.query.replace(" ", "+")
+    if state.page == RESULTS:
+        return f"{BASE_URL}/search_results/{session}/{query}/{state.number}"
+    assert page.product is not None
+    asin = page.product.asin
+    if state.page == DONE:
+        return f"{BASE_URL}/done/{session}/{asin}/{page.options}"
+    if state.page == ITEM:
+        chosen = json.dumps(page.options)
+        return f"{BASE_URL}/item_page/{session}/{asin}/{query}/{state.number}/{chosen}"
+    name = state.page.capitalize()
+    return f"{BASE_URL}/item_sub_page/{session}/{asin}/{query}/{state.number}/{name}/{page.options}"

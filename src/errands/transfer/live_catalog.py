@@ -8,13 +8,12 @@ page is asked for when ours has run out of results.
 
 import bisect
 import math
-from typing import Any, Final, NamedTuple, cast
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from errands.shop.catalog.catalog import Card, Catalog
 from errands.shop.navigation import PER_PAGE, RESULT_LIMIT, RESULTS, Page, Shop, State
-from errands.shop.product import Product, normalize_value
+from errands.shop.product import Card, Product, normalize_value
 from errands.shop.rewards.nouns import NounTagger
 from errands.transfer.fetch.fetcher import Fetch, NotHeld, Request
 from errands.transfer.sites.record import FoundCard, FoundProduct, completed
@@ -164,6 +163,10 @@ class Shelf:
             self._cards.append(card)
         return self._numbers[key]
 
+    def number(self, asin: str) -> int:
+        """The number of a product that was seen, or -1."""
+        return self._numbers.get(asin.lower(), -1)
+
     def find(self, query: str, limit: int) -> tuple[int, ...]:
         return self.hits(query, PER_PAGE)
 
@@ -248,8 +251,7 @@ class RealShop(Shop):
     """Our shop's rules over a real shop's products."""
 
     def __init__(self, shelf: Shelf, *, search_anywhere: bool = True) -> None:
-        # A shelf gives all that pages need of a catalogue.
-        super().__init__(cast(Catalog, shelf), search_anywhere=search_anywhere)
+        super().__init__(shelf, search_anywhere=search_anywhere)
         self.shelf = shelf
 
     def _results(self, state: State) -> Page:

@@ -7,10 +7,9 @@ import msgspec
 import zstandard
 
 from errands.shop.build.chunk import REASONS, Raw, Recipe, digest, samples
-from errands.shop.catalog.catalog import Card
 from errands.shop.catalog.goal_store import Entry
-from errands.shop.catalog.records import Packed
-from errands.shop.product import Product
+from errands.shop.product import Card, Product
+from errands.shop.records import Packed
 
 RECIPE = Recipe("lexicon", None, b"")
 

@@ -59,7 +59,7 @@ def test_a_rebuilt_directory_is_opened_anew(little: Catalog, tmp_path: Path) -> 
 def test_opening_does_not_read_the_products(little: Catalog) -> None:
     """With the product files cut off from reading, opening and counting still work."""
     script = (
-        "import sys, mmap; import errands.shop.catalog.records as r;"
+        "import sys, mmap; import errands.shop.records as r;"
         "from errands.shop import Catalog;"
         "real = r.Records.__getitem__;"
         "r.Records.__getitem__ = lambda *a: sys.exit('a record was read');"

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from errands.shop.catalog.compression import SqueezedRecords, squeezer, train, write_dictionary
-from errands.shop.catalog.records import RecordsWriter
+from errands.shop.records import RecordsWriter
 
 RECORDS = [
     b"a product of the number %d, easy to clean, made by %d hands" % (number, number * 7919)

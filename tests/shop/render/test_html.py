@@ -10,9 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from errands.shop.catalog.catalog import Card
 from errands.shop.navigation import DETAILS, DONE, ITEM, RESULTS, SEARCH, Page, State
-from errands.shop.product import Product
+from errands.shop.product import Card, Product
 from errands.shop.render.html import html, style_sheet
 from errands.shop.render.text import text, text_rich
 from errands.shop.urls import Address, parse

@@ -2,9 +2,8 @@
 
 import pytest
 
-from errands.shop.catalog.catalog import Card
 from errands.shop.navigation import DONE, ITEM, RESULTS, Page, State
-from errands.shop.product import Product
+from errands.shop.product import Card, Product
 from errands.shop.render.text import script_json, text, text_rich
 
 

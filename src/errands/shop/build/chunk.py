@@ -18,12 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from errands.shop.build.side_file import SideFile
-from errands.shop.catalog.catalog import Card
 from errands.shop.catalog.compression import squeezer
 from errands.shop.catalog.goal_store import MOST_GOALS, Entries, Entry
-from errands.shop.catalog.records import Packed
 from errands.shop.goals import option_choices
-from errands.shop.product import Product, Unusable, parse_product
+from errands.shop.product import Card, Product, Unusable, parse_product
+from errands.shop.records import Packed
 from errands.shop.rewards.nouns import NounTagger, tagger
 from errands.shop.search.index import TermChunk, collect_terms
 

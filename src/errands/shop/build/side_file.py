@@ -22,8 +22,8 @@ from errands.shop.build.items_file import BLOCK, complain
 from errands.shop.build.json_scan import Members, MemberScan, OddJson
 from errands.shop.build.json_stream import JsonStream, decode_json, open_binary, stream_object
 from errands.shop.catalog.catalog import Source
-from errands.shop.catalog.records import map_array, write_array
 from errands.shop.product import LONGEST_ASIN
+from errands.shop.records import map_array, write_array
 from errands.shop.rewards.nouns import nouns_from_file
 
 __all__ = ["SideFile", "scan_nouns", "scan_side"]

@@ -26,7 +26,7 @@ from errands.shop.catalog.catalog import FORMAT, Manifest, Source, file_checksum
 from errands.shop.catalog.compression import write_dictionary
 from errands.shop.catalog.goal_store import GoalWriter
 from errands.shop.catalog.prices import PricesWriter
-from errands.shop.catalog.records import RecordsWriter, write_array
+from errands.shop.records import RecordsWriter, write_array
 from errands.shop.search.index import IndexWriter, TermChunk
 
 __all__ = ["Assembly", "Progress"]

@@ -21,12 +21,12 @@ from errands.errors import CatalogError, GoalError
 from errands.shop.catalog.compression import SqueezedRecords
 from errands.shop.catalog.goal_store import StoredGoals
 from errands.shop.catalog.prices import Prices
-from errands.shop.catalog.records import Records, map_array, view
 from errands.shop.goals import GoalSet, read_goals
-from errands.shop.product import Product
+from errands.shop.product import Card, Product
+from errands.shop.records import Records, map_array, view
 from errands.shop.search.index import Index
 
-__all__ = ["FORMAT", "Card", "Catalog", "Hit", "Manifest", "Source", "damage"]
+__all__ = ["FORMAT", "Catalog", "Hit", "Manifest", "Source", "damage"]
 
 REMEMBERED = 1024
 """Searches whose results a process keeps, 2 MB at most, and their queries."""
@@ -82,14 +82,6 @@ class Hit(NamedTuple):
 
     asin: str
     score: float
-
-
-class Card(NamedTuple):
-    """What a results page shows of a product."""
-
-    asin: str
-    title: str
-    price_tag: str
 
 
 _opened: dict[Path, "Catalog"] = {}

@@ -12,7 +12,7 @@ from typing import Final
 
 import zstandard
 
-from errands.shop.catalog.records import Records
+from errands.shop.records import Records
 
 __all__ = ["SAMPLES", "SqueezedRecords", "squeezer", "train", "write_dictionary"]
 

@@ -19,14 +19,6 @@ from numpy.typing import NDArray
 
 from errands.errors import DataError
 from errands.shop.catalog.prices import Prices
-from errands.shop.catalog.records import (
-    Packed,
-    Records,
-    RecordsWriter,
-    map_array,
-    view,
-    write_array,
-)
 from errands.shop.goals import (
     Goal,
     option_choice,
@@ -36,6 +28,14 @@ from errands.shop.goals import (
     shuffled,
 )
 from errands.shop.product import Product
+from errands.shop.records import (
+    Packed,
+    Records,
+    RecordsWriter,
+    map_array,
+    view,
+    write_array,
+)
 
 __all__ = ["MOST_GOALS", "Entries", "Entry", "GoalWriter", "StoredGoals", "draw_caps"]
 

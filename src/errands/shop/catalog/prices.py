@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from errands.shop.catalog.records import map_array, view, write_array
 from errands.shop.product import Product
+from errands.shop.records import map_array, view, write_array
 
 __all__ = ["Prices", "PricesWriter"]
 

@@ -11,7 +11,7 @@ from typing import Final
 
 from errands.shop.navigation import DONE, ITEM, RESULTS, SEARCH, Page
 from errands.shop.product import Product
-from errands.shop.render.page_url import page_url
+from errands.shop.urls import page_url
 
 __all__ = ["SEPARATOR", "text", "text_rich"]
 

@@ -23,7 +23,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from errands.shop.catalog.records import (
+from errands.shop.records import (
     ArrayWriter,
     Records,
     RecordsWriter,

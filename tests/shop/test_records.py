@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from errands.shop.catalog.records import (
+from errands.shop.records import (
     ArrayWriter,
     Records,
     RecordsWriter,
