@@ -5,8 +5,10 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
+import typer
 
 from errands import __version__
 from errands.shop.catalog.catalog import Catalog
@@ -213,3 +215,17 @@ def test_unwritable_pictures_are_one_sentence(little: Catalog) -> None:
                    "--out", "/no/such/place.svg")  # fmt: skip
     assert done.returncode == 2
     assert "cannot be written" in done.stderr
+
+
+def test_the_table_of_modules_says_what_they_bring() -> None:
+    from errands import cli
+
+    owners: dict[str, set[str]] = {}
+    for module, commands in cli._MODULES.items():
+        for command in commands:
+            owners.setdefault(command, set()).add(module)
+    for command, modules in owners.items():
+        made: Any = typer.main.get_command(cli._application(sorted(modules)))
+        assert command in made.commands
+    whole: Any = typer.main.get_command(cli.app)
+    assert set(whole.commands) == set(owners)

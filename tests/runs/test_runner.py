@@ -261,9 +261,15 @@ def test_an_agent_that_will_not_be_interrupted_costs_its_worker(
         "        return super().act(observation, info)\n"
     )
     monkeypatch.syspath_prepend(str(tmp_path))
-    monkeypatch.setattr("errands.runs.workers.processes.GRACE", 6.0)
+    # Long enough for an honest episode on a machine with other work.
+    monkeypatch.setattr("errands.runs.workers.processes.GRACE", 1.0)
     done = run(
-        _protocol(little), "stubborn:Stubborn", out=tmp_path / "r", workers=2, episodes=4, seconds=3
+        _protocol(little),
+        "stubborn:Stubborn",
+        out=tmp_path / "r",
+        workers=2,
+        episodes=4,
+        seconds=10,
     )
     assert done.kept == 4
     with closing(open_run(done.place)) as store:

@@ -40,7 +40,14 @@ def cluster() -> Iterator[Any]:
     from ray.cluster_utils import Cluster
 
     # Not below the tests' own directories: the paths of sockets are short.
-    with tempfile.TemporaryDirectory(prefix="er-", dir="/tmp", ignore_cleanup_errors=True) as place:
+    with (
+        tempfile.TemporaryDirectory(prefix="er-", dir="/tmp", ignore_cleanup_errors=True) as place,
+        pytest.MonkeyPatch.context() as patch,
+    ):
+        # Where Ray notes its current cluster: another one on this machine has a note of its own.
+        patch.setenv("RAY_TMPDIR", place)
+        patch.delenv("RAY_ADDRESS", raising=False)
+        (Path(place) / "ray").mkdir()
         made = Cluster(
             initialize_head=True,
             head_node_args={**_SMALL, "include_dashboard": False, "temp_dir": place},
