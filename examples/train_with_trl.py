@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import typer
 
 from errands.agents.llm.shop.tools import ShopTools, opening_messages
-from errands.envs.episode import Shopping
+from errands.envs.episode import ShopContext
 from errands.envs.shop import ShopEnv
 from errands.errors import ErrandsError
 
@@ -32,7 +32,7 @@ class Split(StrEnum):
     train = "train"
 
 
-def errands_of(shop: Shopping) -> "Dataset":
+def errands_of(shop: ShopContext) -> "Dataset":
     """A row for each goal of the shop's split: what the conversation begins with, and the goal's
     index. TRL hands a row to `ShopTools.reset`, and adds what that returns to the last message;
     the index itself is never shown to the model."""
@@ -51,7 +51,7 @@ def purchase_reward(environments: list[ShopTools], log_metric: Any, **_: Any) ->
 
 
 def trainer(
-    model: str, shop: Shopping, out: Path, *, steps: int, group: int, batch: int, **settings: Any
+    model: str, shop: ShopContext, out: Path, *, steps: int, group: int, batch: int, **settings: Any
 ) -> "GRPOTrainer":
     """A trainer whose every errand is done in the given shop."""
     import torch
@@ -111,7 +111,7 @@ def main(
       python examples/train_with_trl.py --out try --steps 2 --group 2 --batch 1
     """
     try:
-        shop = ShopEnv(catalog, goals, split, max_steps=max_steps).setting
+        shop = ShopEnv(catalog, goals, split, max_steps=max_steps).context
     except ErrandsError as failure:
         stop(str(failure))
     typer.echo(f"{len(shop.indices):,} goals of {split} in {catalog}")

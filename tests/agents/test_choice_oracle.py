@@ -42,7 +42,7 @@ def test_every_result_counts(little: Catalog) -> None:
     env = ShopEnv(little, "human", max_steps=100)
     for goal in range(6):
         env.reset(options={"goal": goal})
-        shop, query = env.setting.shop, env.goal.instruction_text
+        shop, query = env.context.shop, env.goal.instruction_text
         plan = best_plan(env.episode, query)
         assert plan is not None
         plain = [
@@ -130,6 +130,6 @@ def test_only_what_can_be_chosen(tmp_path: Path) -> None:
     (tmp_path / "ins.json").write_text(json.dumps(mined))
     build_catalog(tmp_path / "c", items=tmp_path / "items.json", attributes=tmp_path / "ins.json")
     env = ShopEnv(tmp_path / "c", max_steps=9)
-    product, offered = choices(env.setting.shop, 0)
+    product, offered = choices(env.context.shop, 0)
     assert product.asin == "B000000001"
     assert offered == {"color": ["red", "c]d"], "size": ["both"]}

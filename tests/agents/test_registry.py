@@ -35,7 +35,7 @@ def test_every_agent_plays_and_repeats_itself(
     env: Any = shop if half == "shop" else desk
     settings = {}
     if name == "shopper":
-        env = ShopEnv(shop.setting.catalog, max_steps=40, observation="text_rich")
+        env = ShopEnv(shop.context.catalog, max_steps=40, observation="text_rich")
     if name == "replay":
         script = tmp_path / "script.txt"
         lines = ["search[a]", "click[next >]"] * 20 if half == "shop" else ["submit()"]

@@ -20,8 +20,8 @@ def test_judging_a_page_is_what_buying_it_gives(little: Catalog) -> None:
 
 
 def test_weighted_draws_stay_in_the_split(little: Catalog) -> None:
-    setting = ShopEnv(little, split="test", goal_draw="weighted").setting
+    context = ShopEnv(little, split="test", goal_draw="weighted").context
     rng = np.random.default_rng(0)
-    drawn = {setting.draw(rng) for _ in range(500)}
-    assert drawn <= set(setting.indices)
+    drawn = {context.draw(rng) for _ in range(500)}
+    assert drawn <= set(context.indices)
     assert len(drawn) > 100

@@ -37,7 +37,7 @@ def test_check_env_has_nothing_to_say(little: Catalog, mode: str) -> None:
 
 def open_something(env: gymnasium.Env[str, str], query: str = "with") -> None:
     """Go to the item page of the first product found."""
-    title = env.unwrapped.setting.catalog.product_at(len(query)).title  # type: ignore[attr-defined]
+    title = env.unwrapped.context.catalog.product_at(len(query)).title  # type: ignore[attr-defined]
     _, _, _, _, info = env.step(f"search[{title.replace('[', ' ').replace(']', ' ')}]")
     env.step(f"click[{info['available_actions']['clickables'][2]}]")
 
@@ -224,7 +224,7 @@ def test_rendering(little: Catalog) -> None:
 
 def test_environments_share_the_catalogue_and_survive_copying(little: Catalog) -> None:
     one, other = made(little), made(little.path)  # type: ignore[arg-type]
-    assert one.unwrapped.setting.catalog is other.unwrapped.setting.catalog  # type: ignore[attr-defined]
+    assert one.unwrapped.context.catalog is other.unwrapped.context.catalog  # type: ignore[attr-defined]
     assert copy.deepcopy(little) is little
     assert pickle.loads(pickle.dumps(little)) is little
     env = ShopEnv(little.path)
@@ -369,7 +369,7 @@ def test_environments_can_be_copied_and_sent(little: Catalog) -> None:
         env.reset(seed=3)
         env.step("search[black]")
         for twin in (copy.deepcopy(env), pickle.loads(pickle.dumps(env))):
-            assert twin.setting.catalog is little
+            assert twin.context.catalog is little
             assert twin.step("click[next >]") == copy.deepcopy(env).step("click[next >]")
             assert twin.reset()[1]["goal"] == copy.deepcopy(env).reset()[1]["goal"]
 

@@ -46,7 +46,7 @@ def pixels(little: Catalog) -> Iterator[ShopEnv]:
 
 def search(env: ShopEnv) -> str:
     """A search that finds something."""
-    return f"search[{env.setting.catalog[env.goal.asin].title}]"
+    return f"search[{env.context.catalog[env.goal.asin].title}]"
 
 
 def way(env: ShopEnv) -> list[Any]:

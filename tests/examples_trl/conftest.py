@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from errands.agents.llm.shop.tools import ShopTools, opening_messages
-from errands.envs.episode import Shopping
+from errands.envs.episode import ShopContext
 from errands.envs.shop import ShopEnv
 from errands.shop.catalog.catalog import Catalog
 from errands.shop.goals import select_goals, write_goals
@@ -46,7 +46,7 @@ class Lesson(NamedTuple):
     wrong: Conversation
 
 
-def errand(shop: Shopping, goal: int, query: str, product: str) -> tuple[Conversation, float]:
+def errand(shop: ShopContext, goal: int, query: str, product: str) -> tuple[Conversation, float]:
     """A conversation that buys a product, and what that was worth."""
     tools = ShopTools(shop)
     told: Conversation = opening_messages()
@@ -64,7 +64,7 @@ def errand(shop: Shopping, goal: int, query: str, product: str) -> tuple[Convers
 
 @pytest.fixture(scope="session")
 def lesson(little: Catalog, tmp_path_factory: pytest.TempPathFactory) -> Lesson:
-    shop = ShopEnv(little, "human", "disjoint-train", max_steps=6).setting
+    shop = ShopEnv(little, "human", "disjoint-train", max_steps=6).context
     for goal in shop.indices:
         asin = shop.goals[goal].asin
         query = " ".join(little[asin].title.split()[:4])
@@ -188,7 +188,7 @@ def taught(lesson: Lesson, untaught: Path) -> Path:
 
     model = AutoModelForCausalLM.from_pretrained(untaught)
     tokenizer = AutoTokenizer.from_pretrained(untaught)
-    tools = ShopTools(ShopEnv(lesson.catalog, lesson.goals).setting)
+    tools = ShopTools(ShopEnv(lesson.catalog, lesson.goals).context)
     # In the order in which TRL offers them.
     loss = school(model, tokenizer, [lesson.right, lesson.wrong], [tools.click, tools.search])
     assert loss < 0.05

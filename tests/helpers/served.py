@@ -11,7 +11,7 @@ from errands.web.core.auth import Gate
 from errands.web.core.limits import Limits
 from errands.web.core.server import Server
 from errands.web.env_api.endpoints import environments
-from errands.web.env_api.offers import DeskOffer, Offer, ShopOffer
+from errands.web.env_api.offers import Offer, ShopOffer, TurkOffer
 from errands.web.env_api.service import Service
 from errands.web.server import listen
 
@@ -105,7 +105,7 @@ def served(
     bounds = Limits(**limits)
     offers: dict[str, Offer] = {
         "shop": ShopOffer(catalog, goals, bounds),
-        "turk": DeskOffer("demo"),
+        "turk": TurkOffer("demo"),
     }
     service = Service(offers, bounds, clock) if clock else Service(offers, bounds)
     started = threading.Event()

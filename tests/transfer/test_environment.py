@@ -200,7 +200,7 @@ def test_a_page_that_cannot_be_had_is_an_error_and_no_empty_page() -> None:
     env.reset()
     with pytest.raises(FetchError, match="closed on Sundays"):
         env.step("search[x]")
-    assert env.setting.gate.log[0].error == "closed on Sundays"
+    assert env.context.gate.log[0].error == "closed on Sundays"
     env.reset()
     seen, *_ = env.step("search[ ]")
     assert "Total results: 0" in seen, "nothing to search for asks nobody"
@@ -211,7 +211,7 @@ def test_an_empty_page_is_noted() -> None:
     env.reset()
     seen, *_ = env.step("search[x]")
     assert "Total results: 0" in seen
-    assert env.setting.shop.shelf.notes == ["results page 1: no results"]
+    assert env.context.shop.shelf.notes == ["results page 1: no results"]
 
 
 def test_settings_that_make_no_sense() -> None:

@@ -9,9 +9,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from errands.agents import Maker
-from errands.agents.factory import SimpleMaker, shop_of
-from errands.envs.episode import Episode
-from errands.errors import SettingError
+from errands.agents.factory import SimpleMaker, need_observation
 
 __all__ = ["CarefulShopper", "make"]
 
@@ -119,9 +117,5 @@ def _groups(observation: str, clickables: list[str]) -> list[list[str]]:
 
 
 def make(half: str, env: Any, settings: Mapping[str, Any]) -> Maker:
-    setting = shop_of(env).setting
-    if setting.render is not Episode.text or setting.num_prev_obs or setting.num_prev_actions:
-        raise SettingError(
-            "The agent 'careful' reads observation='text' without earlier observations or actions."
-        )
+    need_observation(env, "text", "The agent 'careful' reads")
     return SimpleMaker("careful", lambda seed: CarefulShopper())

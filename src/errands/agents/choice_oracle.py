@@ -15,7 +15,7 @@ from errands.agents.best_purchase import BestPurchase, Offer, best_purchase
 from errands.agents.factory import SimpleMaker, give_up, shop_of
 from errands.agents.query_source import QuerySource, query_source
 from errands.agents.rule import search_action
-from errands.envs.episode import Episode
+from errands.envs.episode import ShopEpisode
 from errands.shop.navigation import ITEM, RESULT_LIMIT, Page, Shop, State, parse_action
 
 __all__ = ["ChoiceOracle", "Plan", "best_plan", "choices", "make"]
@@ -43,7 +43,7 @@ class ChoiceOracle:
 
     def look(self, env: Any) -> None:
         episode = shop_of(env).episode
-        self._max_steps = episode.setting.max_steps
+        self._max_steps = episode.context.max_steps
         query = self._source.query(episode.goal.instruction_text)
         plan = best_plan(episode, query)
         self._thought = f"{query!r} leads to nothing that can be bought"
@@ -65,18 +65,18 @@ class ChoiceOracle:
         return Move(action or give_up("Nothing can be bought", self._max_steps), thought)
 
 
-def best_plan(episode: Episode, query: str) -> Plan | None:
+def best_plan(episode: ShopEpisode, query: str) -> Plan | None:
     """The actions that buy the best of what a query finds; None where nothing can be bought."""
     search = search_action(query)
     if search is None:
         return None
-    setting = episode.setting
+    context = episode.context
     results = [
         (result, offer)
-        for result in _results(setting.shop, setting.shop.turn(setting.front, search))
+        for result in _results(context.shop, context.shop.turn(context.front, search))
         if (offer := _offer(episode, result)) is not None
     ]
-    best = best_purchase((offer for _, offer in results), episode.goal, setting.rules)
+    best = best_purchase((offer for _, offer in results), episode.goal, context.rules)
     if best is None:
         return None
     options = (f"click[{value}]" for _, value in best.options)
@@ -94,16 +94,16 @@ def _results(shop: Shop, page: Page) -> Iterator[_Result]:
         page = shop.turn(page, turns[-1])
 
 
-def _offer(episode: Episode, result: _Result) -> Offer | None:
-    setting = episode.setting
+def _offer(episode: ShopEpisode, result: _Result) -> Offer | None:
+    context = episode.context
     most = None
-    if setting.max_steps is not None:
+    if context.max_steps is not None:
         # The search and the purchase take a step each.
-        most = setting.max_steps - len(result.way) - 2
+        most = context.max_steps - len(result.way) - 2
         if most < 0:
             return None
-    product, offered = choices(setting.shop, result.number)
-    return Offer(product, setting.goals.price(product), offered, most)
+    product, offered = choices(context.shop, result.number)
+    return Offer(product, context.goals.price(product), offered, most)
 
 
 def choices(shop: Shop, number: int) -> tuple[Any, dict[str, Sequence[str]]]:

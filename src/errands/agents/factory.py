@@ -8,11 +8,20 @@ from typing import Any
 import msgspec
 
 from errands.agents import Agent, AgentError, Mode
+from errands.envs.config import ShopConfig
 from errands.envs.shop import ShopEnv
 from errands.envs.turk import TurkEnv
 from errands.errors import DataError, SettingError
 
-__all__ = ["SimpleMaker", "checked_file", "give_up", "one_of", "shop_of", "turk_of"]
+__all__ = [
+    "SimpleMaker",
+    "checked_file",
+    "give_up",
+    "need_observation",
+    "one_of",
+    "shop_of",
+    "turk_of",
+]
 
 
 class SimpleMaker(msgspec.Struct, frozen=True):
@@ -45,11 +54,21 @@ def shop_of(env: Any) -> ShopEnv:
     return bare
 
 
+def need_observation(env: Any, observation: str, reader: str, hint: str = "") -> ShopConfig:
+    """The config of a shop for agents that read single pages in one format only."""
+    config = shop_of(env).config
+    if config.observation != observation or config.num_prev_obs or config.num_prev_actions:
+        raise SettingError(
+            f"{reader} observation={observation!r} without earlier observations or actions{hint}."
+        )
+    return config
+
+
 def turk_of(env: Any) -> TurkEnv:
-    """The desk under whatever wraps it."""
+    """The form pages under whatever wraps it."""
     bare = env.unwrapped
     if not isinstance(bare, TurkEnv):
-        raise SettingError(f"A paperwork agent needs errands/Turk-v0, not {type(bare).__name__}.")
+        raise SettingError(f"A form agent needs errands/Turk-v0, not {type(bare).__name__}.")
     return bare
 
 

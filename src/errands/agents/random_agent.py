@@ -60,7 +60,7 @@ def make(half: str, env: Any, settings: Mapping[str, Any]) -> Maker:
 
 def _queries(env: ShopEnv) -> list[str]:
     """What to search for: instructions of the catalogue's synthetic goals, if it has any."""
-    goals, catalog = env.setting.goals, env.setting.catalog
+    goals, catalog = env.context.goals, env.context.catalog
     if catalog.manifest.goals.get("synthetic"):
         goals = catalog.goals("synthetic")
     return [goals[index].instruction_text for index in range(min(len(goals), MOST_QUERIES))]

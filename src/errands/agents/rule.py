@@ -60,5 +60,5 @@ def search_action(query: str) -> str | None:
 
 
 def make(half: str, env: Any, settings: Mapping[str, Any]) -> Maker:
-    max_steps = shop_of(env).setting.max_steps
+    max_steps = shop_of(env).context.max_steps
     return SimpleMaker("rule", lambda seed: RuleShopper(max_steps))

@@ -11,9 +11,8 @@ from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
 from errands.agents import Maker
-from errands.agents.factory import SimpleMaker, give_up, shop_of
+from errands.agents.factory import SimpleMaker, give_up, need_observation
 from errands.agents.page_reading import Offer, Wish, groups, offers, price_of, wish, words
-from errands.envs.episode import Episode
 from errands.errors import SettingError
 
 __all__ = ["ScriptedShopper", "make"]
@@ -179,17 +178,12 @@ def _share(wanted: tuple[str, ...], text: str) -> float:
 
 
 def make(half: str, env: Any, settings: Mapping[str, Any]) -> Maker:
-    setting = shop_of(env).setting
-    if setting.render is not Episode.text_rich or setting.num_prev_obs or setting.num_prev_actions:
-        raise SettingError(
-            "The agent 'shopper' reads observation='text_rich' without earlier observations or"
-            " actions."
-        )
+    config = need_observation(env, "text_rich", "The agent 'shopper' reads")
     errors = float(settings["errors"])
     if not 0 <= errors <= 1:
         raise SettingError(f"errors={errors}: expected 0 to 1.")
     return SimpleMaker(
         "shopper",
-        lambda seed: ScriptedShopper(seed, errors, setting.max_steps),
+        lambda seed: ScriptedShopper(seed, errors, config.max_steps),
         settings={"errors": errors},
     )

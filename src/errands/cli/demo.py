@@ -86,7 +86,7 @@ def _explain(shop: ShopEnv, reward: float, parts: Mapping[str, Any]) -> None:
     assert product is not None
     wanted = goal.goal_options
     options = list(wanted.values()) if isinstance(wanted, dict) else list(wanted)
-    price = episode.setting.goals.price(product)
+    price = episode.context.goals.price(product)
     table = Table("part", "wanted", "bought", "part's value", title="The reward, part by part")
     reasons = [
         f"{parts['title_score']:.0%} of the target's nouns",

@@ -1,11 +1,10 @@
-"""What a shop environment is made of: the settings, and one episode under them.
+"""What a shop environment is made of: what its episodes share, and one episode.
 
-`Shopping` is shared by all sub-environments; an `Episode` is a goal, a page and, if asked for,
-a little history. The single and the vector environment are thin shells around these two.
+A `ShopContext` is shared by all sub-environments; a `ShopEpisode` is a goal, a page and, if asked
+for, a little history. The single and the vector environment are thin shells around these two.
 """
 
 import operator
-import os
 from collections import deque
 from collections.abc import Callable, Mapping
 from functools import cached_property
@@ -14,9 +13,11 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from errands.envs.config import ShopConfig
+from errands.envs.screenshots import PICTURED
 from errands.errors import GoalError, SettingError
 from errands.shop.catalog.catalog import Catalog
-from errands.shop.goals import Goal, GoalSet, weighted_index
+from errands.shop.goals import Goal, weighted_index
 from errands.shop.navigation import DONE, Page, Shop, State
 from errands.shop.render.html import html
 from errands.shop.render.images import picture_source
@@ -25,74 +26,36 @@ from errands.shop.rewards.rules import Purchase, Reward, rules_named
 from errands.shop.splits import split_indices
 from errands.shop.urls import page_url
 
-__all__ = ["GOAL_DRAWS", "OBSERVATIONS", "Episode", "Shopping"]
+__all__ = ["OBSERVATIONS", "Info", "ShopContext", "ShopEpisode", "renderer"]
 
-OBSERVATIONS: Final = ("text", "text_rich", "html", "url")
-GOAL_DRAWS: Final = ("released", "weighted", "uniform")
 
 Info = dict[str, Any]
 Step = tuple[str, float, bool, bool, Info]
 
 
-def _choice(name: str, value: str, allowed: tuple[str, ...]) -> str:
-    if value not in allowed:
-        raise SettingError(f"{name}={value!r}: expected {', '.join(allowed)}.")
-    return value
+class ShopContext:
+    """An open catalogue, its goals and its shop under one config."""
 
-
-class Shopping:
-    """A catalogue, a goal set and the settings of an environment."""
-
-    def __init__(
-        self,
-        *,
-        catalog: str | os.PathLike[str] | Catalog,
-        goals: str | os.PathLike[str] | GoalSet,
-        split: str | None,
-        observation: str,
-        rules: str,
-        max_steps: int | None,
-        search_anywhere: bool,
-        num_prev_obs: int,
-        num_prev_actions: int,
-        show_attrs: bool,
-        special_queries: bool,
-        goal_draw: str,
-        marks: str,
-        after_purchase: str,
-    ) -> None:
-        if max_steps is not None and (not isinstance(max_steps, int) or max_steps < 1):
-            raise SettingError(f"max_steps={max_steps!r}: expected 1 or more, or None.")
-        if num_prev_obs < 0 or num_prev_actions < 0:
-            raise SettingError("num_prev_obs and num_prev_actions must be 0 or more.")
-        self.catalog = Catalog.open(catalog)
-        self.goals = self.catalog.goals(goals)
-        self.indices = split_indices(split, self.goals)
-        self.split = split
-        self.rules = rules_named(rules)
-        self.max_steps = max_steps
-        self.num_prev_obs = num_prev_obs
-        self.num_prev_actions = num_prev_actions
-        self.goal_draw = _choice("goal_draw", goal_draw, GOAL_DRAWS)
-        self.true_marks = _choice("marks", marks, ("released", "true")) == "true"
-        self.locked = _choice("after_purchase", after_purchase, ("locked", "open")) == "locked"
+    def __init__(self, config: ShopConfig) -> None:
+        self.config = config
+        self.catalog = Catalog.open(config.catalog)
+        self.goals = self.catalog.goals(config.goals)
+        self.indices = split_indices(config.split, self.goals)
+        self.rules = rules_named(config.rules)
+        self.max_steps = config.max_steps
+        self.true_marks = config.marks == "true"
+        self.locked = config.after_purchase == "locked"
         self.shop = Shop(
             self.catalog,
-            search_anywhere=search_anywhere,
-            show_attrs=show_attrs,
-            special_queries=special_queries,
+            search_anywhere=config.search_anywhere,
+            show_attrs=config.show_attrs,
+            special_queries=config.special_queries,
             locked_when_done=self.locked,
         )
         self.front = self.shop.look(State())
-        renderers: dict[str, Callable[[Episode], str]] = {
-            "text": Episode.text,
-            "text_rich": Episode.text_rich,
-            "html": Episode.html,
-            "url": Episode.url,
-        }
-        self.render = renderers[_choice("observation", observation, OBSERVATIONS)]
+        self.render = renderer(config.observation)
 
-    def begin(self, rng: np.random.Generator, options: Mapping[str, Any] | None) -> "Episode":
+    def begin(self, rng: np.random.Generator, options: Mapping[str, Any] | None) -> "ShopEpisode":
         """Start an episode: on the goal that `options` names, or on one that is drawn."""
         options = options or {}
         unknown = [name for name in options if name not in ("goal", "session")]
@@ -102,7 +65,7 @@ class Shopping:
             )
         wanted = options.get("goal")
         index = self.draw(rng) if wanted is None else self.index(wanted)
-        return Episode(self, index, str(options.get("session", index)))
+        return ShopEpisode(self, index, str(options.get("session", index)))
 
     def index(self, wanted: Any) -> int:
         """A goal index as given by a caller, checked; negative ones count from the end."""
@@ -117,10 +80,11 @@ class Shopping:
 
     def draw(self, rng: np.random.Generator) -> int:
         """Draw a goal: see docs/compatibility.md (B2) for what `released` means."""
-        if self.goal_draw == "uniform" or (self.goal_draw == "released" and self.split):
+        goal_draw = self.config.goal_draw
+        if goal_draw == "uniform" or (goal_draw == "released" and self.config.split):
             return self.indices[int(rng.integers(len(self.indices)))]
         cumulative = self.goals.cumulative
-        if self.goal_draw == "released":
+        if goal_draw == "released":
             # The same draw as `rng.uniform`, at a fraction of its cost.
             return weighted_index(cumulative, lambda low, high: low + (high - low) * rng.random())
         sums = self._split_sums
@@ -137,30 +101,30 @@ class Shopping:
         return np.concatenate([[0.0], np.cumsum(np.diff(cumulative)[list(self.indices)])])
 
 
-class Episode:
+class ShopEpisode:
     """One goal being shopped for."""
 
     __slots__ = (
         "_actions",
         "_last",
         "_seen",
+        "context",
         "goal",
         "index",
         "over",
         "page",
         "result",
         "session",
-        "setting",
         "steps",
         "truncated",
     )
 
-    def __init__(self, setting: Shopping, index: int, session: str) -> None:
-        self.setting = setting
+    def __init__(self, context: ShopContext, index: int, session: str) -> None:
+        self.context = context
         self.index = index
-        self.goal: Goal = setting.goals[index]
+        self.goal: Goal = context.goals[index]
         self.session = session
-        self.page: Page = setting.front
+        self.page: Page = context.front
         self.result: Reward | None = None
         self.steps = 0
         self.over = False
@@ -171,23 +135,24 @@ class Episode:
 
     def first(self) -> tuple[str, Info]:
         """What reset returns."""
-        seen = self.setting.render(self)
-        if self.setting.num_prev_obs or self.setting.num_prev_actions:
-            self._seen = deque([seen], max(self.setting.num_prev_obs, 1))
-            self._actions = deque(maxlen=max(self.setting.num_prev_actions, 1))
+        seen = self.context.render(self)
+        config = self.context.config
+        if config.num_prev_obs or config.num_prev_actions:
+            self._seen = deque([seen], max(config.num_prev_obs, 1))
+            self._actions = deque(maxlen=max(config.num_prev_actions, 1))
         return seen, self.info()
 
     def step(self, action: Any) -> Step:
         """Act; after the end nothing changes any more."""
         if not isinstance(action, str):
             action = str(action)
-        setting = self.setting
-        if self.over and (self.truncated or setting.locked):
+        context = self.context
+        if self.over and (self.truncated or context.locked):
             # Whoever goes on after a purchase may be truncated elsewhere: as in the last step.
             ended = self.page.state.page == DONE
             return self._last, 0.0, ended, self.truncated, self.info()
         before = self.page
-        self.page = page = setting.shop.turn(before, action)
+        self.page = page = context.shop.turn(before, action)
         self.steps += 1
         reward = 0.0
         terminated = page.state.page == DONE
@@ -195,7 +160,7 @@ class Episode:
             self.result = self.judge(page)
             reward = self.result.total
             self.over = True
-        elif setting.max_steps is not None and self.steps >= setting.max_steps:
+        elif context.max_steps is not None and self.steps >= context.max_steps:
             self.over = self.truncated = True
         seen = self._observe(action)
         if self.over:
@@ -207,8 +172,8 @@ class Episode:
         product = page.product
         if product is None:
             raise SettingError(f"Nothing can be bought on a {page.state.page} page; open an item.")
-        purchase = Purchase(product, page.options, self.setting.goals.price(product))
-        return self.setting.rules(purchase, self.goal)
+        purchase = Purchase(product, page.options, self.context.goals.price(product))
+        return self.context.rules(purchase, self.goal)
 
     def info(self) -> Info:
         page = self.page
@@ -237,12 +202,12 @@ class Episode:
             self.goal.instruction_text,
             self.score,
             session=self.session,
-            true_marks=self.setting.true_marks,
+            true_marks=self.context.true_marks,
         )
 
     def html(self) -> str:
         # The default session: an address must not tell which goal is being played.
-        catalog = self.setting.catalog
+        catalog = self.context.catalog
         return html(
             self.page,
             self.goal.instruction_text,
@@ -255,16 +220,35 @@ class Episode:
         return page_url(self.page, self.session)
 
     def _observe(self, action: str) -> str:
-        seen = self.setting.render(self)
+        seen = self.context.render(self)
         if self._seen is None or self._actions is None:
             return seen
         self._actions.append(action)
         past: list[str] = []
-        setting = self.setting
-        for back in range(1, 1 + max(setting.num_prev_obs, setting.num_prev_actions)):
-            if back <= min(len(self._actions), setting.num_prev_actions):
+        config = self.context.config
+        for back in range(1, 1 + max(config.num_prev_obs, config.num_prev_actions)):
+            if back <= min(len(self._actions), config.num_prev_actions):
                 past.append(self._actions[-back])
-            if back <= min(len(self._seen), setting.num_prev_obs):
+            if back <= min(len(self._seen), config.num_prev_obs):
                 past.append(self._seen[-back])
         self._seen.append(seen)
         return SEPARATOR.join([*reversed(past), seen])
+
+
+_RENDERERS: Final[Mapping[str, Callable[[ShopEpisode], str]]] = {
+    "text": ShopEpisode.text,
+    "text_rich": ShopEpisode.text_rich,
+    "html": ShopEpisode.html,
+    "url": ShopEpisode.url,
+    # What a browser takes pictures of.
+    **dict.fromkeys(PICTURED, ShopEpisode.html),
+}
+OBSERVATIONS: Final = tuple(name for name in _RENDERERS if name not in PICTURED)
+"""Those that need no browser."""
+
+
+def renderer(observation: str) -> Callable[[ShopEpisode], str]:
+    """What shows an episode's page in the format of that name."""
+    if observation not in _RENDERERS:
+        raise SettingError(f"observation={observation!r}: expected {', '.join(_RENDERERS)}.")
+    return _RENDERERS[observation]

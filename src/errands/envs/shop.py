@@ -5,20 +5,18 @@ in [0, 1] says how well the product fits. Everything the environment needs of th
 mapped and shared, so one more environment costs a few kilobytes.
 """
 
-import os
 from typing import Any
 
 import gymnasium
 import numpy as np
-from gymnasium import spaces
 from numpy.typing import NDArray
 
-from errands.envs.episode import OBSERVATIONS, Episode, Shopping
-from errands.envs.screenshots import PICTURED, Camera, picture_space, shared_camera
-from errands.envs.spaces import ActionText, AnyText
+from errands.envs.config import ShopConfig, config_from
+from errands.envs.episode import ShopContext, ShopEpisode
+from errands.envs.screenshots import PICTURED, Camera, shared_camera
+from errands.envs.spaces import ActionText, observation_space
 from errands.errors import ErrandsError, SettingError
-from errands.shop.catalog.catalog import Catalog
-from errands.shop.goals import Goal, GoalSet
+from errands.shop.goals import Goal
 
 __all__ = ["ShopEnv"]
 
@@ -49,12 +47,8 @@ class ShopEnv(gymnasium.Env[Any, str]):
     nothing.
 
     ## Arguments
-    `catalog`: a directory, a name (`demo`) or an open `Catalog`. `goals`: `synthetic`, `human`,
-    a goal file or a goal set. `search_anywhere=False` allows searching on the search page only,
-    as the paper says. The remaining ones switch single quirks of the original, see
-    docs/compatibility.md: `show_attrs`, `special_queries`, `goal_draw` (`released`, `weighted`,
-    `uniform`), `marks` (`released`, `true`), `after_purchase` (`locked`, `open`). `camera` is one
-    that the caller closes; the default is that of the process.
+    The options of `ShopConfig`, in its order or by name, or a `config`. `camera` is one that the
+    caller closes; the default is that of the process.
 
     ## Version history
     v0: first release.
@@ -67,77 +61,42 @@ class ShopEnv(gymnasium.Env[Any, str]):
 
     def __init__(
         self,
-        catalog: str | os.PathLike[str] | Catalog = "demo",
-        goals: str | os.PathLike[str] | GoalSet = "synthetic",
-        split: str | None = None,
-        observation: str = "text",
-        rules: str = "released",
-        max_steps: int | None = None,
-        search_anywhere: bool = True,
-        num_prev_obs: int = 0,
-        num_prev_actions: int = 0,
-        *,
-        show_attrs: bool = False,
-        special_queries: bool = False,
-        goal_draw: str = "released",
-        marks: str = "released",
-        after_purchase: str = "locked",
+        *arguments: Any,
+        config: ShopConfig | None = None,
         camera: Camera | None = None,
         render_mode: str | None = None,
+        **options: Any,
     ) -> None:
         if render_mode not in (None, *self.metadata["render_modes"]):
             raise SettingError(
                 f"render_mode={render_mode!r}: expected 'ansi', 'html', 'rgb_array' or None."
             )
-        allowed = (*OBSERVATIONS, *PICTURED)
-        if observation not in allowed:
-            raise SettingError(f"observation={observation!r}: expected {', '.join(allowed)}.")
-        self._pictured = observation in PICTURED
-        if self._pictured and (num_prev_obs or num_prev_actions):
+        self.config = config_from(ShopConfig, config, arguments, options)
+        self._pictured = self.config.observation in PICTURED
+        if self._pictured and (self.config.num_prev_obs or self.config.num_prev_actions):
             raise SettingError(
-                f"observation={observation!r} shows one page and nothing of earlier ones:"
-                " num_prev_obs and num_prev_actions must be 0."
+                f"observation={self.config.observation!r} shows one page and nothing of earlier"
+                " ones: num_prev_obs and num_prev_actions must be 0."
             )
-        self.setting = Shopping(
-            catalog=catalog,
-            goals=goals,
-            split=split,
-            observation="html" if self._pictured else observation,
-            rules=rules,
-            max_steps=max_steps,
-            search_anywhere=search_anywhere,
-            num_prev_obs=num_prev_obs,
-            num_prev_actions=num_prev_actions,
-            show_attrs=show_attrs,
-            special_queries=special_queries,
-            goal_draw=goal_draw,
-            marks=marks,
-            after_purchase=after_purchase,
-        )
+        self.context = ShopContext(self.config)
         self.render_mode = render_mode
-        self.observation_space: spaces.Space[Any] = AnyText()
-        if observation == "screenshot":
-            self.observation_space = picture_space()
-        elif observation == "html+screenshot":
-            parts = {"html": AnyText(), "screenshot": picture_space()}
-            self.observation_space = spaces.Dict(parts)
+        self.observation_space = observation_space(self.config.observation)
         self.action_space = ActionText()
-        self._mode = observation
         self._camera = camera
         self._shot: tuple[str, NDArray[np.uint8]] | None = None
-        self._episode: Episode | None = None
+        self._episode: ShopEpisode | None = None
 
     @property
     def observation(self) -> str:
         """What the environment shows."""
-        return self._mode
+        return self.config.observation
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:
         """Begin an episode; `options` may name the `goal` (an index in the whole goal list)."""
         super().reset(seed=seed)
-        self._episode = self.setting.begin(self.np_random, options)
+        self._episode = self.context.begin(self.np_random, options)
         seen, info = self._episode.first()
         return (self._pixels(seen) if self._pictured else seen), info
 
@@ -165,7 +124,11 @@ class ShopEnv(gymnasium.Env[Any, str]):
     def _pixels(self, html: str) -> Any:
         """The observation, where it is made of pixels."""
         picture = self._picture(html)
-        return picture if self._mode == "screenshot" else {"html": html, "screenshot": picture}
+        return (
+            picture
+            if self.config.observation == "screenshot"
+            else {"html": html, "screenshot": picture}
+        )
 
     def _picture(self, html: str) -> NDArray[np.uint8]:
         """A page's pixels; those of the last one are kept, for an action may change nothing."""
@@ -175,7 +138,7 @@ class ShopEnv(gymnasium.Env[Any, str]):
         return self._shot[1].copy()
 
     @property
-    def episode(self) -> Episode:
+    def episode(self) -> ShopEpisode:
         """The episode being played."""
         if self._episode is None:
             raise ErrandsError("The environment has no episode yet; call reset() first.")

@@ -1,6 +1,6 @@
 """Many shops at once, in one process: `gymnasium.make_vec("errands/Shop-v0", num_envs=N)`.
 
-All sub-environments share the catalogue, the goals and the settings; each owns one episode.
+All sub-environments share the catalogue, the goals and the config; each owns one episode.
 How a finished one starts again is declared in `metadata["autoreset_mode"]` and chosen by
 `autoreset`: on the next step (default), in the same step, or by the caller with
 `reset(options={"reset_mask": ...})`.
@@ -14,9 +14,9 @@ from gymnasium.spaces import Tuple
 from gymnasium.vector import AutoresetMode, VectorEnv
 from numpy.typing import NDArray
 
-from errands.envs.episode import Episode, Info
+from errands.envs.config import ShopConfig, config_from
+from errands.envs.episode import Info, ShopContext, ShopEpisode
 from errands.envs.screenshots import no_pictures
-from errands.envs.shop import ShopEnv
 from errands.envs.spaces import ActionText, AnyText
 from errands.errors import ErrandsError, SettingError
 
@@ -32,7 +32,7 @@ Observations = tuple[str, ...]
 
 
 class ShopVectorEnv(VectorEnv[Observations, Sequence[str], NDArray[Any]]):
-    """N customers in one shop; takes `ShopEnv`'s arguments and `num_envs` and `autoreset`.
+    """N customers in one shop; takes the options of `ShopConfig`, `num_envs` and `autoreset`.
 
     Observations are a tuple of texts, actions a sequence of texts. `infos` are arrays with a
     place for each sub-environment (and a mask under `_key`). `reset(seed=s)` seeds
@@ -45,7 +45,13 @@ class ShopVectorEnv(VectorEnv[Observations, Sequence[str], NDArray[Any]]):
     }
 
     def __init__(
-        self, num_envs: int = 1, *, autoreset: str | AutoresetMode = "next_step", **arguments: Any
+        self,
+        num_envs: int = 1,
+        *,
+        config: ShopConfig | None = None,
+        autoreset: str | AutoresetMode = "next_step",
+        render_mode: str | None = None,
+        **options: Any,
     ) -> None:
         if num_envs < 1:
             raise SettingError(f"num_envs={num_envs} is not possible; expected 1 or more.")
@@ -55,12 +61,13 @@ class ShopVectorEnv(VectorEnv[Observations, Sequence[str], NDArray[Any]]):
             raise SettingError(f"autoreset={autoreset!r}: expected {', '.join(MODES)}.")
         self.num_envs = num_envs
         self.metadata = {**self.metadata, "autoreset_mode": MODES[autoreset]}
+        config = config_from(ShopConfig, config, (), options)
         no_pictures(
-            arguments.get("observation"),
+            config.observation,
             "is for single environments, and this one plays many as texts; for pixels take"
             " gymnasium.make_vec(..., vectorization_mode='sync')",
         )
-        self.setting = ShopEnv(**arguments).setting
+        self.context = ShopContext(config)
         self.single_observation_space = AnyText()
         self.single_action_space = ActionText()
         self.observation_space = Tuple([self.single_observation_space] * num_envs)
@@ -69,7 +76,7 @@ class ShopVectorEnv(VectorEnv[Observations, Sequence[str], NDArray[Any]]):
         self._rngs: list[np.random.Generator] = [
             np.random.default_rng(seed) for seed in np.random.SeedSequence().spawn(num_envs)
         ]
-        self._episodes: list[Episode] = []
+        self._episodes: list[ShopEpisode] = []
         self._observations: list[str] = []
 
     def reset(
@@ -81,12 +88,12 @@ class ShopVectorEnv(VectorEnv[Observations, Sequence[str], NDArray[Any]]):
         """Begin an episode everywhere, or where `options["reset_mask"]` is true."""
         begun = bool(self._episodes)
         places, seeds, each = reset_parts(seed, options, self.num_envs, begun=begun)
-        started: dict[int, Episode] = {}
+        started: dict[int, ShopEpisode] = {}
         for i in places:
             if seeds[i] is not None:
                 self._rngs[i] = np.random.Generator(np.random.PCG64(seeds[i]))
             options_here = {name: values[i] for name, values in each.items()}
-            started[i] = self.setting.begin(self._rngs[i], options_here)
+            started[i] = self.context.begin(self._rngs[i], options_here)
         # Only now, so that a wrong goal leaves everything as it was.
         if len(started) == self.num_envs:
             self._episodes = list(started.values())
@@ -123,7 +130,7 @@ class ShopVectorEnv(VectorEnv[Observations, Sequence[str], NDArray[Any]]):
         return tuple(self._observations), rewards, terminations, truncations, gathered(infos)
 
     def _begin(self, i: int) -> Info:
-        self._episodes[i] = episode = self.setting.begin(self._rngs[i], None)
+        self._episodes[i] = episode = self.context.begin(self._rngs[i], None)
         self._observations[i], info = episode.first()
         return info
 

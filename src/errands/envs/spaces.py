@@ -9,7 +9,9 @@ from typing import Any, Final
 
 from gymnasium import spaces
 
-__all__ = ["ActionText", "AnyText"]
+from errands.envs.screenshots import picture_space
+
+__all__ = ["ActionText", "AnyText", "observation_space"]
 
 LONGEST: Final = 1 << 24
 _CLICKS: Final = ("buy now", "next >", "< prev", "back to search", "description", "features")
@@ -44,3 +46,12 @@ class ActionText(AnyText):
         if self.np_random.random() < 0.3:
             return f"search[{super().sample()}]"
         return f"click[{_CLICKS[int(self.np_random.integers(len(_CLICKS)))]}]"
+
+
+def observation_space(observation: str) -> spaces.Space[Any]:
+    """What an environment shows in a format: texts, the pixels of a window, or both."""
+    if observation == "screenshot":
+        return picture_space()
+    if observation == "html+screenshot":
+        return spaces.Dict({"html": AnyText(), "screenshot": picture_space()})
+    return AnyText()

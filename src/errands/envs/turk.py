@@ -11,11 +11,10 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 import gymnasium
-import numpy as np
-from gymnasium import spaces
 
-from errands.browser.screenshots import HEIGHT, WIDTH, pixels
-from errands.envs.spaces import AnyText
+from errands.browser.screenshots import pixels
+from errands.envs.config import TurkConfig, config_from
+from errands.envs.spaces import AnyText, observation_space
 from errands.errors import ErrandsError, SettingError
 from errands.turk.actions.action import Action
 from errands.turk.actions.grammar import GrammarError, make_action, parse_answer
@@ -27,10 +26,9 @@ from errands.turk.scoring.metrics import RULES
 from errands.turk.tasks.loader import TaskSet, load_tasks
 from errands.turk.tasks.task import Instance, Task
 
-__all__ = ["FIELDS", "OBSERVATIONS", "TurkEnv"]
+__all__ = ["OBSERVATIONS", "TurkEnv"]
 
 OBSERVATIONS: Final = ("html", "relevant", "text", "screenshot", "html+screenshot")
-FIELDS: Final = ("given", "hidden")
 
 
 class FormActionText(AnyText):
@@ -43,7 +41,7 @@ class FormActionText(AnyText):
 
 
 class TurkEnv(gymnasium.Env[Any, Any]):
-    """A desk with one form on it.
+    """A worker with one form page.
 
     ## Action space
     A text in a closed grammar, one call or several: `modify_text('name', 'value')`,
@@ -68,54 +66,41 @@ class TurkEnv(gymnasium.Env[Any, Any]):
     and the episode is truncated.
 
     ## Arguments
-    `tasks`: a folder or `demo`. `split`: train, test, test_challenge, subjective or all.
-    `driver`: `auto` (the browser, unless the task is proven to need none), `dom`, `browser`.
-    `fields="hidden"` keeps the list of fields from the agent.
+    The options of `TurkConfig`, in its order or by name, or a `config`. `pages` are those of a
+    caller who closes them.
     """
 
     metadata: dict[str, Any] = {"render_modes": ["ansi"], "render_fps": 4}  # noqa: RUF012
 
     def __init__(
         self,
-        tasks: str | os.PathLike[str] | TaskSet = "demo",
-        split: str = "all",
-        driver: str = "auto",
-        observation: str = "html",
-        fields: str = "given",
-        rules: str = "paper",
-        max_steps: int | None = None,
-        *,
+        *arguments: Any,
+        config: TurkConfig | None = None,
         pages: Pages | None = None,
         render_mode: str | None = None,
+        **options: Any,
     ) -> None:
+        self.config = config = config_from(TurkConfig, config, arguments, options)
         for name, value, allowed in (
-            ("observation", observation, OBSERVATIONS),
-            ("fields", fields, FIELDS),
-            ("rules", rules, tuple(RULES)),
+            ("observation", config.observation, OBSERVATIONS),
             ("render_mode", render_mode, (None, "ansi")),
         ):
             if value not in allowed:
                 raise SettingError(f"{name}={value!r}: expected {', '.join(map(str, allowed))}.")
-        if max_steps is not None and max_steps < 1:
-            raise SettingError(f"max_steps={max_steps}: expected 1 or more, or None.")
-        self.tasks = tasks if isinstance(tasks, TaskSet) else load_tasks(os.fspath(tasks), split)
+        tasks = config.tasks
+        self.tasks = (
+            tasks if isinstance(tasks, TaskSet) else load_tasks(os.fspath(tasks), config.split)
+        )
         if not len(self.tasks):
-            raise SettingError(f"The split {split!r} of {tasks} has no tasks.")
-        self.pages = pages or Pages(driver)
+            raise SettingError(f"The split {config.split!r} of {tasks} has no tasks.")
+        self.pages = pages or Pages(config.driver)
         self._own_pages = pages is None
-        self.rules = rules
-        self.max_steps = max_steps
+        self.rules = config.rules
+        self.max_steps = config.max_steps
         self.render_mode = render_mode
-        self._mode = observation
-        self._fields_given = fields == "given"
-        picture = spaces.Box(0, 255, (HEIGHT, WIDTH, 3), np.uint8)
-        self.observation_space: spaces.Space[Any]
-        if observation == "screenshot":
-            self.observation_space = picture
-        elif observation == "html+screenshot":
-            self.observation_space = spaces.Dict({"html": AnyText(), "screenshot": picture})
-        else:
-            self.observation_space = AnyText()
+        self._mode = config.observation
+        self._fields_given = config.fields == "given"
+        self.observation_space = observation_space(config.observation)
         self.action_space = FormActionText()
         self._page: OpenPage | None = None
         self.instance: Instance | None = None

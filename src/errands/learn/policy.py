@@ -16,10 +16,9 @@ import msgspec
 import torch
 
 from errands.agents import Maker
-from errands.agents.factory import SimpleMaker, one_of, shop_of
+from errands.agents.factory import SimpleMaker, need_observation, one_of
 from errands.agents.page_reading import wish
 from errands.agents.rule import search_action
-from errands.envs.episode import Episode
 from errands.errors import SettingError
 from errands.learn.checkpoint import load_weights, read_about, stamp
 from errands.learn.data.batch import encode, pack
@@ -166,12 +165,8 @@ def make_rnn(half: str, env: Any, settings: Mapping[str, Any]) -> Maker:
 
 def make(name: str, env: Any, settings: Mapping[str, Any]) -> Maker:
     """A trained agent under the name it is asked for by."""
-    setting = shop_of(env).setting
-    if setting.render is not Episode.text_rich or setting.num_prev_obs or setting.num_prev_actions:
-        raise SettingError(
-            "Trained agents read observation='text_rich' without earlier observations or actions;"
-            " the protocol shop-learn has it."
-        )
+    hint = "; the protocol shop-learn has it"
+    need_observation(env, "text_rich", "Trained agents read", hint)
     folder = str(settings["checkpoint"])
     if not folder:
         raise SettingError("A trained agent needs its checkpoint; add --checkpoint DIR.")

@@ -12,7 +12,9 @@ import msgspec
 import numpy as np
 from gymnasium import spaces
 
-from errands.envs.episode import OBSERVATIONS, Episode, Info, Shopping
+from errands.envs.config import ShopConfig
+from errands.envs.episode import OBSERVATIONS, Info, ShopContext, ShopEpisode, renderer
+from errands.envs.screenshots import no_pictures
 from errands.envs.shop import ShopEnv
 from errands.envs.spaces import ActionText, AnyText
 from errands.errors import SettingError
@@ -38,7 +40,7 @@ class Held(msgspec.Struct, frozen=True):
     url: str
 
 
-class RealShopping(Shopping):
+class RealShopping(ShopContext):
     """The settings of a real shop's environment. Each episode comes to a shop it has not seen."""
 
     def __init__(
@@ -46,18 +48,13 @@ class RealShopping(Shopping):
         errands: Sequence[Errand],
         site: Site,
         gate: Gate,
+        config: ShopConfig,
         *,
-        observation: str,
-        rules: str,
-        max_steps: int | None,
-        search_anywhere: bool,
         details: bool,
         stand_in: bool,
     ) -> None:
-        if observation not in OBSERVATIONS:
-            raise SettingError(f"observation={observation!r}: expected {', '.join(OBSERVATIONS)}.")
-        if max_steps is not None and max_steps < 1:
-            raise SettingError(f"max_steps={max_steps!r}: expected 1 or more, or None.")
+        no_pictures(config.observation, f"is not possible; expected {', '.join(OBSERVATIONS)}")
+        self.config = config
         self.errands = tuple(errands)
         self.site = site
         self.gate = gate
@@ -65,29 +62,22 @@ class RealShopping(Shopping):
             site.name, [errand.goal for errand in self.errands], lambda product: product.price
         )
         self.indices = range(len(self.errands))
-        self.split = None
-        self.rules = rules_named(rules)
-        self.max_steps = max_steps
-        self.num_prev_obs = self.num_prev_actions = 0
-        self.goal_draw = "uniform"
+        self.rules = rules_named(config.rules)
+        self.max_steps = config.max_steps
         self.true_marks = False
         self.locked = True
-        self._search_anywhere = search_anywhere
         self._details = details
         self._stand_in = stand_in
         self._tagger = tagger(TAGGER)
         self._open()
-        self.render = {
-            "text": Episode.text, "text_rich": Episode.text_rich,
-            "html": Episode.html, "url": Episode.url,
-        }[observation]  # fmt: skip
+        self.render = renderer(config.observation)
 
     def _open(self) -> None:
         shelf = Shelf(
             self.site, self.gate, self._tagger, details=self._details, stand_in=self._stand_in
         )
         self.catalog = cast(Catalog, shelf)
-        self.shop: RealShop = RealShop(shelf, search_anywhere=self._search_anywhere)
+        self.shop: RealShop = RealShop(shelf, search_anywhere=self.config.search_anywhere)
         self.front: Page = self.shop.look(State())
 
     def begin(self, rng: np.random.Generator, options: Mapping[str, Any] | None) -> "RealEpisode":
@@ -97,20 +87,20 @@ class RealShopping(Shopping):
         return RealEpisode(self, begun.index, begun.session)
 
 
-class RealEpisode(Episode):
+class RealEpisode(ShopEpisode):
     """One errand in a real shop."""
 
     __slots__ = ("held",)
 
-    setting: RealShopping
+    context: RealShopping
 
-    def __init__(self, setting: RealShopping, index: int, session: str) -> None:
-        super().__init__(setting, index, session)
+    def __init__(self, context: RealShopping, index: int, session: str) -> None:
+        super().__init__(context, index, session)
         self.held: Held | None = None
 
     @property
     def errand(self) -> Errand:
-        return self.setting.errands[self.index]
+        return self.context.errands[self.index]
 
     @property
     def score(self) -> float | None:
@@ -122,22 +112,22 @@ class RealEpisode(Episode):
         product = page.product
         if not isinstance(product, RealProduct):
             raise SettingError(f"Nothing can be bought on a {page.state.page} page; open an item.")
-        shop = self.setting.shop
+        shop = self.context.shop
         found = shop.shelf.found(page.state.product)
         self.held = Held(found, page.options, shop.address(page))
         if self.errand.by_hand:
             # No score yet: 0 is only what Gymnasium must be given.
             return Reward(0.0, {"pending": True})
-        return self.setting.rules(Purchase(product, page.options, product.price), self.goal)
+        return self.context.rules(Purchase(product, page.options, product.price), self.goal)
 
     def info(self) -> Info:
         """As in the shop; also what was asked for so far, and where the page is on the site."""
         info = super().info()
-        log = self.setting.gate.log
+        log = self.context.gate.log
         info["requests"] = {
             kind: sum(made.kind == kind for made in log) for kind in ("search", "item")
         }
-        info["site_url"] = self.setting.shop.address(self.page)
+        info["site_url"] = self.context.shop.address(self.page)
         if self.held is not None:
             info["purchase"] = msgspec.to_builtins(self.held)
         return info
@@ -174,22 +164,25 @@ class RealShopEnv(ShopEnv):
     ) -> None:
         if render_mode not in (None, "ansi", "html"):
             raise SettingError(f"render_mode={render_mode!r}: expected 'ansi', 'html' or None.")
-        known = site_named(site) if isinstance(site, str) else site
-        self.setting: RealShopping = RealShopping(
-            [plain_errand(each) if isinstance(each, str) else each for each in errands],
-            known,
-            fetch if isinstance(fetch, Gate) else Gate(fetch, known),
+        self.config = ShopConfig(
             observation=observation,
             rules=rules,
             max_steps=max_steps,
             search_anywhere=search_anywhere,
+            goal_draw="uniform",
+        )
+        known = site_named(site) if isinstance(site, str) else site
+        self.context: RealShopping = RealShopping(
+            [plain_errand(each) if isinstance(each, str) else each for each in errands],
+            known,
+            fetch if isinstance(fetch, Gate) else Gate(fetch, known),
+            self.config,
             details=details,
             stand_in=stand_in,
         )
         self.render_mode = render_mode
         self.observation_space: spaces.Space[Any] = AnyText()
         self.action_space = ActionText()
-        self._mode = observation
         self._pictured = False
         self._camera = None
         self._shot = None

@@ -72,7 +72,7 @@ class _Track:
                 episode=self._number,
                 action=_sound(action),
                 page=state.page,
-                site_url=episode.setting.shop.address(episode.page),
+                site_url=episode.context.shop.address(episode.page),
                 observation=_sound(observation) if isinstance(observation, str) else "",
             )
         )
@@ -103,7 +103,7 @@ class _World:
     def __init__(
         self, env: RealShopEnv, errands: Sequence[Errand], journal: Journal, limits: Limits
     ) -> None:
-        site = env.setting.site.name
+        site = env.context.site.name
         self.protocol = Protocol(
             id=f"transfer-{site}", version=1, title=f"Transfer to {site}", half="shop",
             data=site, max_steps=limits.max_steps,
@@ -219,7 +219,7 @@ def _keep(
             status=summary.status,
             steps=summary.steps,
             seconds=round(summary.seconds, 3),
-            notes=env.setting.shop.shelf.notes,
+            notes=env.context.shop.shelf.notes,
             error=summary.error,
             tokens_in=summary.tokens_in,
             tokens_out=summary.tokens_out,

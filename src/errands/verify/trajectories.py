@@ -82,7 +82,7 @@ def _again(world: World, env: ShopEnv, episode: Episode) -> Trajectory:
         for place in _bought(env, episode):
             page = env.episode.page
             assert page.product is not None
-            price = env.setting.goals.price(page.product)
+            price = env.context.goals.price(page.product)
             purchase = Purchase(page.product, page.options, price)
             reward = place
     except ErrandsError as failure:

@@ -8,12 +8,13 @@ import msgspec
 
 from errands.crowd.shopping.steps import StepLog
 from errands.crowd.store.database import Database, open_database
-from errands.envs.episode import Shopping
+from errands.envs.config import ShopConfig
+from errands.envs.episode import ShopContext
 from errands.errors import ErrandsError, SettingError
 from errands.shop.catalog.catalog import Catalog
 from errands.shop.goals import GoalSet
 from errands.web.core.limits import Limits, raise_open_files
-from errands.web.env_api.offers import DeskOffer, Offer, ShopOffer
+from errands.web.env_api.offers import Offer, ShopOffer, TurkOffer
 from errands.web.env_api.service import Service
 from errands.web.runs.library import RunLibrary
 from errands.web.shop.visitors import Shoppers
@@ -93,7 +94,7 @@ def serve(
             opened.search("warm up")
         if tasks is not None:
             shop = ShopOffer(opened, goals, limits)
-            offers: dict[str, Offer] = {"shop": shop, "turk": DeskOffer(tasks)}
+            offers: dict[str, Offer] = {"shop": shop, "turk": TurkOffer(tasks)}
             parts.append(environments(Service(offers, limits)))
         setting = shoppers = password = None
         if site is not None or office is not None:
@@ -120,27 +121,20 @@ def serve(
         Server(parts, gate, limits, lambda: on_start(started)).run([listening])
 
 
-def open_shop(catalog: Catalog, goals: str | GoalSet, site: Site) -> Shopping:
+def open_shop(catalog: Catalog, goals: str | GoalSet, site: Site) -> ShopContext:
     """The shop behind the website."""
-    return Shopping(
-        catalog=catalog,
-        goals=goals,
-        split=None,
+    config = ShopConfig(
+        catalog,
+        goals,
         observation="html",
-        rules="released",
-        max_steps=None,
-        search_anywhere=True,
-        num_prev_obs=0,
-        num_prev_actions=0,
         show_attrs=site.attrs,
-        special_queries=False,
         goal_draw="weighted",
         marks="true",
-        after_purchase="locked",
     )
+    return ShopContext(config)
 
 
-def open_log(setting: Shopping, database: Database) -> StepLog:
+def open_log(setting: ShopContext, database: Database) -> StepLog:
     """Its log; a database that belongs to another shop is refused."""
     about = {
         "catalogue": setting.catalog.manifest.checksum,

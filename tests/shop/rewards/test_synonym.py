@@ -315,7 +315,7 @@ def test_never_below_on_purchases_of_the_real_shop(catalog_1k: Catalog) -> None:
 
 def test_an_environment_gives_it(little: Catalog) -> None:
     env = gymnasium.make("errands/Shop-v0", catalog=little, goals="human", rules="synonym")
-    assert env.unwrapped.setting.rules is rules_named("synonym") is synonym  # type: ignore[attr-defined]
+    assert env.unwrapped.context.rules is rules_named("synonym") is synonym  # type: ignore[attr-defined]
     _, info = env.reset(options={"goal": 0})
     env.step(f"search[{info['instruction'][:60]}]")
     held = env.unwrapped.episode.page.clicks  # type: ignore[attr-defined]

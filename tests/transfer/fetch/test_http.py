@@ -337,7 +337,7 @@ def test_what_leaves_in_an_episode_over_http(shop: ThreadingHTTPServer) -> None:
     ]
     assert info["requests"] == {"search": 2, "item": 1}
     assert info["purchase"]["options"] == {"size": "10"}
-    assert [made.kind for made in env.setting.gate.log] == ["robots", "search", "search", "item"]
+    assert [made.kind for made in env.context.gate.log] == ["robots", "search", "search", "item"]
 
 
 def test_the_gate_holds_episodes_and_runs_to_their_limits() -> None:

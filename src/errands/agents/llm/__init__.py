@@ -68,7 +68,7 @@ class _Shoppers(LanguageModel):
         super().__init__(model, _kept(model, play, prompt))
         self._play = play
         self._prompt = prompt
-        self._search_anywhere = env.setting.shop.search_anywhere
+        self._search_anywhere = env.context.shop.search_anywhere
 
     def _player(self, conversation: Conversation) -> Agent:
         return ShopAgent(

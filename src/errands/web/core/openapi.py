@@ -7,7 +7,7 @@ import msgspec
 
 from errands import __version__
 from errands.remote.messages import Act, Batch, Create, Start
-from errands.web.env_api.offers import DeskSettings, ShopSettings
+from errands.web.env_api.offers import ShopOptions, TurkOptions
 
 __all__ = ["describe", "environment_paths"]
 
@@ -77,7 +77,7 @@ class Status(msgspec.Struct, frozen=True):
     status: str
 
 
-_ASKED = (Create, Start, Act, Batch, ShopSettings, DeskSettings)
+_ASKED = (Create, Start, Act, Batch, ShopOptions, TurkOptions)
 _ANSWERED = (Failure, Created, Begun, Stepped, Closed, Results, About)
 _REFUSALS = {
     "400": "The request makes no sense",
@@ -194,7 +194,7 @@ def _schemas(types: Iterable[Any]) -> Json:
             # Over HTTP the address says what to do.
             made[name]["required"].remove("do")
     if "Create" in made:
-        choices = [_reference("ShopSettings"), _reference("DeskSettings")]
+        choices = [_reference("ShopOptions"), _reference("TurkOptions")]
         made["Create"]["properties"]["settings"] = {"anyOf": choices, "default": {}}
     for name in made.keys() & {"Start", "Reset"}:
         made[name]["properties"]["options"] = _OPTIONS

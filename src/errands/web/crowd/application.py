@@ -5,7 +5,7 @@ from typing import Final
 
 from errands.crowd.accounts.people import People
 from errands.crowd.store.database import Database
-from errands.envs.episode import Shopping
+from errands.envs.episode import ShopContext
 from errands.turk.tasks.loader import load_tasks
 from errands.web.core.application import Part
 from errands.web.crowd.accounts import front_desk
@@ -38,7 +38,7 @@ def open_office(
     database: Database,
     tasks: str | None = None,
     password: str | None = None,
-    shopping: Shopping | None = None,
+    shopping: ShopContext | None = None,
     shoppers: Shoppers | None = None,
     *,
     reset_password: bool = False,

@@ -21,7 +21,7 @@ from starlette.types import Receive, Scope, Send
 
 from errands.crowd.accounts.people import People, Person
 from errands.crowd.store.database import Database
-from errands.envs.episode import Shopping
+from errands.envs.episode import ShopContext
 from errands.reports.html.markup import esc
 from errands.turk.tasks.loader import TaskSet
 from errands.web.core.application import Part
@@ -45,7 +45,7 @@ class Office:
     database: Database
     people: People
     reception: Reception
-    shopping: Shopping | None = None
+    shopping: ShopContext | None = None
     """The shop, where there is one."""
     shoppers: Shoppers | None = None
     tasks: TaskSet | None = None

@@ -1,19 +1,22 @@
-"""What a server offers: shops and desks, made from settings that clients send.
+"""What a server offers: shops and form pages, by options that clients send.
 
 Clients choose how to play, never where things lie: the catalogue, goal files and task folders
-are the server's. What can be shared is: a thousand shops with the same settings are a thousand
+are the server's. What can be shared is: a thousand shops with the same options are a thousand
 episodes and one of everything else.
 """
 
+import dataclasses
 import threading
-from typing import Any, Final, Protocol, TypeVar
+from collections.abc import Collection
+from types import NoneType
+from typing import Any, Final, Protocol, Union, get_args, get_type_hints
 
 import msgspec
 import numpy as np
 
-from errands.envs.episode import OBSERVATIONS, Episode, Shopping
+from errands.envs.config import ShopConfig, TurkConfig
+from errands.envs.episode import OBSERVATIONS, ShopContext, ShopEpisode
 from errands.envs.screenshots import no_pictures
-from errands.envs.shop import ShopEnv
 from errands.envs.turk import TurkEnv
 from errands.errors import SettingError
 from errands.shop.catalog.catalog import Catalog
@@ -24,10 +27,10 @@ from errands.web.core.http_errors import episode_over, no_episode
 from errands.web.core.limits import Limits
 from errands.web.env_api.sessions import Player, Turn
 
-__all__ = ["DeskOffer", "DeskSettings", "Offer", "ShopOffer", "ShopSettings"]
+__all__ = ["Offer", "ShopOffer", "ShopOptions", "TurkOffer", "TurkOptions"]
 
 _KEPT: Final = 32
-"""So many different settings stay prepared."""
+"""So many different choices of options stay prepared."""
 
 
 class Offer(Protocol):
@@ -42,21 +45,29 @@ class Offer(Protocol):
     def about(self) -> dict[str, Any]: ...
 
 
-class ShopSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`ShopEnv`'s arguments, but for those that only the server decides."""
+def client_options(
+    name: str, config: type, *, hidden: Collection[str], **defaults: Any
+) -> type[msgspec.Struct]:
+    """The options of a config that clients may choose: all but those that only the server decides,
+    as plain JSON values."""
+    hints = get_type_hints(config)
+    fields = []
+    for option in dataclasses.fields(config):
+        if option.name in hidden:
+            continue
+        default = defaults.get(option.name, option.default)
+        plain = {kind for kind in get_args(hints[option.name]) if kind in (str, int, NoneType)}
+        kind = Union[(*plain, type(default))] if plain else hints[option.name]
+        fields.append((option.name, kind, default))
+    return msgspec.defstruct(
+        name, fields, frozen=True, kw_only=True, forbid_unknown_fields=True, module=__name__
+    )
 
-    goals: str | None = None
-    split: str | None = None
-    observation: str = "text"
-    rules: str = "released"
-    max_steps: int | None = None
-    search_anywhere: bool = True
-    num_prev_obs: int = 0
-    num_prev_actions: int = 0
-    show_attrs: bool = False
-    goal_draw: str = "released"
-    marks: str = "released"
-    after_purchase: str = "locked"
+
+ShopOptions: Any = client_options(
+    "ShopOptions", ShopConfig, hidden={"catalog", "special_queries"}, goals=None
+)
+TurkOptions: Any = client_options("TurkOptions", TurkConfig, hidden={"tasks"}, driver="dom")
 
 
 class ShopOffer:
@@ -70,22 +81,22 @@ class ShopOffer:
         self._goals_name = str(goals) if named else "own"
         self._limits = limits
         self._lock = threading.Lock()
-        self._kept: dict[ShopSettings, Shopping] = {}
+        self._kept: dict[Any, ShopContext] = {}
 
     def at_hand(self, settings: dict[str, Any]) -> bool:
-        wanted = _convert(settings, ShopSettings)
+        wanted = _convert(settings, ShopOptions)
         # A disjoint split of a full-size catalogue takes seconds to find.
         return wanted in self._kept or not (wanted.split or "").startswith("disjoint")
 
-    def player(self, settings: dict[str, Any]) -> "Shopper":
-        wanted = _convert(settings, ShopSettings)
-        shopping = self._kept.get(wanted) or self._prepared(wanted)
+    def player(self, settings: dict[str, Any]) -> "ShopPlayer":
+        wanted = _convert(settings, ShopOptions)
+        context = self._kept.get(wanted) or self._prepared(wanted)
         with self._lock:
             self._kept.pop(wanted, None)
-            self._kept[wanted] = shopping
+            self._kept[wanted] = context
             for oldest in list(self._kept)[:-_KEPT]:
                 del self._kept[oldest]
-        return Shopper(shopping)
+        return ShopPlayer(context)
 
     def about(self) -> dict[str, Any]:
         return {
@@ -96,10 +107,10 @@ class ShopOffer:
                 **{name: count for name, count in self._catalog.manifest.goals.items() if count},
             },
             "default_goals": self._goals_name,
-            "settings": [field.name for field in msgspec.structs.fields(ShopSettings)],
+            "settings": [field.name for field in msgspec.structs.fields(ShopOptions)],
         }
 
-    def _prepared(self, wanted: ShopSettings) -> Shopping:
+    def _prepared(self, wanted: Any) -> ShopContext:
         most = self._limits.history
         if wanted.num_prev_obs > most or wanted.num_prev_actions > most:
             raise SettingError(f"num_prev_obs and num_prev_actions are at most {most} here.")
@@ -108,9 +119,9 @@ class ShopOffer:
             wanted.observation,
             f"needs a browser, which this server has not; expected {expected}",
         )
-        arguments = msgspec.structs.asdict(wanted)
-        name = arguments.pop("goals")
-        return ShopEnv(self._catalog, self._goal_set(name), **arguments).setting
+        options = msgspec.structs.asdict(wanted)
+        goals = self._goal_set(options.pop("goals"))
+        return ShopContext(ShopConfig(self._catalog, goals, **options))
 
     def _goal_set(self, name: str | None) -> GoalSet:
         if name is None or name == self._goals_name:
@@ -123,15 +134,15 @@ class ShopOffer:
         return self._catalog.goals(name)
 
 
-class Shopper:
+class ShopPlayer:
     """One customer."""
 
-    __slots__ = ("_episode", "_rng", "_shopping")
+    __slots__ = ("_context", "_episode", "_rng")
     aside = False
 
-    def __init__(self, shopping: Shopping) -> None:
-        self._shopping = shopping
-        self._episode: Episode | None = None
+    def __init__(self, context: ShopContext) -> None:
+        self._context = context
+        self._episode: ShopEpisode | None = None
         self._rng: np.random.Generator | None = None
 
     def reset(self, seed: int | None, options: dict[str, Any]) -> tuple[str, dict[str, Any]]:
@@ -140,7 +151,7 @@ class Shopper:
             self._rng = np.random.Generator(np.random.PCG64(seed))
         elif self._rng is None:
             self._rng = np.random.default_rng()
-        episode = self._shopping.begin(self._rng, options)
+        episode = self._context.begin(self._rng, options)
         self._episode = episode
         return episode.first()
 
@@ -148,7 +159,7 @@ class Shopper:
         episode = self._episode
         if episode is None:
             raise no_episode()
-        if episode.over and (episode.truncated or self._shopping.locked):
+        if episode.over and (episode.truncated or self._context.locked):
             raise episode_over()
         return episode.step(action)
 
@@ -156,19 +167,8 @@ class Shopper:
         self._episode = None
 
 
-class DeskSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`TurkEnv`'s arguments, but for those that only the server decides."""
-
-    split: str = "all"
-    driver: str = "dom"
-    observation: str = "html"
-    fields: str = "given"
-    rules: str = "paper"
-    max_steps: int | None = None
-
-
-class DeskOffer:
-    """The paperwork, on pages without a browser; all of it happens in one thread."""
+class TurkOffer:
+    """Form pages without a browser; all of it happens in one thread."""
 
     def __init__(self, tasks: str) -> None:
         self._place = tasks
@@ -178,8 +178,8 @@ class DeskOffer:
     def at_hand(self, settings: dict[str, Any]) -> bool:
         return False
 
-    def player(self, settings: dict[str, Any]) -> "Clerk":
-        wanted = _convert(settings, DeskSettings)
+    def player(self, settings: dict[str, Any]) -> "TurkPlayer":
+        wanted = _convert(settings, TurkOptions)
         if wanted.driver != "dom":
             raise SettingError(f"driver={wanted.driver!r}: this server has no browser, only 'dom'.")
         if "screenshot" in wanted.observation:
@@ -190,27 +190,19 @@ class DeskOffer:
         tasks = self._tasks.get(wanted.split)
         if tasks is None:
             tasks = load_tasks(self._place, wanted.split)
-        env = TurkEnv(
-            tasks,
-            wanted.split,
-            observation=wanted.observation,
-            fields=wanted.fields,
-            rules=wanted.rules,
-            max_steps=wanted.max_steps,
-            pages=self._pages,
-        )
+        env = TurkEnv(tasks, pages=self._pages, **msgspec.structs.asdict(wanted))
         self._tasks[wanted.split] = tasks
-        return Clerk(env)
+        return TurkPlayer(env)
 
     def about(self) -> dict[str, Any]:
         return {
             "tasks": len(self._tasks["all"]),
-            "settings": [field.name for field in msgspec.structs.fields(DeskSettings)],
+            "settings": [field.name for field in msgspec.structs.fields(TurkOptions)],
         }
 
 
-class Clerk:
-    """One desk."""
+class TurkPlayer:
+    """One worker."""
 
     __slots__ = ("_env", "_over")
     aside = True
@@ -237,10 +229,11 @@ class Clerk:
         self._env.close()
 
 
-Kind = TypeVar("Kind", ShopSettings, DeskSettings)
-
-
-def _convert(settings: dict[str, Any], kind: type[Kind]) -> Kind:
+def _convert(settings: dict[str, Any], kind: Any) -> Any:
+    for name, value in settings.items():
+        # A module of the server is nothing that a client may have imported.
+        if isinstance(value, str) and ":" in value:
+            raise SettingError(f"{name}={value!r}: only names are taken here, no modules.")
     try:
         return msgspec.convert(settings, kind)
     except msgspec.ValidationError as failure:

@@ -20,7 +20,7 @@ from starlette.routing import BaseRoute, Match, NoMatchFound
 from starlette.types import Receive, Scope, Send
 
 from errands.crowd.store.database import StorageError
-from errands.envs.episode import Shopping
+from errands.envs.episode import ShopContext
 from errands.shop.navigation import DONE, ITEM, RESULTS, SEARCH, Page
 from errands.shop.page_addresses import PageNotFound, page_at
 from errands.shop.render.html import html
@@ -70,7 +70,7 @@ Answer = tuple[int, Headers, bytes]
 class ShopSite:
     """Answers requests for the shop's pages."""
 
-    def __init__(self, setting: Shopping, shoppers: Shoppers) -> None:
+    def __init__(self, setting: ShopContext, shoppers: Shoppers) -> None:
         self._setting = setting
         self._shoppers = shoppers
         self.figures = SiteFigures(shoppers)

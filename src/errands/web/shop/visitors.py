@@ -15,7 +15,7 @@ import numpy as np
 
 from errands.crowd.shopping.steps import Bought, Session, Step, StepLog, Watcher
 from errands.crowd.store.database import Run, StorageError
-from errands.envs.episode import Shopping
+from errands.envs.episode import ShopContext
 from errands.shop.goals import Goal
 from errands.shop.navigation import ITEM, SEARCH
 from errands.shop.page_addresses import PageNotFound, action_between, page_at, pages_between
@@ -77,7 +77,7 @@ class Shoppers:
 
     def __init__(
         self,
-        setting: Shopping,
+        setting: ShopContext,
         log: StepLog,
         *,
         seed: int,

@@ -11,7 +11,7 @@ from errands.agents.choice_oracle import best_plan
 from errands.agents.llm.shop.agent import TOOLS
 from errands.agents.llm.shop.tools import ShopTools, ToolError, opening_messages
 from errands.agents.llm.transport.messages import called, tool
-from errands.envs.episode import Episode, Shopping
+from errands.envs.episode import ShopContext, ShopEpisode
 from errands.envs.shop import ShopEnv
 from errands.errors import ErrandsError, GoalError
 from errands.shop.catalog.catalog import Catalog
@@ -21,8 +21,8 @@ ARGUMENTS = {"search": "query", "click": "name"}
 
 
 @pytest.fixture
-def shop(little: Catalog) -> Shopping:
-    return ShopEnv(little, "human", "disjoint-train", max_steps=15).setting
+def shop(little: Catalog) -> ShopContext:
+    return ShopEnv(little, "human", "disjoint-train", max_steps=15).context
 
 
 def do(errand: ShopTools, action: str) -> str:
@@ -32,15 +32,15 @@ def do(errand: ShopTools, action: str) -> str:
     return page
 
 
-def plan(shop: Shopping, goal: int) -> tuple[str, ...]:
-    episode = Episode(shop, goal, "")
+def plan(shop: ShopContext, goal: int) -> tuple[str, ...]:
+    episode = ShopEpisode(shop, goal, "")
     found = best_plan(episode, episode.goal.instruction_text)
     assert found is not None
     return found.actions
 
 
 def test_the_best_purchase_is_made_with_tools_and_worth_what_the_environment_says(
-    shop: Shopping,
+    shop: ShopContext,
 ) -> None:
     errand = ShopTools(shop)
     rewards = []
@@ -64,7 +64,7 @@ def test_the_best_purchase_is_made_with_tools_and_worth_what_the_environment_say
 
 
 def test_it_is_the_conversation_of_the_agent(
-    shop: Shopping, endpoint: Any, maker: Any, play: Any
+    shop: ShopContext, endpoint: Any, maker: Any, play: Any
 ) -> None:
     pytest.importorskip("openai", reason="needs openai: pip install 'errands[llm]'")
     goal = shop.indices[3]
@@ -96,7 +96,7 @@ def test_it_is_the_conversation_of_the_agent(
     assert endpoint.requests[-1]["messages"] == conversation[:-2]
 
 
-def test_tools_are_those_of_the_agent_with_types_and_words(shop: Shopping) -> None:
+def test_tools_are_those_of_the_agent_with_types_and_words(shop: ShopContext) -> None:
     utils = pytest.importorskip("transformers.utils", reason="needs transformers to read tools")
     errand = ShopTools(shop)
     public = [
@@ -126,7 +126,7 @@ def test_tools_are_those_of_the_agent_with_types_and_words(shop: Shopping) -> No
     ],
 )
 def test_wrong_use_is_one_sentence_and_a_step(
-    shop: Shopping, name: str, value: Any, why: str
+    shop: ShopContext, name: str, value: Any, why: str
 ) -> None:
     errand = ShopTools(shop)
     errand.reset(goal=shop.indices[0])
@@ -140,14 +140,14 @@ def test_wrong_use_is_one_sentence_and_a_step(
     assert errand.search("lamp").startswith("[Back to Search]")
 
 
-def test_brackets_in_a_query_are_searched_for_as_spaces(shop: Shopping) -> None:
+def test_brackets_in_a_query_are_searched_for_as_spaces(shop: ShopContext) -> None:
     errand, other = ShopTools(shop), ShopTools(shop)
     errand.reset(goal=shop.indices[0])
     other.reset(goal=shop.indices[0])
     assert errand.search("a [red] lamp\nwith shade") == other.search("a red lamp with shade")
 
 
-def test_halves_of_characters_reach_no_tokenizer(shop: Shopping) -> None:
+def test_halves_of_characters_reach_no_tokenizer(shop: ShopContext) -> None:
     errand = ShopTools(shop)
     errand.reset(goal=shop.indices[0])
     with pytest.raises(ToolError) as caught:
@@ -156,7 +156,7 @@ def test_halves_of_characters_reach_no_tokenizer(shop: Shopping) -> None:
     errand.search("lamp \ud800").encode()
 
 
-def test_after_the_end_nothing_can_be_called(shop: Shopping) -> None:
+def test_after_the_end_nothing_can_be_called(shop: ShopContext) -> None:
     errand = ShopTools(shop)
     with pytest.raises(ToolError, match="no errand yet"):
         errand.search("lamp")
@@ -174,7 +174,7 @@ def test_after_the_end_nothing_can_be_called(shop: Shopping) -> None:
 
 
 def test_steps_run_out_also_by_wrong_use(little: Catalog) -> None:
-    shop = ShopEnv(little, "human", max_steps=2).setting
+    shop = ShopEnv(little, "human", max_steps=2).context
     errand = ShopTools(shop)
     errand.reset(goal=0)
     errand.search("lamp")
@@ -189,7 +189,7 @@ def test_steps_run_out_also_by_wrong_use(little: Catalog) -> None:
     assert not errand.bought
 
 
-def test_goals_of_other_splits_are_refused(shop: Shopping) -> None:
+def test_goals_of_other_splits_are_refused(shop: ShopContext) -> None:
     errand = ShopTools(shop)
     other = next(goal for goal in range(len(shop.goals)) if goal not in shop.indices)
     with pytest.raises(GoalError, match=r"not of the split 'disjoint-train'"):
@@ -201,12 +201,12 @@ def test_goals_of_other_splits_are_refused(shop: Shopping) -> None:
 
 def test_without_settings_it_is_the_demo_shop_and_its_training_goals() -> None:
     shop = ShopTools()._shop
-    assert shop.split == "disjoint-train"
+    assert shop.config.split == "disjoint-train"
     assert shop.max_steps == 15
 
 
 def test_searching_where_there_is_no_search_bar(little: Catalog) -> None:
-    shop = ShopEnv(little, "human", search_anywhere=False).setting
+    shop = ShopEnv(little, "human", search_anywhere=False).context
     errand = ShopTools(shop)
     errand.reset(goal=0)
     errand.search("lamp")
@@ -216,7 +216,7 @@ def test_searching_where_there_is_no_search_bar(little: Catalog) -> None:
     assert "Page 1" in errand.search("chair")
 
 
-def test_so_many_products_and_no_turning(shop: Shopping) -> None:
+def test_so_many_products_and_no_turning(shop: ShopContext) -> None:
     errand = ShopTools(shop, top=3)
     errand.reset(goal=shop.indices[0])
     page = errand.search("black shirt shoes lamp")
@@ -226,7 +226,7 @@ def test_so_many_products_and_no_turning(shop: Shopping) -> None:
         errand.click("Next >")
 
 
-def test_nothing_of_the_hidden_goal_is_shown(shop: Shopping) -> None:
+def test_nothing_of_the_hidden_goal_is_shown(shop: ShopContext) -> None:
     """What is shown depends on the instruction and the actions alone: for another goal, the same
     actions show the same."""
     one, other = shop.indices[0], shop.indices[1]
@@ -241,7 +241,7 @@ def test_nothing_of_the_hidden_goal_is_shown(shop: Shopping) -> None:
     assert seen[0] == seen[1]
 
 
-def test_the_same_calls_give_the_same(shop: Shopping) -> None:
+def test_the_same_calls_give_the_same(shop: ShopContext) -> None:
     goal = shop.indices[2]
     seen = []
     for _ in range(2):

@@ -6,7 +6,7 @@ model reads, and `reward` says how the errand went. It needs no trainer. Prompt,
 are those of the agent `llm` with `calls=tools` and `style=act`, so that what was trained here can
 be evaluated by `errands run` in the same words.
 
-    tools = ShopTools(ShopEnv(goals="human", split="disjoint-train", max_steps=15).setting)
+    tools = ShopTools(ShopEnv(goals="human", split="disjoint-train", max_steps=15).context)
     conversation = opening_messages()
     conversation[-1]["content"] += tools.reset(goal=7)
     page = tools.search("red running shoes")
@@ -22,7 +22,7 @@ from errands.agents.llm.shop.grammar import NoAction, ShopAction, invalid, read
 from errands.agents.llm.shop.page import View, look
 from errands.agents.llm.transport.answer import Answer, ToolCall
 from errands.agents.llm.transport.messages import Message, clean, system, user
-from errands.envs.episode import Episode, Shopping
+from errands.envs.episode import ShopContext, ShopEpisode
 from errands.envs.shop import ShopEnv
 from errands.errors import ErrandsError, GoalError
 from errands.shop.navigation import DONE
@@ -51,14 +51,14 @@ class ShopTools:
     Private methods and properties are no tools.
     """
 
-    def __init__(self, shop: Shopping | None = None, *, top: int = 0) -> None:
-        """Many errands may share one `shop` (`ShopEnv(...).setting`); without one it is the demo
+    def __init__(self, shop: ShopContext | None = None, *, top: int = 0) -> None:
+        """Many errands may share one `shop` (`ShopEnv(...).context`); without one it is the demo
         shop with the human goals of `disjoint-train` and 15 steps. `top`: so many products on a
         results page and no turning of it; 0: all."""
-        self._shop = shop or ShopEnv(goals="human", split="disjoint-train", max_steps=15).setting
+        self._shop = shop or ShopEnv(goals="human", split="disjoint-train", max_steps=15).context
         self._top = top
         self._start = load(_PROMPT, "shop")
-        self._episode: Episode | None = None
+        self._episode: ShopEpisode | None = None
         self._actions: list[str] = []
 
     def reset(self, goal: int, **row: object) -> str:
@@ -75,10 +75,10 @@ class ShopTools:
         index = shop.index(goal)
         if index not in shop.indices:
             raise GoalError(
-                f"Goal {index} is not of the split {shop.split!r}; expected one of its"
+                f"Goal {index} is not of the split {shop.config.split!r}; expected one of its"
                 f" {len(shop.indices)} goals (`errands.shop.splits.split_indices` lists them)."
             )
-        self._episode = Episode(shop, index, str(index))
+        self._episode = ShopEpisode(shop, index, str(index))
         self._actions = []
         start = self._start.fill("start", instruction=self._episode.goal.instruction_text)
         return clean(f"{start}\n\n{self._view(self._episode).text}")
@@ -146,7 +146,7 @@ class ShopTools:
         )
 
     def _decide(
-        self, episode: Episode, tool: str, argument: str, value: object
+        self, episode: ShopEpisode, tool: str, argument: str, value: object
     ) -> tuple[str, str | None]:
         """The action for the shop, and what is wrong with it."""
         written = json.dumps({argument: value}, default=repr)
@@ -162,11 +162,11 @@ class ShopTools:
             return invalid(str(action)), f"There is nothing called {what!r} to click on this page."
         return str(action), None
 
-    def _searched(self, episode: Episode, action: ShopAction) -> tuple[str, str | None]:
+    def _searched(self, episode: ShopEpisode, action: ShopAction) -> tuple[str, str | None]:
         if not (self._shop.shop.search_anywhere or episode.page.has_search_bar):
             return invalid(str(action)), "This page has no search bar."
         return str(action), None
 
-    def _view(self, episode: Episode) -> View:
+    def _view(self, episode: ShopEpisode) -> View:
         chosen = episode.page.options.values()
         return look(episode.text_rich(), episode.info(), chosen=chosen, top=self._top)

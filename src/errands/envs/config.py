@@ -1,0 +1,113 @@
+"""The options of the environments: one frozen record a domain, the only place they are spelled.
+
+The single, the vector, the remote, the website's and the live environment take these records:
+`ShopEnv(config=ShopConfig(split="test"))` is `ShopEnv(split="test")`.
+"""
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, replace
+from typing import Any, Final, TypeVar
+
+from errands.errors import SettingError
+from errands.shop.catalog.catalog import Catalog
+from errands.shop.goals import GoalSet
+from errands.turk.scoring.metrics import RULES
+from errands.turk.tasks.loader import TaskSet
+
+__all__ = ["ShopConfig", "TurkConfig", "config_from"]
+
+_CHOICES: Final[Mapping[str, tuple[str, ...]]] = {
+    "goal_draw": ("released", "weighted", "uniform"),
+    "marks": ("released", "true"),
+    "after_purchase": ("locked", "open"),
+    "fields": ("given", "hidden"),
+}
+
+
+@dataclass(frozen=True)
+class ShopConfig:
+    """How the shop is played."""
+
+    catalog: str | os.PathLike[str] | Catalog = "demo"
+    """A directory, a name, or an open catalogue."""
+    goals: str | os.PathLike[str] | GoalSet = "synthetic"
+    """`synthetic`, `human`, a goal file, or a goal set."""
+    split: str | None = None
+    """`test`, `eval`, `train` and others of docs/data.md; None: all goals."""
+    observation: str = "text"
+    """`text`, `text_rich`, `html`, `url`; with a browser `screenshot`, `html+screenshot`."""
+    rules: str = "released"
+    """The reward: see docs/reward.md."""
+    max_steps: int | None = None
+    """Episodes are truncated after so many actions; None: never."""
+    search_anywhere: bool = True
+    """False: on the search page only, as the paper says."""
+    num_prev_obs: int = 0
+    """So many earlier observations stand before each observation."""
+    num_prev_actions: int = 0
+    _: KW_ONLY
+    # Quirks of the original, each of which can be switched: see docs/compatibility.md.
+    show_attrs: bool = False
+    special_queries: bool = False
+    goal_draw: str = "released"
+    marks: str = "released"
+    after_purchase: str = "locked"
+
+    def __post_init__(self) -> None:
+        _check_steps(self.max_steps)
+        if self.num_prev_obs < 0 or self.num_prev_actions < 0:
+            raise SettingError("num_prev_obs and num_prev_actions must be 0 or more.")
+        for name in ("goal_draw", "marks", "after_purchase"):
+            _check_choice(name, getattr(self, name), _CHOICES[name])
+
+
+@dataclass(frozen=True)
+class TurkConfig:
+    """How form pages are played."""
+
+    tasks: str | os.PathLike[str] | TaskSet = "demo"
+    """A folder, `demo`, or loaded tasks."""
+    split: str = "all"
+    """train, test, test_challenge, subjective or all."""
+    driver: str = "auto"
+    """`auto` (the browser, unless the task is proven to need none), `dom`, `browser`."""
+    observation: str = "html"
+    """`html`, `relevant`, `text`; with a browser `screenshot`, `html+screenshot`."""
+    fields: str = "given"
+    """`hidden` keeps the list of fields from the agent."""
+    rules: str = "paper"
+    max_steps: int | None = None
+    """After so many actions the page is taken as it is; None: never."""
+
+    def __post_init__(self) -> None:
+        _check_steps(self.max_steps)
+        _check_choice("fields", self.fields, _CHOICES["fields"])
+        _check_choice("rules", self.rules, tuple(RULES))
+
+
+Config = TypeVar("Config", ShopConfig, TurkConfig)
+
+
+def config_from(
+    kind: Callable[..., Config],
+    config: Config | None,
+    arguments: Sequence[Any],
+    options: Mapping[str, Any],
+) -> Config:
+    """The record of an environment's arguments: options alone, or a record and what differs."""
+    if config is None:
+        return kind(*arguments, **options)
+    if arguments:
+        raise SettingError("With a config, options are given by name.")
+    return replace(config, **options)
+
+
+def _check_steps(max_steps: int | None) -> None:
+    if max_steps is not None and (not isinstance(max_steps, int) or max_steps < 1):
+        raise SettingError(f"max_steps={max_steps!r}: expected 1 or more, or None.")
+
+
+def _check_choice(name: str, value: str, allowed: Sequence[str]) -> None:
+    if value not in allowed:
+        raise SettingError(f"{name}={value!r}: expected {', '.join(allowed)}.")
