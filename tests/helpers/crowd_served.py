@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from office_served import call
+from crowd_site import call
 from shop_served import Shop
 
 EVERY_FIELD = """\

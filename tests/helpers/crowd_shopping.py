@@ -3,9 +3,9 @@
 import itertools
 from collections.abc import Callable, Iterator
 
-from errands.crowd.accounts.people import People, Person
-from errands.crowd.shopping.assignments import Outing, Outings
-from errands.crowd.shopping.steps import Bought, Session, Step, StepLog
+from errands.crowd.accounts.accounts import Accounts, Person
+from errands.crowd.shopping.assignments import ShoppingAssignment, ShoppingAssignments
+from errands.crowd.shopping.steps import LoggedPurchase, LoggedStep, ShopSession, StepLog
 from errands.crowd.store.database import Database, Run
 from errands.shop.catalog.catalog import Catalog
 from errands.shop.navigation import DONE, ITEM, RESULTS, SEARCH
@@ -40,8 +40,8 @@ class Street:
             "rules": "released",
         }
         self.log = StepLog(database, about)
-        self.people = People(database)
-        self.outings = Outings(database, self.goals, seed=seed, clock=self.clock)
+        self.people = Accounts(database)
+        self.outings = ShoppingAssignments(database, self.goals, seed=seed, clock=self.clock)
         self.log.watcher = self.outings
 
     def worker(self, name: str) -> Person:
@@ -50,15 +50,17 @@ class Street:
     def start(self, goal: int, also: Callable[[Run, int], None] | None) -> None:
         number = self.log.next_number()
         name = f"s{number}"
-        session = Session(number, name, goal, self.clock(), None, None)
-        first = Step(0, session.began, "", 0, True, SEARCH, build(Address(SEARCH, name)))
+        session = ShopSession(number, name, goal, self.clock(), None, None)
+        first = LoggedStep(0, session.began, "", 0, True, SEARCH, build(Address(SEARCH, name)))
         told = None if also is None else (lambda run: also(run, number))
         self.log.begin(session, self.goals[goal], first, told)
 
-    def begin(self, person: Person) -> Outing:
+    def begin(self, person: Person) -> ShoppingAssignment:
         return self.outings.begin(person.id, self.start)
 
-    def walk(self, outing: Outing, *, options: bool = True) -> Iterator[tuple[str, Address]]:
+    def walk(
+        self, outing: ShoppingAssignment, *, options: bool = True
+    ) -> Iterator[tuple[str, Address]]:
         """Actions and where they lead: the wanted product is found and bought."""
         goal = self.goals[outing.goal]
         query = self.catalog[goal.asin].title.lower()
@@ -74,12 +76,14 @@ class Street:
                 yield f"click[{pair[1]}]", here
         yield "click[buy now]", Address(DONE, outing.name, asin=goal.asin, options=here.options)
 
-    def shop(self, outing: Outing, reward: float | None = None, *, options: bool = True) -> None:
+    def shop(
+        self, outing: ShoppingAssignment, reward: float | None = None, *, options: bool = True
+    ) -> None:
         """Everything up to the purchase, which is worth what it is worth, or what is said."""
         for number, (action, address) in zip(
             itertools.count(1), self.walk(outing, options=options), strict=False
         ):
-            step = Step(
+            step = LoggedStep(
                 number, self.clock(), action, number - 1, True, address.page, build(address)
             )
             if address.page != DONE:
@@ -87,17 +91,19 @@ class Street:
             else:
                 self.log.finish(outing.session, step, self.bought(outing, address, reward))
 
-    def bought(self, outing: Outing, address: Address, reward: float | None = None) -> Bought:
+    def bought(
+        self, outing: ShoppingAssignment, address: Address, reward: float | None = None
+    ) -> LoggedPurchase:
         product = self.catalog[address.asin]
         price = self.goals.price(product)
         purchase = Purchase(product, dict(address.options), price)
         found = rules_named("released")(purchase, self.goals[outing.goal])
         total = found.total if reward is None else reward
-        return Bought(address.asin, address.options, price, total, found.parts)
+        return LoggedPurchase(address.asin, address.options, price, total, found.parts)
 
     def errand(
         self, person: Person, reward: float | None = None, *, options: bool = True
-    ) -> Outing:
+    ) -> ShoppingAssignment:
         outing = self.begin(person)
         self.shop(outing, reward, options=options)
         return outing

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from office_served import Visitor, call
+from crowd_site import Visitor, call
 from shop_served import Answer, Shop
 
 from errands.shop.build.builder import build_catalog

@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
-from errands.crowd.shopping.steps import Step, StepLog
+from errands.crowd.shopping.steps import LoggedStep, StepLog
 from errands.crowd.store.database import Database, open_database
 from errands.shop.catalog.catalog import Catalog
 from errands.web.core.auth import Gate
 from errands.web.core.limits import Limits
 from errands.web.core.server import Server
-from errands.web.crowd.application import open_office
+from errands.web.crowd.application import open_crowd_site
 from errands.web.crowd.housekeeping import housekeeping
 from errands.web.server import Site, listen, open_log, open_shop
 from errands.web.shop.site import ShopSite, shop_site
@@ -77,7 +77,7 @@ class Shop:
             return self.ask(given["location"])
         return answer
 
-    def steps(self, name: str) -> list[Step]:
+    def steps(self, name: str) -> list[LoggedStep]:
         assert self.log is not None
         session = self.log.find(name)
         assert session is not None
@@ -111,7 +111,7 @@ def shop_served(
         steps = open_log(setting, database)
         shoppers = Shoppers(setting, steps, seed=seed, most=most, visitors=visitors)
         shown = (setting, shoppers) if has_site else ()
-        office, _ = open_office(database, "demo", PASSWORD, *shown)
+        office, _ = open_crowd_site(database, "demo", PASSWORD, *shown)
         parts = [housekeeping(database), office]
         if has_site:
             parts.append(shop_site(ShopSite(setting, shoppers)))

@@ -9,7 +9,7 @@ import typer
 from rich.table import Table
 
 from errands.cli.output import Json, print_json, program, remarks, results
-from errands.crowd.shopping.human_run import Exported, people
+from errands.crowd.shopping.human_run import DemonstrationExport, people
 
 __all__ = ["register"]
 
@@ -37,9 +37,9 @@ def info(store: str = _STORE, include_trials: bool = _TRIALS, as_json: bool = Js
       errands demonstrations info site.sqlite --include-trials --json
     """
     from errands.crowd.shopping.human_figures import read_overview
-    from errands.crowd.store.database import open_reading
+    from errands.crowd.store.database import open_read_only
 
-    with open_reading(store) as database:
+    with open_read_only(store) as database:
         told = read_overview(database, include_trials=include_trials)
     if as_json:
         print_json(msgspec.to_builtins(told))
@@ -110,10 +110,10 @@ def export(
 
       errands report runs/experts runs/rule
     """
-    from errands.crowd.shopping.demonstrations import Wanted, export_run
-    from errands.crowd.store.database import open_reading
+    from errands.crowd.shopping.demonstrations import SessionFilter, export_run
+    from errands.crowd.store.database import open_read_only
 
-    wanted = Wanted(
+    wanted = SessionFilter(
         experts=experts,
         qualified=qualified,
         min_reward=min_reward,
@@ -121,7 +121,7 @@ def export(
         worker=worker,
         visitors=visitors,
     )
-    with open_reading(store) as database, remarks.status("doing it all again"):
+    with open_read_only(store) as database, remarks.status("doing it all again"):
         made = export_run(
             database, out, wanted, catalog=catalog, goals=goals, observation=observation
         )
@@ -160,7 +160,7 @@ def import_logs(
     _tell(made, as_json)
 
 
-def _tell(made: Exported, as_json: bool) -> None:
+def _tell(made: DemonstrationExport, as_json: bool) -> None:
     if as_json:
         print_json(msgspec.to_builtins(made))
         return

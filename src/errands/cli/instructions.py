@@ -8,7 +8,7 @@ from rich.table import Table
 
 from errands.cli.output import Json, print_json, results
 from errands.crowd.instructions.human_file import summary, write_human_file
-from errands.crowd.store.database import open_reading
+from errands.crowd.store.database import open_read_only
 
 __all__ = ["register"]
 
@@ -39,7 +39,7 @@ def info(store: str = _STORE, as_json: bool = Json) -> None:
     \b
       errands instructions info site.sqlite
     """
-    with open_reading(store) as source:
+    with open_read_only(store) as source:
         found = summary(source)
     if as_json:
         print_json(msgspec.to_builtins(found))
@@ -67,7 +67,7 @@ def export(
     \b
       errands instructions export site.sqlite --out items_human_ins.json
     """
-    with open_reading(store) as source:
+    with open_read_only(store) as source:
         found = summary(source)
         size = write_human_file(source, out, replace=force)
     count = found.statuses.get("accepted", 0)

@@ -74,7 +74,7 @@ def serve(
     try:
         from errands.web.core.auth import Gate
         from errands.web.core.server import Server
-        from errands.web.crowd.application import open_office
+        from errands.web.crowd.application import open_crowd_site
         from errands.web.crowd.housekeeping import housekeeping
         from errands.web.env_api.endpoints import environments
         from errands.web.runs.site import runs_site
@@ -107,7 +107,7 @@ def serve(
                 setting, log, seed=site.seed, most=limits.sessions, visitors=limits.visitors
             )
         if office is not None:
-            part, password = open_office(
+            part, password = open_crowd_site(
                 *(database, office.tasks, office.password, setting, shoppers),
                 reset_password=office.reset_password,
             )

@@ -7,8 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from errands.crowd.accounts.people import People
-from errands.crowd.hits.assignments import Assignments, NotPossible, Record
+from errands.crowd.accounts.accounts import Accounts
+from errands.crowd.hits.assignments import Assignments, Conflict, ImportedAnswers
 from errands.crowd.hits.projects import Project, Projects, Terms, checked_hosts
 from errands.crowd.store.database import Database, open_database
 from errands.errors import SettingError, TaskError
@@ -29,7 +29,7 @@ class Setting:
 
     def __init__(self, database: Database) -> None:
         self.clock = Clock()
-        people = People(database, self.clock)
+        people = Accounts(database, self.clock)
         self.people = people
         self.owner = people.invite("Rita", "requester").person.id
         self.ann, self.bob, self.cem = (
@@ -95,7 +95,7 @@ def test_the_lowest_number_first_and_each_once(setting: Setting) -> None:
     work.submit(first.key, {"a": "1"})
     second = work.accept(project, setting.ann)
     assert second.item == 2
-    with pytest.raises(NotPossible, match="nothing left"):
+    with pytest.raises(Conflict, match="nothing left"):
         work.accept(project, setting.cem)
     assert work.upcoming(project, setting.cem) is None
 
@@ -105,9 +105,9 @@ def test_several_workers_an_instance(setting: Setting) -> None:
     for person in (setting.ann, setting.bob):
         taken = setting.work.accept(project, person)
         setting.work.submit(taken.key, {"a": "x"})
-        with pytest.raises(NotPossible):
+        with pytest.raises(Conflict):
             setting.work.accept(project, person)
-    with pytest.raises(NotPossible):
+    with pytest.raises(Conflict):
         setting.work.accept(project, setting.cem)
 
 
@@ -125,14 +125,14 @@ def test_submissions_are_taken_once(setting: Setting) -> None:
     sent = {"a": "first \0 ünï 𝔘\n=1+1"}
     assert setting.work.submit(taken.key, sent).status == "submitted"
     for again in (sent, {"a": "second"}):
-        with pytest.raises(NotPossible, match="already"):
+        with pytest.raises(Conflict, match="already"):
             setting.work.submit(taken.key, again)
     [done] = setting.work.done(project.id)
     assert (done.answers, done.submitted, done.pay) == (sent, 1030.0, 0.5)
     assert setting.work.done_by(setting.ann) == {project.id: (1, 0.5)}
-    with pytest.raises(NotPossible):
+    with pytest.raises(Conflict):
         setting.work.submit("guess", {})
-    with pytest.raises(NotPossible):
+    with pytest.raises(Conflict):
         setting.work.give_back(done)
 
 
@@ -140,11 +140,11 @@ def test_returned_and_skipped_go_to_others(setting: Setting) -> None:
     project = setting.put_up(items=2)
     taken = setting.work.accept(project, setting.ann)
     setting.work.give_back(taken)
-    with pytest.raises(NotPossible, match="returned"):
+    with pytest.raises(Conflict, match="returned"):
         setting.work.submit(taken.key, {"a": "late"})
     setting.work.skip(project.id, 1, setting.ann)
     setting.work.skip(project.id, 1, setting.ann)
-    with pytest.raises(NotPossible):
+    with pytest.raises(Conflict):
         setting.work.skip(project.id, 7, setting.ann)
     assert setting.work.upcoming(project, setting.ann) is None
     assert setting.work.skipped(project.id, setting.ann) == 2
@@ -157,7 +157,7 @@ def test_time_runs_out(setting: Setting) -> None:
     project = setting.put_up(items=1, minutes=5)
     taken = setting.work.accept(project, setting.ann)
     setting.clock.now += 299
-    with pytest.raises(NotPossible):
+    with pytest.raises(Conflict):
         setting.work.accept(project, setting.bob)
     setting.clock.now += 1
     late = setting.work.of_worker(taken.id, setting.ann)
@@ -165,13 +165,13 @@ def test_time_runs_out(setting: Setting) -> None:
     assert late.status == "expired"
     other = setting.work.accept(project, setting.bob)
     assert other.item == 0
-    with pytest.raises(NotPossible, match="time was up"):
+    with pytest.raises(Conflict, match="time was up"):
         setting.work.submit(taken.key, {"a": "late"})
     setting.clock.now += 300
     assert setting.work.progress(project).accepted == 0
     kept = setting.work.submit(taken.key, {"a": "late, but nobody else did it"})
     assert kept.status == "submitted"
-    with pytest.raises(NotPossible):
+    with pytest.raises(Conflict):
         setting.work.submit(other.key, {"a": "even later"})
 
 
@@ -184,7 +184,7 @@ def test_terms_change_for_what_comes(setting: Setting) -> None:
     closed = setting.projects.project(project.id)
     assert closed is not None
     assert setting.work.submit(taken.key, {}).pay == 0.1, "as promised when it was accepted"
-    with pytest.raises(NotPossible, match="closed"):
+    with pytest.raises(Conflict, match="closed"):
         setting.work.accept(closed, setting.bob)
     assert setting.projects.all(only_open=True) == []
 
@@ -219,14 +219,14 @@ def test_a_file_that_comes_twice_at_once_is_there_once(setting: Setting) -> None
     project = setting.put_up(items=2, wanted=2)
     both = threading.Barrier(2)
 
-    def records() -> Iterator[Record]:
+    def records() -> Iterator[ImportedAnswers]:
         # Waits for the other, who must not be here at the same time.
         with contextlib.suppress(threading.BrokenBarrierError):
             both.wait(0.3)
-        yield Record(0, {"a": "x"}, "M1", "AX")
+        yield ImportedAnswers(0, {"a": "x"}, "M1", "AX")
 
     with ThreadPoolExecutor(2) as pool:
-        asked = [pool.submit(setting.work.bring_in, project.id, records()) for _ in range(2)]
+        asked = [pool.submit(setting.work.import_results, project.id, records()) for _ in range(2)]
     assert sorted(one.result() for one in asked) == [0, 1]
     assert len(setting.work.done(project.id)) == 1
 
@@ -234,17 +234,17 @@ def test_a_file_that_comes_twice_at_once_is_there_once(setting: Setting) -> None
 def test_answers_from_elsewhere_are_brought_in_once(setting: Setting) -> None:
     project = setting.put_up(items=2, wanted=2)
     records = [
-        Record(0, {"a": "x"}, "M1", "AX", 1.0, 2.0),
-        Record(0, {"a": "x"}),
-        Record(0, {"a": "x"}),
-        Record(1, {"a": "x"}),
+        ImportedAnswers(0, {"a": "x"}, "M1", "AX", 1.0, 2.0),
+        ImportedAnswers(0, {"a": "x"}),
+        ImportedAnswers(0, {"a": "x"}),
+        ImportedAnswers(1, {"a": "x"}),
     ]
-    assert setting.work.bring_in(project.id, records) == 4
-    assert setting.work.bring_in(project.id, records) == 0
+    assert setting.work.import_results(project.id, records) == 4
+    assert setting.work.import_results(project.id, records) == 0
     [first, *_] = setting.work.done(project.id)
     assert (first.mark, first.worker, first.accepted, first.person) == ("M1", "AX", 1.0, None)
     assert setting.work.by_key(first.key) is None
-    with pytest.raises(NotPossible):
+    with pytest.raises(Conflict):
         setting.work.submit(first.key, {"a": "forged"})
     upcoming = setting.work.upcoming(project, setting.ann)
     assert upcoming is not None

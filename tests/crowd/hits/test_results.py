@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from errands.cli import app
-from errands.crowd.accounts.people import People
+from errands.crowd.accounts.accounts import Accounts
 from errands.crowd.hits.agreement import (
     agreements,
     fleiss_kappa,
@@ -27,7 +27,13 @@ from errands.crowd.hits.batch_file import (
     time_of,
 )
 from errands.crowd.hits.projects import Project, Projects, Terms
-from errands.crowd.hits.results import answer_names, field_kinds, matched, results_csv, task_records
+from errands.crowd.hits.results import (
+    answer_names,
+    field_kinds,
+    match_results,
+    results_csv,
+    task_records,
+)
 from errands.crowd.store.database import Database
 from errands.errors import TaskError
 from errands.turk.tasks.loader import load_task, load_tasks
@@ -113,13 +119,13 @@ def test_fields_of_a_template() -> None:
 
 def put_up(database: Database, name: str) -> tuple[Project, Projects, Assignments]:
     task = load_tasks("demo").task(name)
-    people = People(database)
+    people = Accounts(database)
     owner = people.invite("Rita", "requester").person.id
     projects, work = Projects(database), Assignments(database)
     columns = list(task.instances[0].inputs)
     inputs = [instance.inputs for instance in task.instances]
     made = projects.put_up(owner, Terms(name, wanted=9), task.template, columns, inputs, task=name)
-    assert work.bring_in(made.id, task_records(task)) > 0
+    assert work.import_results(made.id, task_records(task)) > 0
     return made, projects, work
 
 
@@ -137,9 +143,9 @@ def test_results_are_a_task_folder_again(database: Database, tmp_path: Path, nam
     for one, other in zip(again.instances, task.instances, strict=True):
         assert {field: one.labels[field] for field in task.fields} == other.labels
     # Its own rows are known by their names: taken in again, nothing is new.
-    found = matched(project, projects.items(project.id), read_batch(content, task.template))
+    found = match_results(project, projects.items(project.id), read_batch(content, task.template))
     assert (found.strangers, found.rejected) == (0, 0)
-    assert work.bring_in(project.id, found.records) == 0
+    assert work.import_results(project.id, found.records) == 0
 
 
 def test_what_workers_submit_is_a_task_folder_with_these_labels(
@@ -147,7 +153,7 @@ def test_what_workers_submit_is_a_task_folder_with_these_labels(
 ) -> None:
     name = "Cat or Committee"
     task = load_tasks("demo").task(name)
-    people, projects, work = People(database), Projects(database), Assignments(database)
+    people, projects, work = Accounts(database), Projects(database), Assignments(database)
     owner = people.invite("Rita", "requester").person.id
     columns = list(task.instances[0].inputs)
     inputs = [instance.inputs for instance in task.instances]
@@ -175,7 +181,7 @@ def test_what_workers_submit_is_a_task_folder_with_these_labels(
 
 def test_results_have_the_columns_of_mechanical_turk(database: Database) -> None:
     project, projects, work = put_up(database, "Cat or Committee")
-    worker = People(database).invite("Ann", "worker").person.id
+    worker = Accounts(database).invite("Ann", "worker").person.id
     taken = work.accept(project, worker)
     work.submit(taken.key, {"author": "cat", "cat_word": '=HYPERLINK("x")', "new": 'a,\n"b"'})
     content = results_csv(project, projects.template(project.id), projects.items(project.id),
@@ -194,7 +200,7 @@ def test_results_have_the_columns_of_mechanical_turk(database: Database) -> None
 
 
 def test_results_say_what_was_promised_for_each(database: Database) -> None:
-    people, projects, work = People(database), Projects(database), Assignments(database)
+    people, projects, work = Accounts(database), Projects(database), Assignments(database)
     owner = people.invite("Rita", "requester").person.id
     terms = Terms("Words", wanted=2, pay=0.5)
     project = projects.put_up(owner, terms, "<input name=a>", ["word"], [{"word": "w"}])
@@ -217,7 +223,7 @@ def test_a_header_with_many_columns_is_soon_read() -> None:
 
 
 def test_a_file_from_elsewhere_is_matched_by_its_inputs(database: Database) -> None:
-    people, projects, work = People(database), Projects(database), Assignments(database)
+    people, projects, work = Accounts(database), Projects(database), Assignments(database)
     owner = people.invite("Rita", "requester").person.id
     inputs = [{"n": "3.0", "t": "x"}, {"n": "4", "t": ""}]
     project = projects.put_up(owner, Terms("N", wanted=3), "<input name=a>", ["n", "t"], inputs)
@@ -227,9 +233,9 @@ def test_a_file_from_elsewhere_is_matched_by_its_inputs(database: Database) -> N
         b"H,A1,W9,Approved,Tue Nov 14 22:13:20 UTC 2023,Tue Nov 14 22:14:20 UTC 2023,3,x,one\n"
         b"H,A2,W9,Rejected,,,3,x,two\nH,A3,W9,Approved,,,5,x,three\nH,A4,W9,Approved,,,4,NA,\n"
     )
-    found = matched(project, projects.items(project.id), read_batch(file))
+    found = match_results(project, projects.items(project.id), read_batch(file))
     assert (len(found.records), found.rejected, found.strangers, found.empty) == (1, 1, 1, 1)
-    assert work.bring_in(project.id, found.records) == 1
+    assert work.import_results(project.id, found.records) == 1
     [done] = work.done(project.id)
     assert (done.mark, done.worker, done.item, done.answers) == ("A1", "W9", 0, {"a": "one"})
     assert (done.accepted, done.submitted) == (1_700_000_000, 1_700_000_060)
@@ -239,7 +245,7 @@ def test_a_file_from_elsewhere_is_matched_by_its_inputs(database: Database) -> N
         (b"n,t,Answer.a\n9,9,x\n", "No row"),
     ):
         with pytest.raises(TaskError, match=said):
-            matched(project, projects.items(project.id), read_batch(bad))
+            match_results(project, projects.items(project.id), read_batch(bad))
 
 
 # Fleiss' own table (1971): 10 subjects, 14 raters, 5 categories; kappa 0.210.

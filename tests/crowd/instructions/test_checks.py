@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from errands.crowd.instructions.checks import (
     LONGEST_COMMENT,
     LONGEST_INSTRUCTION,
-    Draft,
+    InstructionDraft,
     ShownProduct,
     copied_words,
     problems,
@@ -23,13 +23,15 @@ SEEN = ShownProduct(
     attributes=("stainless steel", "easy clean"),
     options={"color": ("black", "white"), "size": ("1.7 l",)},
 )
-GOOD = Draft(
+GOOD = InstructionDraft(
     "I want a black kettle of steel", ("stainless steel",), {"color": "black", "size": "1.7 l"}
 )
 
 
 def fields(**changes: object) -> list[str]:
-    draft = Draft(**{**{name: getattr(GOOD, name) for name in GOOD.__struct_fields__}, **changes})
+    draft = InstructionDraft(
+        **{**{name: getattr(GOOD, name) for name in GOOD.__struct_fields__}, **changes}
+    )
     found = problems(SEEN, tidied(draft))
     assert all(problem.message.endswith(".") for problem in found)
     return [problem.field for problem in found]
@@ -70,7 +72,7 @@ def test_each_rule(field: str, value: object) -> None:
 
 
 def test_all_that_is_wrong_is_said_at_once() -> None:
-    found = problems(SEEN, Draft(""))
+    found = problems(SEEN, InstructionDraft("", ()))
     assert [problem.field for problem in found] == ["attributes", "options", "instruction"]
     assert "color and size" in found[1].message
 
@@ -117,7 +119,7 @@ def test_what_is_shown_of_a_product() -> None:
 
 
 def test_texts_that_no_database_holds_are_mended() -> None:
-    draft = tidied(Draft("a\0b  c \ud800 d\n", comment=" \udfff\0 "))
+    draft = tidied(InstructionDraft("a\0b  c \ud800 d\n", (), comment=" \udfff\0 "))
     assert draft.instruction == "a\ufffdb c \ufffd d"
     draft.comment.encode()
 
@@ -125,8 +127,10 @@ def test_texts_that_no_database_holds_are_mended() -> None:
 def test_what_steers_terminals_and_readers_is_no_text() -> None:
     """Instructions are read by people, in files and on terminals."""
     draft = tidied(
-        Draft(
-            "buy\x1b]0;x\x07 a \u202elamp\u202c \U0001f469\u200d\U0001f52c", comment="\x9bok\r\nso"
+        InstructionDraft(
+            "buy\x1b]0;x\x07 a \u202elamp\u202c \U0001f469\u200d\U0001f52c",
+            (),
+            comment="\x9bok\r\nso",
         )
     )
     assert draft.instruction == "buy ]0;x a lamp \U0001f469\u200d\U0001f52c"

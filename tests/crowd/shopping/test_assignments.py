@@ -7,15 +7,15 @@ import pytest
 from crowd_shopping import Street
 
 from errands.crowd.shopping.assignments import (
-    OutingError,
-    Settings,
     Settled,
+    ShoppingError,
+    ShoppingSettings,
     completion_code,
-    read_outings,
-    usual_settings,
+    default_settings,
+    read_assignments,
 )
 from errands.crowd.shopping.human_figures import read_overview
-from errands.crowd.store.database import Database, StorageError, open_database, open_reading
+from errands.crowd.store.database import Database, StorageError, open_database, open_read_only
 from errands.errors import ErrandsError, GoalError
 from errands.shop.catalog.catalog import Catalog
 from errands.shop.splits import split_indices
@@ -52,7 +52,9 @@ def test_one_at_a_time(street: Street) -> None:
 
 
 def test_goals_come_from_their_splits_and_never_twice(street: Street) -> None:
-    settings = Settings(split="disjoint-train", trial_split="disjoint-eval", trials=3, bar=0.0)
+    settings = ShoppingSettings(
+        split="disjoint-train", trial_split="disjoint-eval", trials=3, bar=0.0
+    )
     street.outings.set_settings(settings)
     ann, bob = street.worker("Ann"), street.worker("Bob")
     for _ in range(8):
@@ -65,7 +67,7 @@ def test_goals_come_from_their_splits_and_never_twice(street: Street) -> None:
     )
     assert {one.goal for one in of_ann[:3]} <= trials
     assert {one.goal for one in of_ann[3:]} <= work
-    given = [one.goal for one in read_outings(street.database) if not one.is_trial]
+    given = [one.goal for one in read_assignments(street.database) if not one.is_trial]
     assert len(set(given)) == len(given), "each goal once"
 
 
@@ -102,7 +104,7 @@ class Few:
 
 def test_when_goals_run_out(street: Street) -> None:
     street.outings.goals = Few(street.goals, 4)  # type: ignore[assignment]
-    street.outings.set_settings(Settings(trials=0))
+    street.outings.set_settings(ShoppingSettings(trials=0))
     ann, bob = street.worker("Ann"), street.worker("Bob")
     first = {street.errand(ann).goal for _ in range(3)}
     last = street.errand(bob).goal
@@ -112,14 +114,14 @@ def test_when_goals_run_out(street: Street) -> None:
     assert {street.errand(bob).goal for _ in range(3)} == first
     with pytest.raises(Settled, match="no errand left"):
         street.begin(ann)
-    street.outings.set_settings(Settings(trials=0, per_goal=3))
+    street.outings.set_settings(ShoppingSettings(trials=0, per_goal=3))
     third = street.worker("Cy")
     assert {street.errand(third).goal for _ in range(4)} == {0, 1, 2, 3}
 
 
 def test_given_back_and_taken_back(street: Street) -> None:
     street.outings.goals = Few(street.goals, 2)  # type: ignore[assignment]
-    street.outings.set_settings(Settings(trials=0, hours=1.0))
+    street.outings.set_settings(ShoppingSettings(trials=0, hours=1.0))
     ann, bob = street.worker("Ann"), street.worker("Bob")
     first = street.begin(ann)
     street.outings.give_back(ann.id)
@@ -131,11 +133,11 @@ def test_given_back_and_taken_back(street: Street) -> None:
     street.clock.now += 3700
     third = street.worker("Cy")
     assert street.begin(third).goal in (first.goal, second.goal)
-    states = [one.state for one in read_outings(street.database)]
+    states = [one.state for one in read_assignments(street.database)]
     assert states == ["returned", "returned", "returned", "open"]
     street.shop(second)  # too late
     assert street.outings.of(ann.id)[1].state == "returned"
-    assert sum(one.pay for one in read_outings(street.database)) == 0
+    assert sum(one.pay for one in read_assignments(street.database)) == 0
 
 
 def test_codes(street: Street) -> None:
@@ -146,9 +148,9 @@ def test_codes(street: Street) -> None:
         street.outings.hand_in(ann.id, code)
     street.shop(out)
     for wrong in ("", "0" * 10, completion_code("else"), "x" * 10_000, "\0"):
-        with pytest.raises(OutingError, match="no code"):
+        with pytest.raises(ShoppingError, match="no code"):
             street.outings.hand_in(ann.id, wrong)
-    with pytest.raises(OutingError, match="no code"):
+    with pytest.raises(ShoppingError, match="no code"):
         street.outings.hand_in(bob.id, code)
     assert street.outings.hand_in(ann.id, f" {code.lower()}\n").number == out.number
     with pytest.raises(Settled, match="counts once"):
@@ -172,15 +174,15 @@ def test_who_failed_the_trial_is_not_sent_out_again(street: Street) -> None:
 
 def test_settings_that_cannot_be(street: Street) -> None:
     with pytest.raises(ErrandsError, match="no split"):
-        street.outings.set_settings(Settings(split="some"))
+        street.outings.set_settings(ShoppingSettings(split="some"))
     street.outings.goals = Few(street.goals, 100)  # type: ignore[assignment]
     with pytest.raises(GoalError, match="empty"):
-        street.outings.set_settings(Settings(split="train"))
-    street.outings.set_settings(Settings(is_open=False))
+        street.outings.set_settings(ShoppingSettings(split="train"))
+    street.outings.set_settings(ShoppingSettings(is_open=False))
     with pytest.raises(Settled, match="moment"):
         street.begin(street.worker("Ann"))
-    assert usual_settings(100).split == "all"
-    assert (usual_settings(9000).split, usual_settings(9000).trial_split) == ("train", "eval")
+    assert default_settings(100).split == "all"
+    assert (default_settings(9000).split, default_settings(9000).trial_split) == ("train", "eval")
 
 
 def test_a_purchase_while_nobody_watched_is_taken_in(street: Street) -> None:
@@ -217,14 +219,14 @@ def test_an_outing_and_its_session_begin_together(street: Street) -> None:
 def test_reading_while_a_server_writes(street: Street, place: str) -> None:
     ann = street.worker("Ann")
     street.errand(ann)
-    with open_reading(place) as reading:
+    with open_read_only(place) as reading:
         assert read_overview(reading, include_trials=True).all.outings == 1
         street.errand(ann, 0.0)
         # One moment, however long it is looked at.
         assert read_overview(reading, include_trials=True).all.outings == 1
         with pytest.raises(StorageError):
             reading.rows("INSERT INTO about VALUES ('x', 'y') RETURNING name")
-    with open_reading(place) as reading:
+    with open_read_only(place) as reading:
         told = read_overview(reading, include_trials=True)
     assert (told.all.outings, told.all.score, told.all.success) == (2, 50.0, 50.0)
     assert (told.finished, told.paid) == (2, pytest.approx(1.4))
@@ -235,9 +237,9 @@ def test_reading_while_a_server_writes(street: Street, place: str) -> None:
 def test_reading_when_the_server_is_gone(place: str, little: Catalog) -> None:
     with open_database(place) as database:
         Street(database, little).worker("Ann")
-    with open_reading(place) as reading:
+    with open_read_only(place) as reading:
         assert [one.name for one in read_overview(reading).workers] == ["Ann"]
-    with open_reading(place) as reading:
+    with open_read_only(place) as reading:
         assert read_overview(reading).finished == 0
 
 
@@ -245,7 +247,7 @@ def test_a_file_that_begins_to_change_is_not_trusted(tmp_path: Path, little: Cat
     place = str(tmp_path / "site.sqlite")
     with open_database(place) as database:
         Street(database, little).worker("Ann")
-    with open_reading(place) as reading:
+    with open_read_only(place) as reading:
         assert len(read_overview(reading).workers) == 1
         with open_database(place) as database:
             Street(database, little).worker("Bob")
@@ -255,11 +257,11 @@ def test_a_file_that_begins_to_change_is_not_trusted(tmp_path: Path, little: Cat
 
 def test_what_is_no_store_cannot_be_read(tmp_path: Path) -> None:
     with pytest.raises(StorageError, match="There is no website"):
-        open_reading(str(tmp_path / "none.sqlite"))
+        open_read_only(str(tmp_path / "none.sqlite"))
     (tmp_path / "text").write_text("no database at all, only text")
     with pytest.raises(StorageError):
-        open_reading(str(tmp_path / "text"))
+        open_read_only(str(tmp_path / "text"))
     with pytest.raises(StorageError, match="cannot be kept"):
-        open_reading("mysql://here/there")
+        open_read_only("mysql://here/there")
     with pytest.raises(StorageError):
-        open_reading("postgresql://nobody@127.0.0.1:1/none")
+        open_read_only("postgresql://nobody@127.0.0.1:1/none")

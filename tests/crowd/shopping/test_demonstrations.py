@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from crowd_shopping import Street
 
-from errands.crowd.shopping.assignments import Outing, Settings
-from errands.crowd.shopping.demonstrations import Wanted, export_run
-from errands.crowd.shopping.human_run import Exported
-from errands.crowd.shopping.steps import Step
-from errands.crowd.store.database import Database, open_database, open_reading
+from errands.crowd.shopping.assignments import ShoppingAssignment, ShoppingSettings
+from errands.crowd.shopping.demonstrations import SessionFilter, export_run
+from errands.crowd.shopping.human_run import DemonstrationExport
+from errands.crowd.shopping.steps import LoggedStep
+from errands.crowd.store.database import Database, open_database, open_read_only
 from errands.errors import ErrandsError, SettingError
 from errands.reports.report import gather
 from errands.runs.episode import Episode
@@ -31,12 +31,14 @@ from errands.shop.urls import Address, build
 @pytest.fixture
 def street(database: Database, little: Catalog) -> Street:
     street = Street(database, little)
-    street.outings.set_settings(Settings(trials=2, bar=0.1))
+    street.outings.set_settings(ShoppingSettings(trials=2, bar=0.1))
     return street
 
 
-def exported(street: Street, out: Path, **wanted: Any) -> Exported:
-    return export_run(street.database, out, Wanted(**wanted), catalog=str(street.catalog.path))
+def exported(street: Street, out: Path, **wanted: Any) -> DemonstrationExport:
+    return export_run(
+        street.database, out, SessionFilter(**wanted), catalog=str(street.catalog.path)
+    )
 
 
 def episodes_of(place: str | Path) -> list[Episode]:
@@ -50,8 +52,10 @@ def test_a_run_of_people(street: Street, place: str, tmp_path: Path) -> None:
         street.errand(ann)
         street.errand(bob, options=False)
     street.begin(ann)
-    with open_reading(place) as reading:
-        made = export_run(reading, tmp_path / "run", Wanted(), catalog=str(street.catalog.path))
+    with open_read_only(place) as reading:
+        made = export_run(
+            reading, tmp_path / "run", SessionFilter(), catalog=str(street.catalog.path)
+        )
     assert (made.kept, made.workers, made.unfit) == (2, 2, ())
     first, second = episodes_of(made.place)
     out = street.outings.of(ann.id)[2]
@@ -96,14 +100,16 @@ def test_an_agent_on_the_same_goals_is_compared(street: Street, tmp_path: Path) 
 
 def test_who_is_asked_for(street: Street, tmp_path: Path) -> None:
     ann, bob, cy = (street.worker(name) for name in ("Ann", "Bob", "Cy"))
-    street.outings.set_settings(Settings(trials=1, bar=0.1))
+    street.outings.set_settings(ShoppingSettings(trials=1, bar=0.1))
     for _ in range(3):
         street.errand(ann)
         street.errand(bob, options=False)
     street.errand(cy)
     stranger = street.log.next_number()
     street.start(7, None)
-    out = Outing(0, stranger, f"s{stranger}", 0, 7, False, "open", 0.0, None, *[0] * 7, None)  # type: ignore[arg-type]
+    out = ShoppingAssignment(
+        0, stranger, f"s{stranger}", 0, 7, False, "open", 0.0, None, *[0] * 7, None
+    )  # type: ignore[arg-type]
     street.shop(out)
 
     def goals(**wanted: Any) -> list[str]:
@@ -127,10 +133,14 @@ def test_who_is_asked_for(street: Street, tmp_path: Path) -> None:
         goals(worker=cy.id)
 
 
-def going(street: Street, out: Outing, walk: list[tuple[str, int, bool, Address]]) -> None:
+def going(
+    street: Street, out: ShoppingAssignment, walk: list[tuple[str, int, bool, Address]]
+) -> None:
     """Steps by hand: action, source, exact, where it led."""
     for number, (action, source, exact, address) in enumerate(walk, 1):
-        step = Step(number, street.clock(), action, source, exact, address.page, build(address))
+        step = LoggedStep(
+            number, street.clock(), action, source, exact, address.page, build(address)
+        )
         if address.page == DONE:
             street.log.finish(out.session, step, street.bought(out, address))
         else:
@@ -138,7 +148,7 @@ def going(street: Street, out: Outing, walk: list[tuple[str, int, bool, Address]
 
 
 def test_detours_are_left_out_and_ways_that_break_are_named(street: Street, tmp_path: Path) -> None:
-    street.outings.set_settings(Settings(trials=0))
+    street.outings.set_settings(ShoppingSettings(trials=0))
     ann = street.worker("Ann")
     detour = street.begin(ann)
     (search, results), (click, item), *_ = street.walk(detour, options=False)
@@ -197,7 +207,7 @@ def test_detours_are_left_out_and_ways_that_break_are_named(street: Street, tmp_
 
 
 def test_only_broken_ones_make_no_run(street: Street, tmp_path: Path) -> None:
-    street.outings.set_settings(Settings(trials=0))
+    street.outings.set_settings(ShoppingSettings(trials=0))
     street.errand(street.worker("Ann"), 0.5)
     with pytest.raises(SettingError, match="None of the 1 finished"):
         exported(street, tmp_path / "run")
@@ -205,7 +215,7 @@ def test_only_broken_ones_make_no_run(street: Street, tmp_path: Path) -> None:
 
 
 def test_the_attributes_page_is_shown_where_people_saw_it(street: Street, tmp_path: Path) -> None:
-    street.outings.set_settings(Settings(trials=0))
+    street.outings.set_settings(ShoppingSettings(trials=0))
     out = street.begin(street.worker("Ann"))
     (search, results), (click, item), *_ = street.walk(out, options=False)
     going(
@@ -230,7 +240,7 @@ def test_goals_from_a_file_that_moved(little: Catalog, tmp_path: Path) -> None:
     write_goals(tmp_path / "first.json", little.goals("synthetic"), little)
     with open_database(str(tmp_path / "site.sqlite")) as database:
         street = Street(database, little, goals=str(tmp_path / "first.json"))
-        street.outings.set_settings(Settings(trials=0))
+        street.outings.set_settings(ShoppingSettings(trials=0))
         street.errand(street.worker("Ann"))
         (tmp_path / "first.json").rename(tmp_path / "second.json")
         with pytest.raises(ErrandsError, match="no goal set"):
@@ -238,7 +248,7 @@ def test_goals_from_a_file_that_moved(little: Catalog, tmp_path: Path) -> None:
         made = export_run(
             database,
             tmp_path / "b",
-            Wanted(),
+            SessionFilter(),
             catalog=str(little.path),
             goals=str(tmp_path / "second.json"),
         )
@@ -248,12 +258,12 @@ def test_goals_from_a_file_that_moved(little: Catalog, tmp_path: Path) -> None:
 def test_another_shop(street: Street, tmp_path: Path) -> None:
     street.errand(street.worker("Ann"))
     with pytest.raises(SettingError, match="--catalog"):
-        export_run(street.database, tmp_path / "a", Wanted(), catalog="demo")
+        export_run(street.database, tmp_path / "a", SessionFilter(), catalog="demo")
     with pytest.raises(SettingError, match="--goals"):
         export_run(
             street.database,
             tmp_path / "b",
-            Wanted(),
+            SessionFilter(),
             catalog=str(street.catalog.path),
             goals="human",
         )

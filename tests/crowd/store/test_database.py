@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from errands.crowd.store.database import Database, StorageError, Taken, open_database, shown
+from errands.crowd.store.database import AlreadyExists, Database, StorageError, open_database, shown
 from errands.crowd.store.sqlite import SqliteDatabase
 
 
@@ -40,7 +40,7 @@ def test_a_transaction_is_whole_or_not_at_all(database: Database, durable: bool)
 
 def test_a_row_that_is_there_already(database: Database) -> None:
     database.run("INSERT INTO about VALUES ('a', '1')")
-    with pytest.raises(Taken):
+    with pytest.raises(AlreadyExists):
         database.run("INSERT INTO about VALUES ('a', '2')")
 
     def both() -> None:
@@ -48,9 +48,9 @@ def test_a_row_that_is_there_already(database: Database) -> None:
             run("INSERT INTO about VALUES ('b', '1')")
             run("INSERT INTO about VALUES ('a', '2')")
 
-    with pytest.raises(Taken):
+    with pytest.raises(AlreadyExists):
         both()
-    with pytest.raises(Taken):
+    with pytest.raises(AlreadyExists):
         database.run_many("INSERT INTO about VALUES (?, ?)", [("c", "1"), ("a", "2")])
     assert about(database) == {"a": "1"}
     database.run("UPDATE about SET value = '3'  WHERE name = 'a'")

@@ -8,17 +8,17 @@ from pathlib import Path
 from urllib.parse import quote
 
 import pytest
-from office_served import Visitor, admin, call, invited, requester, text_of
+from crowd_site import Visitor, admin, call, invited, requester, text_of
 from shop_served import PASSWORD, Shop, shop_served
 from starlette.routing import Route
 
-from errands.crowd.accounts.people import People
+from errands.crowd.accounts.accounts import Accounts
 from errands.crowd.store.database import open_database
 from errands.shop.catalog.catalog import Catalog
-from errands.web.crowd.accounts import front_desk
-from errands.web.crowd.application import open_office
-from errands.web.crowd.auth import Reception
-from errands.web.crowd.site import Office
+from errands.web.crowd.accounts import account_routes
+from errands.web.crowd.application import open_crowd_site
+from errands.web.crowd.auth import Auth
+from errands.web.crowd.site import CrowdSite
 
 
 @pytest.fixture(scope="module")
@@ -145,9 +145,9 @@ def test_the_password_is_changed_by_a_program(little: Catalog, tmp_path: Path) -
 
 def test_every_address_of_the_desk_is_described(shop: Shop) -> None:
     described = json.loads(shop.ask("/openapi.json").body)["paths"]
-    people = People(shop.database)  # type: ignore[arg-type]
-    office = Office(shop.database, people, Reception(people))  # type: ignore[arg-type]
-    for route in front_desk(office).routes:
+    people = Accounts(shop.database)  # type: ignore[arg-type]
+    office = CrowdSite(shop.database, people, Auth(people))  # type: ignore[arg-type]
+    for route in account_routes(office).routes:
         assert isinstance(route, Route)
         held = described.get(route.path.replace(":int", ""), {})
         assert {method.lower() for method in route.methods or () if method != "HEAD"} <= set(held)
@@ -155,15 +155,15 @@ def test_every_address_of_the_desk_is_described(shop: Shop) -> None:
 
 def test_a_password_that_was_lost_is_replaced(tmp_path: Path) -> None:
     with open_database(str(tmp_path / "site.sqlite")) as database:
-        people = People(database)
-        _, made_up = open_office(database)
+        people = Accounts(database)
+        _, made_up = open_crowd_site(database)
         assert made_up is not None
-        assert open_office(database, password="another one")[1] is None
+        assert open_crowd_site(database, password="another one")[1] is None
         assert people.admin(made_up) is not None, "an old place keeps its password"
-        assert open_office(database, password="another one", reset_password=True)[1] is None
+        assert open_crowd_site(database, password="another one", reset_password=True)[1] is None
         assert people.admin(made_up) is None
         assert people.admin("another one") is not None
-        _, again = open_office(database, reset_password=True)
+        _, again = open_crowd_site(database, reset_password=True)
         assert people.admin(again or "") is not None
 
 

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 from crowd_served import put_up
-from office_served import call, invited
+from crowd_site import call, invited
 from shop_served import Shop, shop_served
 
 from errands.shop.catalog.catalog import Catalog
-from errands.web.crowd.application import DESKS
+from errands.web.crowd.application import ROUTES
 
-OURS = ("crowd_desk", "requester_desk", "requester_api", "task_frames")
+OURS = ("task_routes", "project_routes", "project_api_routes", "frame_routes")
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +35,7 @@ def references(value: Any) -> Iterator[str]:
 
 
 def test_everything_that_is_named_is_there(shop: Shop) -> None:
-    assert {seat.__name__ for seat in DESKS} >= set(OURS)
+    assert {seat.__name__ for seat in ROUTES} >= set(OURS)
     described = json.loads(shop.ask("/openapi.json").body)
     for reference in references(described["paths"]):
         name = reference.removeprefix("#/components/schemas/")

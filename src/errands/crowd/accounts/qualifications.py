@@ -22,7 +22,7 @@ CREATE TABLE qualifications (
 );
 """
 
-Verdict = Literal["granted", "refused"]
+QualificationStatus = Literal["granted", "refused"]
 
 
 class Qualification(msgspec.Struct, frozen=True):
@@ -30,7 +30,7 @@ class Qualification(msgspec.Struct, frozen=True):
 
     person: int
     kind: str
-    status: Verdict
+    status: QualificationStatus
     at: float
     decider: int
     note: str
@@ -44,7 +44,7 @@ class Qualifications:
         self._clock = clock
 
     def decide(
-        self, person: int, kind: str, status: Verdict, decider: int, note: str = ""
+        self, person: int, kind: str, status: QualificationStatus, decider: int, note: str = ""
     ) -> Qualification:
         made = Qualification(person, kind, status, self._clock(), decider, note)
         self._database.run(

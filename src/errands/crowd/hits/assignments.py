@@ -18,7 +18,15 @@ from errands.crowd.hits.projects import Item, Project, insert_many
 from errands.crowd.store.database import Database, Row, Run
 from errands.errors import ErrandsError
 
-__all__ = ["TABLES", "Assignment", "Assignments", "NotPossible", "Progress", "Record", "Share"]
+__all__ = [
+    "TABLES",
+    "Assignment",
+    "Assignments",
+    "Conflict",
+    "ImportedAnswers",
+    "ProjectProgress",
+    "WorkerShare",
+]
 
 TABLES: Final = """
 CREATE TABLE assignments (
@@ -69,7 +77,7 @@ ORDER BY i.number LIMIT 1
 """
 
 
-class NotPossible(ErrandsError):
+class Conflict(ErrandsError):
     """Something that was done already, or cannot be done any more."""
 
 
@@ -92,7 +100,7 @@ class Assignment(msgspec.Struct, frozen=True):
     pay: float
 
 
-class Record(msgspec.Struct, frozen=True):
+class ImportedAnswers(msgspec.Struct, frozen=True):
     """Answers that were given elsewhere."""
 
     item: int
@@ -103,7 +111,7 @@ class Record(msgspec.Struct, frozen=True):
     submitted: float | None = None
 
 
-class Progress(msgspec.Struct, frozen=True):
+class ProjectProgress(msgspec.Struct, frozen=True):
     """How far a project is."""
 
     wanted: int
@@ -116,7 +124,7 @@ class Progress(msgspec.Struct, frozen=True):
     """Dollars."""
 
 
-class Share(msgspec.Struct, frozen=True):
+class WorkerShare(msgspec.Struct, frozen=True):
     """What one worker did of a project."""
 
     worker: str
@@ -148,12 +156,12 @@ class Assignments:
         if held is not None:
             return held
         if not project.is_open:
-            raise NotPossible("This work is closed; nothing can be accepted now.")
+            raise Conflict("This work is closed; nothing can be accepted now.")
         now = self._clock()
         with self._database.writing() as run:
             found = run(_NEXT, (project.id, project.wanted, person, person))
             if not found:
-                raise NotPossible("There is nothing left to do here for you.")
+                raise Conflict("There is nothing left to do here for you.")
             number = found[0][0]
             if item is not None and item != number and _is_free(run, project, person, item):
                 number = item
@@ -175,13 +183,13 @@ class Assignments:
             rows = run(f"SELECT {_COLUMNS} FROM assignments WHERE key = ?", (key,))
             held = _assignment(rows[0]) if rows else None
             if held is None or held.person is None:
-                raise NotPossible("There is no such assignment.")
+                raise Conflict("There is no such assignment.")
             if held.status == "submitted":
-                raise NotPossible("The answers were received already; these change nothing.")
+                raise Conflict("The answers were received already; these change nothing.")
             if held.status == "returned":
-                raise NotPossible("This was returned; it takes no answers any more.")
+                raise Conflict("This was returned; it takes no answers any more.")
             if held.status == "expired" and not _has_room(run, held):
-                raise NotPossible("The time was up, and somebody else does this now.")
+                raise Conflict("The time was up, and somebody else does this now.")
             [row] = run(
                 "UPDATE assignments SET status = 'submitted', submitted = ?, answers = ?"
                 f" WHERE key = ? RETURNING {_COLUMNS}",
@@ -198,14 +206,14 @@ class Assignments:
                 (assignment.id,),
             )
             if not gone:
-                raise NotPossible("Only what is accepted and not yet submitted can be returned.")
+                raise Conflict("Only what is accepted and not yet submitted can be returned.")
             _skip(run, assignment.project, assignment.item, gone[0][0])
 
     def skip(self, project: int, item: int, person: int) -> None:
         """Leave an instance to others."""
         with self._database.writing() as run:
             if not run("SELECT 1 FROM items WHERE project = ? AND number = ?", (project, item)):
-                raise NotPossible("There is no such instance.")
+                raise Conflict("There is no such instance.")
             _skip(run, project, item, person)
 
     def unskip(self, project: int, person: int) -> None:
@@ -263,7 +271,7 @@ class Assignments:
         )
         return [_assignment(row) for row in rows]
 
-    def progress(self, project: Project) -> Progress:
+    def progress(self, project: Project) -> ProjectProgress:
         self._expire()
         [(done, accepted, workers, owed)] = self._database.rows(
             f"SELECT count(CASE WHEN {_DONE} THEN 1 END),"
@@ -279,9 +287,9 @@ class Assignments:
             (project.id, project.wanted),
         )
         wanted = project.wanted * project.items
-        return Progress(wanted, done, accepted, finished, workers, float(owed))
+        return ProjectProgress(wanted, done, accepted, finished, workers, float(owed))
 
-    def shares(self, project: int) -> list[Share]:
+    def shares(self, project: int) -> list[WorkerShare]:
         """What each worker did, in the order of their names in the results."""
         rows = self._database.rows(
             "SELECT worker, person, count(*), coalesce(sum(pay), 0),"
@@ -289,9 +297,9 @@ class Assignments:
             f" WHERE project = ? AND {_DONE} GROUP BY worker, person ORDER BY person, worker",
             (project,),
         )
-        return [Share(*row) for row in rows]
+        return [WorkerShare(*row) for row in rows]
 
-    def bring_in(self, project: int, records: Iterable[Record]) -> int:
+    def import_results(self, project: int, records: Iterable[ImportedAnswers]) -> int:
         """Answers from elsewhere, as finished assignments; how many were new.
 
         The same file brought in twice is there once: a record's name, or else its content and how
@@ -324,7 +332,9 @@ class Assignments:
             )
 
 
-def _imported(project: int, records: Iterable[Record], known: set[str]) -> Iterator[list[Any]]:
+def _imported(
+    project: int, records: Iterable[ImportedAnswers], known: set[str]
+) -> Iterator[list[Any]]:
     """The rows of records that are not known; they are known from then on."""
     seen: dict[str, int] = {}
     for record in records:

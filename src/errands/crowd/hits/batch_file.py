@@ -23,7 +23,7 @@ from errands.turk.tasks.table import ANSWER, MISSING, decode, read_table
 
 __all__ = [
     "INPUT",
-    "Batch",
+    "BatchFile",
     "BatchRow",
     "check_template",
     "distinct",
@@ -57,7 +57,7 @@ class BatchRow(msgspec.Struct, frozen=True):
     noted: dict[str, str]
 
 
-class Batch(msgspec.Struct, frozen=True):
+class BatchFile(msgspec.Struct, frozen=True):
     """A table as it was uploaded."""
 
     columns: tuple[str, ...]
@@ -80,7 +80,7 @@ def read_template(data: bytes) -> str:
     return template
 
 
-def read_batch(data: bytes, template: str = "") -> Batch:
+def read_batch(data: bytes, template: str = "") -> BatchFile:
     """A table out of an uploaded file; what is wrong with it is said in one sentence."""
     _check_header(data)
     try:
@@ -111,7 +111,7 @@ def read_batch(data: bytes, template: str = "") -> Batch:
         BatchRow(_row(inputs, place), _row(answers, place), _row(noted, place))
         for place in range(len(table))
     ]
-    return Batch(tuple(inputs), rows, bool(answers))
+    return BatchFile(tuple(inputs), rows, bool(answers))
 
 
 def check_template(template: str, columns: Sequence[str]) -> None:

@@ -11,8 +11,8 @@ import io
 from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
-from errands.crowd.hits.assignments import Assignment, Record
-from errands.crowd.hits.batch_file import INPUT, Batch, loosely, mturk_time, time_of
+from errands.crowd.hits.assignments import Assignment, ImportedAnswers
+from errands.crowd.hits.batch_file import INPUT, BatchFile, loosely, mturk_time, time_of
 from errands.crowd.hits.projects import Item, Project
 from errands.crowd.hits.task_page import NO_ANSWERS
 from errands.errors import TaskError
@@ -21,7 +21,14 @@ from errands.turk.tasks.markup import effective_type, start_tags
 from errands.turk.tasks.table import ANSWER, written
 from errands.turk.tasks.task import Task
 
-__all__ = ["Matched", "answer_names", "field_kinds", "matched", "results_csv", "task_records"]
+__all__ = [
+    "ResultMatch",
+    "answer_names",
+    "field_kinds",
+    "match_results",
+    "results_csv",
+    "task_records",
+]
 
 BEFORE: Final = (
     *("HITId", "HITTypeId", "Title", "Description", "Keywords", "Reward", "CreationTime"),
@@ -36,10 +43,10 @@ AFTER: Final = ("Approve", "Reject")
 _BUTTONS: Final = frozenset({"submit", "button", "reset", "image", "file"})
 
 
-class Matched(NamedTuple):
+class ResultMatch(NamedTuple):
     """Rows of a file that belong to instances of a project, and how many do not."""
 
-    records: list[Record]
+    records: list[ImportedAnswers]
     strangers: int
     """Rows whose inputs are no instance's."""
     rejected: int
@@ -125,7 +132,7 @@ def _name(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:30].upper()
 
 
-def matched(project: Project, items: Iterable[Item], batch: Batch) -> Matched:
+def match_results(project: Project, items: Iterable[Item], batch: BatchFile) -> ResultMatch:
     """The rows of a file as answers to a project's instances, found by their inputs."""
     if not batch.has_answers:
         raise TaskError("The CSV file has no Answer. column: there is nothing to take over.")
@@ -140,7 +147,7 @@ def matched(project: Project, items: Iterable[Item], batch: Batch) -> Matched:
         cells = tuple(plain_newlines(item.inputs.get(name, "")) for name in project.columns)
         exact.setdefault(cells, item.number)
         loose.setdefault(loosely(cells), item.number)
-    records: list[Record] = []
+    records: list[ImportedAnswers] = []
     strangers = rejected = empty = 0
     for row in batch.rows:
         cells = tuple(row.inputs[name] for name in project.columns)
@@ -153,7 +160,7 @@ def matched(project: Project, items: Iterable[Item], batch: Batch) -> Matched:
             empty += 1
         else:
             records.append(
-                Record(
+                ImportedAnswers(
                     number,
                     row.answers,
                     row.noted.get("AssignmentId", "")[:200],
@@ -164,15 +171,15 @@ def matched(project: Project, items: Iterable[Item], batch: Batch) -> Matched:
             )
     if not records and strangers:
         raise TaskError("No row of the CSV file has the inputs of an instance of this project.")
-    return Matched(records, strangers, rejected, empty)
+    return ResultMatch(records, strangers, rejected, empty)
 
 
-def task_records(task: Task) -> list[Record]:
+def task_records(task: Task) -> list[ImportedAnswers]:
     """The answers that a task folder holds."""
     records = []
     for instance in task.instances:
         count = max((len(labels) for labels in instance.labels.values()), default=0)
         for place in range(count):
             answers = {name: written(held[place]) for name, held in instance.labels.items()}
-            records.append(Record(instance.row, answers, worker=f"label {place + 1}"))
+            records.append(ImportedAnswers(instance.row, answers, worker=f"label {place + 1}"))
     return records

@@ -5,14 +5,14 @@ import msgspec
 from errands.crowd.hits.assignments import Assignments
 from errands.crowd.hits.batch_file import check_template, distinct, read_batch, read_template
 from errands.crowd.hits.projects import Project, Projects, Terms
-from errands.crowd.hits.results import matched, task_records
+from errands.crowd.hits.results import match_results, task_records
 from errands.errors import TaskError
 from errands.turk.tasks.loader import TaskSet
 
-__all__ = ["Brought", "bring_in", "put_up_files", "put_up_task"]
+__all__ = ["ImportSummary", "import_results", "publish_files", "publish_task"]
 
 
-class Brought(msgspec.Struct, frozen=True):
+class ImportSummary(msgspec.Struct, frozen=True):
     """What came of a file of results."""
 
     new: int
@@ -26,7 +26,7 @@ class Brought(msgspec.Struct, frozen=True):
     """Rows without an answer."""
 
 
-def put_up_files(
+def publish_files(
     projects: Projects,
     work: Assignments,
     owner: int,
@@ -47,11 +47,11 @@ def put_up_files(
     inputs = distinct(row.inputs for row in batch.rows)
     made = projects.put_up(owner, terms, page, batch.columns, inputs)
     if with_answers:
-        work.bring_in(made.id, matched(made, projects.items(made.id), batch).records)
+        work.import_results(made.id, match_results(made, projects.items(made.id), batch).records)
     return made
 
 
-def put_up_task(
+def publish_task(
     projects: Projects,
     work: Assignments,
     owner: int,
@@ -74,14 +74,16 @@ def put_up_task(
     inputs = [instance.inputs for instance in task.instances]
     made = projects.put_up(owner, terms, task.template, list(first), inputs, task=name)
     if with_answers:
-        work.bring_in(made.id, task_records(task))
+        work.import_results(made.id, task_records(task))
     return made
 
 
-def bring_in(projects: Projects, work: Assignments, project: Project, data: bytes) -> Brought:
+def import_results(
+    projects: Projects, work: Assignments, project: Project, data: bytes
+) -> ImportSummary:
     """Take a file of results into a project."""
     batch = read_batch(data, projects.template(project.id))
-    found = matched(project, projects.items(project.id), batch)
-    new = work.bring_in(project.id, found.records)
+    found = match_results(project, projects.items(project.id), batch)
+    new = work.import_results(project.id, found.records)
     known = len(found.records) - new
-    return Brought(new, known, found.strangers, found.rejected, found.empty)
+    return ImportSummary(new, known, found.strangers, found.rejected, found.empty)

@@ -7,7 +7,7 @@ options may be said in other words, so nobody looks for them in the text.
 import re
 import unicodedata
 from collections.abc import Sequence
-from typing import Final, NamedTuple
+from typing import Annotated, Final, NamedTuple
 
 import msgspec
 
@@ -17,8 +17,8 @@ __all__ = [
     "FEWEST_WORDS",
     "LONGEST_COMMENT",
     "LONGEST_INSTRUCTION",
-    "Draft",
-    "Problem",
+    "DraftProblem",
+    "InstructionDraft",
     "ShownProduct",
     "copied_words",
     "problems",
@@ -34,6 +34,8 @@ SHORT_TITLE: Final = 3
 """Words below which a title is just what a thing is called."""
 LONG_TITLE: Final = 6
 """Words from which on four fifths of a title are as good as the whole."""
+_Text = Annotated[str, msgspec.Meta(max_length=10_000)]
+"""As it may be sent; the rules below are stricter."""
 _WORD: Final = re.compile(r"\w+")
 _CONTROL: Final = re.compile(r"[\x01-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 """What steers terminals, or turns the reading direction of all that follows."""
@@ -51,16 +53,16 @@ class ShownProduct(msgspec.Struct, frozen=True):
     """Option name to the values one can choose from."""
 
 
-class Draft(msgspec.Struct, frozen=True):
+class InstructionDraft(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What somebody wrote, and what they say they used."""
 
-    instruction: str
-    attributes: tuple[str, ...] = ()
-    options: dict[str, str] = {}
-    comment: str = ""
+    instruction: _Text
+    attributes: Annotated[tuple[_Text, ...], msgspec.Meta(max_length=1000)]
+    options: dict[_Text, _Text] = {}
+    comment: _Text = ""
 
 
-class Problem(NamedTuple):
+class DraftProblem(NamedTuple):
     """Why a draft is not taken."""
 
     field: str
@@ -84,9 +86,9 @@ def shown(product: Product) -> ShownProduct:
     )
 
 
-def tidied(draft: Draft) -> Draft:
+def tidied(draft: InstructionDraft) -> InstructionDraft:
     """A draft with single spaces, repeats ticked once."""
-    return Draft(
+    return InstructionDraft(
         instruction=_line(draft.instruction),
         attributes=tuple(dict.fromkeys(draft.attributes)),
         options=draft.options,
@@ -94,7 +96,7 @@ def tidied(draft: Draft) -> Draft:
     )
 
 
-def problems(seen: ShownProduct, draft: Draft) -> list[Problem]:
+def problems(seen: ShownProduct, draft: InstructionDraft) -> list[DraftProblem]:
     """All that is wrong with a tidied draft; empty if it is taken."""
     return [
         *_attribute_problems(seen, draft.attributes),
@@ -104,40 +106,44 @@ def problems(seen: ShownProduct, draft: Draft) -> list[Problem]:
     ]
 
 
-def _attribute_problems(seen: ShownProduct, ticked: Sequence[str]) -> list[Problem]:
+def _attribute_problems(seen: ShownProduct, ticked: Sequence[str]) -> list[DraftProblem]:
     if not ticked:
-        return [Problem("attributes", "Tick at least one attribute that your instruction uses.")]
+        return [
+            DraftProblem("attributes", "Tick at least one attribute that your instruction uses.")
+        ]
     if not set(ticked) <= set(seen.attributes):
-        return [Problem("attributes", "Tick only attributes that this product has.")]
+        return [DraftProblem("attributes", "Tick only attributes that this product has.")]
     return []
 
 
-def _option_problems(seen: ShownProduct, chosen: dict[str, str]) -> list[Problem]:
+def _option_problems(seen: ShownProduct, chosen: dict[str, str]) -> list[DraftProblem]:
     missing = [name for name in seen.options if not chosen.get(name)]
     if missing:
-        return [Problem("options", f"Choose one value of each option; {_list(missing)} has none.")]
+        return [
+            DraftProblem("options", f"Choose one value of each option; {_list(missing)} has none.")
+        ]
     for name, value in chosen.items():
         if value not in seen.options.get(name, ()):
-            return [Problem("options", "Choose only options that this product has.")]
+            return [DraftProblem("options", "Choose only options that this product has.")]
     return []
 
 
-def _instruction_problems(seen: ShownProduct, instruction: str) -> list[Problem]:
+def _instruction_problems(seen: ShownProduct, instruction: str) -> list[DraftProblem]:
     if not instruction:
-        return [Problem("instruction", "Write an instruction.")]
+        return [DraftProblem("instruction", "Write an instruction.")]
     if len(instruction) > LONGEST_INSTRUCTION:
         return [
-            Problem(
+            DraftProblem(
                 "instruction",
                 f"Write at most {LONGEST_INSTRUCTION:,} characters; these are"
                 f" {len(instruction):,}.",
             )
         ]
     if len(_words(instruction)) < FEWEST_WORDS:
-        return [Problem("instruction", f"Write at least {FEWEST_WORDS} words.")]
+        return [DraftProblem("instruction", f"Write at least {FEWEST_WORDS} words.")]
     if copied_words(seen.title, instruction):
         return [
-            Problem(
+            DraftProblem(
                 "instruction",
                 "Do not copy the title; say in your own words what kind of product you want.",
             )
@@ -145,9 +151,9 @@ def _instruction_problems(seen: ShownProduct, instruction: str) -> list[Problem]
     return []
 
 
-def _comment_problems(comment: str) -> list[Problem]:
+def _comment_problems(comment: str) -> list[DraftProblem]:
     if len(comment) > LONGEST_COMMENT:
-        return [Problem("comment", f"Comment in at most {LONGEST_COMMENT:,} characters.")]
+        return [DraftProblem("comment", f"Comment in at most {LONGEST_COMMENT:,} characters.")]
     return []
 
 

@@ -5,15 +5,15 @@ from typing import Annotated, Any, Final
 
 import msgspec
 
-from errands.crowd.store.database import Database, Reading
+from errands.crowd.store.database import Database, ReadDatabase
 from errands.errors import SettingError
 
-__all__ = ["TABLES", "Collecting", "collecting_of", "read_collecting", "write_collecting"]
+__all__ = ["TABLES", "WritingSettings", "checked_settings", "read_settings", "write_settings"]
 
 TABLES: Final = "CREATE TABLE collecting (name TEXT PRIMARY KEY, value TEXT NOT NULL);"
 
 
-class Collecting(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class WritingSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The settings; the pay is what WebShop's writers got."""
 
     pay: Annotated[float, msgspec.Meta(ge=0, le=1000)] = 0.15
@@ -28,21 +28,21 @@ class Collecting(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Of the generator that draws products."""
 
 
-def read_collecting(source: Reading) -> Collecting:
+def read_settings(source: ReadDatabase) -> WritingSettings:
     """The settings as they are."""
     held = {
         name: json.loads(value)
         for name, value in source.rows("SELECT name, value FROM collecting")
-        if name in Collecting.__struct_fields__
+        if name in WritingSettings.__struct_fields__
     }
-    return collecting_of(held)
+    return checked_settings(held)
 
 
-def write_collecting(database: Database, settings: Collecting) -> None:
+def write_settings(database: Database, settings: WritingSettings) -> None:
     """Set all of them; what was handed in keeps the pay it had."""
     pairs = [
         (name, json.dumps(value))
-        for name, value in msgspec.to_builtins(collecting_of(settings)).items()
+        for name, value in msgspec.to_builtins(checked_settings(settings)).items()
     ]
     database.run_many(
         "INSERT INTO collecting VALUES (?, ?) ON CONFLICT (name) DO"
@@ -51,9 +51,9 @@ def write_collecting(database: Database, settings: Collecting) -> None:
     )
 
 
-def collecting_of(given: "dict[str, Any] | Collecting") -> Collecting:
+def checked_settings(given: "dict[str, Any] | WritingSettings") -> WritingSettings:
     """Settings that are possible, or a sentence why they are not."""
     try:
-        return msgspec.convert(msgspec.to_builtins(given), Collecting)
+        return msgspec.convert(msgspec.to_builtins(given), WritingSettings)
     except msgspec.ValidationError as failure:
         raise SettingError(f"The settings are not possible: {failure}.") from None

@@ -12,8 +12,8 @@ from typing import Any
 import msgspec
 
 from errands.atomic import atomic_files
-from errands.crowd.instructions.writing import COLUMNS, Writing, writing_of
-from errands.crowd.store.database import Reading
+from errands.crowd.instructions.assignments import COLUMNS, WritingAssignment, assignment_of_row
+from errands.crowd.store.database import ReadDatabase
 
 __all__ = ["WritingSummary", "human_file", "human_records", "summary", "write_human_file"]
 
@@ -33,7 +33,7 @@ class WritingSummary(msgspec.Struct, frozen=True):
     """Dollars for all that was accepted."""
 
 
-def human_records(source: Reading) -> dict[str, list[dict[str, Any]]]:
+def human_records(source: ReadDatabase) -> dict[str, list[dict[str, Any]]]:
     """Product id to its accepted instructions, in the order in which they were begun."""
     salt = "".join(
         json.loads(value)
@@ -42,12 +42,12 @@ def human_records(source: Reading) -> dict[str, list[dict[str, Any]]]:
     records: dict[str, list[dict[str, Any]]] = {}
     rows = source.rows(f"SELECT {COLUMNS} FROM writings WHERE status = 'accepted' ORDER BY id")
     for row in rows:
-        writing = writing_of(row)
+        writing = assignment_of_row(row)
         records.setdefault(writing.asin, []).append(_record(writing, salt))
     return records
 
 
-def human_file(source: Reading) -> bytes:
+def human_file(source: ReadDatabase) -> bytes:
     """The file, a product a line; bare brackets where there is nothing."""
     lines = [
         msgspec.json.encode(asin) + b":" + msgspec.json.encode(held)
@@ -56,13 +56,13 @@ def human_file(source: Reading) -> bytes:
     return b"{\n" + b",\n".join(lines) + b"\n}\n" if lines else b"{}"
 
 
-def write_human_file(source: Reading, out: Path, *, replace: bool = False) -> int:
+def write_human_file(source: ReadDatabase, out: Path, *, replace: bool = False) -> int:
     """Write the file, whole or not at all; how many bytes it has."""
     with atomic_files([out], replace=replace) as [work]:
         return work.write_bytes(human_file(source))
 
 
-def summary(source: Reading) -> WritingSummary:
+def summary(source: ReadDatabase) -> WritingSummary:
     """What has been collected."""
     counts = source.rows("SELECT status, count(*) FROM writings GROUP BY status")
     [(trials,)] = source.rows(
@@ -81,7 +81,7 @@ def summary(source: Reading) -> WritingSummary:
     )
 
 
-def _record(writing: Writing, salt: str) -> dict[str, Any]:
+def _record(writing: WritingAssignment, salt: str) -> dict[str, Any]:
     seen = writing.shown
     offered = [f"{name}: {value}" for name, values in seen.options.items() for value in values]
     return {

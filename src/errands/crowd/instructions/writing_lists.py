@@ -5,32 +5,32 @@ from typing import Any, Final
 
 import msgspec
 
-from errands.crowd.instructions.collection import read_collecting
-from errands.crowd.instructions.writing import (
+from errands.crowd.instructions.assignments import (
     COLUMNS,
     KIND,
     Status,
     WriterAccount,
-    Writing,
+    WritingAssignment,
     account_of,
-    writing_of,
+    assignment_of_row,
 )
-from errands.crowd.store.database import Reading
+from errands.crowd.instructions.collection import read_settings
+from errands.crowd.store.database import ReadDatabase
 
-__all__ = ["PAGE", "Writer", "WritingsPage", "listed", "waiting", "writers"]
+__all__ = ["PAGE", "Writer", "WritingAssignmentPage", "listed", "waiting", "writers"]
 
 PAGE: Final = 50
 """Writings on one page of a list."""
 
 
-class WritingsPage(msgspec.Struct, frozen=True):
+class WritingAssignmentPage(msgspec.Struct, frozen=True):
     """One page of a list, the newest first."""
 
     total: int
     page: int
     """From 1."""
     pages: int
-    writings: list[Writing]
+    writings: list[WritingAssignment]
 
 
 class Writer(msgspec.Struct, frozen=True):
@@ -42,8 +42,8 @@ class Writer(msgspec.Struct, frozen=True):
 
 
 def listed(
-    source: Reading, *, person: int | None = None, status: Status | None = None, page: int = 1
-) -> WritingsPage:
+    source: ReadDatabase, *, person: int | None = None, status: Status | None = None, page: int = 1
+) -> WritingAssignmentPage:
     """Writings of somebody, of a status, or all."""
     wheres: list[str] = []
     values: list[Any] = []
@@ -61,19 +61,19 @@ def listed(
         f"SELECT {COLUMNS} FROM writings {where} ORDER BY id DESC LIMIT ? OFFSET ?",
         (*values, PAGE, (page - 1) * PAGE),
     )
-    return WritingsPage(int(total), page, pages, [writing_of(row) for row in rows])
+    return WritingAssignmentPage(int(total), page, pages, [assignment_of_row(row) for row in rows])
 
 
-def waiting(source: Reading, most: int = PAGE) -> list[Writing]:
+def waiting(source: ReadDatabase, most: int = PAGE) -> list[WritingAssignment]:
     """What waits for a review, who waits longest first."""
     rows = source.rows(
         f"SELECT {COLUMNS} FROM writings WHERE status = 'submitted' ORDER BY submitted, id LIMIT ?",
         (most,),
     )
-    return [writing_of(row) for row in rows]
+    return [assignment_of_row(row) for row in rows]
 
 
-def writers(source: Reading) -> list[Writer]:
+def writers(source: ReadDatabase) -> list[Writer]:
     """Everybody who has begun; those who wait for a decision first."""
     counts: dict[int, list[Sequence[Any]]] = {}
     rows = source.rows(
@@ -89,7 +89,7 @@ def writers(source: Reading) -> list[Writer]:
         " WHERE p.id IN (SELECT person FROM writings) ORDER BY p.id",
         (KIND,),
     )
-    trials = read_collecting(source).trials
+    trials = read_settings(source).trials
     found = [
         Writer(id, name, account_of(counts[id], trials, status, note))
         for id, name, status, note in named

@@ -2,7 +2,7 @@
 
 An outing is a session of the shop that belongs to somebody. It begins when the worker asks for
 it, ends with the purchase, or is given back; one that was left lying is taken back. Each worker
-has one at a time. The first ones are a trial (see `errands.crowd.accounts.worker_quality`).
+has one at a time. The first ones are a trial (see `errands.crowd.shopping.worker_quality`).
 """
 
 import hashlib
@@ -13,18 +13,18 @@ from typing import Annotated, Any, Final, Literal
 import msgspec
 import numpy as np
 
-from errands.crowd.accounts.worker_quality import (
+from errands.crowd.shopping.steps import LoggedPurchase
+from errands.crowd.shopping.worker_quality import (
     BAR,
     TRIALS,
-    Result,
-    Standing,
+    ShoppingResult,
     Verdict,
     Worker,
+    WorkerStatus,
     standing,
     workers,
 )
-from errands.crowd.shopping.steps import Bought
-from errands.crowd.store.database import Database, Reading, Run
+from errands.crowd.store.database import Database, ReadDatabase, Run
 from errands.errors import ErrandsError, SettingError
 from errands.shop.goals import SPLITS, GoalSet
 from errands.shop.splits import DISJOINT, split_indices
@@ -34,17 +34,17 @@ __all__ = [
     "PAY",
     "SPLIT_NAMES",
     "TABLES",
-    "Outing",
-    "OutingError",
-    "Outings",
-    "Settings",
     "Settled",
+    "ShoppingAssignment",
+    "ShoppingAssignments",
+    "ShoppingError",
+    "ShoppingSettings",
     "completion_code",
-    "read_outings",
+    "default_settings",
+    "read_assignments",
     "read_results",
     "read_settings",
     "read_workers",
-    "usual_settings",
 ]
 
 TABLES: Final = """
@@ -89,15 +89,15 @@ State = Literal["open", "done", "returned"]
 Number = Annotated[int, msgspec.Meta(ge=1, le=1_000_000)]
 
 
-class OutingError(ErrandsError):
+class ShoppingError(ErrandsError):
     """A worker asked for what cannot be."""
 
 
-class Settled(OutingError):
+class Settled(ShoppingError):
     """It has been done already, or cannot be done any more."""
 
 
-class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class ShoppingSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What the admin decides."""
 
     is_open: bool = True
@@ -117,7 +117,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """The average reward of the trial has to be above it."""
 
 
-class Outing(msgspec.Struct, frozen=True):
+class ShoppingAssignment(msgspec.Struct, frozen=True):
     """One errand of a worker."""
 
     number: int
@@ -150,12 +150,12 @@ _COLUMNS: Final = (
 _ALL: Final = f"SELECT {_COLUMNS} FROM outings o JOIN sessions s ON s.number = o.session"
 
 
-def usual_settings(goals: int) -> Settings:
+def default_settings(goals: int) -> ShoppingSettings:
     """What is set before anybody has set anything: no goal for testing is given away, if there
     are enough others."""
     if goals > SPLITS["train"][0] + 500:
-        return Settings(split="train", trial_split="eval")
-    return Settings()
+        return ShoppingSettings(split="train", trial_split="eval")
+    return ShoppingSettings()
 
 
 def completion_code(session: str) -> str:
@@ -167,14 +167,16 @@ def completion_code(session: str) -> str:
     return hashlib.sha1(session.encode(), usedforsecurity=False).hexdigest()[:10].upper()
 
 
-def read_settings(database: Reading, goals: int) -> Settings:
+def read_settings(database: ReadDatabase, goals: int) -> ShoppingSettings:
     """The settings; `goals` is how many the shop has."""
     rows = database.rows("SELECT value FROM about WHERE name = ?", (_SETTINGS,))
-    return msgspec.json.decode(rows[0][0], type=Settings) if rows else usual_settings(goals)
+    return (
+        msgspec.json.decode(rows[0][0], type=ShoppingSettings) if rows else default_settings(goals)
+    )
 
 
-def read_outings(
-    database: Reading,
+def read_assignments(
+    database: ReadDatabase,
     *,
     person: int | None = None,
     session: int | None = None,
@@ -182,7 +184,7 @@ def read_outings(
     before: int | None = None,
     most: int | None = None,
     newest: bool = False,
-) -> list[Outing]:
+) -> list[ShoppingAssignment]:
     """Outings by number, or the newest first."""
     where, values = ["o.number > ?"], [after]
     if person is not None:
@@ -199,17 +201,17 @@ def read_outings(
     rows = database.rows(
         f"{_ALL} WHERE {' AND '.join(where)} ORDER BY o.number {order}{limit}", values
     )
-    return [_outing(row) for row in rows]
+    return [_assignment(row) for row in rows]
 
 
-def read_results(database: Reading) -> list[Result]:
+def read_results(database: ReadDatabase) -> list[ShoppingResult]:
     """Every finished outing, in the order in which they were finished."""
     rows = database.rows(
         "SELECT person, reward, is_trial, pay, ended - began, steps, states, items, searches"
         " FROM outings WHERE state = 'done' ORDER BY ended, number"
     )
     return [
-        Result(
+        ShoppingResult(
             worker=person,
             reward=reward,
             is_trial=bool(is_trial),
@@ -225,7 +227,7 @@ def read_results(database: Reading) -> list[Result]:
 
 
 def read_workers(
-    database: Reading, settings: Settings, *, include_trials: bool = True
+    database: ReadDatabase, settings: ShoppingSettings, *, include_trials: bool = True
 ) -> list[Worker]:
     """Every worker, and where they stand."""
     names: dict[int, str] = dict(
@@ -244,7 +246,7 @@ def read_workers(
     )
 
 
-class Outings:
+class ShoppingAssignments:
     """All outings of one shop."""
 
     def __init__(
@@ -264,10 +266,10 @@ class Outings:
             session for (session,) in database.rows("SELECT session FROM outings")
         }  # those of workers, whatever became of them
 
-    def settings(self) -> Settings:
+    def settings(self) -> ShoppingSettings:
         return read_settings(self.database, len(self.goals))
 
-    def set_settings(self, settings: Settings) -> None:
+    def set_settings(self, settings: ShoppingSettings) -> None:
         """Change what the admin decides; a split that the shop does not have is an error."""
         for split in (settings.split, settings.trial_split):
             self._indices(split)
@@ -283,11 +285,11 @@ class Outings:
             (person, verdict, self._clock()),
         )
 
-    def of(self, person: int) -> list[Outing]:
+    def of(self, person: int) -> list[ShoppingAssignment]:
         """A worker's own, in their order."""
-        return read_outings(self.database, person=person)
+        return read_assignments(self.database, person=person)
 
-    def standing(self, person: int) -> Standing:
+    def standing(self, person: int) -> WorkerStatus:
         """Where somebody stands."""
         said = self.database.rows(
             "SELECT verdict FROM verdicts WHERE person = ? ORDER BY number DESC LIMIT 1", (person,)
@@ -301,7 +303,9 @@ class Outings:
         )
         return standing([reward for (reward,) in rows], settings.trials, settings.bar)
 
-    def begin(self, person: int, start: Callable[[int, Callable[[Run, int], None]], Any]) -> Outing:
+    def begin(
+        self, person: int, start: Callable[[int, Callable[[Run, int], None]], Any]
+    ) -> ShoppingAssignment:
         """Send somebody out: `start` begins a session for a goal, and notes the outing with it."""
         settings = self.settings()
         if not settings.is_open:
@@ -339,7 +343,7 @@ class Outings:
         if not given:
             raise Settled("There is no errand to give back.")
 
-    def take_back(self, settings: Settings) -> int:
+    def take_back(self, settings: ShoppingSettings) -> int:
         """End outings that were left lying; how many."""
         now = self._clock()
         taken = self.database.run(
@@ -349,12 +353,12 @@ class Outings:
         )
         return len(taken)
 
-    def hand_in(self, person: int, code: str) -> Outing:
+    def hand_in(self, person: int, code: str) -> ShoppingAssignment:
         """Take a completion code; it must be that of an errand of theirs, and is taken once."""
         given = "".join(code.split()).upper()
         found = [one for one in self.of(person) if completion_code(one.name) == given]
         if not found:
-            raise OutingError(
+            raise ShoppingError(
                 f"{code[:40]!r} is no code of an errand of yours; it has ten characters and stands"
                 " on the page after the purchase."
             )
@@ -379,7 +383,7 @@ class Outings:
         rows = self.database.rows("SELECT goal FROM outings WHERE state = 'open'")
         return any(self.goals[goal].asin == asin for (goal,) in rows)
 
-    def finished(self, run: Run, session: int, at: float, bought: Bought) -> None:
+    def finished(self, run: Run, session: int, at: float, bought: LoggedPurchase) -> None:
         """A session has ended with a purchase; if it was an outing, it is done and paid."""
         rows = run("SELECT action, page, address FROM steps WHERE session = ?", (session,))
         steps, states, items, searches = _counted(rows)
@@ -397,7 +401,7 @@ class Outings:
         )
         for session, at, reward in rows:
             with self.database.writing() as run:
-                self.finished(run, session, at, Bought("", (), 0.0, reward, {}))
+                self.finished(run, session, at, LoggedPurchase("", (), 0.0, reward, {}))
 
     def _indices(self, split: str) -> Sequence[int]:
         if split not in SPLIT_NAMES:
@@ -408,7 +412,7 @@ class Outings:
             self._splits[split] = split_indices(None if split == "all" else split, self.goals)
         return self._splits[split]
 
-    def _drawn(self, settings: Settings, is_trial: bool, seen: set[int]) -> int:
+    def _drawn(self, settings: ShoppingSettings, is_trial: bool, seen: set[int]) -> int:
         """A goal that this worker has not had; drawn by the seed and the outing's number."""
         [(number,)] = self.database.rows("SELECT coalesce(max(number), 0) + 1 FROM outings")
         dice = np.random.default_rng([self._seed, _DRAW, number])
@@ -446,6 +450,6 @@ def _counted(rows: Sequence[Sequence[Any]]) -> tuple[int, int, int, int]:
     return len(rows) - 1, len(addresses), len(items), searches
 
 
-def _outing(row: Sequence[Any]) -> Outing:
+def _assignment(row: Sequence[Any]) -> ShoppingAssignment:
     number, session, name, person, goal, is_trial, *rest = row
-    return Outing(number, session, name, person, goal, bool(is_trial), *rest)
+    return ShoppingAssignment(number, session, name, person, goal, bool(is_trial), *rest)

@@ -13,36 +13,29 @@ import msgspec
 
 from errands.crowd.shopping.assignments import read_settings, read_workers
 from errands.crowd.shopping.human_run import (
-    Candidate,
-    Exported,
-    NoWay,
-    Unfit,
-    Way,
-    make_run,
-    people_protocol,
+    DemonstrationExport,
+    FinishedSession,
+    NotReplayable,
+    RejectedSession,
+    SessionPath,
+    human_protocol,
+    path_to_purchase,
     refused,
-    way,
+    write_run,
 )
 from errands.crowd.shopping.steps import session_steps
-from errands.crowd.store.database import Reading
+from errands.crowd.store.database import ReadDatabase
 from errands.errors import SettingError
 from errands.runs.protocol import Protocol
 from errands.shop.catalog.catalog import Catalog
 
-__all__ = [
-    "VISITOR",
-    "Wanted",
-    "about_shop",
-    "candidates",
-    "export_run",
-    "goal_set",
-]
+__all__ = ["VISITOR", "SessionFilter", "about_shop", "candidates", "export_run", "goal_set"]
 
 VISITOR: Final = "visitor"
 """Who came without being sent."""
 
 
-class Wanted(msgspec.Struct, frozen=True, kw_only=True):
+class SessionFilter(msgspec.Struct, frozen=True, kw_only=True):
     """Which sessions are asked for."""
 
     experts: bool = False
@@ -72,7 +65,7 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
         return ", ".join(words)
 
 
-def about_shop(database: Reading) -> dict[str, str]:
+def about_shop(database: ReadDatabase) -> dict[str, str]:
     """Which shop a store belongs to: `catalogue` (a checksum), `goals` and `rules`."""
     rows = database.rows("SELECT name, value FROM about WHERE substr(name, 1, 5) = 'shop.'")
     return {name[5:]: value for name, value in rows}
@@ -84,7 +77,7 @@ def goal_set(about: dict[str, str]) -> tuple[str, int]:
     return name, int(count.rstrip(")") or 0) if name else 0
 
 
-def candidates(database: Reading, wanted: Wanted) -> list[Candidate]:
+def candidates(database: ReadDatabase, wanted: SessionFilter) -> list[FinishedSession]:
     """The finished sessions that are asked for, in the order in which they began."""
     settings = read_settings(database, goal_set(about_shop(database))[1])
     chosen = {
@@ -109,22 +102,24 @@ def candidates(database: Reading, wanted: Wanted) -> list[Candidate]:
             continue
         if person is None:
             if wanted.visitors:
-                found.append(Candidate(number, name, goal, VISITOR, False, began, reward))
+                found.append(FinishedSession(number, name, goal, VISITOR, False, began, reward))
         elif person in chosen and state == "done" and (wanted.include_trials or not is_trial):
-            found.append(Candidate(number, name, goal, f"w{person}", bool(is_trial), began, reward))
+            found.append(
+                FinishedSession(number, name, goal, f"w{person}", bool(is_trial), began, reward)
+            )
     return found
 
 
 def export_run(
-    database: Reading,
+    database: ReadDatabase,
     out: str | Path,
-    wanted: Wanted,
+    wanted: SessionFilter,
     *,
     catalog: str,
     goals: str | None = None,
     observation: str = "text_rich",
     on_episode: Callable[[], None] | None = None,
-) -> Exported:
+) -> DemonstrationExport:
     """Write what was asked for as a run; `goals` is needed where they come from a file."""
     protocol = _protocol_of(database, catalog, goals, observation)
     found = candidates(database, wanted)
@@ -135,19 +130,21 @@ def export_run(
         )
     held = Catalog.open(protocol.data).goals(protocol.goals)
     records = _goal_records(database)
-    ways: list[Way] = []
-    unfit: list[Unfit] = []
+    ways: list[SessionPath] = []
+    unfit: list[RejectedSession] = []
     for one in found:
         try:
             if not _is_same_goal(records.get(one.goal), held[one.goal]):
-                raise NoWay(f"goal {one.goal} of this catalogue is another")
-            ways.append((one, way(session_steps(database, one.session))))
-        except NoWay as reason:
+                raise NotReplayable(f"goal {one.goal} of this catalogue is another")
+            ways.append((one, path_to_purchase(session_steps(database, one.session))))
+        except NotReplayable as reason:
             unfit.append(refused(one, reason))
-    return make_run(str(out), protocol, ways, unfit, wanted.said, on_episode)
+    return write_run(str(out), protocol, ways, unfit, wanted.said, on_episode)
 
 
-def _protocol_of(database: Reading, catalog: str, goals: str | None, observation: str) -> Protocol:
+def _protocol_of(
+    database: ReadDatabase, catalog: str, goals: str | None, observation: str
+) -> Protocol:
     """Checked: the catalogue and the goals are those that people shopped in and for."""
     about = about_shop(database)
     if not about:
@@ -172,10 +169,10 @@ def _protocol_of(database: Reading, catalog: str, goals: str | None, observation
             f"{database.place} belongs to the goals {about['goals']}, not {held.name}"
             f" ({len(held)}); name the right ones with --goals."
         )
-    return people_protocol(opened, named, observation, about["rules"])
+    return human_protocol(opened, named, observation, about["rules"])
 
 
-def _goal_records(database: Reading) -> dict[int, Any]:
+def _goal_records(database: ReadDatabase) -> dict[int, Any]:
     rows = database.rows("SELECT number, record FROM goals")
     return {number: json.loads(record) for number, record in rows}
 

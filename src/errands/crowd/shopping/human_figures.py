@@ -2,10 +2,15 @@
 
 import msgspec
 
-from errands.crowd.accounts.worker_quality import Figures, Worker, figures
-from errands.crowd.shopping.assignments import Settings, read_results, read_settings, read_workers
+from errands.crowd.shopping.assignments import (
+    ShoppingSettings,
+    read_results,
+    read_settings,
+    read_workers,
+)
 from errands.crowd.shopping.demonstrations import about_shop, goal_set
-from errands.crowd.store.database import Reading
+from errands.crowd.shopping.worker_quality import ShoppingFigures, Worker, figures
+from errands.crowd.store.database import ReadDatabase
 
 __all__ = ["Overview", "read_overview"]
 
@@ -13,22 +18,22 @@ __all__ = ["Overview", "read_overview"]
 class Overview(msgspec.Struct, frozen=True, kw_only=True):
     """Everybody, and the figures of people."""
 
-    settings: Settings
+    settings: ShoppingSettings
     finished: int
     open: int
     returned: int
     visitors: int
     """Finished sessions of people whom nobody sent."""
     paid: float
-    all: Figures
+    all: ShoppingFigures
     """Of all errands that are counted."""
-    qualified: Figures
-    experts: Figures
+    qualified: ShoppingFigures
+    experts: ShoppingFigures
     include_trials: bool
     workers: list[Worker]
 
 
-def read_overview(database: Reading, *, include_trials: bool = False) -> Overview:
+def read_overview(database: ReadDatabase, *, include_trials: bool = False) -> Overview:
     """What there is, and how good it is; trials are left out of figures unless they are asked
     for."""
     settings = read_settings(database, goal_set(about_shop(database))[1])

@@ -19,7 +19,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 import errands
-from errands.crowd.shopping.steps import Step
+from errands.crowd.shopping.steps import LoggedStep
 from errands.errors import ErrandsError, SettingError
 from errands.runs.episode import Episode, RunInfo, digest
 from errands.runs.episode_source import ShopWorld
@@ -32,23 +32,23 @@ from errands.shop.catalog.catalog import Catalog
 
 __all__ = [
     "PROTOCOL",
-    "Candidate",
-    "Exported",
-    "NoWay",
-    "Unfit",
-    "Way",
-    "make_run",
+    "DemonstrationExport",
+    "FinishedSession",
+    "NotReplayable",
+    "RejectedSession",
+    "SessionPath",
+    "human_protocol",
+    "path_to_purchase",
     "people",
-    "people_protocol",
     "refused",
-    "way",
+    "write_run",
 ]
 
 PROTOCOL: Final = "demonstrations"
 _STEPS: Final = 100
 
 
-class Candidate(NamedTuple):
+class FinishedSession(NamedTuple):
     """A finished session that is asked for."""
 
     session: int
@@ -63,7 +63,7 @@ class Candidate(NamedTuple):
     """The reward that somebody else's log says, who may have had other prices and rules."""
 
 
-class Unfit(msgspec.Struct, frozen=True):
+class RejectedSession(msgspec.Struct, frozen=True):
     """A finished session that is no demonstration."""
 
     session: str
@@ -72,7 +72,7 @@ class Unfit(msgspec.Struct, frozen=True):
     reason: str
 
 
-class Exported(msgspec.Struct, frozen=True, kw_only=True):
+class DemonstrationExport(msgspec.Struct, frozen=True, kw_only=True):
     """What became of an export."""
 
     place: str
@@ -86,62 +86,64 @@ class Exported(msgspec.Struct, frozen=True, kw_only=True):
     """The mean reward, times 100."""
     success: float
     """In percent."""
-    unfit: tuple[Unfit, ...]
+    unfit: tuple[RejectedSession, ...]
     protocol_file: str = ""
     """Agents can be run under it: `errands run FILE --agent rule`."""
 
 
-class NoWay(ErrandsError):
+class NotReplayable(ErrandsError):
     """A session is no demonstration."""
 
 
-Way = tuple[Candidate, Sequence[Step]]
+SessionPath = tuple[FinishedSession, Sequence[LoggedStep]]
 """A session, and the steps that led to its purchase."""
 
 
-def way(steps: Sequence[Step]) -> list[Step]:
+def path_to_purchase(steps: Sequence[LoggedStep]) -> list[LoggedStep]:
     """The steps that led to the purchase, the first page among them: back from the last one,
     each time to the page on which it was done."""
     if not steps:
-        raise NoWay("no step was logged")
+        raise NotReplayable("no step was logged")
     here = steps[-1]
     back = [here]
     while here.number:
         if not here.exact:
-            raise NoWay(f"step {here.number} ({here.action[:80]}) is no action of the environment")
+            raise NotReplayable(
+                f"step {here.number} ({here.action[:80]}) is no action of the environment"
+            )
         if not 0 <= here.source < here.number:
-            raise NoWay(f"step {here.number} says that it came from step {here.source}")
+            raise NotReplayable(f"step {here.number} says that it came from step {here.source}")
         here = steps[here.source]
         back.append(here)
     return back[::-1]
 
 
-def refused(one: Candidate, reason: object) -> Unfit:
+def refused(one: FinishedSession, reason: object) -> RejectedSession:
     """Why a session is no demonstration."""
-    return Unfit(one.name, one.worker, one.goal, str(reason).rstrip("."))
+    return RejectedSession(one.name, one.worker, one.goal, str(reason).rstrip("."))
 
 
-def make_run(
+def write_run(
     out: str,
     protocol: Protocol,
-    ways: Sequence[Way],
-    unfit: Sequence[Unfit],
+    ways: Sequence[SessionPath],
+    unfit: Sequence[RejectedSession],
     who: str,
     on_episode: Callable[[], None] | None = None,
-) -> Exported:
+) -> DemonstrationExport:
     """Do every way again, and keep those that lead where they led before.
 
     Rewards must be those that were logged; where the log is somebody else's (`logged`), they are
     those of this shop, and the logged ones are kept beside them.
     """
     unfit = list(unfit)
-    fit: list[Way] = []
+    fit: list[SessionPath] = []
     protocol = _fitting(protocol, ways)
     rules = Rules(observations="none", seconds=None)
     with contextlib.closing(ShopWorld(protocol)) as world:
         env = world.env()
         for number, (one, steps) in enumerate(ways):
-            summary = play(world, env, _Again(steps), number, rules).summary
+            summary = play(world, env, _RecordedActions(steps), number, rules).summary
             if summary.status != "done":
                 why = summary.error or "the purchase is not where the actions lead"
                 unfit.append(refused(one, why))
@@ -158,7 +160,7 @@ def make_run(
     return _kept(out, _fitting(protocol, fit), fit, tuple(unfit), who, on_episode)
 
 
-def people_protocol(catalog: Catalog, goals: str, observation: str, rules: str) -> Protocol:
+def human_protocol(catalog: Catalog, goals: str, observation: str, rules: str) -> Protocol:
     """What people play under, before it is known what they played."""
     return Protocol(
         id=PROTOCOL,
@@ -173,10 +175,10 @@ def people_protocol(catalog: Catalog, goals: str, observation: str, rules: str) 
     )
 
 
-class _Again:
+class _RecordedActions:
     """Does what a person did."""
 
-    def __init__(self, steps: Sequence[Step]) -> None:
+    def __init__(self, steps: Sequence[LoggedStep]) -> None:
         self._actions = iter([step.action for step in steps[1:]])
 
     def begin(self, observation: Any, info: Any) -> None:
@@ -185,11 +187,11 @@ class _Again:
     def act(self, observation: Any, info: Any) -> str:
         action = next(self._actions, None)
         if action is None:
-            raise NoWay("the actions are used up, and nothing has been bought")
+            raise NotReplayable("the actions are used up, and nothing has been bought")
         return action
 
 
-def _fitting(protocol: Protocol, ways: Sequence[Way]) -> Protocol:
+def _fitting(protocol: Protocol, ways: Sequence[SessionPath]) -> Protocol:
     """The protocol with these goals, and room for the longest way."""
     needs_attributes = any(step.page == "attributes" for _, steps in ways for step in steps)
     return msgspec.structs.replace(
@@ -204,11 +206,11 @@ def _fitting(protocol: Protocol, ways: Sequence[Way]) -> Protocol:
 def _kept(
     place: str,
     protocol: Protocol,
-    fit: Sequence[Way],
-    unfit: tuple[Unfit, ...],
+    fit: Sequence[SessionPath],
+    unfit: tuple[RejectedSession, ...],
     who: str,
     on_episode: Callable[[], None] | None,
-) -> Exported:
+) -> DemonstrationExport:
     with contextlib.ExitStack() as stack:
         world = stack.enter_context(contextlib.closing(ShopWorld(protocol)))
         stack.enter_context(run_lock(place))
@@ -216,7 +218,7 @@ def _kept(
         store = stack.enter_context(contextlib.closing(create_run(place, info, fsync=True)))
         _fill(store, world, fit, on_episode)
     rewards = [one.reward for one, _ in fit]
-    return Exported(
+    return DemonstrationExport(
         place=place,
         run=info.id,
         protocol=info.protocol_key,
@@ -232,19 +234,21 @@ def _kept(
 def _fill(
     store: Store,
     world: ShopWorld,
-    fit: Sequence[Way],
+    fit: Sequence[SessionPath],
     on_episode: Callable[[], None] | None,
 ) -> None:
     env = world.env()
     rules = Rules(observations="full", seconds=None)
     with store.keeper() as keeper:
         for number, (one, steps) in enumerate(fit):
-            keeper.keep(_timed(play(world, env, _Again(steps), number, rules), one, steps))
+            keeper.keep(
+                _timed(play(world, env, _RecordedActions(steps), number, rules), one, steps)
+            )
             if on_episode is not None:
                 on_episode()
 
 
-def _timed(episode: Episode, one: Candidate, steps: Sequence[Step]) -> Episode:
+def _timed(episode: Episode, one: FinishedSession, steps: Sequence[LoggedStep]) -> Episode:
     """The episode with the times that the person took, and who it was."""
     replace = msgspec.structs.replace
     taken = [max(0.0, step.at - before.at) for before, step in itertools.pairwise(steps)]
@@ -267,8 +271,8 @@ def _timed(episode: Episode, one: Candidate, steps: Sequence[Step]) -> Episode:
 def _info(
     protocol: Protocol,
     world: ShopWorld,
-    fit: Sequence[Way],
-    unfit: Sequence[Unfit],
+    fit: Sequence[SessionPath],
+    unfit: Sequence[RejectedSession],
     who: str,
 ) -> RunInfo:
     began = min(one.began for one, _ in fit)
@@ -289,7 +293,7 @@ def _info(
     )
 
 
-def _remarks(fit: Sequence[Candidate], unfit: Sequence[Unfit]) -> Iterator[str]:
+def _remarks(fit: Sequence[FinishedSession], unfit: Sequence[RejectedSession]) -> Iterator[str]:
     """What a reader of a report must know, without the full stop."""
     by_worker: dict[str, list[float]] = {}
     for one in fit:

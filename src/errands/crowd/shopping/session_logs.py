@@ -17,17 +17,17 @@ from urllib.parse import urlsplit
 import msgspec
 
 from errands.crowd.shopping.human_run import (
-    Candidate,
-    Exported,
-    NoWay,
-    Unfit,
-    Way,
-    make_run,
-    people_protocol,
+    DemonstrationExport,
+    FinishedSession,
+    NotReplayable,
+    RejectedSession,
+    SessionPath,
+    human_protocol,
+    path_to_purchase,
     refused,
-    way,
+    write_run,
 )
-from errands.crowd.shopping.steps import Step
+from errands.crowd.shopping.steps import LoggedStep
 from errands.errors import DataError, SettingError
 from errands.shop.catalog.catalog import Catalog
 from errands.shop.goals import GoalSet, price_phrase
@@ -67,10 +67,10 @@ def read_log(path: Path) -> SessionLog:
     name = re.sub("[^A-Za-z0-9_-]", "_", path.stem)[:64] or "session"
     try:
         if path.stat().st_size > _LARGEST:
-            raise NoWay(f"{path.name} is too large to be one session's log")
+            raise NotReplayable(f"{path.name} is too large to be one session's log")
         lines = path.read_text("utf-8").splitlines()
     except UnicodeDecodeError:
-        raise NoWay(f"{path.name} is not UTF-8 text") from None
+        raise NotReplayable(f"{path.name} is not UTF-8 text") from None
     except OSError as failure:
         raise DataError(f"{path} cannot be read ({failure.strerror}).") from None
     addresses: list[Address] = []
@@ -87,9 +87,9 @@ def read_log(path: Path) -> SessionLog:
                 reward = float(record["reward"])
                 break
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError, SyntaxError):
-            raise NoWay(f"line {number} is not what the original's site writes") from None
+            raise NotReplayable(f"line {number} is not what the original's site writes") from None
     if goal is None:
-        raise NoWay("it is empty")
+        raise NotReplayable("it is empty")
     return SessionLog(name, goal, tuple(addresses), reward)
 
 
@@ -122,7 +122,7 @@ def _query(keywords: Any) -> str:
     return " ".join(map(str, keywords))
 
 
-def retrace(shop: Shop, addresses: Sequence[Address]) -> list[Step]:
+def retrace(shop: Shop, addresses: Sequence[Address]) -> list[LoggedStep]:
     """Steps with the actions that lead from page to page.
 
     The log does not say on which page something was clicked. It was the one before, if that is
@@ -131,13 +131,15 @@ def retrace(shop: Shop, addresses: Sequence[Address]) -> list[Step]:
     name = addresses[0].session if addresses else ""
     front = Address(SEARCH, name)
     seen = [front]
-    steps = [Step(0, 0.0, "", 0, True, SEARCH, build(front))]
+    steps = [LoggedStep(0, 0.0, "", 0, True, SEARCH, build(front))]
     for shown in addresses:
         if shown == seen[-1]:
             continue
         for address in (*pages_between(seen[-1], shown), shown):
             action, exact, source = _found(shop, seen, address)
-            steps.append(Step(len(seen), 0.0, action, source, exact, address.page, build(address)))
+            steps.append(
+                LoggedStep(len(seen), 0.0, action, source, exact, address.page, build(address))
+            )
             seen.append(address)
     return steps
 
@@ -169,7 +171,7 @@ def import_logs(
     min_reward: float = 0.0,
     observation: str = "text_rich",
     on_episode: Callable[[], None] | None = None,
-) -> Exported:
+) -> DemonstrationExport:
     """Write the sessions of a folder (and those below it) as a run.
 
     A goal is known by its product and its instruction, without what that says of the price: the
@@ -185,23 +187,23 @@ def import_logs(
     held = opened.goals(goals)
     known = _by_text(held)
     shop = Shop(opened, search_anywhere=True, show_attrs=True)
-    ways: list[Way] = []
-    unfit: list[Unfit] = []
+    ways: list[SessionPath] = []
+    unfit: list[RejectedSession] = []
     for number, path in enumerate(files):
-        one = Candidate(number, path.stem, -1, WHO, False, path.stat().st_mtime, 0.0)
+        one = FinishedSession(number, path.stem, -1, WHO, False, path.stat().st_mtime, 0.0)
         try:
             log = read_log(path)
             goal = known.get(_key(log.goal))
             if goal is None:
-                raise NoWay(f"{goals} goals of this catalogue have none like it")
+                raise NotReplayable(f"{goals} goals of this catalogue have none like it")
             one = one._replace(goal=goal)
             if log.reward is None:
-                raise NoWay("nothing was bought")
+                raise NotReplayable("nothing was bought")
             if log.reward < min_reward:
                 continue
             one = one._replace(reward=log.reward, logged=log.reward)
-            ways.append((one, way(retrace(shop, log.addresses))))
-        except NoWay as reason:
+            ways.append((one, path_to_purchase(retrace(shop, log.addresses))))
+        except NotReplayable as reason:
             unfit.append(refused(one, reason))
     if not ways:
         why = unfit[0] if unfit else None
@@ -209,8 +211,8 @@ def import_logs(
             f"None of the {len(files)} files of {folder} is a demonstration here"
             + (f"; the first: {why.session}: {why.reason}." if why else ".")
         )
-    protocol = people_protocol(opened, goals, observation, "released")
-    return make_run(str(out), protocol, ways, unfit, "visitors of the original", on_episode)
+    protocol = human_protocol(opened, goals, observation, "released")
+    return write_run(str(out), protocol, ways, unfit, "visitors of the original", on_episode)
 
 
 def _by_text(goals: GoalSet) -> dict[tuple[str, str], int]:
@@ -236,4 +238,4 @@ def _key(record: Mapping[str, Any]) -> tuple[str, str]:
         phrase = price_phrase(float(record["price_upper"]))
         return str(record["asin"]), text.removesuffix(phrase).strip()
     except (KeyError, TypeError, ValueError, OverflowError):
-        raise NoWay("its goal has no product, instruction or price") from None
+        raise NotReplayable("its goal has no product, instruction or price") from None

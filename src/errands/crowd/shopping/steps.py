@@ -12,15 +12,15 @@ from typing import Any, Final, Protocol
 
 import msgspec
 
-from errands.crowd.store.database import Database, Reading, Row, Run, StorageError
+from errands.crowd.store.database import Database, ReadDatabase, Row, Run, StorageError
 
 __all__ = [
     "TABLES",
-    "Bought",
-    "Session",
-    "Step",
+    "LoggedPurchase",
+    "LoggedStep",
+    "SessionListener",
+    "ShopSession",
     "StepLog",
-    "Watcher",
     "find_session",
     "session_steps",
 ]
@@ -54,7 +54,7 @@ CREATE TABLE steps (
 _STEP: Final = "INSERT INTO steps VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 
 
-class Step(msgspec.Struct, frozen=True):
+class LoggedStep(msgspec.Struct, frozen=True):
     """One page that a shopper came to, and how."""
 
     number: int
@@ -71,7 +71,7 @@ class Step(msgspec.Struct, frozen=True):
     address: str
 
 
-class Bought(msgspec.Struct, frozen=True):
+class LoggedPurchase(msgspec.Struct, frozen=True):
     """The purchase that ended a session."""
 
     asin: str
@@ -81,7 +81,7 @@ class Bought(msgspec.Struct, frozen=True):
     parts: dict[str, float | bool]
 
 
-class Session(msgspec.Struct, frozen=True):
+class ShopSession(msgspec.Struct, frozen=True):
     """One shopper."""
 
     number: int
@@ -89,10 +89,10 @@ class Session(msgspec.Struct, frozen=True):
     goal: int
     began: float
     finished: float | None
-    bought: Bought | None
+    bought: LoggedPurchase | None
 
 
-class Watcher(Protocol):
+class SessionListener(Protocol):
     """Somebody who wants to know when certain sessions end."""
 
     def watches(self, session: int) -> bool:
@@ -101,7 +101,7 @@ class Watcher(Protocol):
     def is_out(self, asin: str) -> bool:
         """Whether somebody is out for that product now: to others its score is not told."""
 
-    def finished(self, run: Run, session: int, at: float, bought: Bought) -> None:
+    def finished(self, run: Run, session: int, at: float, bought: LoggedPurchase) -> None:
         """It ended; what is run now happens together with the purchase, or not at all."""
 
 
@@ -111,7 +111,7 @@ class StepLog:
 
     def __init__(self, database: Database, about: Mapping[str, str]) -> None:
         self._database = database
-        self.watcher: Watcher | None = None
+        self.watcher: SessionListener | None = None
         held: dict[str, str] = dict(
             database.rows("SELECT name, value FROM about WHERE substr(name, 1, 5) = 'shop.'")
         )
@@ -131,7 +131,11 @@ class StepLog:
         return int(number)
 
     def begin(
-        self, session: Session, goal: Any, first: Step, also: Callable[[Run], None] | None = None
+        self,
+        session: ShopSession,
+        goal: Any,
+        first: LoggedStep,
+        also: Callable[[Run], None] | None = None,
     ) -> None:
         """Note a new session, its goal's whole record and its first step; what is done `also`
         belongs to it, and all of it is on disk."""
@@ -149,13 +153,13 @@ class StepLog:
             if also is not None:
                 also(run)
 
-    def append(self, session: int, *steps: Step) -> None:
+    def append(self, session: int, *steps: LoggedStep) -> None:
         """Log steps, all or none; they are there when this returns."""
         rows = ", (?, ?, ?, ?, ?, ?, ?, ?)" * (len(steps) - 1)
         values = [value for step in steps for value in _values(session, step)]
         self._database.run(_STEP + rows, values, durable=False)
 
-    def finish(self, session: int, step: Step, bought: Bought) -> None:
+    def finish(self, session: int, step: LoggedStep, bought: LoggedPurchase) -> None:
         """Note the step that was the purchase, and what it was worth: both, or neither."""
         watcher = self.watcher
         if watcher is not None and not watcher.watches(session):
@@ -190,27 +194,27 @@ class StepLog:
         )
         return int(count)
 
-    def find(self, name: str) -> Session | None:
+    def find(self, name: str) -> ShopSession | None:
         """The session of that name."""
         return find_session(self._database, name)
 
-    def sessions(self) -> list[Session]:
+    def sessions(self) -> list[ShopSession]:
         """All sessions, in the order in which they began."""
         rows = self._database.rows(f"SELECT {_SESSION} FROM sessions ORDER BY number")
         return [_session(row) for row in rows]
 
-    def steps(self, session: int) -> list[Step]:
+    def steps(self, session: int) -> list[LoggedStep]:
         """The steps of a session, in their order."""
         return session_steps(self._database, session)
 
 
-def find_session(database: Reading, name: str) -> Session | None:
+def find_session(database: ReadDatabase, name: str) -> ShopSession | None:
     """The session of that name."""
     rows = database.rows(f"SELECT {_SESSION} FROM sessions WHERE name = ?", (name,))
     return _session(rows[0]) if rows else None
 
 
-def session_steps(database: Reading, session: int) -> list[Step]:
+def session_steps(database: ReadDatabase, session: int) -> list[LoggedStep]:
     """The steps of a session, in their order."""
     rows = database.rows(
         "SELECT number, at, action, source, exact, page, address FROM steps"
@@ -218,7 +222,7 @@ def session_steps(database: Reading, session: int) -> list[Step]:
         (session,),
     )
     return [
-        Step(number, at, action, source, bool(exact), page, address)
+        LoggedStep(number, at, action, source, bool(exact), page, address)
         for number, at, action, source, exact, page, address in rows
     ]
 
@@ -226,15 +230,15 @@ def session_steps(database: Reading, session: int) -> list[Step]:
 _SESSION: Final = "number, name, goal, began, finished, asin, options, price, reward, parts"
 
 
-def _values(session: int, step: Step) -> Row:
+def _values(session: int, step: LoggedStep) -> Row:
     number, at, action, source, exact, page, address = msgspec.structs.astuple(step)
     return session, number, at, action, source, int(exact), page, address
 
 
-def _session(row: tuple[Any, ...]) -> Session:
+def _session(row: tuple[Any, ...]) -> ShopSession:
     number, name, goal, began, finished, asin, options, price, reward, parts = row
     bought = None
     if finished is not None:
         chosen = tuple(json.loads(options).items())
-        bought = Bought(asin, chosen, price, reward, json.loads(parts))
-    return Session(number, name, goal, began, finished, bought)
+        bought = LoggedPurchase(asin, chosen, price, reward, json.loads(parts))
+    return ShopSession(number, name, goal, began, finished, bought)

@@ -17,14 +17,14 @@ from errands.errors import ErrandsError
 
 __all__ = [
     "VERSION",
+    "AlreadyExists",
     "Database",
-    "Reading",
+    "ReadDatabase",
     "Row",
     "Run",
     "StorageError",
-    "Taken",
     "open_database",
-    "open_reading",
+    "open_read_only",
     "shown",
     "storable",
 ]
@@ -41,11 +41,11 @@ class StorageError(ErrandsError):
     """The website's database cannot be opened, read or written."""
 
 
-class Taken(StorageError):
+class AlreadyExists(StorageError):
     """A row like that is there already."""
 
 
-class Reading(Protocol):
+class ReadDatabase(Protocol):
     """A database that is read."""
 
     place: str
@@ -59,7 +59,7 @@ class Reading(Protocol):
     def __exit__(self, *_: object) -> None: ...
 
 
-class Database(Reading, Protocol):
+class Database(ReadDatabase, Protocol):
     """One database, which this process may write. Every statement is whole or not at all."""
 
     def run(self, statement: str, values: Sequence[Any] = (), *, durable: bool = True) -> list[Row]:
@@ -87,15 +87,15 @@ def open_database(place: str) -> Database:
     return PostgresDatabase(place, shown(place))
 
 
-def open_reading(place: str) -> Reading:
+def open_read_only(place: str) -> ReadDatabase:
     """A database that is there already, as it is in this moment; a server may go on writing it."""
     if _is_file(place):
-        from errands.crowd.store.sqlite import SqliteReading
+        from errands.crowd.store.sqlite import SqliteReadDatabase
 
-        return SqliteReading(place)
-    from errands.crowd.store.postgres import PostgresReading
+        return SqliteReadDatabase(place)
+    from errands.crowd.store.postgres import PostgresReadDatabase
 
-    return PostgresReading(place, shown(place))
+    return PostgresReadDatabase(place, shown(place))
 
 
 def _is_file(place: str) -> bool:

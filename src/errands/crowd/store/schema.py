@@ -5,10 +5,10 @@ Written once for both databases: `{id}` stands for a number that the database gi
 
 from typing import Final
 
-from errands.crowd.accounts import people, qualifications
+from errands.crowd.accounts import accounts, qualifications
 from errands.crowd.hits import assignments, projects
+from errands.crowd.instructions import assignments as writing
 from errands.crowd.instructions import collection as collecting
-from errands.crowd.instructions import writing
 from errands.crowd.shopping import assignments as outings
 from errands.crowd.shopping import steps
 
@@ -19,7 +19,7 @@ _ABOUT: Final = "CREATE TABLE about (name TEXT PRIMARY KEY, value TEXT NOT NULL)
 SCHEMA: Final = "\n".join(
     [
         _ABOUT,
-        people.TABLES,
+        accounts.TABLES,
         steps.TABLES,
         projects.TABLES,
         assignments.TABLES,

@@ -14,11 +14,19 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final, Self
 
-from errands.crowd.store.database import VERSION, Row, Run, StorageError, Taken, pieces, storable
+from errands.crowd.store.database import (
+    VERSION,
+    AlreadyExists,
+    Row,
+    Run,
+    StorageError,
+    pieces,
+    storable,
+)
 from errands.crowd.store.schema import SCHEMA
 from errands.runs.store.sqlite_read import fingerprint, looked_into
 
-__all__ = ["SqliteDatabase", "SqliteReading"]
+__all__ = ["SqliteDatabase", "SqliteReadDatabase"]
 
 _APPLICATION: Final = 0x45525257
 """`ERRW`, in the header of every file that is such a database."""
@@ -152,7 +160,7 @@ class SqliteDatabase:
         try:
             yield
         except sqlite3.IntegrityError as failure:
-            raise Taken(f"{self.place} has that already ({failure}).") from failure
+            raise AlreadyExists(f"{self.place} has that already ({failure}).") from failure
         except (sqlite3.Error, OSError) as failure:
             raise StorageError(
                 f"{self.place} cannot be used ({failure}); check its directory, its permissions"
@@ -160,7 +168,7 @@ class SqliteDatabase:
             ) from failure
 
 
-class SqliteReading:
+class SqliteReadDatabase:
     """A file as it is in this moment; whoever writes it goes on."""
 
     def __init__(self, path: str) -> None:

@@ -26,9 +26,10 @@ _HEADERS: Final = {
 class Look:
     """The look of reports with what a part adds: `NAME.css` and `NAME.js` in its folder."""
 
-    def __init__(self, name: str, beside: str) -> None:
+    def __init__(self, name: str, beside: str, files: str = "") -> None:
+        """`files` is what the two are called where that is not the `name` in their addresses."""
         self._name = name
-        self._beside = Path(beside).with_name(name)
+        self._beside = Path(beside).with_name(files or name)
         self._address = f"/{name}/static/{name}"
 
     @cached_property

@@ -7,23 +7,23 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from errands.crowd.accounts.people import LOGIN_SECONDS, LONGEST_NAME, Invited, Person
+from errands.crowd.accounts.accounts import LOGIN_SECONDS, LONGEST_NAME, Invitation, Person
 from errands.reports.html.markup import esc, table
 from errands.web.core.forms import Form
 from errands.web.core.http_errors import Refusal
-from errands.web.crowd.auth import COOKIE, Asked, as_json, see
-from errands.web.crowd.document import HEADERS, button, document, field, office_ways
+from errands.web.crowd.auth import COOKIE, CrowdRequest, json_response, redirect
+from errands.web.crowd.document import HEADERS, button, document, field, staff_links
 from errands.web.crowd.openapi import operation, paths
-from errands.web.crowd.site import Desk, Office
+from errands.web.crowd.site import CrowdSite, RouteGroup
 
-__all__ = ["front_desk", "page"]
+__all__ = ["account_routes", "page"]
 
 PEOPLE: Final = "/office/people"
 MOST_INVITED: Final = 500
 """At once."""
 
 
-class Invitation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class InvitationRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Who is to be invited, and as what."""
 
     names: Annotated[
@@ -33,13 +33,13 @@ class Invitation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     role: Literal["requester", "worker"] = "worker"
 
 
-class Standing(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class AccountChange(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Whether somebody may come in."""
 
     is_active: bool
 
 
-class NewPassword(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class PasswordChange(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The admin's password from now on."""
 
     old: str
@@ -47,7 +47,7 @@ class NewPassword(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     new: str
 
 
-class Everybody(msgspec.Struct, frozen=True):
+class AccountList(msgspec.Struct, frozen=True):
     """All accounts."""
 
     people: list[Person]
@@ -59,17 +59,21 @@ class Invitations(msgspec.Struct, frozen=True):
     invited: list[dict[str, Any]]
 
 
-def page(title: str, body: str, asked: Asked, here: str = "", *, below: str = "") -> Response:
+def page(
+    title: str, body: str, request: CrowdRequest, here: str = "", *, below: str = ""
+) -> Response:
     """A page of the office for somebody who is logged in."""
-    name = "" if asked.person.role == "admin" else f"<p>{esc(asked.person.name)}</p>"
-    content = document(title, body, ways=office_ways(asked.person), here=here, below=below or name)
+    name = "" if request.person.role == "admin" else f"<p>{esc(request.person.name)}</p>"
+    content = document(
+        title, body, ways=staff_links(request.person), here=here, below=below or name
+    )
     return Response(content, headers=HEADERS, media_type="text/html")
 
 
-def front_desk(office: Office) -> Desk:
+def account_routes(site: CrowdSite) -> RouteGroup:
     """Logging in and out, people and their links."""
-    desk = _FrontDesk(office)
-    at = office.reception
+    desk = _AccountPages(site)
+    at = site.auth
     one = f"{PEOPLE}/{{id:int}}"
     invitation = "/v1/office/people"
     routes = [
@@ -88,18 +92,18 @@ def front_desk(office: Office) -> Desk:
         Route(f"{invitation}/{{id:int}}", at.api(desk.api_stand, "admin"), methods=["PATCH"]),
         Route(f"{invitation}/{{id:int}}/renew", at.api(desk.api_renew, "admin"), methods=["POST"]),
     ]
-    return Desk(routes, _paths)
+    return RouteGroup(routes, _paths)
 
 
-class _FrontDesk:
-    def __init__(self, office: Office) -> None:
-        self._people = office.people
-        self._reception = office.reception
+class _AccountPages:
+    def __init__(self, site: CrowdSite) -> None:
+        self._accounts = site.people
+        self._auth = site.auth
 
     async def log_in(self, request: Request, form: Form) -> Response:
         if request.method != "POST":
             return _login_page()
-        person = await self._reception.admin(form.text("password"), request)
+        person = await self._auth.admin(form.text("password"), request)
         if person is None:
             return _login_page("That is not the password.")
         return self._entered(request, person)
@@ -107,18 +111,18 @@ class _FrontDesk:
     async def enter(self, request: Request, form: Form) -> Response:
         """A requester's link; a worker's leads to their work."""
         token = request.path_params["token"]
-        person = self._people.by_token(token)
+        person = self._accounts.by_token(token)
         if person is None:
             raise Refusal(404, "not_found", "This link leads nowhere; ask for a new one.")
         if person.role == "worker":
-            return see(f"/work/{token}")
+            return redirect(f"/work/{token}")
         return self._entered(request, person)
 
     def _entered(self, request: Request, person: Person) -> Response:
-        response = see("/office")
+        response = redirect("/office")
         response.set_cookie(
             COOKIE,
-            self._people.log_in(person),
+            self._accounts.log_in(person),
             max_age=int(LOGIN_SECONDS),
             httponly=True,
             samesite="lax",
@@ -126,17 +130,17 @@ class _FrontDesk:
         )
         return response
 
-    async def log_out(self, asked: Asked) -> Response:
-        self._people.log_out(asked.request.cookies.get(COOKIE, ""))
-        response = see("/office/login")
+    async def log_out(self, request: CrowdRequest) -> Response:
+        self._accounts.log_out(request.http.cookies.get(COOKIE, ""))
+        response = redirect("/office/login")
         response.delete_cookie(COOKIE, httponly=True, samesite="lax")
         return response
 
-    async def overview(self, asked: Asked) -> Response:
+    async def overview(self, request: CrowdRequest) -> Response:
         cards = [
             ("/office/projects", "Crowd work", "Tasks that people do: upload, watch, download."),
         ]
-        if asked.person.role == "admin":
+        if request.person.role == "admin":
             cards += [
                 ("/office/instructions", "Instructions", "What people write for products."),
                 ("/office/demonstrations", "Demonstrations", "How people shop, and how well."),
@@ -147,11 +151,11 @@ class _FrontDesk:
             for address, title, text in cards
         )
         change = ""
-        if asked.person.role == "admin":
+        if request.person.role == "admin":
             change = (
                 '<section><details class="card"><summary>Change the password</summary>'
                 '<form method="post" action="/office/password">'
-                f'<input type="hidden" name="check" value="{asked.check}">'
+                f'<input type="hidden" name="check" value="{request.check}">'
                 + field("Current password", "old", type="password", required=True)
                 + field(
                     "New password",
@@ -162,83 +166,83 @@ class _FrontDesk:
                 )
                 + '<button class="btn" type="submit">Change it</button></form></details></section>'
             )
-        leave = button("Log out", "/office/logout", asked.check)
+        leave = button("Log out", "/office/logout", request.check)
         body = f'<section><div class="cards">{shown}</div></section>{change}'
-        return page("Office", f'{body}<div class="deeds">{leave}</div>', asked, "/office")
+        return page("Office", f'{body}<div class="deeds">{leave}</div>', request, "/office")
 
-    async def password(self, asked: Asked) -> Response:
-        if await self._reception.admin(asked.form.text("old"), asked.request) is None:
+    async def password(self, request: CrowdRequest) -> Response:
+        if await self._auth.admin(request.form.text("old"), request.http) is None:
             raise Refusal(403, "forbidden", "That is not the current password.")
-        self._people.set_password(asked.form.text("new"))
-        return see("/office/login")
+        self._accounts.set_password(request.form.text("new"))
+        return redirect("/office/login")
 
-    async def everybody(self, asked: Asked) -> Response:
-        return page("People", self._people_body(asked), asked, PEOPLE)
+    async def everybody(self, request: CrowdRequest) -> Response:
+        return page("People", self._people_body(request), request, PEOPLE)
 
-    async def invite(self, asked: Asked) -> Response:
-        names = [name for name in asked.form.text("names").splitlines() if name.strip()]
+    async def invite(self, request: CrowdRequest) -> Response:
+        names = [name for name in request.form.text("names").splitlines() if name.strip()]
         if len(names) > MOST_INVITED:
             raise Refusal(400, "bad_request", f"At most {MOST_INVITED} people at once.")
-        role = asked.form.text("role", "worker")
-        invited = self._people.invite_all(names, role)  # type: ignore[arg-type]
-        return page("People", self._people_body(asked, invited), asked, PEOPLE)
+        role = request.form.text("role", "worker")
+        invited = self._accounts.invite_all(names, role)  # type: ignore[arg-type]
+        return page("People", self._people_body(request, invited), request, PEOPLE)
 
-    async def renew(self, asked: Asked) -> Response:
-        invited = self._people.renew(asked.number("id"))
+    async def renew(self, request: CrowdRequest) -> Response:
+        invited = self._accounts.renew(request.number("id"))
         if invited is None:
             raise _nobody()
-        return page("People", self._people_body(asked, [invited]), asked, PEOPLE)
+        return page("People", self._people_body(request, [invited]), request, PEOPLE)
 
-    async def stand(self, asked: Asked) -> Response:
-        is_active = asked.form.text("is_active") == "1"
-        if self._people.set_active(asked.number("id"), is_active) is None:
+    async def stand(self, request: CrowdRequest) -> Response:
+        is_active = request.form.text("is_active") == "1"
+        if self._accounts.set_active(request.number("id"), is_active) is None:
             raise _nobody()
-        return see(PEOPLE)
+        return redirect(PEOPLE)
 
-    async def api_password(self, asked: Asked) -> Response:
-        wanted = asked.read(_PASSWORD)
+    async def api_password(self, request: CrowdRequest) -> Response:
+        wanted = request.read(_PASSWORD)
         # Who asks has come in with it, so there is nothing to guess.
-        if self._people.proven_admin(wanted.old) is None:
+        if self._accounts.proven_admin(wanted.old) is None:
             raise Refusal(403, "forbidden", "That is not the current password.")
-        self._people.set_password(wanted.new)
-        return as_json({"done": True})
+        self._accounts.set_password(wanted.new)
+        return json_response({"done": True})
 
-    async def api_everybody(self, asked: Asked) -> Response:
-        return as_json(Everybody(self._people.everybody()))
+    async def api_everybody(self, request: CrowdRequest) -> Response:
+        return json_response(AccountList(self._accounts.everybody()))
 
-    async def api_invite(self, asked: Asked) -> Response:
-        wanted = asked.read(_INVITATION)
-        invited = self._people.invite_all(wanted.names, wanted.role)
-        return as_json(Invitations([_told(one, asked.request) for one in invited]), 201)
+    async def api_invite(self, request: CrowdRequest) -> Response:
+        wanted = request.read(_INVITATION)
+        invited = self._accounts.invite_all(wanted.names, wanted.role)
+        return json_response(Invitations([_told(one, request.http) for one in invited]), 201)
 
-    async def api_renew(self, asked: Asked) -> Response:
-        invited = self._people.renew(asked.number("id"))
+    async def api_renew(self, request: CrowdRequest) -> Response:
+        invited = self._accounts.renew(request.number("id"))
         if invited is None:
             raise _nobody()
-        return as_json(Invitations([_told(invited, asked.request)]))
+        return json_response(Invitations([_told(invited, request.http)]))
 
-    async def api_stand(self, asked: Asked) -> Response:
-        person = self._people.set_active(asked.number("id"), asked.read(_STANDING).is_active)
+    async def api_stand(self, request: CrowdRequest) -> Response:
+        person = self._accounts.set_active(request.number("id"), request.read(_CHANGE).is_active)
         if person is None:
             raise _nobody()
-        return as_json(person)
+        return json_response(person)
 
-    def _people_body(self, asked: Asked, invited: list[Invited] | None = None) -> str:
+    def _people_body(self, request: CrowdRequest, invited: list[Invitation] | None = None) -> str:
         new = ""
         if invited:
-            rows = [[esc(one.person.name), _secret(_link(one, asked.request))] for one in invited]
+            rows = [[esc(one.person.name), _secret(_link(one, request.http))] for one in invited]
             new = (
                 '<section><div class="callout"><h2>New links</h2><p>They are shown only now: pass'
                 f" them on before you leave.</p>{_texts(['name', 'link'], rows)}</div></section>"
             )
         rows = [
-            [f"{esc(person.name)}<br>{_standing(person)}", _deeds(person, asked.check)]
-            for person in self._people.everybody()
+            [f"{esc(person.name)}<br>{_standing(person)}", _deeds(person, request.check)]
+            for person in self._accounts.everybody()
         ]
         return (
             f"{new}<section><h2>Invite</h2>"
             f'<form class="card" method="post" action="{PEOPLE}">'
-            f'<input type="hidden" name="check" value="{asked.check}">'
+            f'<input type="hidden" name="check" value="{request.check}">'
             '<p class="field"><label for="names">Names</label><small id="names-hint">One a'
             ' line; each gets a link of their own.</small><textarea id="names" name="names"'
             ' aria-describedby="names-hint" required></textarea></p>'
@@ -250,9 +254,9 @@ class _FrontDesk:
         )
 
 
-_INVITATION: Final = msgspec.json.Decoder(Invitation)
-_PASSWORD: Final = msgspec.json.Decoder(NewPassword)
-_STANDING: Final = msgspec.json.Decoder(Standing)
+_INVITATION: Final = msgspec.json.Decoder(InvitationRequest)
+_PASSWORD: Final = msgspec.json.Decoder(PasswordChange)
+_CHANGE: Final = msgspec.json.Decoder(AccountChange)
 
 
 def _login_page(said: str = "") -> Response:
@@ -296,12 +300,12 @@ def _secret(text: str) -> str:
     return f'<span class="secret">{esc(text)}</span>'
 
 
-def _link(invited: Invited, request: Request) -> str:
+def _link(invited: Invitation, request: Request) -> str:
     kind = "/work/" if invited.person.role == "worker" else "/office/enter/"
     return f"{request.url.scheme}://{request.url.netloc}{kind}{invited.token}"
 
 
-def _told(invited: Invited, request: Request) -> dict[str, Any]:
+def _told(invited: Invitation, request: Request) -> dict[str, Any]:
     person = msgspec.to_builtins(invited.person)
     return {"person": person, "token": invited.token, "link": _link(invited, request)}
 
@@ -331,7 +335,7 @@ def _paths() -> dict[str, Any]:
                     "Change the password", form={**checked, "old": text, "new": text}, status="303"
                 )
             },
-            "/v1/office/password": {"put": operation("Change the password", body=NewPassword)},
+            "/v1/office/password": {"put": operation("Change the password", body=PasswordChange)},
             PEOPLE: {
                 "get": operation("Everybody and their links", media="text/html"),
                 "post": operation(
@@ -349,15 +353,15 @@ def _paths() -> dict[str, Any]:
                 )
             },
             people: {
-                "get": operation("Everybody", answer=Everybody),
+                "get": operation("Everybody", answer=AccountList),
                 "post": operation(
-                    "Invite people", body=Invitation, answer=Invitations, status="201"
+                    "Invite people", body=InvitationRequest, answer=Invitations, status="201"
                 ),
             },
             f"{people}/{{id}}": {
-                "patch": operation("Let in or keep out", body=Standing, answer=Person)
+                "patch": operation("Let in or keep out", body=AccountChange, answer=Person)
             },
             f"{people}/{{id}}/renew": {"post": operation("A new link", answer=Invitations)},
         },
-        [Everybody, Invitation, Invitations, NewPassword, Person, Standing],
+        [AccountList, InvitationRequest, Invitations, PasswordChange, Person, AccountChange],
     )

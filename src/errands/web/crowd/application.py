@@ -3,38 +3,38 @@
 import secrets
 from typing import Final
 
-from errands.crowd.accounts.people import People
+from errands.crowd.accounts.accounts import Accounts
 from errands.crowd.store.database import Database
 from errands.envs.episode import ShopContext
 from errands.turk.tasks.loader import load_tasks
 from errands.web.core.application import Part
-from errands.web.crowd.accounts import front_desk
-from errands.web.crowd.auth import Reception
-from errands.web.crowd.hits.projects import requester_desk
-from errands.web.crowd.hits.projects_api import requester_api
-from errands.web.crowd.hits.task_frame import task_frames
-from errands.web.crowd.hits.tasks import crowd_desk
-from errands.web.crowd.instructions.review import instructions_desk
-from errands.web.crowd.shopping.assignments import shopping_desk
-from errands.web.crowd.shopping.demonstrations import demonstrations_desk
-from errands.web.crowd.site import Office, Seat, office_part
+from errands.web.crowd.accounts import account_routes
+from errands.web.crowd.auth import Auth
+from errands.web.crowd.hits.projects import project_routes
+from errands.web.crowd.hits.projects_api import project_api_routes
+from errands.web.crowd.hits.task_frame import frame_routes
+from errands.web.crowd.hits.tasks import task_routes
+from errands.web.crowd.instructions.review import instruction_routes
+from errands.web.crowd.shopping.assignments import shopping_routes
+from errands.web.crowd.shopping.demonstrations import demonstration_routes
+from errands.web.crowd.site import CrowdSite, RouteFactory, crowd_part
 from errands.web.shop.visitors import Shoppers
 
-__all__ = ["DESKS", "open_office"]
+__all__ = ["ROUTES", "open_crowd_site"]
 
-DESKS: Final[tuple[Seat, ...]] = (
-    front_desk,
-    crowd_desk,
-    requester_desk,
-    requester_api,
-    task_frames,
-    instructions_desk,
-    shopping_desk,
-    demonstrations_desk,
+ROUTES: Final[tuple[RouteFactory, ...]] = (
+    account_routes,
+    task_routes,
+    project_routes,
+    project_api_routes,
+    frame_routes,
+    instruction_routes,
+    shopping_routes,
+    demonstration_routes,
 )
 
 
-def open_office(
+def open_crowd_site(
     database: Database,
     tasks: str | None = None,
     password: str | None = None,
@@ -44,21 +44,21 @@ def open_office(
     reset_password: bool = False,
 ) -> tuple[Part, str | None]:
     """The office, and the admin's password if one had to be made up."""
-    people = People(database)
+    people = Accounts(database)
     made_up = None
     if reset_password or not people.has_admin():
         made_up = secrets.token_urlsafe(12) if password is None else None
         people.set_password(password or made_up or "")
-    office = Office(
+    site = CrowdSite(
         database=database,
         people=people,
-        reception=Reception(people),
+        auth=Auth(people),
         shopping=shopping,
         shoppers=shoppers,
         tasks=None if tasks is None else load_tasks(tasks),
         secret=_secret(database),
     )
-    return office_part(office, DESKS), made_up
+    return crowd_part(site, ROUTES), made_up
 
 
 def _secret(database: Database) -> bytes:

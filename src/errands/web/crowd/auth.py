@@ -21,16 +21,16 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from errands.crowd.accounts.people import People, Person, Role
+from errands.crowd.accounts.accounts import Accounts, Person, Role
 from errands.crowd.store.database import StorageError
 from errands.errors import ErrandsError
 from errands.remote.messages import decode, encode_json
 from errands.web.core.application import read_body
 from errands.web.core.forms import FORM_BYTES, Form, read_form
 from errands.web.core.http_errors import Refusal, internal
-from errands.web.crowd.document import HEADERS, refused_page, work_ways
+from errands.web.crowd.document import HEADERS, error_page, worker_links
 
-__all__ = ["COOKIE", "Asked", "Reception", "as_json", "see"]
+__all__ = ["COOKIE", "Auth", "CrowdRequest", "json_response", "redirect"]
 
 COOKIE: Final = "errands_login"
 CHECK: Final = "check"
@@ -46,10 +46,10 @@ _log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 
-class Asked(NamedTuple):
+class CrowdRequest(NamedTuple):
     """A request, by somebody who may make it."""
 
-    request: Request
+    http: Request
     person: Person
     form: Form = Form()
     check: str = ""
@@ -58,7 +58,7 @@ class Asked(NamedTuple):
 
     def number(self, name: str) -> int:
         """A number from the address; one that cannot be stored leads nowhere."""
-        text = self.request.path_params[name]
+        text = self.http.path_params[name]
         if not isinstance(text, int) and not (str(text).isascii() and str(text).isdecimal()):
             raise Refusal(404, "not_found", "There is no such page.")
         number = int(text)
@@ -72,14 +72,14 @@ class Asked(NamedTuple):
         return record
 
 
-Work = Callable[[Asked], Awaitable[Response]]
+Handler = Callable[[CrowdRequest], Awaitable[Response]]
 Endpoint = Callable[[Request], Awaitable[Response]]
 
 
-class Reception:
+class Auth:
     """Stands before every page of the office."""
 
-    def __init__(self, people: People, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, people: Accounts, clock: Callable[[], float] = time.monotonic) -> None:
         self.people = people
         self._clock = clock
         self._wrong: deque[float] = deque()
@@ -87,7 +87,7 @@ class Reception:
         """Addresses from which the password came, and when they sent a wrong one since."""
         self.in_flight = 0
 
-    def page(self, work: Work, *roles: Role, most: int = FORM_BYTES) -> Endpoint:
+    def page(self, work: Handler, *roles: Role, most: int = FORM_BYTES) -> Endpoint:
         """A page for those with a login and one of the roles."""
 
         async def answer(request: Request) -> Response:
@@ -95,25 +95,25 @@ class Reception:
             person = self.people.by_login(key) if key else None
             if person is None:
                 if request.method == "GET":
-                    return see("/office/login")
+                    return redirect("/office/login")
                 raise Refusal(401, "logged_out", "Your login has ended; log in and try again.")
             _admit(person, roles)
             check = _check_of(key)
             form = await _form(request, most)
             if request.method == "POST" and not _same(form.text(CHECK), check):
                 raise Refusal(403, "forged", "That form did not come from a page of this site.")
-            return await work(Asked(request, person, form, check))
+            return await work(CrowdRequest(request, person, form, check))
 
         return self._shown(answer)
 
-    def worker_page(self, work: Work, *, most: int = FORM_BYTES) -> Endpoint:
+    def worker_page(self, work: Handler, *, most: int = FORM_BYTES) -> Endpoint:
         """A page below a worker's link: the address has the `token`."""
 
         async def answer(request: Request) -> Response:
             person = self.people.by_token(request.path_params["token"])
             if person is None or person.role != "worker":
                 raise Refusal(404, "not_found", "This link leads nowhere; ask for a new one.")
-            return await work(Asked(request, person, await _form(request, most)))
+            return await work(CrowdRequest(request, person, await _form(request, most)))
 
         return self._shown(answer)
 
@@ -125,7 +125,7 @@ class Reception:
 
         return self._shown(answer)
 
-    def api(self, work: Work, *roles: Role, most: int = FORM_BYTES) -> Endpoint:
+    def api(self, work: Handler, *roles: Role, most: int = FORM_BYTES) -> Endpoint:
         """For programs: JSON in, JSON out."""
 
         async def endpoint(request: Request) -> Response:
@@ -136,13 +136,13 @@ class Reception:
                 body = b""
                 if request.method != "GET":
                     body = await read_body(request.scope, request.receive, most, 60.0)
-                return await work(Asked(request, person, body=body))
+                return await work(CrowdRequest(request, person, body=body))
             except Exception as failure:
                 refusal = _said(failure)
                 headers = {"Cache-Control": "no-store"}
                 if refusal.status == 401:
                     headers["WWW-Authenticate"] = "Bearer"
-                return as_json(refusal.answer(), refusal.status, headers)
+                return json_response(refusal.answer(), refusal.status, headers)
             finally:
                 self.in_flight -= 1
 
@@ -202,7 +202,7 @@ class Reception:
                 headers = dict(HEADERS)
                 if refusal.status in (408, 413):
                     headers["Connection"] = "close"
-                content = refused_page(refusal, self._ways(request))
+                content = error_page(refusal, self._ways(request))
                 return Response(content, refusal.status, headers, media_type="text/html")
             finally:
                 self.in_flight -= 1
@@ -217,16 +217,18 @@ class Reception:
         with contextlib.suppress(StorageError):
             person = self.people.by_token(token) if token else None
             if person is not None and person.role == "worker":
-                return work_ways(token)
+                return worker_links(token)
         return []
 
 
-def see(address: str) -> Response:
+def redirect(address: str) -> Response:
     """Go on there."""
     return RedirectResponse(address, 303, {"Cache-Control": "no-store"})
 
 
-def as_json(answer: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
+def json_response(
+    answer: Any, status: int = 200, headers: dict[str, str] | None = None
+) -> Response:
     more = {"Cache-Control": "no-store"} if headers is None else headers
     return Response(encode_json(answer), status, more, media_type="application/json")
 

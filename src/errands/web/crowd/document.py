@@ -6,12 +6,12 @@ Nothing is loaded from elsewhere; no script or style stands in a page itself.
 from collections.abc import Sequence
 from typing import Final
 
-from errands.crowd.accounts.people import Person
+from errands.crowd.accounts.accounts import Person
 from errands.reports.html.markup import esc
 from errands.web.core.assets import Look
 from errands.web.core.http_errors import Refusal
 
-__all__ = ["HEADERS", "LOOK", "button", "document", "field", "refused_page"]
+__all__ = ["HEADERS", "LOOK", "button", "document", "error_page", "field"]
 
 HEADERS: Final = {
     "Content-Security-Policy": (
@@ -22,7 +22,7 @@ HEADERS: Final = {
     "Referrer-Policy": "same-origin",
     "Cache-Control": "no-store",
 }
-Way = tuple[str, str]
+Link = tuple[str, str]
 """Where a link leads, and what it says."""
 
 _TITLES: Final = {
@@ -36,14 +36,14 @@ _TITLES: Final = {
 }
 
 
-LOOK: Final = Look("office", __file__)
+LOOK: Final = Look("office", __file__, files="crowd")
 
 
 def document(
     title: str,
     body: str,
     *,
-    ways: Sequence[Way] = (),
+    ways: Sequence[Link] = (),
     here: str = "",
     below: str = "",
     wide: bool = False,
@@ -73,7 +73,7 @@ def _current(is_open: bool) -> str:
     return ' aria-current="page"' if is_open else ""
 
 
-def office_ways(person: Person) -> list[Way]:
+def staff_links(person: Person) -> list[Link]:
     """The navigation of somebody who is logged in."""
     ways = [("/office", "Office"), ("/office/projects", "Crowd work")]
     if person.role == "admin":
@@ -85,7 +85,7 @@ def office_ways(person: Person) -> list[Way]:
     return ways
 
 
-def work_ways(token: str) -> list[Way]:
+def worker_links(token: str) -> list[Link]:
     """The navigation of a worker."""
     return [(f"/work/{token}", "Your work")]
 
@@ -112,7 +112,7 @@ def field(
 
 
 def button(
-    label: str, address: str, check: str = "", *, kind: str = "", fields: Sequence[Way] = ()
+    label: str, address: str, check: str = "", *, kind: str = "", fields: Sequence[Link] = ()
 ) -> str:
     """A form that is one button; `fields` are hidden ones."""
     hidden = "".join(
@@ -125,7 +125,7 @@ def button(
     )
 
 
-def refused_page(refusal: Refusal, ways: Sequence[Way] = ()) -> bytes:
+def error_page(refusal: Refusal, ways: Sequence[Link] = ()) -> bytes:
     """What cannot be done, and why; `ways` lead on."""
     title = _TITLES.get(refusal.code, "That did not work")
     body = f'<section><div class="callout bad"><p>{esc(refusal.message)}</p></div></section>'

@@ -19,7 +19,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Match, Route, Router
 from starlette.types import Receive, Scope, Send
 
-from errands.crowd.accounts.people import People, Person
+from errands.crowd.accounts.accounts import Accounts, Person
 from errands.crowd.store.database import Database
 from errands.envs.episode import ShopContext
 from errands.reports.html.markup import esc
@@ -27,24 +27,24 @@ from errands.turk.tasks.loader import TaskSet
 from errands.web.core.application import Part
 from errands.web.core.forms import Form
 from errands.web.core.http_errors import Refusal
-from errands.web.crowd.auth import Asked, Reception
-from errands.web.crowd.document import HEADERS, LOOK, document, work_ways
+from errands.web.crowd.auth import Auth, CrowdRequest
+from errands.web.crowd.document import HEADERS, LOOK, document, worker_links
 from errands.web.crowd.openapi import operation
 from errands.web.crowd.openapi import paths as described
 from errands.web.shop.visitors import Shoppers
 
-__all__ = ["Desk", "Offer", "Office", "Seat", "dollars", "office_part"]
+__all__ = ["CrowdSite", "RouteFactory", "RouteGroup", "WorkCard", "crowd_part", "dollars"]
 
 _INSIDE: Final = ("/office/", "/work/", "/frame/", "/mturk/", "/v1/office/", "/v1/work/")
 
 
 @dataclass(frozen=True)
-class Office:
+class CrowdSite:
     """What all desks share."""
 
     database: Database
-    people: People
-    reception: Reception
+    people: Accounts
+    auth: Auth
     shopping: ShopContext | None = None
     """The shop, where there is one."""
     shoppers: Shoppers | None = None
@@ -54,7 +54,7 @@ class Office:
     """Signs addresses that only this office can have made."""
 
 
-class Offer(NamedTuple):
+class WorkCard(NamedTuple):
     """What a desk has for a worker."""
 
     title: str
@@ -70,33 +70,35 @@ class Offer(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Desk:
+class RouteGroup:
     """Routes, what the OpenAPI description says of them, and what there is to do for a worker."""
 
     routes: Sequence[BaseRoute]
     paths: Callable[[], dict[str, Any]]
-    offers: Callable[[Person, str], Sequence[Offer]] = lambda person, token: ()
+    offers: Callable[[Person, str], Sequence[WorkCard]] = lambda person, token: ()
     """For a worker and the token of their link."""
 
 
-Seat = Callable[[Office], Desk]
+RouteFactory = Callable[[CrowdSite], RouteGroup]
 
 
-def office_part(office: Office, seats: Iterable[Seat]) -> Part:
+def crowd_part(site: CrowdSite, seats: Iterable[RouteFactory]) -> Part:
     """The office as a part of an application."""
-    desks = [seat(office) for seat in seats]
+    desks = [seat(site) for seat in seats]
 
-    async def home(asked: Asked) -> Response:
-        token = asked.request.path_params["token"]
-        offers = [offer for desk in desks for offer in desk.offers(asked.person, token)]
-        return Response(_home(asked.person, token, offers), headers=HEADERS, media_type="text/html")
+    async def home(request: CrowdRequest) -> Response:
+        token = request.http.path_params["token"]
+        offers = [offer for desk in desks for offer in desk.offers(request.person, token)]
+        return Response(
+            _home(request.person, token, offers), headers=HEADERS, media_type="text/html"
+        )
 
     state = {"draining": False}
 
     async def nowhere(request: Request, form: Form) -> Response:
         raise Refusal(404, "not_found", "The address leads to no page of this office.")
 
-    lost = office.reception.open_page(nowhere)
+    lost = site.auth.open_page(nowhere)
 
     def paths() -> dict[str, Any]:
         said = [desk.paths() for desk in desks]
@@ -109,10 +111,10 @@ def office_part(office: Office, seats: Iterable[Seat]) -> Part:
 
     return Part(
         routes=(
-            _Wing(
+            _CrowdRoutes(
                 [
                     *(route for desk in desks for route in desk.routes),
-                    Route("/work/{token}", office.reception.worker_page(home), methods=["GET"]),
+                    Route("/work/{token}", site.auth.worker_page(home), methods=["GET"]),
                     *LOOK.routes(),
                 ],
                 lost,
@@ -123,11 +125,11 @@ def office_part(office: Office, seats: Iterable[Seat]) -> Part:
         metrics=lambda: "",
         ready=lambda: not state["draining"],
         drain=lambda: state.update(draining=True),
-        busy=lambda: office.reception.in_flight > 0,
+        busy=lambda: site.auth.in_flight > 0,
     )
 
 
-class _Wing(BaseRoute):
+class _CrowdRoutes(BaseRoute):
     """All addresses of the office behind one look: shoppers are not to wait for its routes."""
 
     def __init__(
@@ -153,7 +155,7 @@ class _Wing(BaseRoute):
         await self._router(scope, receive, send)
 
 
-def _home(person: Person, token: str, offers: Sequence[Offer]) -> bytes:
+def _home(person: Person, token: str, offers: Sequence[WorkCard]) -> bytes:
     """A worker's own page."""
     cards = "".join(
         f'<div class="card"><h2>{esc(offer.title)}</h2>{offer.text}'
@@ -172,7 +174,7 @@ def _home(person: Person, token: str, offers: Sequence[Offer]) -> bytes:
         '<p class="note">This page and its address are yours alone: who has the address can work'
         " in your name.</p></section>"
     )
-    ways = work_ways(token)
+    ways = worker_links(token)
     return document(
         "Your work", body, ways=ways, here=ways[0][0], below=f"<p>{esc(person.name)}</p>"
     )

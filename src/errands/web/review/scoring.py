@@ -27,7 +27,7 @@ from errands.verify.verification import Material, verify
 from errands.web.core.application import Part
 from errands.web.core.forms import Form, read_form
 from errands.web.core.http_errors import Refusal
-from errands.web.crowd.document import HEADERS, LOOK, document, refused_page
+from errands.web.crowd.document import HEADERS, LOOK, document, error_page
 from errands.web.crowd.openapi import operation, paths
 from errands.web.review.scoring_pages import HOME, Draft, overview_body, scoring_body
 
@@ -188,7 +188,7 @@ def _explained(work: Work) -> Work:
             found = refusal
         except ErrandsError as failure:
             found = Refusal(503, "unavailable", str(failure))
-        page = refused_page(found, _WAYS)
+        page = error_page(found, _WAYS)
         return Response(page, found.status, HEADERS, media_type="text/html")
 
     return endpoint

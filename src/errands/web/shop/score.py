@@ -10,7 +10,7 @@ from typing import Final
 import msgspec
 
 from errands.crowd.shopping.assignments import completion_code
-from errands.crowd.shopping.steps import Bought
+from errands.crowd.shopping.steps import LoggedPurchase
 from errands.shop.goals import NO_CAP, Goal
 
 __all__ = ["completion_code", "explain", "wanted"]
@@ -23,7 +23,7 @@ _KINDS: Final = {
 }
 
 
-def explain(bought: Bought, goal: Goal) -> dict[str, str]:
+def explain(bought: LoggedPurchase, goal: Goal) -> dict[str, str]:
     """Each part of a reward in plain words."""
     parts = bought.parts
     kind = float(parts["r_type"])

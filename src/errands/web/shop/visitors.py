@@ -13,7 +13,13 @@ from typing import Final
 
 import numpy as np
 
-from errands.crowd.shopping.steps import Bought, Session, Step, StepLog, Watcher
+from errands.crowd.shopping.steps import (
+    LoggedPurchase,
+    LoggedStep,
+    SessionListener,
+    ShopSession,
+    StepLog,
+)
 from errands.crowd.store.database import Run, StorageError
 from errands.envs.episode import ShopContext
 from errands.shop.goals import Goal
@@ -40,7 +46,7 @@ class Shopper:
 
     __slots__ = ("bought", "goal", "here", "name", "number", "places", "steps", "visited")
 
-    def __init__(self, session: Session, goal: Goal) -> None:
+    def __init__(self, session: ShopSession, goal: Goal) -> None:
         self.number = session.number
         self.name = session.name
         self.goal = goal
@@ -53,7 +59,7 @@ class Shopper:
         """The last step that led to each page."""
         self.visited: tuple[str, ...] = ()
 
-    def follow(self, step: Step, address: Address) -> None:
+    def follow(self, step: LoggedStep, address: Address) -> None:
         """Be where a step has led."""
         self.here = address
         self.steps = step.number + 1
@@ -96,7 +102,7 @@ class Shoppers:
         self._waiting = log.unfinished()
         """Sessions that nobody was sent for and that have not ended."""
 
-    def watch(self, watcher: Watcher) -> None:
+    def watch(self, watcher: SessionListener) -> None:
         """Let somebody know when sessions of theirs end."""
         self._log.watcher = watcher
 
@@ -148,9 +154,9 @@ class Shoppers:
         clicked_on: Address | None,
         price: float,
         reward: Reward,
-    ) -> Bought:
+    ) -> LoggedPurchase:
         """Note a purchase."""
-        bought = Bought(address.asin, address.options, price, reward.total, reward.parts)
+        bought = LoggedPurchase(address.asin, address.options, price, reward.total, reward.parts)
         step = self._stepped(shopper, address, clicked_on)
         self._log.finish(shopper.number, step, bought)
         if not self._log.is_watched(shopper.number):
@@ -169,7 +175,9 @@ class Shoppers:
             or not watcher.is_out(shopper.goal.asin)
         )
 
-    def _stepped(self, shopper: Shopper, address: Address, clicked_on: Address | None) -> Step:
+    def _stepped(
+        self, shopper: Shopper, address: Address, clicked_on: Address | None
+    ) -> LoggedStep:
         shop = self._setting.shop
         # Most actions follow from the page seen last. Who has two tabs open, or went back, may
         # have acted on an earlier one.
@@ -187,7 +195,7 @@ class Shoppers:
             if move.exact:
                 break
         (action, exact), number = moves[-1] if moves[-1][0].exact else moves[0]
-        return Step(
+        return LoggedStep(
             shopper.steps, self._clock(), action, number, exact, address.page, build(address)
         )
 
@@ -236,9 +244,9 @@ class Shoppers:
     def _begun(
         self, number: int, name: str, goal: int, also: Callable[[Run], None] | None = None
     ) -> Shopper:
-        session = Session(number, name, goal, self._clock(), None, None)
+        session = ShopSession(number, name, goal, self._clock(), None, None)
         shopper = Shopper(session, self._setting.goals[goal])
-        first = Step(0, session.began, "", 0, True, SEARCH, build(shopper.here))
+        first = LoggedStep(0, session.began, "", 0, True, SEARCH, build(shopper.here))
         self._log.begin(session, shopper.goal, first, also)
         shopper.follow(first, shopper.here)
         self.begun += 1

@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 from crowd_served import EVERY_FIELD, WORDS, close_all, put_up, results
+from crowd_site import call, invited
 from looking import WIDTHS, logged_in, looked_at, opened
-from office_served import call, invited
 from shop_served import Shop, shop_served
 
 from errands.browser import chromium

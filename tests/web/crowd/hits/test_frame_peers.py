@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from crowd_served import close_all, put_up
-from office_served import invited
+from crowd_site import invited
 from shop_served import Shop, shop_served
 
 from errands.browser import chromium

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from crowd_served import results
-from office_served import call, invited
+from crowd_site import call, invited
 from serve_process import started
 from shop_served import PASSWORD, Shop
 

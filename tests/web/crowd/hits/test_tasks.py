@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 from crowd_served import EVERY_FIELD, WORDS, close_all, put_up, results
-from office_served import Visitor, admin, call, invited, requester
-from office_served import text_of as spaced_text_of
+from crowd_site import Visitor, admin, call, invited, requester
+from crowd_site import text_of as spaced_text_of
 from shop_served import Answer, Shop, shop_served
 
 from errands.shop.catalog.catalog import Catalog

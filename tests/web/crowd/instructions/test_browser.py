@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from crowd_site import call, invited
 from instructions_served import evil_catalog, qualify
 from looking import WIDTHS, logged_in, looked_at, opened
-from office_served import call, invited
 from shop_served import Shop, shop_served
 
 from errands.browser import chromium

@@ -12,8 +12,8 @@ import time
 from pathlib import Path
 
 import pytest
+from crowd_site import call, invited
 from instructions_served import qualify, submission
-from office_served import call, invited
 from serve_process import CODE, started
 from shop_served import PASSWORD
 

@@ -9,8 +9,8 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+from crowd_site import Visitor, admin, call, invited, requester, text_of
 from instructions_served import EVIL, WriterVisitor, evil_catalog, qualify, submission
-from office_served import Visitor, admin, call, invited, requester, text_of
 from shop_served import PASSWORD, Shop, shop_served
 
 from errands.crowd.instructions.checks import copied_words
@@ -19,7 +19,7 @@ from errands.shop.catalog.catalog import Catalog
 from errands.web.core.auth import Gate
 from errands.web.core.limits import Limits
 from errands.web.core.server import Server
-from errands.web.crowd.application import open_office
+from errands.web.crowd.application import open_crowd_site
 from errands.web.crowd.instructions.writing_pages import EXAMPLE
 from errands.web.server import listen
 
@@ -335,7 +335,7 @@ def test_the_example_keeps_the_rules() -> None:
 
 def test_an_office_without_a_shop(tmp_path: Path) -> None:
     with open_database(str(tmp_path / "site.sqlite")) as database:
-        part, _ = open_office(database, None, PASSWORD)
+        part, _ = open_crowd_site(database, None, PASSWORD)
         started = threading.Event()
         server = Server([part], Gate(None, public=True), Limits(), started.set)
         with listen("127.0.0.1", 0) as listening:

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from office_served import Visitor, admin, call, invited, text_of
-from outing_served import ADMIN, OWN, begin, buy, goal_of, read
+from crowd_site import Visitor, admin, call, invited, text_of
 from shop_served import Shop, shop_served
+from shopping_served import ADMIN, OWN, begin, buy, goal_of, read
 
 from errands.crowd.shopping.assignments import completion_code
 from errands.shop.catalog.catalog import Catalog

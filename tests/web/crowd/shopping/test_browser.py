@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from crowd_site import call, invited
 from looking import WIDTHS, looked_at, opened
-from office_served import call, invited
-from outing_served import ADMIN, OWN, begin, buy, goal_of, read
 from shop_served import PASSWORD, Shop, shop_served
+from shopping_served import ADMIN, OWN, begin, buy, goal_of, read
 
 from errands.browser import chromium
 from errands.shop.catalog.catalog import Catalog

@@ -6,16 +6,16 @@ import signal
 from pathlib import Path
 
 import pytest
-from office_served import call, invited
-from outing_served import ADMIN, OWN, begin, buy, goal_of, read
+from crowd_site import call, invited
 from serve_process import started
 from shop_served import PASSWORD, shop_served
+from shopping_served import ADMIN, OWN, begin, buy, goal_of, read
 from typer.testing import CliRunner
 
 from errands.cli import app
 from errands.crowd.shopping.assignments import completion_code
 from errands.crowd.shopping.steps import find_session, session_steps
-from errands.crowd.store.database import open_reading
+from errands.crowd.store.database import open_read_only
 from errands.shop.catalog.catalog import Catalog
 from errands.shop.navigation import DONE, RESULTS
 from errands.shop.urls import Address, build
@@ -35,7 +35,7 @@ def test_a_killed_server_goes_on_with_the_errand(
     assert shop.ask(build(Address(DONE, bought, asin=asin))).status == 200
     os.kill(process.pid, signal.SIGKILL)
     process.communicate()
-    with open_reading(place) as reading:
+    with open_read_only(place) as reading:
         session = find_session(reading, name)
         assert session is not None
         assert [step.page for step in session_steps(reading, session.number)] == [

@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from errands.crowd.hits.agreement import FieldAgreement
-from errands.crowd.hits.assignments import Progress, Share
+from errands.crowd.hits.assignments import ProjectProgress, WorkerShare
 from errands.crowd.hits.projects import Project
-from errands.crowd.hits.uploads import Brought
+from errands.crowd.hits.uploads import ImportSummary
 from errands.reports.html.markup import esc, table
 from errands.web.crowd.document import field
 from errands.web.crowd.site import dollars
@@ -91,7 +91,7 @@ def import_form(project: Project, check: str) -> str:
     )
 
 
-def brought(came: Brought) -> str:
+def brought(came: ImportSummary) -> str:
     """What came of a file."""
     parts = [f"{came.new:,} new"]
     parts += [
@@ -110,7 +110,7 @@ def brought(came: Brought) -> str:
     )
 
 
-def progress(project: Project, done: Progress) -> str:
+def progress(project: Project, done: ProjectProgress) -> str:
     """How far a project is; the section is left open for what can be done."""
     most = max(done.wanted, done.done, 1)
     return (
@@ -125,7 +125,7 @@ def progress(project: Project, done: Progress) -> str:
     )
 
 
-def shares(held: Sequence[Share], people: Mapping[int, str]) -> str:
+def shares(held: Sequence[WorkerShare], people: Mapping[int, str]) -> str:
     """Who did how much."""
     if not held:
         return ""

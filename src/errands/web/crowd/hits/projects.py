@@ -6,35 +6,35 @@ from typing import Final
 from starlette.responses import Response
 from starlette.routing import Route
 
-from errands.crowd.accounts.people import Role
+from errands.crowd.accounts.accounts import Role
 from errands.crowd.hits.agreement import FieldAgreement, agreements
 from errands.crowd.hits.assignments import Assignments
 from errands.crowd.hits.projects import Project, Projects, Terms
 from errands.crowd.hits.results import answer_names, field_kinds, results_csv
-from errands.crowd.hits.uploads import bring_in, put_up_files, put_up_task
+from errands.crowd.hits.uploads import import_results, publish_files, publish_task
 from errands.reports.html.markup import badge, esc, table
 from errands.web.core.forms import Form
 from errands.web.core.http_errors import Refusal
 from errands.web.crowd.accounts import page
-from errands.web.crowd.auth import Asked, see
+from errands.web.crowd.auth import CrowdRequest, redirect
 from errands.web.crowd.document import button
 from errands.web.crowd.hits import project_pages as pages
 from errands.web.crowd.hits.project_pages import PROJECTS
 from errands.web.crowd.hits.task_frame import frame, frame_address, preview_key
 from errands.web.crowd.hits.tasks import hit_name
 from errands.web.crowd.openapi import operation, paths
-from errands.web.crowd.site import Desk, Office
+from errands.web.crowd.site import CrowdSite, RouteGroup
 
-__all__ = ["REQUESTERS", "UPLOAD_BYTES", "found_agreement", "own_project", "requester_desk"]
+__all__ = ["REQUESTERS", "UPLOAD_BYTES", "own_project", "project_agreement", "project_routes"]
 
 UPLOAD_BYTES: Final = 64 * 2**20
 REQUESTERS: Final[tuple[Role, ...]] = ("admin", "requester")
 
 
-def requester_desk(office: Office) -> Desk:
+def project_routes(site: CrowdSite) -> RouteGroup:
     """Projects of requesters; the admin sees everybody's."""
-    desk = _RequesterDesk(office)
-    at = office.reception
+    desk = _ProjectPages(site)
+    at = site.auth
     one = f"{PROJECTS}/{{id:int}}"
     who = REQUESTERS
     most = UPLOAD_BYTES
@@ -45,22 +45,22 @@ def requester_desk(office: Office) -> Desk:
         Route(one, at.page(desk.show, *who), methods=["GET"]),
         Route(f"{one}/terms", at.page(desk.change, *who), methods=["POST"]),
         Route(f"{one}/standing", at.page(desk.stand, *who), methods=["POST"]),
-        Route(f"{one}/import", at.page(desk.bring_in, *who, most=most), methods=["POST"]),
+        Route(f"{one}/import", at.page(desk.import_results, *who, most=most), methods=["POST"]),
         Route(f"{one}/items/{{number:int}}", at.page(desk.preview, *who), methods=["GET"]),
         Route(f"{one}/results.csv", at.page(desk.results, *who), methods=["GET"]),
     ]
-    return Desk(routes, _paths)
+    return RouteGroup(routes, _paths)
 
 
-def own_project(projects: Projects, asked: Asked) -> Project:
+def own_project(projects: Projects, request: CrowdRequest) -> Project:
     """The project of an address, if it is the asker's; the admin may see all."""
-    project = projects.project(asked.number("id"))
-    if project is None or (asked.person.role != "admin" and project.owner != asked.person.id):
+    project = projects.project(request.number("id"))
+    if project is None or (request.person.role != "admin" and project.owner != request.person.id):
         raise Refusal(404, "not_found", "There is no such project of yours.")
     return project
 
 
-def found_agreement(
+def project_agreement(
     projects: Projects, work: Assignments, project: Project
 ) -> list[FieldAgreement]:
     """The agreement in each field that several workers have answered."""
@@ -69,14 +69,14 @@ def found_agreement(
     return agreements(done, answer_names(template, done), field_kinds(template))
 
 
-class _RequesterDesk:
-    def __init__(self, office: Office) -> None:
-        self._office = office
-        self._projects = Projects(office.database)
-        self._work = Assignments(office.database)
+class _ProjectPages:
+    def __init__(self, site: CrowdSite) -> None:
+        self._site = site
+        self._projects = Projects(site.database)
+        self._work = Assignments(site.database)
 
-    async def everything(self, asked: Asked) -> Response:
-        owner = None if asked.person.role == "admin" else asked.person.id
+    async def everything(self, request: CrowdRequest) -> Response:
+        owner = None if request.person.role == "admin" else request.person.id
         rows = []
         for project in self._projects.all(owner):
             done = self._work.progress(project)
@@ -90,93 +90,93 @@ class _RequesterDesk:
             )
         head = ["project", "assignments done", "instances", "standing"]
         listed = table(head, rows, "How far they are") if rows else "<p>There are none yet.</p>"
-        tasks = self._office.tasks
+        tasks = self._site.tasks
         body = (
             f"<section><h2>Projects</h2>{listed}</section>"
-            f"{pages.upload_form(asked.check)}"
-            f"{pages.take_form(asked.check, tasks.names) if tasks is not None else ''}"
+            f"{pages.upload_form(request.check)}"
+            f"{pages.take_form(request.check, tasks.names) if tasks is not None else ''}"
         )
-        return page("Crowd work", body, asked, PROJECTS)
+        return page("Crowd work", body, request, PROJECTS)
 
-    async def upload(self, asked: Asked) -> Response:
-        template, rows = asked.form.file("template"), asked.form.file("table")
+    async def upload(self, request: CrowdRequest) -> Response:
+        template, rows = request.form.file("template"), request.form.file("table")
         if template is None or rows is None:
             raise Refusal(
                 400, "bad_request", "A task needs a template and a CSV file: choose both."
             )
         made = await asyncio.to_thread(
-            put_up_files,
+            publish_files,
             self._projects,
             self._work,
-            asked.person.id,
-            _terms(asked.form),
+            request.person.id,
+            _terms(request.form),
             template,
             rows,
-            with_answers=asked.form.text("with_answers") == "1",
+            with_answers=request.form.text("with_answers") == "1",
         )
-        return see(f"{PROJECTS}/{made.id}")
+        return redirect(f"{PROJECTS}/{made.id}")
 
-    async def take(self, asked: Asked) -> Response:
+    async def take(self, request: CrowdRequest) -> Response:
         made = await asyncio.to_thread(
-            put_up_task,
+            publish_task,
             self._projects,
             self._work,
-            asked.person.id,
-            _terms(asked.form),
-            self._office.tasks,
-            asked.form.text("task"),
-            with_answers=asked.form.text("with_answers") == "1",
+            request.person.id,
+            _terms(request.form),
+            self._site.tasks,
+            request.form.text("task"),
+            with_answers=request.form.text("with_answers") == "1",
         )
-        return see(f"{PROJECTS}/{made.id}")
+        return redirect(f"{PROJECTS}/{made.id}")
 
-    async def show(self, asked: Asked) -> Response:
-        return await self._shown(asked, own_project(self._projects, asked))
+    async def show(self, request: CrowdRequest) -> Response:
+        return await self._shown(request, own_project(self._projects, request))
 
-    async def _shown(self, asked: Asked, project: Project, said: str = "") -> Response:
-        found = await asyncio.to_thread(found_agreement, self._projects, self._work, project)
-        people = {person.id: person.name for person in self._office.people.everybody()}
+    async def _shown(self, request: CrowdRequest, project: Project, said: str = "") -> Response:
+        found = await asyncio.to_thread(project_agreement, self._projects, self._work, project)
+        people = {person.id: person.name for person in self._site.people.everybody()}
         here = f"{PROJECTS}/{project.id}"
         label, value = ("Close", "0") if project.is_open else ("Open again", "1")
-        stand = button(label, f"{here}/standing", asked.check, fields=[("is_open", value)])
+        stand = button(label, f"{here}/standing", request.check, fields=[("is_open", value)])
         body = (
             f"{said}{pages.progress(project, self._work.progress(project))}"
             f'<div class="deeds"><a class="btn primary" href="{here}/results.csv">Results (CSV)'
             f'</a><a class="btn" href="{here}/items/0">Preview</a>{stand}</div></section>'
             f"{pages.shares(self._work.shares(project.id), people)}"
             f"{pages.agreement(found)}"
-            f"{pages.import_form(project, asked.check)}"
-            f"{pages.terms_form(project, asked.check)}"
+            f"{pages.import_form(project, request.check)}"
+            f"{pages.terms_form(project, request.check)}"
         )
         below = f"<p>{esc(project.about)}</p>" if project.about else ""
-        return page(project.name, body, asked, PROJECTS, below=below)
+        return page(project.name, body, request, PROJECTS, below=below)
 
-    async def change(self, asked: Asked) -> Response:
-        project = own_project(self._projects, asked)
-        self._projects.change(project.id, _terms(asked.form))
-        return see(f"{PROJECTS}/{project.id}")
+    async def change(self, request: CrowdRequest) -> Response:
+        project = own_project(self._projects, request)
+        self._projects.change(project.id, _terms(request.form))
+        return redirect(f"{PROJECTS}/{project.id}")
 
-    async def stand(self, asked: Asked) -> Response:
-        project = own_project(self._projects, asked)
-        self._projects.set_open(project.id, asked.form.text("is_open") == "1")
-        return see(f"{PROJECTS}/{project.id}")
+    async def stand(self, request: CrowdRequest) -> Response:
+        project = own_project(self._projects, request)
+        self._projects.set_open(project.id, request.form.text("is_open") == "1")
+        return redirect(f"{PROJECTS}/{project.id}")
 
-    async def bring_in(self, asked: Asked) -> Response:
-        project = own_project(self._projects, asked)
-        data = asked.form.file("table")
+    async def import_results(self, request: CrowdRequest) -> Response:
+        project = own_project(self._projects, request)
+        data = request.form.file("table")
         if data is None:
             raise Refusal(400, "bad_request", "Choose a CSV file of results.")
-        brought = await asyncio.to_thread(bring_in, self._projects, self._work, project, data)
-        return await self._shown(asked, project, pages.brought(brought))
+        brought = await asyncio.to_thread(import_results, self._projects, self._work, project, data)
+        return await self._shown(request, project, pages.brought(brought))
 
-    async def preview(self, asked: Asked) -> Response:
+    async def preview(self, request: CrowdRequest) -> Response:
         """An instance as workers see it."""
-        project = own_project(self._projects, asked)
-        number = asked.number("number")
+        project = own_project(self._projects, request)
+        number = request.number("number")
         item = self._projects.item(project.id, number)
         if item is None:
             raise Refusal(404, "not_found", "There is no such instance.")
-        key = preview_key(self._office.secret, project.id, number)
-        address = frame_address(asked.request, key, hit_name(project.id, number))
+        key = preview_key(self._site.secret, project.id, number)
+        address = frame_address(request.http, key, hit_name(project.id, number))
         here = f"{PROJECTS}/{project.id}/items"
         ways = "".join(
             f'<a class="btn" href="{here}/{to}">{label}</a>'
@@ -191,10 +191,10 @@ class _RequesterDesk:
             '<section class="words"><h2>Inputs</h2>'
             f"{table(['column', 'value'], inputs, 'What this instance shows')}</section>"
         )
-        return page(project.name, body, asked, PROJECTS)
+        return page(project.name, body, request, PROJECTS)
 
-    async def results(self, asked: Asked) -> Response:
-        project = own_project(self._projects, asked)
+    async def results(self, request: CrowdRequest) -> Response:
+        project = own_project(self._projects, request)
         return await results_response(self._projects, self._work, project)
 
 

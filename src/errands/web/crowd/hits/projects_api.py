@@ -8,24 +8,24 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from errands.crowd.hits.agreement import FieldAgreement
-from errands.crowd.hits.assignments import Assignments, Progress, Share
+from errands.crowd.hits.assignments import Assignments, ProjectProgress, WorkerShare
 from errands.crowd.hits.projects import Project, Projects, Terms
-from errands.crowd.hits.uploads import Brought, bring_in, put_up_files, put_up_task
+from errands.crowd.hits.uploads import ImportSummary, import_results, publish_files, publish_task
 from errands.web.core.http_errors import Refusal
-from errands.web.crowd.auth import Asked, as_json
+from errands.web.crowd.auth import CrowdRequest, json_response
 from errands.web.crowd.hits.projects import (
     REQUESTERS,
     UPLOAD_BYTES,
-    found_agreement,
     own_project,
+    project_agreement,
     results_response,
 )
 from errands.web.crowd.hits.task_frame import frame_address, preview_key
 from errands.web.crowd.hits.tasks import hit_name
 from errands.web.crowd.openapi import operation, paths
-from errands.web.crowd.site import Desk, Office
+from errands.web.crowd.site import CrowdSite, RouteGroup
 
-__all__ = ["requester_api"]
+__all__ = ["project_api_routes"]
 
 API: Final = "/v1/office/projects"
 _Whole = Annotated[int, msgspec.Meta(ge=1, le=1_000_000)]
@@ -68,8 +68,8 @@ class ProjectReport(msgspec.Struct, frozen=True):
     """A project and how far it is."""
 
     project: Project
-    progress: Progress
-    workers: list[Share]
+    progress: ProjectProgress
+    workers: list[WorkerShare]
 
 
 class ProjectList(msgspec.Struct, frozen=True):
@@ -113,10 +113,10 @@ class ProjectItem(msgspec.Struct, frozen=True):
     frame: str
 
 
-def requester_api(office: Office) -> Desk:
+def project_api_routes(site: CrowdSite) -> RouteGroup:
     """The addresses for programs."""
-    desk = _RequesterApi(office)
-    at = office.reception
+    desk = _ProjectApi(site)
+    at = site.auth
     who = REQUESTERS
     one = f"{API}/{{id:int}}"
     most = UPLOAD_BYTES
@@ -128,55 +128,55 @@ def requester_api(office: Office) -> Desk:
         Route(f"{one}/results", at.api(desk.results, *who), methods=["GET"]),
         Route(f"{one}/results.csv", at.api(desk.results_csv, *who), methods=["GET"]),
         Route(f"{one}/agreement", at.api(desk.agreement, *who), methods=["GET"]),
-        Route(f"{one}/import", at.api(desk.bring_in, *who, most=most), methods=["POST"]),
+        Route(f"{one}/import", at.api(desk.import_results, *who, most=most), methods=["POST"]),
         Route(f"{one}/items/{{number:int}}", at.api(desk.item, *who), methods=["GET"]),
     ]
-    return Desk(routes, _paths)
+    return RouteGroup(routes, _paths)
 
 
-class _RequesterApi:
-    def __init__(self, office: Office) -> None:
-        self._office = office
-        self._projects = Projects(office.database)
-        self._work = Assignments(office.database)
+class _ProjectApi:
+    def __init__(self, site: CrowdSite) -> None:
+        self._site = site
+        self._projects = Projects(site.database)
+        self._work = Assignments(site.database)
 
-    async def everything(self, asked: Asked) -> Response:
-        owner = None if asked.person.role == "admin" else asked.person.id
-        tasks = self._office.tasks
+    async def everything(self, request: CrowdRequest) -> Response:
+        owner = None if request.person.role == "admin" else request.person.id
+        tasks = self._site.tasks
         names = [] if tasks is None else list(tasks.names)
-        return as_json(ProjectList(self._projects.all(owner), names))
+        return json_response(ProjectList(self._projects.all(owner), names))
 
-    async def put_up(self, asked: Asked) -> Response:
-        wanted = asked.read(_NEW)
+    async def put_up(self, request: CrowdRequest) -> Response:
+        wanted = request.read(_NEW)
         terms = Terms(
             *(wanted.name, wanted.about, wanted.wanted, wanted.pay, wanted.minutes, wanted.hosts)
         )
-        owner, with_answers = asked.person.id, wanted.with_answers
+        owner, with_answers = request.person.id, wanted.with_answers
         if wanted.task is not None:
             if wanted.template is not None or wanted.csv is not None:
                 raise Refusal(400, "bad_request", "Either task, or template and csv; not both.")
             made = await asyncio.to_thread(
-                put_up_task,
-                *(self._projects, self._work, owner, terms, self._office.tasks, wanted.task),
+                publish_task,
+                *(self._projects, self._work, owner, terms, self._site.tasks, wanted.task),
                 with_answers=with_answers,
             )
         elif wanted.template is None or wanted.csv is None:
             raise Refusal(400, "bad_request", "A project needs template and csv, or task.")
         else:
             made = await asyncio.to_thread(
-                put_up_files,
+                publish_files,
                 *(self._projects, self._work, owner, terms),
                 *(wanted.template.encode(), wanted.csv.encode()),
                 with_answers=with_answers,
             )
-        return as_json(self._report(made), 201)
+        return json_response(self._report(made), 201)
 
-    async def report(self, asked: Asked) -> Response:
-        return as_json(self._report(own_project(self._projects, asked)))
+    async def report(self, request: CrowdRequest) -> Response:
+        return json_response(self._report(own_project(self._projects, request)))
 
-    async def change(self, asked: Asked) -> Response:
-        project = own_project(self._projects, asked)
-        wanted = asked.read(_CHANGE)
+    async def change(self, request: CrowdRequest) -> Response:
+        project = own_project(self._projects, request)
+        wanted = request.read(_CHANGE)
         terms = Terms(
             *(project.name, project.about, project.wanted, project.pay, project.minutes),
             project.hosts,
@@ -190,12 +190,12 @@ class _RequesterApi:
             self._projects.change(project.id, msgspec.structs.replace(terms, **different))
         if wanted.is_open is not None:
             self._projects.set_open(project.id, wanted.is_open)
-        return as_json(self._report(own_project(self._projects, asked)))
+        return json_response(self._report(own_project(self._projects, request)))
 
-    async def results(self, asked: Asked) -> Response:
-        project = own_project(self._projects, asked)
+    async def results(self, request: CrowdRequest) -> Response:
+        project = own_project(self._projects, request)
         inputs = {item.number: item.inputs for item in self._projects.items(project.id)}
-        return as_json(
+        return json_response(
             ProjectResults(
                 [
                     ProjectResult(
@@ -207,28 +207,30 @@ class _RequesterApi:
             )
         )
 
-    async def results_csv(self, asked: Asked) -> Response:
-        project = own_project(self._projects, asked)
+    async def results_csv(self, request: CrowdRequest) -> Response:
+        project = own_project(self._projects, request)
         return await results_response(self._projects, self._work, project)
 
-    async def agreement(self, asked: Asked) -> Response:
-        project = own_project(self._projects, asked)
-        found = await asyncio.to_thread(found_agreement, self._projects, self._work, project)
-        return as_json(ProjectAgreement(found))
+    async def agreement(self, request: CrowdRequest) -> Response:
+        project = own_project(self._projects, request)
+        found = await asyncio.to_thread(project_agreement, self._projects, self._work, project)
+        return json_response(ProjectAgreement(found))
 
-    async def bring_in(self, asked: Asked) -> Response:
-        project = own_project(self._projects, asked)
-        data = asked.read(_FILE).csv.encode()
-        return as_json(await asyncio.to_thread(bring_in, self._projects, self._work, project, data))
+    async def import_results(self, request: CrowdRequest) -> Response:
+        project = own_project(self._projects, request)
+        data = request.read(_FILE).csv.encode()
+        return json_response(
+            await asyncio.to_thread(import_results, self._projects, self._work, project, data)
+        )
 
-    async def item(self, asked: Asked) -> Response:
-        project = own_project(self._projects, asked)
-        item = self._projects.item(project.id, asked.number("number"))
+    async def item(self, request: CrowdRequest) -> Response:
+        project = own_project(self._projects, request)
+        item = self._projects.item(project.id, request.number("number"))
         if item is None:
             raise Refusal(404, "not_found", "There is no such instance.")
-        key = preview_key(self._office.secret, project.id, item.number)
-        address = frame_address(asked.request, key, hit_name(project.id, item.number))
-        return as_json(ProjectItem(item.number, item.inputs, address))
+        key = preview_key(self._site.secret, project.id, item.number)
+        address = frame_address(request.http, key, hit_name(project.id, item.number))
+        return json_response(ProjectItem(item.number, item.inputs, address))
 
     def _report(self, project: Project) -> ProjectReport:
         return ProjectReport(project, self._work.progress(project), self._work.shares(project.id))
@@ -257,12 +259,12 @@ def _paths() -> dict[str, Any]:
             f"{one}/results.csv": {"get": operation("Results as CSV", media="text/csv")},
             f"{one}/agreement": {"get": operation("Agreement", answer=ProjectAgreement)},
             f"{one}/import": {
-                "post": operation("Take in results", body=ResultsFile, answer=Brought)
+                "post": operation("Take in results", body=ResultsFile, answer=ImportSummary)
             },
             f"{one}/items/{{number}}": {"get": operation("An instance", answer=ProjectItem)},
         },
         [
-            *(Brought, NewProject, ProjectAgreement, ProjectChange, ProjectItem, ProjectList),
+            *(ImportSummary, NewProject, ProjectAgreement, ProjectChange, ProjectItem, ProjectList),
             *(ProjectReport, ProjectResults, ResultsFile),
         ],
     )

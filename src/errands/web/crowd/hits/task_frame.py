@@ -23,7 +23,7 @@ from starlette.routing import Route
 
 from errands.browser.libraries import SCRIPT, library
 from errands.browser.network_policy import inside
-from errands.crowd.hits.assignments import Assignment, Assignments, NotPossible
+from errands.crowd.hits.assignments import Assignment, Assignments, Conflict
 from errands.crowd.hits.projects import Project, Projects
 from errands.crowd.hits.task_page import EXTERNAL_SCRIPT, answers_of, task_page
 from errands.errors import TaskError
@@ -33,9 +33,9 @@ from errands.web.core.http_errors import Refusal
 from errands.web.crowd.auth import Endpoint
 from errands.web.crowd.document import HEADERS
 from errands.web.crowd.openapi import operation, paths
-from errands.web.crowd.site import Desk, Office
+from errands.web.crowd.site import CrowdSite, RouteGroup
 
-__all__ = ["UNAVAILABLE", "frame", "frame_address", "preview_key", "task_frames"]
+__all__ = ["UNAVAILABLE", "frame", "frame_address", "frame_routes", "preview_key"]
 
 UNAVAILABLE: Final = "ASSIGNMENT_ID_NOT_AVAILABLE"
 """What pages for Mechanical Turk are told instead of an assignment, in a preview."""
@@ -131,12 +131,12 @@ def policy(here: str, project: Project, *, is_preview: bool) -> str:
     )
 
 
-def task_frames(office: Office) -> Desk:
+def frame_routes(site: CrowdSite) -> RouteGroup:
     """Pages of tasks, their files, and where their answers go."""
-    desk = _TaskFrames(office)
+    desk = _TaskFrames(site)
 
     def framed(work: Callable[[Request, Form], Awaitable[Response]]) -> Endpoint:
-        answer = office.reception.open_page(work)
+        answer = site.auth.open_page(work)
 
         async def endpoint(request: Request) -> Response:
             response = await answer(request)
@@ -153,14 +153,14 @@ def task_frames(office: Office) -> Desk:
         Route("/frame/{key}/{path:path}", framed(desk.file), methods=["GET"]),
         Route("/mturk/externalSubmit", framed(desk.external), methods=["POST"]),
     ]
-    return Desk(routes, _paths)
+    return RouteGroup(routes, _paths)
 
 
 class _TaskFrames:
-    def __init__(self, office: Office) -> None:
-        self._office = office
-        self._projects = Projects(office.database)
-        self._assignments = Assignments(office.database)
+    def __init__(self, site: CrowdSite) -> None:
+        self._site = site
+        self._projects = Projects(site.database)
+        self._assignments = Assignments(site.database)
 
     async def page(self, request: Request, form: Form) -> Response:
         shown = self._shown(request.path_params["key"])
@@ -212,14 +212,14 @@ class _TaskFrames:
             raise _preview()
         try:
             self._assignments.submit(shown.assignment.key, answers_of(form.fields))
-        except NotPossible as failure:
+        except Conflict as failure:
             raise Refusal(409, "conflict", str(failure)) from None
         return _received()
 
     async def file(self, request: Request, form: Form) -> Response:
         """A file beside the template in its folder."""
         shown = self._shown(request.path_params["key"])
-        tasks = self._office.tasks
+        tasks = self._site.tasks
         if not shown.project.task or tasks is None:
             raise _nothing()
         try:
@@ -250,7 +250,7 @@ class _TaskFrames:
         found = _PREVIEW.fullmatch(key)
         if found is not None:
             project, item = int(found[1]), int(found[2])
-            if not hmac.compare_digest(key, preview_key(self._office.secret, project, item)):
+            if not hmac.compare_digest(key, preview_key(self._site.secret, project, item)):
                 raise _nothing()
             held = self._projects.project(project)
             if held is None:

@@ -11,21 +11,21 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from errands.crowd.accounts.people import Person
-from errands.crowd.hits.assignments import Assignment, Assignments, NotPossible
+from errands.crowd.accounts.accounts import Person
+from errands.crowd.hits.assignments import Assignment, Assignments, Conflict
 from errands.crowd.hits.batch_file import mturk_time
 from errands.crowd.hits.projects import Item, Project, Projects
 from errands.crowd.hits.task_page import NO_ANSWERS
 from errands.reports.html.markup import esc
 from errands.web.core.forms import MOST_FIELDS
 from errands.web.core.http_errors import Refusal
-from errands.web.crowd.auth import Asked, as_json, see
-from errands.web.crowd.document import HEADERS, button, document, work_ways
+from errands.web.crowd.auth import CrowdRequest, json_response, redirect
+from errands.web.crowd.document import HEADERS, button, document, worker_links
 from errands.web.crowd.hits.task_frame import frame, frame_address, preview_key
 from errands.web.crowd.openapi import operation, paths
-from errands.web.crowd.site import Desk, Offer, Office, dollars
+from errands.web.crowd.site import CrowdSite, RouteGroup, WorkCard, dollars
 
-__all__ = ["crowd_desk", "hit_name"]
+__all__ = ["hit_name", "task_routes"]
 
 
 class ItemChoice(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -100,10 +100,10 @@ def hit_name(project: int, item: int) -> str:
     return f"H{project}-{item}"
 
 
-def crowd_desk(office: Office) -> Desk:
+def task_routes(site: CrowdSite) -> RouteGroup:
     """Work for workers."""
-    desk = _CrowdDesk(office)
-    at = office.reception
+    desk = _TaskPages(site)
+    at = site.auth
     task, one = "/work/{token}/tasks/{id:int}", "/work/{token}/assignments/{id:int}"
     api, mine = "/v1/work/tasks", "/v1/work/assignments/{id:int}"
     routes = [
@@ -122,16 +122,16 @@ def crowd_desk(office: Office) -> Desk:
         Route(f"{mine}/submit", at.api(desk.api_submit, "worker"), methods=["POST"]),
         Route(f"{mine}/return", at.api(desk.api_return, "worker"), methods=["POST"]),
     ]
-    return Desk(routes, _paths, desk.offers)
+    return RouteGroup(routes, _paths, desk.offers)
 
 
-class _CrowdDesk:
-    def __init__(self, office: Office) -> None:
-        self._secret = office.secret
-        self._projects = Projects(office.database)
-        self._work = Assignments(office.database)
+class _TaskPages:
+    def __init__(self, site: CrowdSite) -> None:
+        self._secret = site.secret
+        self._projects = Projects(site.database)
+        self._work = Assignments(site.database)
 
-    def offers(self, person: Person, token: str) -> list[Offer]:
+    def offers(self, person: Person, token: str) -> list[WorkCard]:
         """A card for each project that has something for a worker, or had."""
         cards = []
         for project, seen in self._seen(person):
@@ -141,7 +141,7 @@ class _CrowdDesk:
             is_waiting = seen.assignment is not None
             has_more = is_waiting or seen.next is not None
             cards.append(
-                Offer(
+                WorkCard(
                     project.name,
                     f"<p>{esc(project.about)}</p>{'' if is_waiting else left}"
                     f"<p>{dollars(project.pay)} for each</p>",
@@ -153,21 +153,21 @@ class _CrowdDesk:
             )
         return cards
 
-    async def show(self, asked: Asked) -> Response:
+    async def show(self, request: CrowdRequest) -> Response:
         """The next instance, to look at before it is accepted."""
-        project = self._project(asked)
-        token = asked.request.path_params["token"]
+        project = self._project(request)
+        token = request.http.path_params["token"]
         here = f"/work/{token}/tasks/{project.id}"
-        held = self._work.open_one(project.id, asked.person.id)
+        held = self._work.open_one(project.id, request.person.id)
         if held is not None:
-            return see(f"/work/{token}/assignments/{held.id}")
-        item = self._work.upcoming(project, asked.person.id) if project.is_open else None
-        done, earned = self._work.done_by(asked.person.id).get(project.id, (0, 0.0))
+            return redirect(f"/work/{token}/assignments/{held.id}")
+        item = self._work.upcoming(project, request.person.id) if project.is_open else None
+        done, earned = self._work.done_by(request.person.id).get(project.id, (0, 0.0))
         sofar = f'<p class="note">{done} done, {dollars(earned)} earned</p>'
         if item is None:
-            return _page(project, token, f"<section>{self._rest(project, asked, here)}</section>")
+            return _page(project, token, f"<section>{self._rest(project, request, here)}</section>")
         number = [("item", str(item.number))]
-        address = self._preview(asked.request, project, item)
+        address = self._preview(request.http, project, item)
         body = (
             f"<section>{_terms(project)}<div class='deeds'>"
             f"{button('Accept', f'{here}/accept', kind='primary', fields=number)}"
@@ -177,9 +177,9 @@ class _CrowdDesk:
         )
         return _page(project, token, body)
 
-    def _rest(self, project: Project, asked: Asked, here: str) -> str:
+    def _rest(self, project: Project, request: CrowdRequest, here: str) -> str:
         """What is said where nothing is left."""
-        skipped = self._work.skipped(project.id, asked.person.id)
+        skipped = self._work.skipped(project.id, request.person.id)
         said = "There is nothing left to do here for you." if project.is_open else "This is closed."
         again = ""
         if skipped and project.is_open:
@@ -188,35 +188,35 @@ class _CrowdDesk:
             )
         return f'<div class="callout"><p>{said}</p>{again}</div>'
 
-    async def accept(self, asked: Asked) -> Response:
-        project = self._project(asked)
-        token = asked.request.path_params["token"]
+    async def accept(self, request: CrowdRequest) -> Response:
+        project = self._project(request)
+        token = request.http.path_params["token"]
         try:
-            taken = self._work.accept(project, asked.person.id, _item(asked.form.text("item")))
-        except NotPossible:
+            taken = self._work.accept(project, request.person.id, _item(request.form.text("item")))
+        except Conflict:
             # Somebody else was faster: the page says what is left.
-            return see(f"/work/{token}/tasks/{project.id}")
-        return see(f"/work/{token}/assignments/{taken.id}")
+            return redirect(f"/work/{token}/tasks/{project.id}")
+        return redirect(f"/work/{token}/assignments/{taken.id}")
 
-    async def skip(self, asked: Asked) -> Response:
-        project = self._project(asked)
-        item = _item(asked.form.text("item"))
+    async def skip(self, request: CrowdRequest) -> Response:
+        project = self._project(request)
+        item = _item(request.form.text("item"))
         if item is None:
             raise Refusal(400, "bad_request", "Which instance is to be skipped?")
-        self._skip(project, item, asked.person)
-        return see(f"/work/{asked.request.path_params['token']}/tasks/{project.id}")
+        self._skip(project, item, request.person)
+        return redirect(f"/work/{request.http.path_params['token']}/tasks/{project.id}")
 
-    async def unskip(self, asked: Asked) -> Response:
-        project = self._project(asked)
-        self._work.unskip(project.id, asked.person.id)
-        return see(f"/work/{asked.request.path_params['token']}/tasks/{project.id}")
+    async def unskip(self, request: CrowdRequest) -> Response:
+        project = self._project(request)
+        self._work.unskip(project.id, request.person.id)
+        return redirect(f"/work/{request.http.path_params['token']}/tasks/{project.id}")
 
-    async def assignment(self, asked: Asked) -> Response:
+    async def assignment(self, request: CrowdRequest) -> Response:
         """An accepted instance in its frame."""
-        held = self._held(asked)
+        held = self._held(request)
         project = self._projects.project(held.project)
         assert project is not None
-        token = asked.request.path_params["token"]
+        token = request.http.path_params["token"]
         here, after = f"/work/{token}/assignments/{held.id}", f"/work/{token}/tasks/{project.id}"
         follow = f'<a class="btn" href="{esc(after)}">Next</a>'
         if held.status in ("submitted", "returned"):
@@ -229,7 +229,7 @@ class _CrowdDesk:
                 f" {mturk_time(held.until)}.</p></div>{follow}</section>"
             )
             return _page(project, token, body)
-        address = self._frame(asked.request, held)
+        address = self._frame(request.http, held)
         body = (
             f"<section>{_terms(project, held.pay)}"
             f'<p class="note">Yours until {mturk_time(held.until)}.</p>'
@@ -240,59 +240,59 @@ class _CrowdDesk:
         )
         return _page(project, token, body)
 
-    async def give_back(self, asked: Asked) -> Response:
-        held = self._held(asked)
+    async def give_back(self, request: CrowdRequest) -> Response:
+        held = self._held(request)
         self._return(held)
-        return see(f"/work/{asked.request.path_params['token']}/tasks/{held.project}")
+        return redirect(f"/work/{request.http.path_params['token']}/tasks/{held.project}")
 
-    async def api_all(self, asked: Asked) -> Response:
-        return as_json(TasksOffered([seen for _, seen in self._seen(asked.person)]))
+    async def api_all(self, request: CrowdRequest) -> Response:
+        return json_response(TasksOffered([seen for _, seen in self._seen(request.person)]))
 
-    async def api_next(self, asked: Asked) -> Response:
-        project = self._project(asked)
-        item = self._work.upcoming(project, asked.person.id) if project.is_open else None
+    async def api_next(self, request: CrowdRequest) -> Response:
+        project = self._project(request)
+        item = self._work.upcoming(project, request.person.id) if project.is_open else None
         if item is None:
             raise Refusal(409, "nothing_left", "There is nothing left to do here for you.")
-        address = self._preview(asked.request, project, item)
-        return as_json(ItemUpcoming(item.number, item.inputs, address))
+        address = self._preview(request.http, project, item)
+        return json_response(ItemUpcoming(item.number, item.inputs, address))
 
-    async def api_accept(self, asked: Asked) -> Response:
-        project = self._project(asked)
-        wanted = asked.read(_CHOICE) if asked.body else ItemChoice()
+    async def api_accept(self, request: CrowdRequest) -> Response:
+        project = self._project(request)
+        wanted = request.read(_CHOICE) if request.body else ItemChoice()
         try:
-            taken = self._work.accept(project, asked.person.id, wanted.item)
-        except NotPossible as failure:
+            taken = self._work.accept(project, request.person.id, wanted.item)
+        except Conflict as failure:
             raise Refusal(409, "nothing_left", str(failure)) from None
-        return as_json(self._told(asked.request, taken), 201)
+        return json_response(self._told(request.http, taken), 201)
 
-    async def api_skip(self, asked: Asked) -> Response:
-        self._skip(self._project(asked), asked.read(_SKIPPED).item, asked.person)
-        return as_json({"done": True})
+    async def api_skip(self, request: CrowdRequest) -> Response:
+        self._skip(self._project(request), request.read(_SKIPPED).item, request.person)
+        return json_response({"done": True})
 
-    async def api_unskip(self, asked: Asked) -> Response:
-        self._work.unskip(self._project(asked).id, asked.person.id)
-        return as_json({"done": True})
+    async def api_unskip(self, request: CrowdRequest) -> Response:
+        self._work.unskip(self._project(request).id, request.person.id)
+        return json_response({"done": True})
 
-    async def api_assignment(self, asked: Asked) -> Response:
-        return as_json(self._told(asked.request, self._held(asked)))
+    async def api_assignment(self, request: CrowdRequest) -> Response:
+        return json_response(self._told(request.http, self._held(request)))
 
-    async def api_submit(self, asked: Asked) -> Response:
-        held = self._held(asked)
+    async def api_submit(self, request: CrowdRequest) -> Response:
+        held = self._held(request)
         given = {
             name: value if isinstance(value, str) else "|".join(value)
-            for name, value in asked.read(_ANSWERS).answers.items()
+            for name, value in request.read(_ANSWERS).answers.items()
             if name and name not in NO_ANSWERS
         }
         try:
             done = self._work.submit(held.key, given)
-        except NotPossible as failure:
+        except Conflict as failure:
             raise Refusal(409, "conflict", str(failure)) from None
-        return as_json(self._told(asked.request, done))
+        return json_response(self._told(request.http, done))
 
-    async def api_return(self, asked: Asked) -> Response:
-        held = self._held(asked)
+    async def api_return(self, request: CrowdRequest) -> Response:
+        held = self._held(request)
         self._return(held)
-        return as_json(self._told(asked.request, self._held(asked)))
+        return json_response(self._told(request.http, self._held(request)))
 
     def _seen(self, person: Person) -> list[tuple[Project, TaskOffered]]:
         done = self._work.done_by(person.id)
@@ -315,19 +315,19 @@ class _CrowdDesk:
             )
         return seen
 
-    def _project(self, asked: Asked) -> Project:
+    def _project(self, request: CrowdRequest) -> Project:
         """A project that a worker may see: it is open, or they have worked for it."""
-        project = self._projects.project(asked.number("id"))
+        project = self._projects.project(request.number("id"))
         if project is None or not (
             project.is_open
-            or self._work.open_one(project.id, asked.person.id)
-            or project.id in self._work.done_by(asked.person.id)
+            or self._work.open_one(project.id, request.person.id)
+            or project.id in self._work.done_by(request.person.id)
         ):
             raise _nothing()
         return project
 
-    def _held(self, asked: Asked) -> Assignment:
-        held = self._work.of_worker(asked.number("id"), asked.person.id)
+    def _held(self, request: CrowdRequest) -> Assignment:
+        held = self._work.of_worker(request.number("id"), request.person.id)
         if held is None:
             raise _nothing()
         return held
@@ -335,13 +335,13 @@ class _CrowdDesk:
     def _skip(self, project: Project, item: int, person: Person) -> None:
         try:
             self._work.skip(project.id, item, person.id)
-        except NotPossible as failure:
+        except Conflict as failure:
             raise Refusal(404, "not_found", str(failure)) from None
 
     def _return(self, held: Assignment) -> None:
         try:
             self._work.give_back(held)
-        except NotPossible as failure:
+        except Conflict as failure:
             raise Refusal(409, "conflict", str(failure)) from None
 
     def _preview(self, request: Request, project: Project, item: Item) -> str:
@@ -380,7 +380,7 @@ def _terms(project: Project, pay: float | None = None) -> str:
 
 
 def _page(project: Project, token: str, body: str) -> Response:
-    content = document(project.name, body, ways=work_ways(token), wide=True)
+    content = document(project.name, body, ways=worker_links(token), wide=True)
     return Response(content, headers=HEADERS, media_type="text/html")
 
 

@@ -7,20 +7,37 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from errands.crowd.accounts.qualifications import Qualification
-from errands.crowd.instructions.collection import Collecting, collecting_of, write_collecting
+from errands.crowd.instructions.assignments import (
+    STATUSES,
+    Status,
+    WritingAssignment,
+    WritingAssignments,
+)
+from errands.crowd.instructions.collection import WritingSettings, checked_settings, write_settings
 from errands.crowd.instructions.human_file import WritingSummary, human_file, summary
-from errands.crowd.instructions.writing import STATUSES, Status, Writing, Writings
-from errands.crowd.instructions.writing_lists import Writer, WritingsPage, listed, waiting, writers
+from errands.crowd.instructions.writing_lists import (
+    Writer,
+    WritingAssignmentPage,
+    listed,
+    waiting,
+    writers,
+)
 from errands.errors import SettingError
 from errands.web.core.http_errors import Refusal
 from errands.web.crowd.accounts import page
-from errands.web.crowd.auth import Asked, as_json, see
+from errands.web.crowd.auth import CrowdRequest, json_response, redirect
 from errands.web.crowd.instructions.review_pages import DESK, FILE, one_body, overview_body
-from errands.web.crowd.instructions.writing import RECORDS, Work, WritingDesk, explained, work_paths
+from errands.web.crowd.instructions.writing import (
+    RECORDS,
+    Handler,
+    WritingPages,
+    explained,
+    work_paths,
+)
 from errands.web.crowd.openapi import operation, paths
-from errands.web.crowd.site import Desk, Office
+from errands.web.crowd.site import CrowdSite, RouteGroup
 
-__all__ = ["instructions_desk"]
+__all__ = ["instruction_routes"]
 
 API: Final = "/v1/office/instructions"
 LONGEST_NOTE: Final = 2_000
@@ -47,7 +64,7 @@ class InstructionsOverview(msgspec.Struct, frozen=True):
     """Figures, and one page of the list."""
 
     summary: WritingSummary
-    list: WritingsPage
+    list: WritingAssignmentPage
 
 
 class InstructionWriters(msgspec.Struct, frozen=True):
@@ -58,29 +75,29 @@ class InstructionWriters(msgspec.Struct, frozen=True):
 
 _VERDICT: Final = msgspec.json.Decoder(InstructionVerdict)
 _DECISION: Final = msgspec.json.Decoder(InstructionDecision)
-_COLLECTING: Final = msgspec.json.Decoder(Collecting)
+_COLLECTING: Final = msgspec.json.Decoder(WritingSettings)
 
 
-def instructions_desk(office: Office) -> Desk:
+def instruction_routes(site: CrowdSite) -> RouteGroup:
     """Collecting instructions, for the admin and for workers."""
-    writings = Writings(office.database)
-    admin, work = _InstructionsDesk(office, writings), WritingDesk(office, writings)
-    return Desk([*admin.routes(), *work.routes()], _paths, work.offers)
+    writings = WritingAssignments(site.database)
+    admin, work = _ReviewPages(site, writings), WritingPages(site, writings)
+    return RouteGroup([*admin.routes(), *work.routes()], _paths, work.offers)
 
 
-class _InstructionsDesk:
-    def __init__(self, office: Office, writings: Writings) -> None:
-        self._office = office
-        self._database = office.database
+class _ReviewPages:
+    def __init__(self, site: CrowdSite, writings: WritingAssignments) -> None:
+        self._site = site
+        self._database = site.database
         self._writings = writings
 
     def routes(self) -> list[Route]:
-        at = self._office.reception
+        at = self._site.auth
 
-        def shown(path: str, work: Work, method: str) -> Route:
+        def shown(path: str, work: Handler, method: str) -> Route:
             return Route(path, at.page(explained(work), "admin"), methods=[method])
 
-        def api(path: str, work: Work, method: str) -> Route:
+        def api(path: str, work: Handler, method: str) -> Route:
             return Route(path, at.api(explained(work), "admin"), methods=[method])
 
         return [
@@ -100,30 +117,30 @@ class _InstructionsDesk:
             api(f"{API}/{{id:int}}/review", self.api_review, "POST"),
         ]
 
-    async def overview(self, asked: Asked) -> Response:
+    async def overview(self, request: CrowdRequest) -> Response:
         body = overview_body(
-            asked.check,
+            request.check,
             summary(self._database),
             self._writings.settings,
             waiting(self._database, _QUEUE),
             writers(self._database),
-            self._listed(asked),
-            asked.request.query_params,
+            self._listed(request),
+            request.http.query_params,
         )
-        if self._office.shopping is None:
+        if self._site.shopping is None:
             said = "This server has no shop, so nobody can write."
             body = f'<div class="callout"><p>{said}</p></div>{body}'
-        return page("Instructions", body, asked, DESK)
+        return page("Instructions", body, request, DESK)
 
-    async def one(self, asked: Asked) -> Response:
-        writing = self._one(asked.number("id"))
-        person = self._office.people.person(writing.person)
+    async def one(self, request: CrowdRequest) -> Response:
+        writing = self._one(request.number("id"))
+        person = self._site.people.person(writing.person)
         name = "" if person is None else person.name
-        body = one_body(asked.check, writing, name)
-        return page(f"Instruction {writing.id}", body, asked, DESK)
+        body = one_body(request.check, writing, name)
+        return page(f"Instruction {writing.id}", body, request, DESK)
 
-    async def settings(self, asked: Asked) -> Response:
-        form = asked.form
+    async def settings(self, request: CrowdRequest) -> Response:
+        form = request.form
         given = {
             "pay": _number(form.text("pay"), float),
             "wanted": _number(form.text("wanted"), int),
@@ -131,20 +148,20 @@ class _InstructionsDesk:
             "seed": _number(form.text("seed", "0"), int),
             "review": form.text("review") == "1",
         }
-        write_collecting(self._database, collecting_of(given))
-        return see(f"{DESK}#settings")
+        write_settings(self._database, checked_settings(given))
+        return redirect(f"{DESK}#settings")
 
-    async def review(self, asked: Asked) -> Response:
-        told = _told({"verdict": asked.form.text("verdict")}, asked, InstructionVerdict)
-        self._writings.review(asked.number("id"), told.verdict, asked.person, told.note)
-        return see(f"{DESK}#review")
+    async def review(self, request: CrowdRequest) -> Response:
+        told = _told({"verdict": request.form.text("verdict")}, request, InstructionVerdict)
+        self._writings.review(request.number("id"), told.verdict, request.person, told.note)
+        return redirect(f"{DESK}#review")
 
-    async def decide(self, asked: Asked) -> Response:
-        told = _told({"status": asked.form.text("status")}, asked, InstructionDecision)
-        self._decided(asked, told)
-        return see(f"{DESK}#people")
+    async def decide(self, request: CrowdRequest) -> Response:
+        told = _told({"status": request.form.text("status")}, request, InstructionDecision)
+        self._decided(request, told)
+        return redirect(f"{DESK}#people")
 
-    async def file(self, asked: Asked) -> Response:
+    async def file(self, request: CrowdRequest) -> Response:
         headers = {
             "Cache-Control": "no-store",
             "Content-Disposition": 'attachment; filename="items_human_ins.json"',
@@ -153,44 +170,44 @@ class _InstructionsDesk:
         content = human_file(self._database)
         return Response(content, headers=headers, media_type="application/json")
 
-    async def api_overview(self, asked: Asked) -> Response:
-        return as_json(InstructionsOverview(summary(self._database), self._listed(asked)))
+    async def api_overview(self, request: CrowdRequest) -> Response:
+        return json_response(InstructionsOverview(summary(self._database), self._listed(request)))
 
-    async def api_settings(self, asked: Asked) -> Response:
-        return as_json(self._writings.settings)
+    async def api_settings(self, request: CrowdRequest) -> Response:
+        return json_response(self._writings.settings)
 
-    async def api_set(self, asked: Asked) -> Response:
-        write_collecting(self._database, asked.read(_COLLECTING))
-        return as_json(self._writings.settings)
+    async def api_set(self, request: CrowdRequest) -> Response:
+        write_settings(self._database, request.read(_COLLECTING))
+        return json_response(self._writings.settings)
 
-    async def api_people(self, asked: Asked) -> Response:
-        return as_json(InstructionWriters(writers(self._database)))
+    async def api_people(self, request: CrowdRequest) -> Response:
+        return json_response(InstructionWriters(writers(self._database)))
 
-    async def api_decide(self, asked: Asked) -> Response:
-        return as_json(self._decided(asked, asked.read(_DECISION)))
+    async def api_decide(self, request: CrowdRequest) -> Response:
+        return json_response(self._decided(request, request.read(_DECISION)))
 
-    async def api_one(self, asked: Asked) -> Response:
-        return as_json(self._one(asked.number("id")))
+    async def api_one(self, request: CrowdRequest) -> Response:
+        return json_response(self._one(request.number("id")))
 
-    async def api_review(self, asked: Asked) -> Response:
-        told = asked.read(_VERDICT)
-        id = asked.number("id")
-        return as_json(self._writings.review(id, told.verdict, asked.person, told.note))
+    async def api_review(self, request: CrowdRequest) -> Response:
+        told = request.read(_VERDICT)
+        id = request.number("id")
+        return json_response(self._writings.review(id, told.verdict, request.person, told.note))
 
-    def _decided(self, asked: Asked, told: InstructionDecision) -> Qualification:
-        person = self._office.people.person(asked.number("id"))
+    def _decided(self, request: CrowdRequest, told: InstructionDecision) -> Qualification:
+        person = self._site.people.person(request.number("id"))
         if person is None or person.role != "worker":
             raise Refusal(404, "not_found", "There is no such worker.")
-        return self._writings.decide(person.id, told.status, asked.person, told.note)
+        return self._writings.decide(person.id, told.status, request.person, told.note)
 
-    def _one(self, id: int) -> Writing:
+    def _one(self, id: int) -> WritingAssignment:
         found = self._writings.any(id)
         if found is None:
             raise Refusal(404, "not_found", "There is no such instruction.")
         return found
 
-    def _listed(self, asked: Asked) -> WritingsPage:
-        given = asked.request.query_params
+    def _listed(self, request: CrowdRequest) -> WritingAssignmentPage:
+        given = request.http.query_params
         status: Status | None = None
         if given.get("status"):
             status = next((one for one in STATUSES if one == given["status"]), None)
@@ -212,10 +229,10 @@ def _number(text: str, kind: Any) -> Any:
     return number
 
 
-def _told(given: dict[str, str], asked: Asked, record: Any) -> Any:
+def _told(given: dict[str, str], request: CrowdRequest, record: Any) -> Any:
     """A form as the record that programs send."""
     try:
-        return msgspec.convert({**given, "note": asked.form.text("note").strip()}, record)
+        return msgspec.convert({**given, "note": request.form.text("note").strip()}, record)
     except msgspec.ValidationError as failure:
         raise Refusal(400, "bad_request", f"The form is not as expected: {failure}.") from None
 
@@ -242,21 +259,21 @@ def _paths() -> dict[str, Any]:
         API: {"get": operation("Figures and a list", answer=InstructionsOverview, query=query)},
         f"{API}/file": {"get": operation("The accepted ones as items_human_ins.json")},
         f"{API}/settings": {
-            "get": operation("How instructions are collected", answer=Collecting),
-            "put": operation("Set that", body=Collecting, answer=Collecting),
+            "get": operation("How instructions are collected", answer=WritingSettings),
+            "put": operation("Set that", body=WritingSettings, answer=WritingSettings),
         },
         f"{API}/people": {"get": operation("Who writes", answer=InstructionWriters)},
         f"{API}/people/{{id}}": {
             "post": operation("Qualify", body=InstructionDecision, answer=Qualification)
         },
-        f"{API}/{{id}}": {"get": operation("One instruction", answer=Writing)},
+        f"{API}/{{id}}": {"get": operation("One instruction", answer=WritingAssignment)},
         f"{API}/{{id}}/review": {
-            "post": operation("Accept or refuse", body=InstructionVerdict, answer=Writing)
+            "post": operation("Accept or refuse", body=InstructionVerdict, answer=WritingAssignment)
         },
         **work_paths(),
     }
     records = [
         *(InstructionVerdict, InstructionDecision, InstructionsOverview, InstructionWriters),
-        *(Collecting, Qualification, Writing, *RECORDS),
+        *(WritingSettings, Qualification, WritingAssignment, *RECORDS),
     ]
     return paths(said, records)

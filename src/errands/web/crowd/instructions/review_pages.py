@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 from urllib.parse import urlencode
 
-from errands.crowd.instructions.collection import Collecting
+from errands.crowd.instructions.assignments import STATUSES, WriterAccount, WritingAssignment
+from errands.crowd.instructions.collection import WritingSettings
 from errands.crowd.instructions.human_file import WritingSummary
-from errands.crowd.instructions.writing import STATUSES, WriterAccount, Writing
-from errands.crowd.instructions.writing_lists import Writer, WritingsPage
+from errands.crowd.instructions.writing_lists import Writer, WritingAssignmentPage
 from errands.reports.html.markup import badge, cut, esc, table
 from errands.web.crowd.document import field
 from errands.web.crowd.instructions.writing_pages import product_view, status_badge
@@ -28,21 +28,21 @@ _STANDINGS: Final = {
 def overview_body(
     check: str,
     found: WritingSummary,
-    settings: Collecting,
-    queue: Sequence[Writing],
+    settings: WritingSettings,
+    queue: Sequence[WritingAssignment],
     people: Sequence[Writer],
-    page: WritingsPage,
-    asked: Mapping[str, str],
+    page: WritingAssignmentPage,
+    request: Mapping[str, str],
 ) -> str:
     """The whole desk; `asked` are the filters of the list."""
     names = {writer.person: writer.name for writer in people}
     return (
-        f"{_figures(found)}{_queue(check, queue, names)}{_people(check, people)}"
-        f"{_list(page, names, asked)}{_settings(check, settings)}"
+        f"{_figures(found)}{_queue(check, queue, names)}{_accounts(check, people)}"
+        f"{_list(page, names, request)}{_settings(check, settings)}"
     )
 
 
-def one_body(check: str, writing: Writing, name: str) -> str:
+def one_body(check: str, writing: WritingAssignment, name: str) -> str:
     """One writing with everything that is known of it."""
     return f'<section>{_card(check, writing, name)}<p><a href="{DESK}">All</a></p></section>'
 
@@ -69,13 +69,13 @@ def _figures(found: WritingSummary) -> str:
     )
 
 
-def _queue(check: str, queue: Sequence[Writing], names: Mapping[int, str]) -> str:
+def _queue(check: str, queue: Sequence[WritingAssignment], names: Mapping[int, str]) -> str:
     cards = "".join(_card(check, one, names.get(one.person, "")) for one in queue)
     said = cards or '<p class="note">Nothing waits.</p>'
     return f'<section id="review"><h2>To review</h2>{said}</section>'
 
 
-def _card(check: str, writing: Writing, name: str) -> str:
+def _card(check: str, writing: WritingAssignment, name: str) -> str:
     seen = writing.shown
     used = ", ".join(_marked(one, one in writing.attributes) for one in seen.attributes)
     options = "; ".join(
@@ -101,7 +101,7 @@ def _marked(text: str, is_used: bool) -> str:
     return f"<mark>{esc(text)}</mark>" if is_used else esc(text)
 
 
-def _verdict(check: str, writing: Writing) -> str:
+def _verdict(check: str, writing: WritingAssignment) -> str:
     if writing.status in ("taken", "given_back"):
         return ""
     note = f"note-{writing.id}"
@@ -116,7 +116,7 @@ def _verdict(check: str, writing: Writing) -> str:
     )
 
 
-def _people(check: str, people: Sequence[Writer]) -> str:
+def _accounts(check: str, people: Sequence[Writer]) -> str:
     rows = [
         [
             esc(one.name),
@@ -163,7 +163,7 @@ def _decision(check: str, writer: Writer) -> str:
     )
 
 
-def _list(page: WritingsPage, names: Mapping[int, str], asked: Mapping[str, str]) -> str:
+def _list(page: WritingAssignmentPage, names: Mapping[int, str], request: Mapping[str, str]) -> str:
     rows = [
         [
             f'<a href="{DESK}/{one.id}">{one.id}</a>',
@@ -179,28 +179,28 @@ def _list(page: WritingsPage, names: Mapping[int, str], asked: Mapping[str, str]
     found = f"{page.total:,} found, page {page.page:,} of {page.pages:,}"
     said = table(head, rows, found) if rows else '<p class="note">Nothing was found.</p>'
     return (
-        f'<section id="all" class="texts"><h2>All</h2>{_filter(names, asked)}{said}'
-        f'<div class="deeds">{_turn(page, asked, -1, "Newer")}{_turn(page, asked, 1, "Older")}'
+        f'<section id="all" class="texts"><h2>All</h2>{_filter(names, request)}{said}'
+        f'<div class="deeds">{_turn(page, request, -1, "Newer")}{_turn(page, request, 1, "Older")}'
         "</div></section>"
     )
 
 
-def _filter(names: Mapping[int, str], asked: Mapping[str, str]) -> str:
+def _filter(names: Mapping[int, str], request: Mapping[str, str]) -> str:
     workers = [(str(person), name) for person, name in names.items()]
     statuses = [(status, status.replace("_", " ")) for status in STATUSES]
     return (
         f'<form class="sieve" method="get" action="{DESK}#all">'
-        f"{_select('Writer', 'worker', workers, asked)}"
-        f"{_select('Status', 'status', statuses, asked)}"
+        f"{_select('Writer', 'worker', workers, request)}"
+        f"{_select('Status', 'status', statuses, request)}"
         '<button class="btn" type="submit">Show</button></form>'
     )
 
 
 def _select(
-    label: str, name: str, choices: Sequence[tuple[str, str]], asked: Mapping[str, str]
+    label: str, name: str, choices: Sequence[tuple[str, str]], request: Mapping[str, str]
 ) -> str:
     options = "".join(
-        f'<option value="{esc(value)}"{" selected" if asked.get(name) == value else ""}>'
+        f'<option value="{esc(value)}"{" selected" if request.get(name) == value else ""}>'
         f"{esc(text)}</option>"
         for value, text in (("", "all"), *choices)
     )
@@ -210,15 +210,15 @@ def _select(
     )
 
 
-def _turn(page: WritingsPage, asked: Mapping[str, str], by: int, label: str) -> str:
+def _turn(page: WritingAssignmentPage, request: Mapping[str, str], by: int, label: str) -> str:
     if not 1 <= page.page + by <= page.pages:
         return ""
-    held = {name: value for name, value in asked.items() if value and name != "page"}
+    held = {name: value for name, value in request.items() if value and name != "page"}
     query = urlencode({**held, "page": page.page + by})
     return f'<a class="btn" href="{DESK}?{esc(query)}#all">{label}</a>'
 
 
-def _settings(check: str, settings: Collecting) -> str:
+def _settings(check: str, settings: WritingSettings) -> str:
     checked = " checked" if settings.review else ""
     return (
         f'<section id="settings"><h2>Settings</h2><form class="card" method="post"'

@@ -1,27 +1,27 @@
 """Where workers write instructions: pages below their link, and the same for programs."""
 
 from collections.abc import Awaitable, Callable
-from typing import Annotated, Any, Final
+from typing import Any, Final
 
 import msgspec
 from starlette.responses import Response
 from starlette.routing import Route
 
-from errands.crowd.accounts.people import Person
-from errands.crowd.instructions.checks import Draft, ShownProduct
-from errands.crowd.instructions.writing import (
+from errands.crowd.accounts.accounts import Person
+from errands.crowd.instructions.assignments import (
     AlreadyDone,
     NotAllowed,
     NotFound,
     WriterAccount,
-    Writing,
-    Writings,
+    WritingAssignment,
+    WritingAssignments,
 )
+from errands.crowd.instructions.checks import InstructionDraft, ShownProduct
 from errands.crowd.instructions.writing_lists import listed
 from errands.reports.html.markup import esc
 from errands.web.core.http_errors import Refusal
-from errands.web.crowd.auth import Asked, as_json, see
-from errands.web.crowd.document import HEADERS, document, work_ways
+from errands.web.crowd.auth import CrowdRequest, json_response, redirect
+from errands.web.crowd.document import HEADERS, document, worker_links
 from errands.web.crowd.instructions.writing_pages import (
     draft_of_form,
     form_body,
@@ -29,23 +29,13 @@ from errands.web.crowd.instructions.writing_pages import (
     stuck_body,
 )
 from errands.web.crowd.openapi import operation
-from errands.web.crowd.site import Offer, Office, dollars
+from errands.web.crowd.site import CrowdSite, WorkCard, dollars
 
-__all__ = ["RECORDS", "WritingDesk", "explained", "work_paths"]
+__all__ = ["RECORDS", "WritingPages", "explained", "work_paths"]
 
 TITLE: Final = "Writing instructions"
 WORK: Final = "/v1/work/instructions"
 _LAST: Final = 10
-Text = Annotated[str, msgspec.Meta(max_length=10_000)]
-
-
-class InstructionDraft(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """An instruction that is handed in."""
-
-    instruction: Text
-    attributes: Annotated[list[Text], msgspec.Meta(max_length=1000)]
-    options: dict[Text, Text] = {}
-    comment: Text = ""
 
 
 class InstructionPiece(msgspec.Struct, frozen=True):
@@ -74,15 +64,15 @@ class InstructionWork(msgspec.Struct, frozen=True):
 
 RECORDS: Final = (InstructionDraft, InstructionPiece, InstructionWork)
 _SUBMISSION: Final = msgspec.json.Decoder(InstructionDraft)
-Work = Callable[[Asked], Awaitable[Response]]
+Handler = Callable[[CrowdRequest], Awaitable[Response]]
 
 
-def explained(work: Work) -> Work:
+def explained(work: Handler) -> Handler:
     """What the rules of writing refuse, with the status that fits."""
 
-    async def answer(asked: Asked) -> Response:
+    async def answer(request: CrowdRequest) -> Response:
         try:
-            return await work(asked)
+            return await work(request)
         except NotFound as failure:
             raise Refusal(404, "not_found", str(failure)) from None
         except NotAllowed as failure:
@@ -93,22 +83,22 @@ def explained(work: Work) -> Work:
     return answer
 
 
-class WritingDesk:
+class WritingPages:
     """The worker's side."""
 
-    def __init__(self, office: Office, writings: Writings) -> None:
-        self._office = office
+    def __init__(self, site: CrowdSite, writings: WritingAssignments) -> None:
+        self._site = site
         self._writings = writings
-        self._catalog = None if office.shopping is None else office.shopping.catalog
+        self._catalog = None if site.shopping is None else site.shopping.catalog
 
     def routes(self) -> list[Route]:
-        at = self._office.reception
+        at = self._site.auth
         home, one = "/work/{token}/instructions", "/work/{token}/instructions/{id:int}"
 
-        def page(path: str, work: Work, method: str) -> Route:
+        def page(path: str, work: Handler, method: str) -> Route:
             return Route(path, at.worker_page(explained(work)), methods=[method])
 
-        def api(path: str, work: Work, method: str) -> Route:
+        def api(path: str, work: Handler, method: str) -> Route:
             return Route(path, at.api(explained(work), "worker"), methods=[method])
 
         return [
@@ -123,7 +113,7 @@ class WritingDesk:
             api(f"{WORK}/{{id:int}}/give-back", self.api_give_back, "POST"),
         ]
 
-    def offers(self, person: Person, token: str) -> list[Offer]:
+    def offers(self, person: Person, token: str) -> list[WorkCard]:
         if self._catalog is None:
             return []
         account = self._writings.account(person.id)
@@ -135,7 +125,7 @@ class WritingDesk:
             text += "<p>You have not been qualified for this.</p>"
         held = self._writings.in_hand(person.id)
         return [
-            Offer(
+            WorkCard(
                 TITLE,
                 text,
                 f"/work/{token}/instructions",
@@ -145,84 +135,85 @@ class WritingDesk:
             )
         ]
 
-    async def home(self, asked: Asked) -> Response:
-        held = self._writings.in_hand(asked.person.id)
-        account = self._writings.account(asked.person.id)
+    async def home(self, request: CrowdRequest) -> Response:
+        held = self._writings.in_hand(request.person.id)
+        account = self._writings.account(request.person.id)
         if held is None or account.standing == "refused":
-            return self._idle(asked, self._thanks(asked))
+            return self._idle(request, self._thanks(request))
         pay = self._writings.settings.pay
-        return _page(asked, form_body(_home(asked), held, account, pay))
+        return _page(request, form_body(_home(request), held, account, pay))
 
-    async def take(self, asked: Asked) -> Response:
-        if self._taken(asked.person) is None:
+    async def take(self, request: CrowdRequest) -> Response:
+        if self._taken(request.person) is None:
             said = "There is no product left for you now; come back another day."
-            return self._idle(asked, f'<div class="callout" role="status"><p>{said}</p></div>')
-        return see(_home(asked))
+            return self._idle(request, f'<div class="callout" role="status"><p>{said}</p></div>')
+        return redirect(_home(request))
 
-    async def hand_in(self, asked: Asked) -> Response:
-        person, id = asked.person.id, asked.number("id")
+    async def hand_in(self, request: CrowdRequest) -> Response:
+        person, id = request.person.id, request.number("id")
         held = self._writings.of(person, id)
-        draft = draft_of_form(asked.form, held.shown)
+        draft = draft_of_form(request.form, held.shown)
         try:
             handed = self._writings.hand_in(person, id, draft)
         except (AlreadyDone, NotAllowed) as failure:
-            body = stuck_body(_home(asked), str(failure), draft.instruction)
-            return _page(asked, body, 409 if isinstance(failure, AlreadyDone) else 403)
+            body = stuck_body(_home(request), str(failure), draft.instruction)
+            return _page(request, body, 409 if isinstance(failure, AlreadyDone) else 403)
         if handed.problems:
             account, pay = self._writings.account(person), self._writings.settings.pay
-            body = form_body(_home(asked), held, account, pay, draft, handed.problems)
-            return _page(asked, body, 400)
-        return see(f"{_home(asked)}?{'done' if handed.is_new else 'again'}={id}")
+            body = form_body(_home(request), held, account, pay, draft, handed.problems)
+            return _page(request, body, 400)
+        return redirect(f"{_home(request)}?{'done' if handed.is_new else 'again'}={id}")
 
-    async def give_back(self, asked: Asked) -> Response:
-        self._writings.give_back(asked.person.id, asked.number("id"))
-        return see(_home(asked))
+    async def give_back(self, request: CrowdRequest) -> Response:
+        self._writings.give_back(request.person.id, request.number("id"))
+        return redirect(_home(request))
 
-    async def api_home(self, asked: Asked) -> Response:
-        held = self._writings.in_hand(asked.person.id)
-        account = self._writings.account(asked.person.id)
+    async def api_home(self, request: CrowdRequest) -> Response:
+        held = self._writings.in_hand(request.person.id)
+        account = self._writings.account(request.person.id)
         in_hand = None if held is None else _piece(held)
-        return as_json(InstructionWork(account, self._writings.settings.pay, in_hand))
+        return json_response(InstructionWork(account, self._writings.settings.pay, in_hand))
 
-    async def api_take(self, asked: Asked) -> Response:
-        before = self._writings.in_hand(asked.person.id)
-        taken = self._taken(asked.person)
+    async def api_take(self, request: CrowdRequest) -> Response:
+        before = self._writings.in_hand(request.person.id)
+        taken = self._taken(request.person)
         if taken is None:
             raise Refusal(409, "nothing_left", "There is no product left for you now.")
-        return as_json(_piece(taken), 200 if before == taken else 201)
+        return json_response(_piece(taken), 200 if before == taken else 201)
 
-    async def api_one(self, asked: Asked) -> Response:
-        return as_json(_piece(self._writings.of(asked.person.id, asked.number("id"))))
+    async def api_one(self, request: CrowdRequest) -> Response:
+        return json_response(_piece(self._writings.of(request.person.id, request.number("id"))))
 
-    async def api_hand_in(self, asked: Asked) -> Response:
-        told = asked.read(_SUBMISSION)
-        draft = Draft(told.instruction, tuple(told.attributes), told.options, told.comment)
-        handed = self._writings.hand_in(asked.person.id, asked.number("id"), draft)
+    async def api_hand_in(self, request: CrowdRequest) -> Response:
+        draft = request.read(_SUBMISSION)
+        handed = self._writings.hand_in(request.person.id, request.number("id"), draft)
         if not handed.problems:
-            return as_json(_piece(handed.writing), 201 if handed.is_new else 200)
+            return json_response(_piece(handed.writing), 201 if handed.is_new else 200)
         message = " ".join(problem.message for problem in handed.problems)
         failure = Refusal(400, "bad_instruction", message).answer()
         wrong = [problem._asdict() for problem in handed.problems]
-        return as_json({**failure, "problems": wrong}, 400)
+        return json_response({**failure, "problems": wrong}, 400)
 
-    async def api_give_back(self, asked: Asked) -> Response:
-        return as_json(_piece(self._writings.give_back(asked.person.id, asked.number("id"))))
+    async def api_give_back(self, request: CrowdRequest) -> Response:
+        return json_response(
+            _piece(self._writings.give_back(request.person.id, request.number("id")))
+        )
 
-    def _taken(self, person: Person) -> Writing | None:
+    def _taken(self, person: Person) -> WritingAssignment | None:
         if self._catalog is None:
             raise Refusal(409, "no_shop", "This office has no shop, so there are no products.")
         return self._writings.take(person, self._catalog)
 
-    def _idle(self, asked: Asked, said: str = "") -> Response:
-        person = asked.person.id
+    def _idle(self, request: CrowdRequest, said: str = "") -> Response:
+        person = request.person.id
         account = self._writings.account(person)
-        mine = listed(self._office.database, person=person).writings
+        mine = listed(self._site.database, person=person).writings
         last = [one for one in mine if one.status not in ("taken", "given_back")][:_LAST]
-        body = idle_body(_home(asked), account, self._writings.settings, last, said)
-        return _page(asked, body)
+        body = idle_body(_home(request), account, self._writings.settings, last, said)
+        return _page(request, body)
 
-    def _thanks(self, asked: Asked) -> str:
-        asks = asked.request.query_params
+    def _thanks(self, request: CrowdRequest) -> str:
+        asks = request.http.query_params
         if "again" in asks:
             said = "That was handed in before; nothing has changed."
         elif "done" in asks:
@@ -232,18 +223,18 @@ class WritingDesk:
         return f'<div class="callout" role="status"><p>{said}</p></div>'
 
 
-def _home(asked: Asked) -> str:
-    return f"/work/{asked.request.path_params['token']}/instructions"
+def _home(request: CrowdRequest) -> str:
+    return f"/work/{request.http.path_params['token']}/instructions"
 
 
-def _page(asked: Asked, body: str, status: int = 200) -> Response:
-    ways = [*work_ways(asked.request.path_params["token"]), (_home(asked), "Instructions")]
-    below = f"<p>{esc(asked.person.name)}</p>"
-    content = document(TITLE, body, ways=ways, here=_home(asked), below=below)
+def _page(request: CrowdRequest, body: str, status: int = 200) -> Response:
+    ways = [*worker_links(request.http.path_params["token"]), (_home(request), "Instructions")]
+    below = f"<p>{esc(request.person.name)}</p>"
+    content = document(TITLE, body, ways=ways, here=_home(request), below=below)
     return Response(content, status, HEADERS, media_type="text/html")
 
 
-def _piece(writing: Writing) -> InstructionPiece:
+def _piece(writing: WritingAssignment) -> InstructionPiece:
     return InstructionPiece(
         id=writing.id,
         asin=writing.asin,

@@ -7,15 +7,15 @@ no text of a product has to survive the way through a form.
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from errands.crowd.instructions.assignments import WriterAccount, WritingAssignment
 from errands.crowd.instructions.checks import (
     FEWEST_WORDS,
     LONGEST_INSTRUCTION,
-    Draft,
-    Problem,
+    DraftProblem,
+    InstructionDraft,
     ShownProduct,
 )
-from errands.crowd.instructions.collection import Collecting
-from errands.crowd.instructions.writing import WriterAccount, Writing
+from errands.crowd.instructions.collection import WritingSettings
 from errands.reports.html.markup import badge, cut, esc, table
 from errands.shop.render.images import picture_source
 from errands.web.core.forms import Form
@@ -81,14 +81,14 @@ def status_badge(status: str) -> str:
     return badge(*_BADGES[status])
 
 
-def draft_of_form(form: Form, seen: ShownProduct) -> Draft:
+def draft_of_form(form: Form, seen: ShownProduct) -> InstructionDraft:
     """What a form says; numbers that nobody was shown are nothing."""
     ticked = (_place(seen.attributes, number) for number in form.texts("attribute"))
     chosen = {
         name: _place(values, form.text(f"option-{place}"))
         for place, (name, values) in enumerate(seen.options.items())
     }
-    return Draft(
+    return InstructionDraft(
         instruction=form.text("instruction"),
         attributes=tuple(one for one in ticked if one is not None),
         options={name: value for name, value in chosen.items() if value is not None},
@@ -103,7 +103,11 @@ def _place(values: Sequence[str], number: str) -> str | None:
 
 
 def idle_body(
-    home: str, account: WriterAccount, settings: Collecting, last: Sequence[Writing], said: str = ""
+    home: str,
+    account: WriterAccount,
+    settings: WritingSettings,
+    last: Sequence[WritingAssignment],
+    said: str = "",
 ) -> str:
     """The page of somebody who has no product in hand; `said` is markup."""
     told = {
@@ -125,14 +129,14 @@ def idle_body(
 
 def form_body(
     home: str,
-    writing: Writing,
+    writing: WritingAssignment,
     account: WriterAccount,
     pay: float,
-    draft: Draft | None = None,
-    problems: Sequence[Problem] = (),
+    draft: InstructionDraft | None = None,
+    problems: Sequence[DraftProblem] = (),
 ) -> str:
     """A product and the form; with a draft and what is wrong with it, nothing typed is lost."""
-    draft = draft or Draft("")
+    draft = draft or InstructionDraft("", ())
     wrong = {problem.field: problem.message for problem in problems}
     seen = writing.shown
     trial = (
@@ -190,7 +194,7 @@ def product_view(seen: ShownProduct) -> str:
     )
 
 
-def _attributes(seen: ShownProduct, draft: Draft, wrong: Mapping[str, str]) -> str:
+def _attributes(seen: ShownProduct, draft: InstructionDraft, wrong: Mapping[str, str]) -> str:
     ticks = "".join(
         f'<label class="tick"><input type="checkbox" name="attribute" value="{place}"'
         f"{' checked' if text in draft.attributes else ''}> {esc(text)}</label>"
@@ -199,7 +203,7 @@ def _attributes(seen: ShownProduct, draft: Draft, wrong: Mapping[str, str]) -> s
     return _group("attributes", "Tick those you used, one or more.", ticks, wrong)
 
 
-def _options(seen: ShownProduct, draft: Draft, wrong: Mapping[str, str]) -> str:
+def _options(seen: ShownProduct, draft: InstructionDraft, wrong: Mapping[str, str]) -> str:
     if not seen.options:
         return ""
     groups = "".join(
@@ -244,7 +248,7 @@ def _described(name: str, wrong: Mapping[str, str]) -> tuple[str, str]:
     return f' aria-describedby="{name}-hint {name}-wrong"', said
 
 
-def _alert(problems: Sequence[Problem]) -> str:
+def _alert(problems: Sequence[DraftProblem]) -> str:
     if not problems:
         return ""
     lines = "".join(
@@ -257,7 +261,7 @@ def _alert(problems: Sequence[Problem]) -> str:
     )
 
 
-def _last(last: Sequence[Writing]) -> str:
+def _last(last: Sequence[WritingAssignment]) -> str:
     if not last:
         return ""
     rows = [

@@ -10,19 +10,25 @@ import msgspec
 from starlette.responses import Response
 from starlette.routing import Route
 
-from errands.crowd.accounts.people import Person
-from errands.crowd.accounts.worker_quality import Standing
-from errands.crowd.shopping.assignments import Outing, OutingError, Outings, Settings, Settled
+from errands.crowd.accounts.accounts import Person
+from errands.crowd.shopping.assignments import (
+    Settled,
+    ShoppingAssignment,
+    ShoppingAssignments,
+    ShoppingError,
+    ShoppingSettings,
+)
+from errands.crowd.shopping.worker_quality import WorkerStatus
 from errands.reports.html.markup import badge, esc, table
 from errands.web.core.http_errors import Refusal
-from errands.web.crowd.auth import Asked, as_json, see
-from errands.web.crowd.document import HEADERS, button, document, field, work_ways
+from errands.web.crowd.auth import CrowdRequest, json_response, redirect
+from errands.web.crowd.document import HEADERS, button, document, field, worker_links
 from errands.web.crowd.openapi import operation, paths
 from errands.web.crowd.shopping.guide import GUIDE
-from errands.web.crowd.site import Desk, Offer, Office, dollars
+from errands.web.crowd.site import CrowdSite, RouteGroup, WorkCard, dollars
 from errands.web.shop.visitors import Shoppers
 
-__all__ = ["Errand", "shopping_desk"]
+__all__ = ["WorkerAssignment", "shopping_routes"]
 
 _TITLE: Final = "Shopping"
 
@@ -33,7 +39,7 @@ class Code(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     code: str
 
 
-class Errand(msgspec.Struct, frozen=True, kw_only=True):
+class WorkerAssignment(msgspec.Struct, frozen=True, kw_only=True):
     """An outing as its worker may see it: nothing of the goal but the instruction."""
 
     number: int
@@ -58,7 +64,7 @@ class Errand(msgspec.Struct, frozen=True, kw_only=True):
 class Shopping(msgspec.Struct, frozen=True, kw_only=True):
     """All that a worker can know of their shopping."""
 
-    standing: Standing
+    standing: WorkerStatus
     may_begin: bool
     why_not: str
     """Where none may begin."""
@@ -66,21 +72,21 @@ class Shopping(msgspec.Struct, frozen=True, kw_only=True):
     """How many errands the trial has."""
     done: int
     earned: float
-    errands: list[Errand]
+    errands: list[WorkerAssignment]
 
 
 _CODE: Final = msgspec.json.Decoder(Code)
 
 
-def shopping_desk(office: Office) -> Desk:
+def shopping_routes(site: CrowdSite) -> RouteGroup:
     """Errands for workers; an office without a shop has none."""
-    if office.shoppers is None or office.shopping is None:
-        return Desk((), lambda: paths({}))
-    outings = Outings(office.database, office.shopping.goals, seed=office.shoppers.seed)
+    if site.shoppers is None or site.shopping is None:
+        return RouteGroup((), lambda: paths({}))
+    outings = ShoppingAssignments(site.database, site.shopping.goals, seed=site.shoppers.seed)
     outings.settle()
-    office.shoppers.watch(outings)
-    desk = _ShoppingDesk(outings, office.shoppers)
-    at = office.reception
+    site.shoppers.watch(outings)
+    desk = _ShoppingPages(outings, site.shoppers)
+    at = site.auth
     own, api = "/work/{token}/shopping", "/v1/work/shopping"
     routes = [
         Route(own, at.worker_page(desk.show), methods=["GET"]),
@@ -92,15 +98,15 @@ def shopping_desk(office: Office) -> Desk:
         Route(f"{api}/code", at.api(desk.api_hand_in, "worker"), methods=["POST"]),
         Route(f"{api}/return", at.api(desk.api_give_back, "worker"), methods=["POST"]),
     ]
-    return Desk(routes, _paths, desk.offers)
+    return RouteGroup(routes, _paths, desk.offers)
 
 
-class _ShoppingDesk:
-    def __init__(self, outings: Outings, shoppers: Shoppers) -> None:
-        self._outings = outings
+class _ShoppingPages:
+    def __init__(self, outings: ShoppingAssignments, shoppers: Shoppers) -> None:
+        self._assignments = outings
         self._shoppers = shoppers
 
-    def offers(self, person: Person, token: str) -> list[Offer]:
+    def offers(self, person: Person, token: str) -> list[WorkCard]:
         """What the worker's home page says."""
         told = self._told(person)
         is_out = any(one.state == "open" for one in told.errands)
@@ -108,7 +114,7 @@ class _ShoppingDesk:
         if not (is_out or told.may_begin):
             text += f"<p>{esc(told.why_not)}</p>"
         return [
-            Offer(
+            WorkCard(
                 title=_TITLE,
                 text=text,
                 address=f"/work/{token}/shopping",
@@ -118,58 +124,58 @@ class _ShoppingDesk:
             )
         ]
 
-    async def show(self, asked: Asked) -> Response:
-        return self._page(asked)
+    async def show(self, request: CrowdRequest) -> Response:
+        return self._page(request)
 
-    async def begin(self, asked: Asked) -> Response:
-        self._begun(asked.person)
-        return see(_own(asked))
+    async def begin(self, request: CrowdRequest) -> Response:
+        self._begun(request.person)
+        return redirect(_own(request))
 
-    async def hand_in(self, asked: Asked) -> Response:
+    async def hand_in(self, request: CrowdRequest) -> Response:
         try:
-            self._outings.hand_in(asked.person.id, asked.form.text("code"))
-        except OutingError as wrong:
-            return self._page(asked, str(wrong), 409 if isinstance(wrong, Settled) else 400)
-        return see(_own(asked))
+            self._assignments.hand_in(request.person.id, request.form.text("code"))
+        except ShoppingError as wrong:
+            return self._page(request, str(wrong), 409 if isinstance(wrong, Settled) else 400)
+        return redirect(_own(request))
 
-    async def give_back(self, asked: Asked) -> Response:
+    async def give_back(self, request: CrowdRequest) -> Response:
         try:
-            self._outings.give_back(asked.person.id)
+            self._assignments.give_back(request.person.id)
         except Settled as settled:
             raise _refused(settled) from None
-        return see(_own(asked))
+        return redirect(_own(request))
 
-    async def api_show(self, asked: Asked) -> Response:
-        return as_json(self._told(asked.person))
+    async def api_show(self, request: CrowdRequest) -> Response:
+        return json_response(self._told(request.person))
 
-    async def api_begin(self, asked: Asked) -> Response:
-        self._begun(asked.person)
-        return as_json(self._told(asked.person), 201)
+    async def api_begin(self, request: CrowdRequest) -> Response:
+        self._begun(request.person)
+        return json_response(self._told(request.person), 201)
 
-    async def api_hand_in(self, asked: Asked) -> Response:
+    async def api_hand_in(self, request: CrowdRequest) -> Response:
         try:
-            self._outings.hand_in(asked.person.id, asked.read(_CODE).code)
+            self._assignments.hand_in(request.person.id, request.read(_CODE).code)
         except Settled as settled:
             raise _refused(settled) from None
-        return as_json(self._told(asked.person))
+        return json_response(self._told(request.person))
 
-    async def api_give_back(self, asked: Asked) -> Response:
+    async def api_give_back(self, request: CrowdRequest) -> Response:
         try:
-            self._outings.give_back(asked.person.id)
+            self._assignments.give_back(request.person.id)
         except Settled as settled:
             raise _refused(settled) from None
-        return as_json(self._told(asked.person))
+        return json_response(self._told(request.person))
 
     def _begun(self, person: Person) -> None:
         try:
-            self._outings.begin(person.id, self._shoppers.begin)
+            self._assignments.begin(person.id, self._shoppers.begin)
         except Settled as settled:
             raise _refused(settled) from None
 
     def _told(self, person: Person) -> Shopping:
-        settings = self._outings.settings()
-        held = self._outings.of(person.id)
-        stands = self._outings.standing(person.id)
+        settings = self._assignments.settings()
+        held = self._assignments.of(person.id)
+        stands = self._assignments.standing(person.id)
         done = [one for one in held if one.state == "done"]
         why_not = ""
         if any(one.state == "open" for one in held):
@@ -188,12 +194,14 @@ class _ShoppingDesk:
             errands=[self._errand(number, one, settings) for number, one in enumerate(held, 1)],
         )
 
-    def _errand(self, number: int, one: Outing, settings: Settings) -> Errand:
-        return Errand(
+    def _errand(
+        self, number: int, one: ShoppingAssignment, settings: ShoppingSettings
+    ) -> WorkerAssignment:
+        return WorkerAssignment(
             number=number,
             state=one.state,
             is_trial=one.is_trial,
-            instruction=self._outings.goals[one.goal].instruction_text,
+            instruction=self._assignments.goals[one.goal].instruction_text,
             address=f"/{one.name}",
             began=one.began,
             until=one.began + 3600 * settings.hours,
@@ -204,25 +212,25 @@ class _ShoppingDesk:
             is_coded=one.coded is not None,
         )
 
-    def _page(self, asked: Asked, wrong: str = "", status: int = 200) -> Response:
-        told = self._told(asked.person)
-        token = asked.request.path_params["token"]
-        body = _body(told, _own(asked), wrong, self._outings.settings())
+    def _page(self, request: CrowdRequest, wrong: str = "", status: int = 200) -> Response:
+        told = self._told(request.person)
+        token = request.http.path_params["token"]
+        body = _body(told, _own(request), wrong, self._assignments.settings())
         content = document(
-            _TITLE, body, ways=work_ways(token), below=f"<p>{esc(asked.person.name)}</p>"
+            _TITLE, body, ways=worker_links(token), below=f"<p>{esc(request.person.name)}</p>"
         )
         return Response(content, status, HEADERS, media_type="text/html")
 
 
-def _own(asked: Asked) -> str:
-    return f"/work/{asked.request.path_params['token']}/shopping"
+def _own(request: CrowdRequest) -> str:
+    return f"/work/{request.http.path_params['token']}/shopping"
 
 
 def _refused(settled: Settled) -> Refusal:
     return Refusal(409, "conflict", str(settled))
 
 
-def _body(told: Shopping, own: str, wrong: str, settings: Settings) -> str:
+def _body(told: Shopping, own: str, wrong: str, settings: ShoppingSettings) -> str:
     now = next((one for one in told.errands if one.state == "open"), None)
     done = [one for one in told.errands if one.state == "done"]
     parts = [f'<div class="callout bad" role="alert"><p>{esc(wrong)}</p></div>'] if wrong else []
@@ -247,7 +255,7 @@ def _body(told: Shopping, own: str, wrong: str, settings: Settings) -> str:
     return f'<div class="outings">{"".join(parts)}</div>'
 
 
-def _recorded(last: Errand) -> str:
+def _recorded(last: WorkerAssignment) -> str:
     coded = " Your code was taken." if last.is_coded else ""
     return (
         '<section><div class="callout good" role="status"><p><b>Recorded.</b> Your purchase scored'
@@ -256,7 +264,7 @@ def _recorded(last: Errand) -> str:
     )
 
 
-def _errand_out(now: Errand, own: str) -> str:
+def _errand_out(now: WorkerAssignment, own: str) -> str:
     trial = " It belongs to your trial." if now.is_trial else ""
     return (
         f'<section><h2>Your errand</h2><div class="card errand"><blockquote>{esc(now.instruction)}'
@@ -270,7 +278,7 @@ def _errand_out(now: Errand, own: str) -> str:
     )
 
 
-def _next(told: Shopping, own: str, settings: Settings) -> str:
+def _next(told: Shopping, own: str, settings: ShoppingSettings) -> str:
     if not told.may_begin:
         return f'<section><div class="callout"><p>{esc(told.why_not)}</p></div></section>'
     said = f"<p>{dollars(settings.pay)} for each errand, whatever it scores.</p>"

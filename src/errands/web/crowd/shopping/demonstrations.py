@@ -1,6 +1,6 @@
 """Where the admin looks at what people did in the shop: who, how well, step by step, and as a run.
 
-Figures are those of `errands.crowd.accounts.worker_quality`, runs are made by
+Figures are those of `errands.crowd.shopping.worker_quality`, runs are made by
 `errands.crowd.shopping.demonstrations`.
 """
 
@@ -17,22 +17,27 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, Response
 from starlette.routing import Route
 
-from errands.crowd.accounts.worker_quality import Verdict
-from errands.crowd.shopping.assignments import Outing, Outings, Settings, read_outings
-from errands.crowd.shopping.demonstrations import Wanted, export_run
+from errands.crowd.shopping.assignments import (
+    ShoppingAssignment,
+    ShoppingAssignments,
+    ShoppingSettings,
+    read_assignments,
+)
+from errands.crowd.shopping.demonstrations import SessionFilter, export_run
 from errands.crowd.shopping.human_figures import Overview, read_overview
-from errands.crowd.shopping.steps import Session, Step, find_session, session_steps
+from errands.crowd.shopping.steps import LoggedStep, ShopSession, find_session, session_steps
+from errands.crowd.shopping.worker_quality import Verdict
 from errands.errors import ErrandsError
 from errands.runs.export import export
 from errands.runs.store.places import open_run
 from errands.web.core.http_errors import Refusal
 from errands.web.crowd.accounts import page
-from errands.web.crowd.auth import Asked, as_json, see
+from errands.web.crowd.auth import CrowdRequest, json_response, redirect
 from errands.web.crowd.openapi import operation, paths
-from errands.web.crowd.shopping.demonstrations_pages import outing_page, overview_page
-from errands.web.crowd.site import Desk, Office
+from errands.web.crowd.shopping.demonstrations_pages import overview_page, session_page
+from errands.web.crowd.site import CrowdSite, RouteGroup
 
-__all__ = ["demonstrations_desk"]
+__all__ = ["demonstration_routes"]
 
 HERE: Final = "/office/demonstrations"
 _API: Final = "/v1/office/demonstrations"
@@ -46,34 +51,34 @@ class Decision(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     verdict: Literal["granted", "refused", "results"]
 
 
-class OutingList(msgspec.Struct, frozen=True):
+class ShoppingAssignmentList(msgspec.Struct, frozen=True):
     """Outings by number; `after` the last one there may be more."""
 
-    outings: list[Outing]
+    outings: list[ShoppingAssignment]
 
 
-class Walk(msgspec.Struct, frozen=True):
+class SessionReplay(msgspec.Struct, frozen=True):
     """One session, step by step."""
 
-    session: Session
+    session: ShopSession
     instruction: str
-    outing: Outing | None
+    outing: ShoppingAssignment | None
     """None for people whom nobody sent."""
-    steps: list[Step]
+    steps: list[LoggedStep]
 
 
-_SETTINGS: Final = msgspec.json.Decoder(Settings)
+_SETTINGS: Final = msgspec.json.Decoder(ShoppingSettings)
 _DECISION: Final = msgspec.json.Decoder(Decision)
 
 
-def demonstrations_desk(office: Office) -> Desk:
+def demonstration_routes(site: CrowdSite) -> RouteGroup:
     """The admin's view; an office without a shop has none."""
-    if office.shopping is None:
-        none = Route(HERE, office.reception.page(_no_shop, "admin"), methods=["GET"])
-        return Desk([none], lambda: paths({}))
-    outings = Outings(office.database, office.shopping.goals)
-    desk = _DemonstrationsDesk(outings, str(office.shopping.catalog.path))
-    at = office.reception
+    if site.shopping is None:
+        none = Route(HERE, site.auth.page(_no_shop, "admin"), methods=["GET"])
+        return RouteGroup([none], lambda: paths({}))
+    outings = ShoppingAssignments(site.database, site.shopping.goals)
+    desk = _DemonstrationPages(outings, str(site.shopping.catalog.path))
+    at = site.auth
     worker = "workers/{id:int}"
     routes = [
         Route(HERE, at.page(desk.show, "admin"), methods=["GET"]),
@@ -88,51 +93,51 @@ def demonstrations_desk(office: Office) -> Desk:
         Route(f"{_API}/outings", at.api(desk.api_outings, "admin"), methods=["GET"]),
         Route(f"{_API}/outings/{{session}}", at.api(desk.api_walk, "admin"), methods=["GET"]),
     ]
-    return Desk(routes, _paths)
+    return RouteGroup(routes, _paths)
 
 
-class _DemonstrationsDesk:
-    def __init__(self, outings: Outings, catalog: str) -> None:
-        self._outings = outings
+class _DemonstrationPages:
+    def __init__(self, outings: ShoppingAssignments, catalog: str) -> None:
+        self._assignments = outings
         self._database = outings.database
         self._catalog = catalog
 
-    async def show(self, asked: Asked) -> Response:
-        told = self._overview(asked.request)
-        before = _number(asked.request, "before", 2**62, 2**62)
-        newest = read_outings(self._database, before=before, most=_LISTED, newest=True)
-        body = overview_page(told, newest, asked.check, HERE)
-        return page("Demonstrations", body, asked, HERE)
+    async def show(self, request: CrowdRequest) -> Response:
+        told = self._overview(request.http)
+        before = _number(request.http, "before", 2**62, 2**62)
+        newest = read_assignments(self._database, before=before, most=_LISTED, newest=True)
+        body = overview_page(told, newest, request.check, HERE)
+        return page("Demonstrations", body, request, HERE)
 
-    async def change(self, asked: Asked) -> Response:
+    async def change(self, request: CrowdRequest) -> Response:
         given: dict[str, Any] = {
-            name: asked.form.text(name)
-            for name in Settings.__struct_fields__
-            if asked.form.texts(name)
+            name: request.form.text(name)
+            for name in ShoppingSettings.__struct_fields__
+            if request.form.texts(name)
         }
-        given["is_open"] = asked.form.text("is_open") == "1"
+        given["is_open"] = request.form.text("is_open") == "1"
         try:
-            settings = msgspec.convert(given, Settings, strict=False)
+            settings = msgspec.convert(given, ShoppingSettings, strict=False)
         except msgspec.ValidationError as wrong:
             raise Refusal(400, "bad_request", f"The settings make no sense: {wrong}.") from None
-        self._outings.set_settings(settings)
-        return see(HERE)
+        self._assignments.set_settings(settings)
+        return redirect(HERE)
 
-    async def decide(self, asked: Asked) -> Response:
-        said = asked.form.text("verdict")
+    async def decide(self, request: CrowdRequest) -> Response:
+        said = request.form.text("verdict")
         if said not in ("granted", "refused", "results"):
             raise Refusal(400, "bad_request", "The verdict is granted, refused or results.")
-        self._decided(asked, said)  # type: ignore[arg-type]
-        return see(HERE)
+        self._decided(request, said)  # type: ignore[arg-type]
+        return redirect(HERE)
 
-    async def walk(self, asked: Asked) -> Response:
-        told = self._walk(asked)
-        body = outing_page(told.session, told.instruction, told.outing, told.steps)
-        return page("What one person did", body, asked, HERE)
+    async def walk(self, request: CrowdRequest) -> Response:
+        told = self._walk(request)
+        body = session_page(told.session, told.instruction, told.outing, told.steps)
+        return page("What one person did", body, request, HERE)
 
-    async def download(self, asked: Asked) -> Response:
+    async def download(self, request: CrowdRequest) -> Response:
         """A run's episodes as lines of JSON."""
-        wanted = _wanted(asked.request)
+        wanted = _session_filter(request.http)
         folder = tempfile.mkdtemp(prefix="errands-demonstrations-")
         tidy = BackgroundTask(shutil.rmtree, folder, ignore_errors=True)
         try:
@@ -148,75 +153,77 @@ class _DemonstrationsDesk:
             background=tidy,
         )
 
-    async def api_show(self, asked: Asked) -> Response:
-        return as_json(self._overview(asked.request))
+    async def api_show(self, request: CrowdRequest) -> Response:
+        return json_response(self._overview(request.http))
 
-    async def api_change(self, asked: Asked) -> Response:
-        self._outings.set_settings(asked.read(_SETTINGS))
-        return as_json(self._outings.settings())
+    async def api_change(self, request: CrowdRequest) -> Response:
+        self._assignments.set_settings(request.read(_SETTINGS))
+        return json_response(self._assignments.settings())
 
-    async def api_decide(self, asked: Asked) -> Response:
-        self._decided(asked, asked.read(_DECISION).verdict)
-        return as_json(self._overview(asked.request))
+    async def api_decide(self, request: CrowdRequest) -> Response:
+        self._decided(request, request.read(_DECISION).verdict)
+        return json_response(self._overview(request.http))
 
-    async def api_outings(self, asked: Asked) -> Response:
-        after = _number(asked.request, "after", 0, 2**62)
-        most = _number(asked.request, "most", _LISTED, _MOST)
-        return as_json(OutingList(read_outings(self._database, after=after, most=most)))
+    async def api_outings(self, request: CrowdRequest) -> Response:
+        after = _number(request.http, "after", 0, 2**62)
+        most = _number(request.http, "most", _LISTED, _MOST)
+        return json_response(
+            ShoppingAssignmentList(read_assignments(self._database, after=after, most=most))
+        )
 
-    async def api_walk(self, asked: Asked) -> Response:
-        return as_json(self._walk(asked))
+    async def api_walk(self, request: CrowdRequest) -> Response:
+        return json_response(self._walk(request))
 
     def _overview(self, request: Request) -> Overview:
         counted = request.query_params.get("trials", "0") == "1"
         return read_overview(self._database, include_trials=counted)
 
-    def _decided(self, asked: Asked, verdict: Verdict) -> None:
-        id = asked.number("id")
+    def _decided(self, request: CrowdRequest, verdict: Verdict) -> None:
+        id = request.number("id")
         if not self._database.rows("SELECT 1 FROM people WHERE id = ? AND role = 'worker'", (id,)):
             raise Refusal(404, "not_found", "There is no such worker.")
-        self._outings.decide(id, verdict)
+        self._assignments.decide(id, verdict)
 
-    def _walk(self, asked: Asked) -> Walk:
-        session = find_session(self._database, asked.request.path_params["session"])
+    def _walk(self, request: CrowdRequest) -> SessionReplay:
+        session = find_session(self._database, request.http.path_params["session"])
         if session is None:
             raise Refusal(404, "not_found", "There is no such session.")
-        sent = read_outings(self._database, session=session.number)
-        instruction = self._outings.goals[session.goal].instruction_text
+        sent = read_assignments(self._database, session=session.number)
+        instruction = self._assignments.goals[session.goal].instruction_text
         steps = session_steps(self._database, session.number)
-        return Walk(session, instruction, sent[0] if sent else None, steps)
+        return SessionReplay(session, instruction, sent[0] if sent else None, steps)
 
-    def _written(self, folder: Path, wanted: Wanted) -> Path:
+    def _written(self, folder: Path, wanted: SessionFilter) -> Path:
         export_run(
             self._database,
             folder / "run",
             wanted,
             catalog=self._catalog,
-            goals=self._outings.goals.name,
+            goals=self._assignments.goals.name,
         )
         with contextlib.closing(open_run(folder / "run")) as store:
             export(store, folder / "run.jsonl", "jsonl")
         return folder / "run.jsonl"
 
 
-async def _no_shop(asked: Asked) -> Response:
+async def _no_shop(request: CrowdRequest) -> Response:
     body = "<section><p>This office has no shop, so nobody can be sent shopping.</p></section>"
-    return page("Demonstrations", body, asked, HERE)
+    return page("Demonstrations", body, request, HERE)
 
 
-def _wanted(request: Request) -> Wanted:
-    asked = request.query_params
-    who = asked.get("who", "workers")
+def _session_filter(request: Request) -> SessionFilter:
+    query = request.query_params
+    who = query.get("who", "workers")
     if who not in ("workers", "qualified", "experts", "visitors"):
         raise Refusal(400, "bad_request", "who is workers, qualified, experts or visitors.")
-    worker = asked.get("worker")
+    worker = query.get("worker")
     try:
-        return Wanted(
+        return SessionFilter(
             experts=who == "experts",
             qualified=who == "qualified",
             visitors=who == "visitors",
-            min_reward=float(asked.get("min_reward", "0")),
-            include_trials=asked.get("trials", "0") == "1",
+            min_reward=float(query.get("min_reward", "0")),
+            include_trials=query.get("trials", "0") == "1",
             worker=None if worker is None else int(worker),
         )
     except ErrandsError:
@@ -240,14 +247,14 @@ def _paths() -> dict[str, Any]:
         "type": "string",
         "enum": ["workers", "qualified", "experts", "visitors"],
     }
-    asked: dict[str, dict[str, Any]] = {
+    request: dict[str, dict[str, Any]] = {
         "who": who,
         "trials": flag,
         "min_reward": {"type": "number"},
         "worker": number,
     }
-    lines = operation("Demonstrations as a run", media="application/jsonl", query=asked)
-    form = dict.fromkeys(Settings.__struct_fields__, text)
+    lines = operation("Demonstrations as a run", media="application/jsonl", query=request)
+    form = dict.fromkeys(ShoppingSettings.__struct_fields__, text)
     return paths(
         {
             HERE: {
@@ -269,7 +276,7 @@ def _paths() -> dict[str, Any]:
                 )
             },
             f"{_API}/settings": {
-                "put": operation("Change settings", body=Settings, answer=Settings)
+                "put": operation("Change settings", body=ShoppingSettings, answer=ShoppingSettings)
             },
             f"{_API}/workers/{{id}}": {
                 "patch": operation("Decide by hand", body=Decision, answer=Overview)
@@ -277,12 +284,14 @@ def _paths() -> dict[str, Any]:
             f"{_API}/run.jsonl": {"get": lines},
             f"{_API}/outings": {
                 "get": operation(
-                    "Outings", answer=OutingList, query={"after": number, "most": number}
+                    "Outings",
+                    answer=ShoppingAssignmentList,
+                    query={"after": number, "most": number},
                 )
             },
             f"{_API}/outings/{{session}}": {
-                "get": operation("A session, step by step", answer=Walk)
+                "get": operation("A session, step by step", answer=SessionReplay)
             },
         },
-        [Decision, OutingList, Overview, Settings, Walk],
+        [Decision, ShoppingAssignmentList, Overview, ShoppingSettings, SessionReplay],
     )

@@ -4,21 +4,23 @@ import datetime
 from collections.abc import Sequence
 from typing import Final
 
-from errands.crowd.accounts.worker_quality import Figures, Spread, Worker
-from errands.crowd.shopping.assignments import SPLIT_NAMES, Outing, Settings
+from errands.crowd.shopping.assignments import SPLIT_NAMES, ShoppingAssignment, ShoppingSettings
 from errands.crowd.shopping.human_figures import Overview
-from errands.crowd.shopping.steps import Session, Step
+from errands.crowd.shopping.steps import LoggedStep, ShopSession
+from errands.crowd.shopping.worker_quality import MeanAndMax, ShoppingFigures, Worker
 from errands.reports.html.markup import badge, cut, esc, table
 from errands.web.crowd.document import button, field
 from errands.web.crowd.site import dollars
 
-__all__ = ["outing_page", "overview_page"]
+__all__ = ["overview_page", "session_page"]
 
 _DASH: Final = "–"
 _STATES: Final = {"done": "won"}
 
 
-def overview_page(told: Overview, newest: Sequence[Outing], check: str, here: str) -> str:
+def overview_page(
+    told: Overview, newest: Sequence[ShoppingAssignment], check: str, here: str
+) -> str:
     """Figures, workers, errands, settings."""
     names = {worker.id: worker.name for worker in told.workers}
     counted = "with trials" if told.include_trials else "without trials"
@@ -54,18 +56,18 @@ def _figures(told: Overview) -> str:
     return table([*head, "steps", "pages", "products", "searches", "minutes"], rows)
 
 
-def _scores(held: Figures) -> list[str]:
+def _scores(held: ShoppingFigures) -> list[str]:
     return [_number(held.score), _number(held.success), _number(held.deviation)]
 
 
-def _spreads(held: Figures) -> list[str]:
+def _spreads(held: ShoppingFigures) -> list[str]:
     told = [_spread(one) for one in (held.steps, held.states, held.items, held.searches)]
     if held.seconds is None:
         return [*told, _DASH]
-    return [*told, _spread(Spread(held.seconds.mean / 60, held.seconds.most / 60))]
+    return [*told, _spread(MeanAndMax(held.seconds.mean / 60, held.seconds.most / 60))]
 
 
-def _spread(held: Spread | None) -> str:
+def _spread(held: MeanAndMax | None) -> str:
     return _DASH if held is None else f"{held.mean:.1f} <small>up to {held.most:.0f}</small>"
 
 
@@ -125,7 +127,7 @@ def _downloads(here: str) -> str:
     )
 
 
-def _errands(newest: Sequence[Outing], names: dict[int, str], here: str) -> str:
+def _errands(newest: Sequence[ShoppingAssignment], names: dict[int, str], here: str) -> str:
     if not newest:
         return "<p>There are none.</p>"
     rows = [
@@ -149,7 +151,7 @@ def _errands(newest: Sequence[Outing], names: dict[int, str], here: str) -> str:
     return table(head, rows, f"Errands {newest[0].number} to {last}") + older
 
 
-def _settings(held: Settings, check: str, here: str) -> str:
+def _settings(held: ShoppingSettings, check: str, here: str) -> str:
     ticked = " checked" if held.is_open else ""
     return (
         f'<form class="card" method="post" action="{here}/settings">'
@@ -185,8 +187,11 @@ def _amount(label: str, name: str, value: float, step: str) -> str:
     )
 
 
-def outing_page(
-    session: Session, instruction: str, outing: Outing | None, steps: Sequence[Step]
+def session_page(
+    session: ShopSession,
+    instruction: str,
+    outing: ShoppingAssignment | None,
+    steps: Sequence[LoggedStep],
 ) -> str:
     """One session, step by step."""
     rows = [

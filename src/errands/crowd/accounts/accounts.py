@@ -17,7 +17,7 @@ import msgspec
 from errands.crowd.store.database import Database, Row
 from errands.errors import SettingError
 
-__all__ = ["ROLES", "TABLES", "Invited", "People", "Person", "Role"]
+__all__ = ["ROLES", "TABLES", "Accounts", "Invitation", "Person", "Role"]
 
 TABLES: Final = """
 CREATE TABLE people (
@@ -55,14 +55,14 @@ class Person(msgspec.Struct, frozen=True):
     made: float
 
 
-class Invited(msgspec.Struct, frozen=True):
+class Invitation(msgspec.Struct, frozen=True):
     """A person and the token of their link, which is known only now."""
 
     person: Person
     token: str
 
 
-class People:
+class Accounts:
     """All accounts."""
 
     def __init__(self, database: Database, clock: Callable[[], float] = time.time) -> None:
@@ -116,11 +116,11 @@ class People:
     def _print_of(self, password: str) -> bytes:
         return hmac.digest(self._salt, password.encode("utf-8", "surrogatepass"), "sha256")
 
-    def invite(self, name: str, role: Role) -> Invited:
+    def invite(self, name: str, role: Role) -> Invitation:
         """Make an account with a link."""
         return self.invite_all([name], role)[0]
 
-    def invite_all(self, names: Sequence[str], role: Role) -> list[Invited]:
+    def invite_all(self, names: Sequence[str], role: Role) -> list[Invitation]:
         """Make accounts with links: all, or none."""
         if role not in ("requester", "worker"):
             raise SettingError(f"Nobody can be invited as {role!r}; expected requester or worker.")
@@ -137,10 +137,10 @@ class People:
             for name in cleaned:
                 token = secrets.token_urlsafe(24)
                 person = self._insert(run, name, role, _fingerprint(token), "")
-                invited.append(Invited(person, token))
+                invited.append(Invitation(person, token))
         return invited
 
-    def renew(self, id: int) -> Invited | None:
+    def renew(self, id: int) -> Invitation | None:
         """Another link for somebody; the old one and their logins end."""
         token = secrets.token_urlsafe(24)
         with self._database.writing() as run:
@@ -149,7 +149,7 @@ class People:
                 (_fingerprint(token), id, ADMIN),
             )
             run("DELETE FROM logins WHERE person = ?", (id,))
-        return Invited(_person(found[0]), token) if found else None
+        return Invitation(_person(found[0]), token) if found else None
 
     def set_active(self, id: int, is_active: bool) -> Person | None:
         """Let somebody in, or keep them out; nobody keeps out the admin."""

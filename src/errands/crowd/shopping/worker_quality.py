@@ -14,12 +14,12 @@ import msgspec
 __all__ = [
     "BAR",
     "TRIALS",
-    "Figures",
-    "Result",
-    "Spread",
-    "Standing",
+    "MeanAndMax",
+    "ShoppingFigures",
+    "ShoppingResult",
     "Verdict",
     "Worker",
+    "WorkerStatus",
     "experts",
     "figures",
     "standing",
@@ -29,12 +29,12 @@ __all__ = [
 TRIALS: Final = 5
 BAR: Final = 0.75
 
-Standing = Literal["trying", "qualified", "refused"]
+WorkerStatus = Literal["trying", "qualified", "refused"]
 Verdict = Literal["granted", "refused", "results"]
 """What the admin said by hand; `results`: the trial alone decides."""
 
 
-class Result(msgspec.Struct, frozen=True, kw_only=True):
+class ShoppingResult(msgspec.Struct, frozen=True, kw_only=True):
     """One finished errand."""
 
     worker: int
@@ -50,14 +50,14 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     searches: int = 0
 
 
-class Spread(msgspec.Struct, frozen=True):
+class MeanAndMax(msgspec.Struct, frozen=True):
     """How many it were: on average, and at most."""
 
     mean: float
     most: float
 
 
-class Figures(msgspec.Struct, frozen=True, kw_only=True):
+class ShoppingFigures(msgspec.Struct, frozen=True, kw_only=True):
     """How well, and how. None where there is nothing to tell it from."""
 
     outings: int
@@ -67,11 +67,11 @@ class Figures(msgspec.Struct, frozen=True, kw_only=True):
     """How many of a hundred got the full reward."""
     deviation: float | None = None
     """The standard deviation of the scores, in the same points (of a sample: n - 1)."""
-    seconds: Spread | None = None
-    steps: Spread | None = None
-    states: Spread | None = None
-    items: Spread | None = None
-    searches: Spread | None = None
+    seconds: MeanAndMax | None = None
+    steps: MeanAndMax | None = None
+    states: MeanAndMax | None = None
+    items: MeanAndMax | None = None
+    searches: MeanAndMax | None = None
 
 
 class Worker(msgspec.Struct, frozen=True, kw_only=True):
@@ -79,17 +79,17 @@ class Worker(msgspec.Struct, frozen=True, kw_only=True):
 
     id: int
     name: str
-    standing: Standing
+    standing: WorkerStatus
     by_hand: bool
     """Whether the admin said so, and not the trial."""
     is_expert: bool
     trial: float | None
     """The average reward of the trial so far; None before the first errand."""
     earned: float
-    figures: Figures
+    figures: ShoppingFigures
 
 
-def standing(rewards: Sequence[float], trials: int = TRIALS, bar: float = BAR) -> Standing:
+def standing(rewards: Sequence[float], trials: int = TRIALS, bar: float = BAR) -> WorkerStatus:
     """Where the rewards of all finished errands, in their order, put somebody.
 
     >>> standing([1.0, 0.5, 1.0, 1.0]), standing([1.0, 0.5, 1.0, 1.0, 0.5])
@@ -117,13 +117,13 @@ def experts(averages: Mapping[int, tuple[float, int]]) -> set[int]:
     return set(order[: (len(order) + 1) // 2])
 
 
-def figures(results: Iterable[Result]) -> Figures:
+def figures(results: Iterable[ShoppingResult]) -> ShoppingFigures:
     """The figures of some errands."""
     held = list(results)
     if not held:
-        return Figures(outings=0)
+        return ShoppingFigures(outings=0)
     scores = [100 * one.reward for one in held]
-    return Figures(
+    return ShoppingFigures(
         outings=len(held),
         score=math.fsum(scores) / len(held),
         success=100 * sum(one.reward >= 1.0 for one in held) / len(held),
@@ -138,7 +138,7 @@ def figures(results: Iterable[Result]) -> Figures:
 
 def workers(
     names: Mapping[int, str],
-    results: Sequence[Result],
+    results: Sequence[ShoppingResult],
     verdicts: Mapping[int, Verdict],
     *,
     trials: int = TRIALS,
@@ -150,10 +150,10 @@ def workers(
     Standing and averages of the qualified count all errands; `include_trials=False` leaves the
     trials out of the figures alone.
     """
-    by_worker: dict[int, list[Result]] = {id: [] for id in names}
+    by_worker: dict[int, list[ShoppingResult]] = {id: [] for id in names}
     for one in results:
         by_worker.setdefault(one.worker, []).append(one)
-    stands: dict[int, Standing] = {}
+    stands: dict[int, WorkerStatus] = {}
     averages: dict[int, tuple[float, int]] = {}
     for id in names:
         rewards = [one.reward for one in by_worker[id]]
@@ -184,5 +184,5 @@ def workers(
     return told
 
 
-def _spread(values: Sequence[float]) -> Spread:
-    return Spread(math.fsum(values) / len(values), float(max(values)))
+def _spread(values: Sequence[float]) -> MeanAndMax:
+    return MeanAndMax(math.fsum(values) / len(values), float(max(values)))

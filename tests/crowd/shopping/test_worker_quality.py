@@ -2,7 +2,13 @@
 
 import pytest
 
-from errands.crowd.accounts.worker_quality import Result, experts, figures, standing, workers
+from errands.crowd.shopping.worker_quality import (
+    ShoppingResult,
+    experts,
+    figures,
+    standing,
+    workers,
+)
 
 
 @pytest.mark.parametrize(
@@ -42,8 +48,8 @@ def test_ties_go_to_more_errands_then_to_who_came_first() -> None:
     assert experts({3: (0.9, 5), 2: (0.9, 5), 1: (0.9, 5), 4: (0.9, 5)}) == {1, 2}
 
 
-def result(worker: int, reward: float, *, is_trial: bool = False, steps: int = 4) -> Result:
-    return Result(worker=worker, reward=reward, is_trial=is_trial, steps=steps, pay=0.7)
+def result(worker: int, reward: float, *, is_trial: bool = False, steps: int = 4) -> ShoppingResult:
+    return ShoppingResult(worker=worker, reward=reward, is_trial=is_trial, steps=steps, pay=0.7)
 
 
 def test_figures() -> None:

@@ -14,10 +14,17 @@ from typing import Any, Final, Literal, NamedTuple
 
 import msgspec
 
-from errands.crowd.accounts.people import Person
+from errands.crowd.accounts.accounts import Person
 from errands.crowd.accounts.qualifications import Qualification, Qualifications
-from errands.crowd.instructions.checks import Draft, Problem, ShownProduct, problems, shown, tidied
-from errands.crowd.instructions.collection import Collecting, read_collecting
+from errands.crowd.instructions.checks import (
+    DraftProblem,
+    InstructionDraft,
+    ShownProduct,
+    problems,
+    shown,
+    tidied,
+)
+from errands.crowd.instructions.collection import WritingSettings, read_settings
 from errands.crowd.instructions.product_draw import draw_product
 from errands.crowd.store.database import Database, Row
 from errands.errors import ErrandsError
@@ -28,14 +35,14 @@ __all__ = [
     "STATUSES",
     "TABLES",
     "AlreadyDone",
-    "Handed",
     "NotAllowed",
     "NotFound",
     "Status",
+    "Submission",
     "WriterAccount",
-    "Writing",
-    "Writings",
-    "writing_of",
+    "WritingAssignment",
+    "WritingAssignments",
+    "assignment_of_row",
 ]
 
 TABLES: Final = """
@@ -70,7 +77,7 @@ LAPSE_SECONDS: Final = 24 * 3600.0
 
 Status = Literal["taken", "submitted", "accepted", "refused", "given_back"]
 STATUSES: Final[tuple[Status, ...]] = ("taken", "submitted", "accepted", "refused", "given_back")
-Standing = Literal["trial", "waiting", "granted", "refused"]
+WriterStatus = Literal["trial", "waiting", "granted", "refused"]
 
 COLUMNS: Final = (
     "id, person, asin, shown, status, is_trial, instruction, attributes, options, comment, taken,"
@@ -92,7 +99,7 @@ class AlreadyDone(ErrandsError):
     """What was asked for cannot be done any more."""
 
 
-class Writing(msgspec.Struct, frozen=True):
+class WritingAssignment(msgspec.Struct, frozen=True):
     """One product in somebody's hands, and what they wrote."""
 
     id: int
@@ -117,7 +124,7 @@ class Writing(msgspec.Struct, frozen=True):
 class WriterAccount(msgspec.Struct, frozen=True):
     """How somebody stands."""
 
-    standing: Standing
+    standing: WriterStatus
     """Doing trials, waiting for their review, or with a decision."""
     trials_wanted: int
     trials_handed_in: int
@@ -140,17 +147,17 @@ class WriterAccount(msgspec.Struct, frozen=True):
         return self.trials_reviewed >= self.trials_wanted
 
 
-class Handed(NamedTuple):
+class Submission(NamedTuple):
     """What became of a submission."""
 
-    writing: Writing
-    problems: list[Problem]
+    writing: WritingAssignment
+    problems: list[DraftProblem]
     """If there are any, nothing was noted."""
     is_new: bool
     """False: the same was handed in before, and nothing changed."""
 
 
-class Writings:
+class WritingAssignments:
     """All writings of a site."""
 
     def __init__(self, database: Database, clock: Callable[[], float] = time.time) -> None:
@@ -159,29 +166,29 @@ class Writings:
         self.qualifications = Qualifications(database, clock)
 
     @property
-    def settings(self) -> Collecting:
-        return read_collecting(self._database)
+    def settings(self) -> WritingSettings:
+        return read_settings(self._database)
 
     def account(self, person: int) -> WriterAccount:
         """How somebody stands."""
         return self._account(self._database.rows, person)
 
-    def in_hand(self, person: int) -> Writing | None:
+    def in_hand(self, person: int) -> WritingAssignment | None:
         """What somebody has taken up and not handed in."""
         return self._one("person = ? AND status = 'taken'", (person,))
 
-    def of(self, person: int, id: int) -> Writing:
+    def of(self, person: int, id: int) -> WritingAssignment:
         """One of somebody's own."""
         found = self._one("id = ? AND person = ?", (id, person))
         if found is None:
             raise NotFound("You have no such writing.")
         return found
 
-    def any(self, id: int) -> Writing | None:
+    def any(self, id: int) -> WritingAssignment | None:
         """Anybody's, for the admin."""
         return self._one("id = ?", (id,))
 
-    def take(self, person: Person, catalog: Catalog) -> Writing | None:
+    def take(self, person: Person, catalog: Catalog) -> WritingAssignment | None:
         """A product to write about: the one in hand, else a new one; None if none is left."""
         now = self._clock()
         with self._database.writing() as run:
@@ -190,7 +197,7 @@ class Writings:
                 (person.id,),
             )
             if held:
-                return writing_of(held[0])
+                return assignment_of_row(held[0])
             account = self._account(run, person.id)
             if not account.may_write:
                 raise NotAllowed(_why_not(account))
@@ -202,7 +209,7 @@ class Writings:
                 "INSERT INTO collecting VALUES ('salt', ?) ON CONFLICT (name) DO NOTHING",
                 (json.dumps(secrets.token_hex(16)),),
             )
-            settings = read_collecting(self._database)
+            settings = read_settings(self._database)
             own = {
                 asin for (asin,) in run("SELECT asin FROM writings WHERE person = ?", (person.id,))
             }
@@ -235,9 +242,9 @@ class Writings:
                 f" RETURNING {COLUMNS}",
                 (person.id, product.asin, seen, int(account.standing == "trial"), now),
             )
-        return writing_of(row)
+        return assignment_of_row(row)
 
-    def give_back(self, person: int, id: int) -> Writing:
+    def give_back(self, person: int, id: int) -> WritingAssignment:
         """Let somebody else have a product; it does not come again."""
         rows = self._database.run(
             "UPDATE writings SET status = 'given_back' WHERE id = ? AND person = ?"
@@ -245,25 +252,25 @@ class Writings:
             (id, person),
         )
         if rows:
-            return writing_of(rows[0])
+            return assignment_of_row(rows[0])
         self.of(person, id)
         raise AlreadyDone("This instruction has been handed in; it cannot be given back.")
 
-    def hand_in(self, person: int, id: int, draft: Draft) -> Handed:
+    def hand_in(self, person: int, id: int, draft: InstructionDraft) -> Submission:
         """Check an instruction and keep it; it is on disk when this returns."""
         draft = tidied(draft)
         with self._database.writing() as run:
             rows = run(f"SELECT {COLUMNS} FROM writings WHERE id = ? AND person = ?", (id, person))
             if not rows:
                 raise NotFound("You have no such writing.")
-            held = writing_of(rows[0])
+            held = assignment_of_row(rows[0])
             if held.status == "given_back":
                 raise AlreadyDone(
                     "This product was given back (by you, or after a day by itself); take another."
                 )
             if held.status != "taken":
                 if _draft_of(held) == draft:
-                    return Handed(held, [], False)
+                    return Submission(held, [], False)
                 raise AlreadyDone("Another instruction has been handed in for this product.")
             account = self._account(run, person)
             # Who was allowed to take it up may hand it in, though they wait by now.
@@ -271,8 +278,8 @@ class Writings:
                 raise NotAllowed(_why_not(account))
             wrong = problems(held.shown, draft)
             if wrong:
-                return Handed(held, wrong, False)
-            settings = read_collecting(self._database)
+                return Submission(held, wrong, False)
+            settings = read_settings(self._database)
             is_checked = held.is_trial or settings.review
             [row] = run(
                 "UPDATE writings SET status = ?, instruction = ?, attributes = ?, options = ?,"
@@ -288,11 +295,11 @@ class Writings:
                     id,
                 ),
             )
-        return Handed(writing_of(row), [], True)
+        return Submission(assignment_of_row(row), [], True)
 
     def review(
         self, id: int, verdict: Literal["accepted", "refused"], reviewer: Person, note: str = ""
-    ) -> Writing:
+    ) -> WritingAssignment:
         """Accept or refuse what was handed in, or change one's mind."""
         rows = self._database.run(
             "UPDATE writings SET status = ?, reviewed = ?, reviewer = ?, note = ?"
@@ -300,7 +307,7 @@ class Writings:
             (verdict, self._clock(), reviewer.id, note, id),
         )
         if rows:
-            return writing_of(rows[0])
+            return assignment_of_row(rows[0])
         if self.any(id) is None:
             raise NotFound("There is no such instruction.")
         raise AlreadyDone("Nothing has been handed in for this product, so it cannot be reviewed.")
@@ -318,9 +325,9 @@ class Writings:
                 )
         return self.qualifications.decide(person, KIND, verdict, decider.id, note)
 
-    def _one(self, where: str, values: tuple[Any, ...]) -> Writing | None:
+    def _one(self, where: str, values: tuple[Any, ...]) -> WritingAssignment | None:
         rows = self._database.rows(f"SELECT {COLUMNS} FROM writings WHERE {where}", values)
-        return writing_of(rows[0]) if rows else None
+        return assignment_of_row(rows[0]) if rows else None
 
     def _account(self, ask: Callable[..., list[Row]], person: int) -> WriterAccount:
         rows = ask(
@@ -333,7 +340,7 @@ class Writings:
             "SELECT status, note FROM qualifications WHERE person = ? AND kind = ?", (person, KIND)
         )
         status, note = decided[0] if decided else ("", "")
-        return account_of(rows, read_collecting(self._database).trials, status, note)
+        return account_of(rows, read_settings(self._database).trials, status, note)
 
 
 def account_of(
@@ -361,17 +368,19 @@ def account_of(
     )
 
 
-def writing_of(row: Row) -> Writing:
+def assignment_of_row(row: Row) -> WritingAssignment:
     """A writing out of `COLUMNS`."""
     named = dict(zip(COLUMNS.split(", "), row, strict=True))
     for name in ("shown", "attributes", "options"):
         named[name] = json.loads(named[name])
     named["is_trial"] = bool(named["is_trial"])
-    return msgspec.convert(named, Writing)
+    return msgspec.convert(named, WritingAssignment)
 
 
-def _draft_of(writing: Writing) -> Draft:
-    return Draft(writing.instruction, writing.attributes, writing.options, writing.comment)
+def _draft_of(writing: WritingAssignment) -> InstructionDraft:
+    return InstructionDraft(
+        writing.instruction, writing.attributes, writing.options, writing.comment
+    )
 
 
 def _why_not(account: WriterAccount) -> str:

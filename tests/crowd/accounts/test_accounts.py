@@ -2,17 +2,17 @@
 
 import pytest
 
-from errands.crowd.accounts.people import LOGIN_SECONDS, People
+from errands.crowd.accounts.accounts import LOGIN_SECONDS, Accounts
 from errands.crowd.store.database import Database
 from errands.errors import SettingError
 
 
 @pytest.fixture
-def people(database: Database) -> People:
-    return People(database)
+def people(database: Database) -> Accounts:
+    return Accounts(database)
 
 
-def test_the_admins_password(people: People) -> None:
+def test_the_admins_password(people: Accounts) -> None:
     assert not people.has_admin()
     assert people.admin("anything") is None
     with pytest.raises(SettingError, match="8 characters"):
@@ -30,7 +30,7 @@ def test_the_admins_password(people: People) -> None:
     assert people.by_login(key) is None, "a new password ends what the old one began"
 
 
-def test_a_link_lets_one_person_in(people: People, database: Database) -> None:
+def test_a_link_lets_one_person_in(people: Accounts, database: Database) -> None:
     ann, bob = people.invite_all(["  Ann   Lee ", "Bob"], "worker")
     assert ann.person.name == "Ann Lee"
     assert people.by_token(ann.token) == ann.person
@@ -46,7 +46,7 @@ def test_a_link_lets_one_person_in(people: People, database: Database) -> None:
     assert people.by_token(again.token) == ann.person
 
 
-def test_somebody_who_is_kept_out(people: People) -> None:
+def test_somebody_who_is_kept_out(people: Accounts) -> None:
     rita = people.invite("Rita", "requester")
     key = people.log_in(rita.person)
     assert people.by_login(key) == rita.person
@@ -62,7 +62,7 @@ def test_somebody_who_is_kept_out(people: People) -> None:
     assert people.renew(99) is None
 
 
-def test_the_admin_has_no_link_and_cannot_be_kept_out(people: People) -> None:
+def test_the_admin_has_no_link_and_cannot_be_kept_out(people: Accounts) -> None:
     people.set_password("long enough")
     [admin] = people.everybody("admin")
     assert people.renew(admin.id) is None
@@ -74,7 +74,7 @@ def test_the_admin_has_no_link_and_cannot_be_kept_out(people: People) -> None:
 
 def test_logins_end(database: Database) -> None:
     now = [1000.0]
-    people = People(database, lambda: now[0])
+    people = Accounts(database, lambda: now[0])
     rita = people.invite("Rita", "requester").person
     key = people.log_in(rita)
     now[0] += LOGIN_SECONDS
@@ -87,7 +87,7 @@ def test_logins_end(database: Database) -> None:
 
 
 @pytest.mark.parametrize("name", ["", "  ", "x" * 81, "a\x07b"])
-def test_names_that_are_none(people: People, name: str) -> None:
+def test_names_that_are_none(people: Accounts, name: str) -> None:
     with pytest.raises(SettingError, match="no name"):
         people.invite_all(["Ann", name], "worker")
     assert people.everybody() == []

@@ -6,20 +6,26 @@ from pathlib import Path
 
 import pytest
 
-from errands.crowd.accounts.people import People, Person
+from errands.crowd.accounts.accounts import Accounts, Person
 from errands.crowd.instructions import product_draw
-from errands.crowd.instructions.checks import Draft, shown
+from errands.crowd.instructions.assignments import (
+    AlreadyDone,
+    NotAllowed,
+    NotFound,
+    WritingAssignment,
+    WritingAssignments,
+)
+from errands.crowd.instructions.checks import InstructionDraft, shown
 from errands.crowd.instructions.collection import (
-    Collecting,
-    collecting_of,
-    read_collecting,
-    write_collecting,
+    WritingSettings,
+    checked_settings,
+    read_settings,
+    write_settings,
 )
 from errands.crowd.instructions.human_file import human_records, summary, write_human_file
 from errands.crowd.instructions.product_draw import draw_product
-from errands.crowd.instructions.writing import AlreadyDone, NotAllowed, NotFound, Writing, Writings
 from errands.crowd.instructions.writing_lists import PAGE, listed, waiting, writers
-from errands.crowd.store.database import Database, StorageError, open_database, open_reading
+from errands.crowd.store.database import Database, StorageError, open_database, open_read_only
 from errands.envs.shop import ShopEnv
 from errands.errors import CatalogError, SettingError
 from errands.shop.build.builder import build_catalog, generate_catalog
@@ -34,12 +40,12 @@ class Place:
     def __init__(self, database: Database) -> None:
         self.database = database
         self.now = 1_000_000.0
-        self.people = People(database, self.clock)
+        self.people = Accounts(database, self.clock)
         self.people.set_password("correct horse")
         admin = self.people.admin("correct horse")
         assert admin is not None
         self.admin = admin
-        self.writings = Writings(database, self.clock)
+        self.writings = WritingAssignments(database, self.clock)
 
     def clock(self) -> float:
         self.now += 1.0
@@ -51,14 +57,14 @@ class Place:
             self.writings.qualifications.decide(person.id, "instructions", "granted", self.admin.id)
         return person
 
-    def taken(self, person: Person, catalog: Catalog) -> Writing:
+    def taken(self, person: Person, catalog: Catalog) -> WritingAssignment:
         writing = self.writings.take(person, catalog)
         assert writing is not None
         return writing
 
     def written(
         self, person: Person, catalog: Catalog, text: str = "Find me one, please"
-    ) -> Writing:
+    ) -> WritingAssignment:
         writing = self.taken(person, catalog)
         handed = self.writings.hand_in(person.id, writing.id, draft(writing, text))
         assert handed.is_new
@@ -66,9 +72,9 @@ class Place:
         return handed.writing
 
 
-def draft(writing: Writing, text: str = "Find me one, please") -> Draft:
+def draft(writing: WritingAssignment, text: str = "Find me one, please") -> InstructionDraft:
     options = {name: values[-1] for name, values in writing.shown.options.items()}
-    return Draft(text, writing.shown.attributes[:2], options)
+    return InstructionDraft(text, writing.shown.attributes[:2], options)
 
 
 @pytest.fixture
@@ -121,7 +127,7 @@ def test_what_is_in_hand_is_handed_in_though_trials_became_fewer(
     site.written(ann, little)
     site.written(ann, little)
     writing = site.taken(ann, little)
-    write_collecting(site.database, Collecting(trials=2))
+    write_settings(site.database, WritingSettings(trials=2))
     assert site.writings.account(ann.id).standing == "waiting"
     assert site.writings.hand_in(ann.id, writing.id, draft(writing)).is_new
     with pytest.raises(NotAllowed):
@@ -131,8 +137,8 @@ def test_what_is_in_hand_is_handed_in_though_trials_became_fewer(
 def test_settings_count_when_a_thing_is_done(site: Place, little: Catalog) -> None:
     ann = site.worker("Ann", qualified=True)
     site.written(ann, little)
-    write_collecting(site.database, Collecting(pay=0.5, review=True, trials=2, wanted=2))
-    assert read_collecting(site.database).wanted == 2
+    write_settings(site.database, WritingSettings(pay=0.5, review=True, trials=2, wanted=2))
+    assert read_settings(site.database).wanted == 2
     later = site.written(ann, little)
     assert (later.status, later.pay) == ("submitted", 0.5)
     account = site.writings.account(ann.id)
@@ -149,7 +155,7 @@ def test_settings_count_when_a_thing_is_done(site: Place, little: Catalog) -> No
 )
 def test_settings_that_are_not_possible(wrong: dict[str, object]) -> None:
     with pytest.raises(SettingError, match="not possible"):
-        collecting_of(wrong)
+        checked_settings(wrong)
 
 
 def test_a_product_in_hand_stays(site: Place, little: Catalog) -> None:
@@ -167,7 +173,7 @@ def test_the_same_seed_gives_the_same_products(little: Catalog, tmp_path: Path) 
     for place in ("one", "two", "other"):
         with open_database(str(tmp_path / place)) as database:
             site = Place(database)
-            write_collecting(database, Collecting(seed=1 if place == "other" else 0))
+            write_settings(database, WritingSettings(seed=1 if place == "other" else 0))
             ann = site.worker("Ann", qualified=True)
             seen.append([site.written(ann, little).asin for _ in range(6)])
     assert seen[0] == seen[1] != seen[2]
@@ -177,7 +183,7 @@ def test_every_product_comes_once_and_then_none(site: Place, tmp_path: Path) -> 
     generate_catalog(tmp_path / "tiny", products=30, seed=3)
     tiny = Catalog.open(tmp_path / "tiny")
     usable = {product.asin for product in tiny if shown(product).attributes}
-    write_collecting(site.database, Collecting(wanted=2))
+    write_settings(site.database, WritingSettings(wanted=2))
     people = [site.worker(name, qualified=True) for name in ("Ann", "Bob", "Cid")]
     written: list[tuple[str, str]] = []
     given_back = site.taken(people[0], tiny)
@@ -223,7 +229,7 @@ def test_nobody_touches_what_another_has(site: Place, little: Catalog) -> None:
 def test_what_is_wrong_changes_nothing(site: Place, little: Catalog) -> None:
     ann = site.worker("Ann")
     writing = site.taken(ann, little)
-    handed = site.writings.hand_in(ann.id, writing.id, Draft(writing.shown.title))
+    handed = site.writings.hand_in(ann.id, writing.id, InstructionDraft(writing.shown.title, ()))
     assert {problem.field for problem in handed.problems} >= {"attributes", "instruction"}
     assert site.writings.of(ann.id, writing.id) == writing
 
@@ -287,7 +293,7 @@ def test_the_file_makes_goals(site: Place, place: str, little: Catalog, tmp_path
         site.written(ann, little, f'I need THING {number}, made with "love" & <b>care</b>.')
     site.written(bob, little)
     out = tmp_path / "items_human_ins.json"
-    with open_reading(place) as source:  # While it is open for writing.
+    with open_read_only(place) as source:  # While it is open for writing.
         write_human_file(source, out)
         assert summary(source) == summary(site.database)
     text = out.read_text()
@@ -350,18 +356,18 @@ def test_the_file_is_written_whole_or_not(site: Place, tmp_path: Path) -> None:
 
 
 def test_reading_is_only_reading(site: Place, place: str, tmp_path: Path) -> None:
-    with open_reading(place) as source:
+    with open_read_only(place) as source:
         before = source.rows("SELECT count(*) FROM people")
         site.worker("Ann")
         assert source.rows("SELECT count(*) FROM people") == before, "one moment"
         with pytest.raises(Exception, match="read"):
             source.rows("DELETE FROM people RETURNING id")
     for wrong in (str(tmp_path / "none"), "ftp://x"):
-        with pytest.raises(StorageError), open_reading(wrong):
+        with pytest.raises(StorageError), open_read_only(wrong):
             pass
     other = tmp_path / "other"
     other.write_text("no database")
-    with pytest.raises(StorageError), open_reading(str(other)):
+    with pytest.raises(StorageError), open_read_only(str(other)):
         pass
 
 

@@ -4,7 +4,7 @@ import json
 import re
 from typing import Any
 
-from office_served import call
+from crowd_site import call
 from shop_served import Shop
 
 from errands.crowd.shopping.assignments import completion_code
