@@ -8,7 +8,7 @@ from errands.errors import SettingError
 from errands.turk import proofs
 from errands.turk.actions.action import Action
 from errands.turk.dom.driver import DomDriver
-from errands.turk.dom.effect import CHECKED, UNCHECKED, Effect, Reaction, Target, Trigger
+from errands.turk.dom.effect import CHECKED, UNCHECKED, Effect, EffectRule, Target, Trigger
 from errands.turk.drivers import Pages
 from errands.turk.pages.driver import Driver, DriverError
 from errands.turk.proofs import EDITION, Proof, find_proof, keep_proof, proofs_folder
@@ -44,12 +44,12 @@ def test_reactions_are_kept_with_the_proof_and_used() -> None:
     task = load_tasks("demo").task("Teapot Reviews")
     field = next(f for f in DomDriver().open(task.template).fields() if f.type == "radio")
     name, (first, second, *_) = field.name, field.options
-    takes_back = Reaction(
+    takes_back = EffectRule(
         Trigger(name, 0, CHECKED),
         (Effect(Target(name, 0), "checked", False), Effect(Target(name, 0), "@title", None)),
         Trigger(name, 1, UNCHECKED),
     )
-    proof = Proof(task.template_hash, True, EDITION, 2, 5, reactions=(takes_back,))
+    proof = Proof(task.template_hash, True, EDITION, 2, 5, effect_rules=(takes_back,))
     keep_proof(proof)
     assert find_proof(task.template_hash) == proof
     for driver in ("auto", "dom"):
@@ -63,7 +63,7 @@ def test_a_proof_without_reactions_is_read() -> None:
     keep_proof(Proof("abc", True, EDITION, 2, 5))
     path = proofs_folder() / "abc.json"
     path.write_text(path.read_text().replace(',"reactions":[]', ""))
-    assert "reactions" not in path.read_text()
+    assert "effect_rules" not in path.read_text()
     assert find_proof("abc") == Proof("abc", True, EDITION, 2, 5)
     keep_proof(Proof("abc", True, EDITION - 1, 2, 5))
     assert find_proof("abc") is None

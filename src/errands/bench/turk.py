@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from errands.bench.figure import Figure, private_memory
 from errands.turk.drivers import start_browser
-from errands.turk.effects.verify import spread
+from errands.turk.effects.verify import evenly_spaced
 from errands.turk.oracle.play import play_oracle
 from errands.turk.pages.driver import Driver, DriverError
 from errands.turk.scoring.instance_score import score_page
@@ -93,7 +93,7 @@ def few_at_once(work: Callable[[T], R], inputs: Iterable[T], most: int) -> Itera
 
 def _instances(tasks: str, instances: int) -> Iterator[tuple[Task, Instance]]:
     for task in load_tasks(tasks):
-        for row in spread(len(task.instances), instances):
+        for row in evenly_spaced(len(task.instances), instances):
             yield task, task.instances[row]
 
 

@@ -54,12 +54,12 @@ class Pages:
         return self._browser
 
     def _dom_for(self, task: Task) -> Driver:
-        """`dom` with the reactions that the task's proof was made with."""
+        """`dom` with the effects that the task's proof was made with."""
         proof = find_proof(task.template_hash)
         known = self._dom.get(task.template_hash)
         if known is None or known[0] is not proof:
-            reactions = proof.reactions if proof is not None else ()
-            known = self._dom[task.template_hash] = proof, DomDriver(reactions=reactions)
+            effect_rules = proof.effect_rules if proof is not None else ()
+            known = self._dom[task.template_hash] = proof, DomDriver(effect_rules=effect_rules)
         return known[1]
 
     def choice(self, task: Task) -> str:

@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 
 from errands.home import home
-from errands.turk.dom.effect import Reaction
+from errands.turk.dom.effect import EffectRule
 
 __all__ = ["EDITION", "Proof", "find_proof", "keep_proof", "proofs_folder"]
 
@@ -35,7 +35,7 @@ class Proof(msgspec.Struct, frozen=True):
     pointer: bool = False
     """Whether the task's answers need a pointer, which only a browser has."""
 
-    reactions: tuple[Reaction, ...] = ()
+    effect_rules: tuple[EffectRule, ...] = msgspec.field(default=(), name="reactions")
     """What the page does in reply to actions; the comparison was made with them."""
 
     @property
@@ -62,8 +62,8 @@ def find_proof(template_hash: str) -> Proof | None:
     path = proofs_folder() / f"{template_hash}.json"
     kept: Proof | None
     try:
-        found = path.stat()
-        kept = _read(path, found.st_mtime_ns, found.st_ino)
+        file = path.stat()
+        kept = _read(path, file.st_mtime_ns, file.st_ino)
     except (OSError, msgspec.DecodeError):
         kept = _shipped().get(template_hash)
     return kept if kept is not None and kept.edition == EDITION else None
@@ -80,5 +80,5 @@ def _shipped() -> dict[str, Proof]:
     file = resources.files("errands.turk") / "demo" / "proofs.json"
     if not file.is_file():
         return {}
-    held = msgspec.convert(json.loads(file.read_text("utf-8")), list[Proof])
-    return {proof.template: proof for proof in held}
+    proofs = msgspec.convert(json.loads(file.read_text("utf-8")), list[Proof])
+    return {proof.template: proof for proof in proofs}

@@ -11,7 +11,7 @@ from errands.turk.dom.effect import (
     INPUT,
     UNCHECKED,
     Effect,
-    Reaction,
+    EffectRule,
     Target,
     Trigger,
     chosen,
@@ -29,12 +29,12 @@ HTML = """<style>.off { display: none }</style>
 MORE = Target("", 0, '[id="more"]')
 
 
-def opened(*reactions: Reaction) -> OpenPage:
-    return DomDriver(reactions=reactions).open(HTML)
+def opened(*effect_rules: EffectRule) -> OpenPage:
+    return DomDriver(effect_rules=effect_rules).open(HTML)
 
 
-def on(name: str, index: int, state: str, *effects: Effect) -> Reaction:
-    return Reaction(Trigger(name, index, state), effects)
+def on(name: str, index: int, state: str, *effects: Effect) -> EffectRule:
+    return EffectRule(Trigger(name, index, state), effects)
 
 
 def act(page: OpenPage, call: str, name: str, value: str) -> None:
@@ -131,7 +131,7 @@ def test_an_effect_may_hang_on_another_choice() -> None:
     ):
         found = []
         for answer in ("", "yes", "no"):
-            page = opened(Reaction(trigger, shown, given))
+            page = opened(EffectRule(trigger, shown, given))
             act(page, "radio", "q", answer)
             act(page, "checkbox", "none", "on")
             found.append(visible(page, "why"))

@@ -4,7 +4,7 @@ import pytest
 
 from errands.turk.browser.driver import BrowserDriver
 from errands.turk.dom.driver import DomDriver
-from errands.turk.effects.equivalence import prove
+from errands.turk.effects.equivalence import prove_equivalence
 from errands.turk.proofs import Proof
 from errands.turk.tasks.loader import load_tasks
 from errands.turk.tasks.task import Instance, Task
@@ -19,22 +19,22 @@ def proof_of(body: str, browser: BrowserDriver, *answers: dict[str, str]) -> Pro
         Instance("t", row, {"x": str(row)}, {name: (value,) for name, value in each.items()})
         for row, each in enumerate(given)
     )
-    return prove(Task("t", body, rows, tuple(given[0])), rows, DomDriver(), browser)
+    return prove_equivalence(Task("t", body, rows, tuple(given[0])), rows, DomDriver(), browser)
 
 
 def test_a_driver_agrees_with_itself() -> None:
     chosen = load_tasks("demo").task("Fridge Notes")
     driver = DomDriver()
-    proof = prove(chosen, chosen.instances[:2], driver, driver)
+    proof = prove_equivalence(chosen, chosen.instances[:2], driver, driver)
     assert proof.equal
     assert proof.fields > 2
     assert proof.template == chosen.template_hash
 
 
-def test_a_page_without_scripts_needs_no_reactions(browser_driver: BrowserDriver) -> None:
+def test_a_page_without_scripts_needs_no_effects(browser_driver: BrowserDriver) -> None:
     proof = proof_of(RADIOS.replace("said(this)", "") + "<input name=t>", browser_driver)
     assert proof.equal
-    assert proof.reactions == ()
+    assert proof.effect_rules == ()
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def test_reactions_are_learnt_and_proven(body: str, browser_driver: BrowserDrive
     proof = proof_of(RADIOS + body, browser_driver)
     assert proof.reason == ""
     assert proof.equal
-    assert proof.reactions
+    assert proof.effect_rules
 
 
 @pytest.mark.parametrize(
@@ -108,7 +108,7 @@ def test_what_cannot_be_said_is_not_proven(
     proof = proof_of(RADIOS + body, browser_driver, *answers)
     assert not proof.equal
     assert reason in proof.reason
-    assert proof.reactions == ()
+    assert proof.effect_rules == ()
 
 
 def test_what_differs_at_load_is_not_learnt(browser_driver: BrowserDriver) -> None:

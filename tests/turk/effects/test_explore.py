@@ -6,7 +6,7 @@ from itertools import islice
 
 from errands.turk.actions.action import Action
 from errands.turk.dom.driver import DomDriver
-from errands.turk.effects.explore import Way, wander
+from errands.turk.effects.explore import Attempt, explore
 
 HTML = """<input type="radio" name="r" value="1"><input type="radio" name="r" value="2">
 <input type="checkbox" name="c" value="x"><textarea name="t"></textarea>
@@ -18,7 +18,7 @@ NAMES = ["r", "c", "t", "hidden", "d", "k", "s", "n", "absent"]
 def walk(seed: int, steps: int) -> list[Action]:
     page = DomDriver().open(HTML)
     done = []
-    for _, action in islice(wander(page, NAMES, random.Random(seed)), steps):
+    for _, action in islice(explore(page, NAMES, random.Random(seed)), steps):
         page.perform(action)
         done.append(action)
     return done
@@ -39,8 +39,8 @@ def test_all_that_is_displayed_is_tried() -> None:
 
 def test_what_cost_least_comes_until_it_is_enough() -> None:
     page = DomDriver().open(HTML)
-    cost: Counter[Way] = Counter()
-    for way, action in wander(page, NAMES, random.Random(0), cost, 3):
+    cost: Counter[Attempt] = Counter()
+    for way, action in explore(page, NAMES, random.Random(0), cost, 3):
         page.perform(action)
         cost[way] += 1
         assert cost.total() < 500
@@ -51,4 +51,4 @@ def test_what_cost_least_comes_until_it_is_enough() -> None:
 
 
 def test_a_page_without_fields_ends_it() -> None:
-    assert list(wander(DomDriver().open("<p>Nothing"), NAMES, random.Random(0))) == []
+    assert list(explore(DomDriver().open("<p>Nothing"), NAMES, random.Random(0))) == []

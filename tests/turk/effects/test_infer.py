@@ -7,16 +7,25 @@ import pytest
 from errands.turk.actions.action import Action
 from errands.turk.browser.driver import BrowserDriver
 from errands.turk.dom.driver import DomDriver
-from errands.turk.dom.effect import CHECKED, EMPTY, UNCHECKED, Effect, Reaction, Target, Trigger
-from errands.turk.effects.infer import Fact, Held, Lessons, Step, Unlearnable, infer
+from errands.turk.dom.effect import CHECKED, EMPTY, UNCHECKED, Effect, EffectRule, Target, Trigger
+from errands.turk.effects.infer import (
+    EffectInference,
+    Fact,
+    NotInferable,
+    PageTransition,
+    Value,
+    infer,
+)
 
 YES, NO = Trigger("q", 0, CHECKED), Trigger("q", 1, CHECKED)
 MORE = Target("", 0, '[id="more"]')
 SHOWN: Fact = (MORE, "shown")
 
 
-def step(trigger: Trigger | None, changes: Mapping[Fact, tuple[Held, Held]] | None = None) -> Step:
-    return Step(trigger, changes or {})
+def step(
+    trigger: Trigger | None, changes: Mapping[Fact, tuple[Value, Value]] | None = None
+) -> PageTransition:
+    return PageTransition(trigger, changes or {})
 
 
 def test_what_is_always_so_afterwards_is_an_effect() -> None:
@@ -24,8 +33,8 @@ def test_what_is_always_so_afterwards_is_an_effect() -> None:
         [step(NO), step(YES, {SHOWN: (False, True)}), step(YES), step(NO, {SHOWN: (True, False)})]
     ]
     assert infer(stretches) == (
-        Reaction(NO, (Effect(*SHOWN, False),)),
-        Reaction(YES, (Effect(*SHOWN, True),)),
+        EffectRule(NO, (Effect(*SHOWN, False),)),
+        EffectRule(YES, (Effect(*SHOWN, True),)),
     )
 
 
@@ -35,8 +44,8 @@ def test_what_is_not_always_so_is_none() -> None:
 
 
 def test_what_the_action_itself_does_is_none() -> None:
-    ticked: dict[Fact, tuple[Held, Held]] = {(Target("q", 0), "checked"): (False, True)}
-    other: dict[Fact, tuple[Held, Held]] = {
+    ticked: dict[Fact, tuple[Value, Value]] = {(Target("q", 0), "checked"): (False, True)}
+    other: dict[Fact, tuple[Value, Value]] = {
         (Target("q", 0), "checked"): (True, False),
         (Target("q", 1), "checked"): (False, True),
     }
@@ -47,7 +56,7 @@ def test_a_page_may_take_a_tick_back() -> None:
     # The change is not seen, for nothing is different afterwards; another time it stays.
     own: Fact = (Target("q", 0), "checked")
     assert infer([[step(YES)], [step(None, {own: (False, True)})]]) == (
-        Reaction(YES, (Effect(*own, False),)),
+        EffectRule(YES, (Effect(*own, False),)),
     )
 
 
@@ -62,15 +71,15 @@ def test_clearing_one_box_tells_of_all() -> None:
     assert Effect(Target("b", 0), EMPTY, True) in reaction.effects
 
 
-def test_an_effect_may_hang_on_one_other_choice() -> None:
+def test_an_effect_may_depend_on_one_other_choice() -> None:
     box = Trigger("c", 0, CHECKED)
     ticked: Fact = (Target("c", 0), "checked")
     with_box = [step(box, {ticked: (False, True)}), step(YES, {SHOWN: (False, True)})]
     unticked = step(Trigger("c", 0, UNCHECKED), {ticked: (True, False)})
     stretches = [with_box, with_box, [step(YES)], [step(YES), unticked._replace(changes={})]]
     assert set(infer(stretches)) == {
-        Reaction(YES, (Effect(*SHOWN, True),), Trigger("c", 0, CHECKED)),
-        Reaction(YES, (Effect(*SHOWN, False),), Trigger("c", 0, UNCHECKED)),
+        EffectRule(YES, (Effect(*SHOWN, True),), Trigger("c", 0, CHECKED)),
+        EffectRule(YES, (Effect(*SHOWN, False),), Trigger("c", 0, UNCHECKED)),
     }
 
 
@@ -85,10 +94,10 @@ FOLD = """<!DOCTYPE html><style>.collapsed { display: none }</style>
 
 
 def test_a_page_in_a_browser_teaches_what_it_does(browser_driver: BrowserDriver) -> None:
-    lessons = Lessons(browser_driver)
+    lessons = EffectInference(browser_driver)
     lessons.explore([(FOLD, ["q", "why"])])
-    reactions = lessons.reactions()
-    page = DomDriver(reactions=reactions).open(FOLD)
+    effect_rules = lessons.rules()
+    page = DomDriver(effect_rules=effect_rules).open(FOLD)
     for answer, shown, copy in (
         ("no", False, "away"),
         ("yes", True, "here"),
@@ -98,16 +107,16 @@ def test_a_page_in_a_browser_teaches_what_it_does(browser_driver: BrowserDriver)
         assert page.fields(["why"])[0].visible is shown
         assert page.values("copy") == [copy]
         assert ('class="collapsed"' in page.html()) is not shown
-    again = Lessons(browser_driver)
+    again = EffectInference(browser_driver)
     again.explore([(FOLD, ["q", "why"])])
-    assert again.reactions() == reactions
+    assert again.rules() == effect_rules
 
 
 def test_fields_that_come_and_go_cannot_be_learnt(browser_driver: BrowserDriver) -> None:
     grows = """<input type="checkbox" name="c" value="1" onclick="document.body.append(
         Object.assign(document.createElement('input'), {name: 'new'}))">"""
-    with pytest.raises(Unlearnable, match="come and go by modify_checkbox"):
-        Lessons(browser_driver).explore([(grows, ["c"])])
+    with pytest.raises(NotInferable, match="come and go by modify_checkbox"):
+        EffectInference(browser_driver).explore([(grows, ["c"])])
 
 
 def test_words_that_come_and_go_do_no_harm(browser_driver: BrowserDriver) -> None:
@@ -115,14 +124,14 @@ def test_words_that_come_and_go_do_no_harm(browser_driver: BrowserDriver) -> Non
         document.getElementById('said').innerHTML = '<b>Thanks</b> <i>a lot</i>';
         document.querySelector('[name=t]').disabled = this.checked">
         <div id="said"></div><input name="t">"""
-    lessons = Lessons(browser_driver)
+    lessons = EffectInference(browser_driver)
     lessons.explore([(says, ["c", "t"])])
-    assert set(lessons.reactions()) == {
-        Reaction(Trigger("c", 0, CHECKED), (Effect(Target("t", 0), "@disabled", ""),)),
-        Reaction(Trigger("c", 0, UNCHECKED), (Effect(Target("t", 0), "@disabled", None),)),
+    assert set(lessons.rules()) == {
+        EffectRule(Trigger("c", 0, CHECKED), (Effect(Target("t", 0), "@disabled", ""),)),
+        EffectRule(Trigger("c", 0, UNCHECKED), (Effect(Target("t", 0), "@disabled", None),)),
     }
 
 
 def test_a_driver_that_cannot_tell_teaches_nothing() -> None:
-    with pytest.raises(Unlearnable, match="cannot tell"):
-        Lessons(DomDriver()).explore([(FOLD, ["q"])])
+    with pytest.raises(NotInferable, match="cannot tell"):
+        EffectInference(DomDriver()).explore([(FOLD, ["q"])])

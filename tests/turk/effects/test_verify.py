@@ -2,7 +2,7 @@
 
 from errands.turk.dom.driver import DomDriver
 from errands.turk.drivers import Pages
-from errands.turk.effects.verify import spread, telling_rows, verify_task
+from errands.turk.effects.verify import evenly_spaced, telling_rows, verify_task
 from errands.turk.tasks.loader import load_tasks
 from errands.turk.tasks.task import Instance, Task
 
@@ -16,9 +16,9 @@ def task(*answers: dict[str, str]) -> Task:
 
 
 def test_rows_are_spread_evenly() -> None:
-    assert spread(10, 5) == [0, 2, 4, 6, 8]
-    assert spread(3, 9) == [0, 1, 2]
-    assert spread(0, 4) == []
+    assert evenly_spaced(10, 5) == [0, 2, 4, 6, 8]
+    assert evenly_spaced(3, 9) == [0, 1, 2]
+    assert evenly_spaced(0, 4) == []
 
 
 def test_telling_rows_show_every_answer() -> None:

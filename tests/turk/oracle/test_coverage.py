@@ -4,7 +4,7 @@ import pytest
 
 from errands.turk.dom.driver import DomDriver
 from errands.turk.drivers import Pages
-from errands.turk.oracle.coverage import answered, reach
+from errands.turk.oracle.coverage import answered_fields, measure_coverage
 from errands.turk.tasks.loader import load_tasks
 from errands.turk.tasks.task import Instance, Task
 
@@ -15,21 +15,23 @@ def test_hidden_and_missing_fields_are_part_of_the_answers() -> None:
         "<select name=c><option>1</select>"
     )
     labels = {"a": ("x",), "b": ("z",), "gone": ("w",), "s": (3,), "c": (None, None, 1), "d": ("",)}
-    found = answered(DomDriver().open(html), Instance("t", 0, {}, labels))
+    found = answered_fields(DomDriver().open(html), Instance("t", 0, {}, labels))
     assert found.fields == 3
     assert found.sums == {"paper": 1.0, "released": 1.0}
     assert found.share("paper") == pytest.approx(1 / 3)
 
 
 def test_nothing_answered_has_no_share() -> None:
-    found = answered(DomDriver().open("<input name=a>"), Instance("t", 0, {}, {"a": (None,)}))
+    found = answered_fields(
+        DomDriver().open("<input name=a>"), Instance("t", 0, {}, {"a": (None,)})
+    )
     assert found.share("paper") is None
 
 
 def test_both_figures_over_instances() -> None:
     task = load_tasks("demo").task("Moving House Wizard")
-    nothing = reach("do-nothing", task, range(2), Pages("dom"))
-    oracle = reach("oracle", task, range(2), Pages("dom"))
+    nothing = measure_coverage("do-nothing", task, range(2), Pages("dom"))
+    oracle = measure_coverage("oracle", task, range(2), Pages("dom"))
     assert nothing.instances == oracle.instances == 2
     assert nothing.fields == oracle.fields > 0
     assert nothing.answered["paper"] == 0
@@ -46,6 +48,6 @@ def test_a_page_that_fails_is_an_error() -> None:
 
             raise DriverError("no page today")
 
-    found = reach("oracle", task, [0], Broken("dom"))
+    found = measure_coverage("oracle", task, [0], Broken("dom"))
     assert found.errors == ("row 0: no page today",)
     assert found.scores == {"paper": None, "released": None}

@@ -9,7 +9,7 @@ import pytest
 from errands.turk.actions.action import Action
 from errands.turk.browser.driver import BrowserDriver
 from errands.turk.dom.driver import DomDriver
-from errands.turk.oracle.coverage import answered
+from errands.turk.oracle.coverage import answered_fields
 from errands.turk.oracle.play import play_oracle
 from errands.turk.oracle.pointer_oracle import _spelled, answers_of, play_pointer
 from errands.turk.pages.driver import Driver
@@ -71,13 +71,13 @@ def test_every_demo_challenge_is_solved(driver: BrowserDriver, name: str) -> Non
     for instance in task.instances:
         page = driver.open(page_html(task, instance))
         play_oracle(page, instance)
-        by_fields = answered(page, instance).share("paper")
+        by_fields = answered_fields(page, instance).share("paper")
         page.close()
         page = driver.open(page_html(task, instance))
         play_pointer(page, instance)
         scored = score_page(page, instance)
         for rules in ("paper", "released"):
-            assert answered(page, instance).share(rules) == 1.0
+            assert answered_fields(page, instance).share(rules) == 1.0
             assert instance_figure(scored, rules) == 1.0
         page.close()
         assert by_fields is not None
@@ -96,7 +96,7 @@ def test_shared_challenges(driver: BrowserDriver, shared: TaskSet, name: str) ->
     play_pointer(page, instance)
     found = (
         instance_figure(score_page(page, instance), "released"),
-        answered(page, instance).share("released"),
+        answered_fields(page, instance).share("released"),
     )
     page.close()
     assert found == pytest.approx(REACHED[name])

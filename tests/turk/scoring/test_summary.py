@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 from errands.errors import SettingError
 from errands.turk.scoring.summary import (
     FieldScore,
-    Figure,
     InstanceScore,
+    ScoreEstimate,
     instance_scores,
     summarize,
 )
 
 RECORDED = Path(__file__).resolve().parents[4] / "shared" / "fixtures" / "turkingbench"
-NOTHING = Figure(None, None, None, 0)
+NOTHING = ScoreEstimate(None, None, None, 0)
 
 SCORES = [
     FieldScore("A", 0, "t", "text", 0.5, 0.25),
@@ -62,7 +62,7 @@ def test_figures() -> None:
     ]
     released = summarize(SCORES, "released")
     assert released.tasks[0].all.mean == pytest.approx(0.25 / 3)
-    assert released.tasks[1].all == Figure(1.0, 1.0, 1.0, 1)
+    assert released.tasks[1].all == ScoreEstimate(1.0, 1.0, 1.0, 1)
 
 
 def test_nothing() -> None:

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from errands.errors import SettingError, TaskError
-from errands.turk.tasks.loader import DEMO, Problem, TaskSet, load_task, load_tasks
+from errands.turk.tasks.loader import DEMO, TaskProblem, TaskSet, load_task, load_tasks
 from errands.turk.tasks.splits import turkingbench
 from errands.turk.tasks.task import Label
 
@@ -108,7 +108,7 @@ def mixed(tmp_path: Path) -> Path:
 def test_broken_tasks_do_not_stop_the_rest(mixed: Path) -> None:
     tasks = load_tasks(mixed)
     assert tasks.names == ("Also good", "Broken", "Good")
-    assert tasks.problems == (Problem("Half", "batch.csv is missing."),)
+    assert tasks.problems == (TaskProblem("Half", "batch.csv is missing."),)
     assert [task.name for task in tasks] == ["Also good", "Good"]
     assert [task.name for task in tasks] == ["Also good", "Good"]
     said = {(problem.task, problem.fatal) for problem in tasks.problems}

@@ -10,7 +10,14 @@ import pytest
 from errands.turk.tasks.chart import draw
 from errands.turk.tasks.loader import load_tasks
 from errands.turk.tasks.markup import field_types
-from errands.turk.tasks.statistics import Spread, Statistics, TaskFacts, TypeFacts, measure, survey
+from errands.turk.tasks.statistics import (
+    Distribution,
+    TaskFacts,
+    TaskSetStatistics,
+    TypeFacts,
+    measure,
+    survey,
+)
 from errands.turk.tasks.task import Instance, Task
 from errands.turk.tasks.template import page_html
 
@@ -39,19 +46,21 @@ def test_no_answers_at_all() -> None:
 
 
 def test_totals() -> None:
-    found = Statistics("here", "all", (facts("a", 2, radio=3), facts("b", 10, radio=1, text=1)))
+    found = TaskSetStatistics(
+        "here", "all", (facts("a", 2, radio=3), facts("b", 10, radio=1, text=1))
+    )
     assert (found.instances, found.answers) == (12, 36)
     assert found.types == (TypeFacts("radio", 4, 2, 16), TypeFacts("text", 1, 1, 10))
-    assert found.spreads["fields per task"] == Spread(2.5, 2.5, 2, 3)
-    assert Spread.over([]) == Spread()
+    assert found.spreads["fields per task"] == Distribution(2.5, 2.5, 2, 3)
+    assert Distribution.over([]) == Distribution()
 
 
 @pytest.mark.parametrize(
     "found",
     [
-        Statistics("nowhere", "all", ()),
-        Statistics("a" * 100, "test", (facts("<&>\x01\ud800", 1, "test"),)),
-        Statistics(
+        TaskSetStatistics("nowhere", "all", ()),
+        TaskSetStatistics("a" * 100, "test", (facts("<&>\x01\ud800", 1, "test"),)),
+        TaskSetStatistics(
             "x",
             "all",
             tuple(
@@ -61,7 +70,7 @@ def test_totals() -> None:
         ),
     ],
 )
-def test_the_plot_is_well_formed(found: Statistics) -> None:
+def test_the_plot_is_well_formed(found: TaskSetStatistics) -> None:
     picture = ElementTree.fromstring(draw(found))
     bars = picture.findall(".//{http://www.w3.org/2000/svg}rect")
     assert len(bars) >= len(found.tasks)

@@ -8,8 +8,8 @@ from errands.cli.output import Json, print_json, progress_bar, remarks, results
 from errands.cli.turk.info import group
 from errands.cli.turk.play import register
 from errands.turk.drivers import Pages
-from errands.turk.effects.verify import spread
-from errands.turk.oracle.coverage import Reached, reach
+from errands.turk.effects.verify import evenly_spaced
+from errands.turk.oracle.coverage import Coverage, measure_coverage
 from errands.turk.scoring.metrics import RULES
 from errands.turk.tasks.loader import load_tasks
 
@@ -45,8 +45,8 @@ def challenge_command(
         with progress_bar() as bar:
             for number, name in enumerate(opened.names, 1):
                 task = opened.task(name)
-                rows = spread(len(task.instances), instances or len(task.instances))
-                found = {agent: reach(agent, task, rows, pages) for agent in _AGENTS}
+                rows = evenly_spaced(len(task.instances), instances or len(task.instances))
+                found = {agent: measure_coverage(agent, task, rows, pages) for agent in _AGENTS}
                 bar("playing tasks", number, len(opened))
                 failed += [f"{name} {error}" for one in found.values() for error in one.errors]
                 if as_json:
@@ -63,7 +63,7 @@ def challenge_command(
         remarks.print(error)
 
 
-def _cell(one: Reached) -> str:
+def _cell(one: Coverage) -> str:
     return f"{_both(one.scores)}, {_both(one.answered)}"
 
 

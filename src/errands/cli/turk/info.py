@@ -12,7 +12,7 @@ from errands.errors import DataError
 from errands.turk.tasks.chart import draw
 from errands.turk.tasks.loader import load_tasks
 from errands.turk.tasks.splits import SPLITS
-from errands.turk.tasks.statistics import Spread, Statistics, ranked, survey
+from errands.turk.tasks.statistics import Distribution, TaskSetStatistics, ranked, survey
 
 __all__ = ["group", "register"]
 
@@ -73,7 +73,7 @@ def _write(path: Path, text: str) -> None:
     remarks.print(f"The plot is in {path}.")
 
 
-def _facts(found: Statistics) -> dict[str, Any]:
+def _facts(found: TaskSetStatistics) -> dict[str, Any]:
     return {
         "place": found.place,
         "split": found.split,
@@ -88,7 +88,7 @@ def _facts(found: Statistics) -> dict[str, Any]:
     }
 
 
-def _show(found: Statistics, each: bool) -> None:
+def _show(found: TaskSetStatistics, each: bool) -> None:
     split = "" if found.split == "all" else f", split {found.split}"
     table = Table("measure", title=f"Tasks of {found.place}{split}")
     for heading in ("total", "mean", "median", "least", "most"):
@@ -120,7 +120,7 @@ def _show(found: Statistics, each: bool) -> None:
         _list(found)
 
 
-def _list(found: Statistics) -> None:
+def _list(found: TaskSetStatistics) -> None:
     table = Table("task", "split", title="Every task")
     for heading in ("instances", "fields", "characters"):
         table.add_column(heading, justify="right")
@@ -132,7 +132,7 @@ def _list(found: Statistics) -> None:
     results.print(table)
 
 
-def _figures(spread: Spread) -> list[str]:
+def _figures(spread: Distribution) -> list[str]:
     """Four figures, with a decimal where they are small."""
     return [
         f"{figure:,.0f}" if figure == int(figure) or figure >= 1000 else f"{figure:,.1f}"

@@ -13,10 +13,10 @@ from errands.cli.turk.info import group
 from errands.cli.turk.verify import register, show_summaries
 from errands.errors import ErrandsError, SettingError
 from errands.turk.drivers import DRIVERS, Pages
-from errands.turk.effects.verify import spread
-from errands.turk.oracle.baselines import BASELINES, Played, field_scores, play
+from errands.turk.effects.verify import evenly_spaced
+from errands.turk.oracle.baselines import BASELINES, ScoredInstance, field_scores, play
 from errands.turk.scoring.metrics import RULES
-from errands.turk.scoring.summary import Summary, summarize
+from errands.turk.scoring.summary import ScoreSummary, summarize
 from errands.turk.tasks.loader import load_tasks
 
 __all__ = ["register"]
@@ -41,7 +41,7 @@ def play_command(
         raise SettingError(f"There is no baseline {agent!r}; expected {', '.join(BASELINES)}.")
     opened = load_tasks(tasks, split)
     job = functools.partial(_play_task, tasks, split, agent, instances, driver, seed)
-    played: dict[str, list[Played]] = {}
+    played: dict[str, list[ScoredInstance]] = {}
     with progress_bar() as bar:
         for number, (name, done) in enumerate(_all(job, opened.names, workers), 1):
             played[name] = done
@@ -62,8 +62,8 @@ def play_command(
 
 
 def _all(
-    job: functools.partial[list[Played]], names: tuple[str, ...], workers: int
-) -> Iterator[tuple[str, list[Played]]]:
+    job: functools.partial[list[ScoredInstance]], names: tuple[str, ...], workers: int
+) -> Iterator[tuple[str, list[ScoredInstance]]]:
     if workers == 1:
         for name in names:
             yield name, job(name)
@@ -80,16 +80,18 @@ def _pages(driver: str) -> Pages:
 
 def _play_task(
     tasks: str, split: str, agent: str, instances: int, driver: str, seed: int, name: str
-) -> list[Played]:
+) -> list[ScoredInstance]:
     try:
         task = load_tasks(tasks, split).task(name)
     except ErrandsError as failure:
-        return [Played(name, 0, error=str(failure))]
+        return [ScoredInstance(name, 0, error=str(failure))]
     count = len(task.instances)
-    return list(play(agent, task, spread(count, instances or count), _pages(driver), seed=seed))
+    return list(
+        play(agent, task, evenly_spaced(count, instances or count), _pages(driver), seed=seed)
+    )
 
 
-def _figures(done: list[Played]) -> dict[str, float | None]:
+def _figures(done: list[ScoredInstance]) -> dict[str, float | None]:
     """The original's per-instance figure: the mean, and the worst."""
     figures = [one.figure("released", ranges_count_as_one=True) for one in done]
     counted = [figure for figure in figures if figure is not None]
@@ -97,7 +99,7 @@ def _figures(done: list[Played]) -> dict[str, float | None]:
     return {"mean": mean, "worst": min(counted, default=None)}
 
 
-def _print_task(name: str, done: list[Played]) -> None:
+def _print_task(name: str, done: list[ScoredInstance]) -> None:
     summaries = {rules: summarize(field_scores(done), rules).macro.mean for rules in RULES}
     print_json(
         {
@@ -110,7 +112,7 @@ def _print_task(name: str, done: list[Played]) -> None:
     )
 
 
-def _show_tasks(played: dict[str, list[Played]], summaries: list[Summary]) -> None:
+def _show_tasks(played: dict[str, list[ScoredInstance]], summaries: list[ScoreSummary]) -> None:
     pooled = {s.rules: {task.task: task.all.mean for task in s.tasks} for s in summaries}
     table = Table("task", "instances", "failed", "per instance", "worst", *pooled)
     for name, done in played.items():

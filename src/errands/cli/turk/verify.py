@@ -13,12 +13,12 @@ from errands.cli.turk.info import group, register
 from errands.errors import DataError, ErrandsError, SettingError
 from errands.turk.dom.driver import DomDriver
 from errands.turk.drivers import DRIVERS, Pages, start_browser
-from errands.turk.effects.verify import Verification, verify_task
+from errands.turk.effects.verify import TaskVerification, verify_task
 from errands.turk.oracle.baselines import field_scores
 from errands.turk.oracle.predictions import oracle_lines, read_predictions, score_prediction
 from errands.turk.pages.driver import Driver, DriverError
 from errands.turk.scoring.metrics import RULES
-from errands.turk.scoring.summary import Figure, Summary, summarize
+from errands.turk.scoring.summary import ScoreEstimate, ScoreSummary, summarize
 from errands.turk.tasks.loader import load_tasks
 
 __all__ = ["register", "show_summaries"]
@@ -49,7 +49,7 @@ def verify(
     browser = None if driver == "dom" else _browser(required=driver == "browser")
     pages = Pages(driver, browser=(lambda: browser) if browser is not None else None)
     dom = DomDriver()
-    found: list[Verification] = []
+    found: list[TaskVerification] = []
     try:
         with progress_bar() as bar:
             for number, name in enumerate(opened.names, 1):
@@ -79,16 +79,16 @@ def _browser(*, required: bool) -> Driver | None:
 
 def _verified(
     opened: Any, name: str, pages: Pages, instances: int, dom: Driver, browser: Driver | None
-) -> Verification:
+) -> TaskVerification:
     split = opened.split_of(name)
     try:
         task = opened.task(name)
     except ErrandsError as failure:
-        return Verification(name, split, 0, 0, None, "none", {}, {}, 0.0, str(failure))
+        return TaskVerification(name, split, 0, 0, None, "none", {}, {}, 0.0, str(failure))
     return verify_task(task, split, pages, instances=instances, dom=dom, browser=browser)
 
 
-def _show(found: list[Verification]) -> None:
+def _show(found: list[TaskVerification]) -> None:
     table = Table("task", "split", "driver", "equal", "oracle", "do nothing", "seconds", "remark")
     for row in found:
         table.add_row(
@@ -174,7 +174,7 @@ def score(
     show_summaries(summaries)
 
 
-def show_summaries(summaries: Sequence[Summary]) -> None:
+def show_summaries(summaries: Sequence[ScoreSummary]) -> None:
     """Both rules beside each other: the headline, the micro average, and each field type."""
     table = Table("figure", *(summary.rules for summary in summaries))
     table.add_row("all tasks (macro)", *(_shown(summary.macro) for summary in summaries))
@@ -187,7 +187,7 @@ def show_summaries(summaries: Sequence[Summary]) -> None:
     results.print("Per cent, with 95 % intervals over instances.")
 
 
-def _shown(figure: Figure | None) -> str:
+def _shown(figure: ScoreEstimate | None) -> str:
     if figure is None or figure.mean is None or figure.low is None or figure.high is None:
         return "-"
     return f"{100 * figure.mean:.1f} ({100 * figure.low:.1f} to {100 * figure.high:.1f})"

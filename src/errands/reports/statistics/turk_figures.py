@@ -13,7 +13,13 @@ import numpy as np
 from errands.reports.statistics.estimate import Estimate, dice, estimate
 from errands.runs.episode import RunInfo
 from errands.turk.scoring.metrics import RULES
-from errands.turk.scoring.summary import FieldScore, Figure, Summary, instance_scores, summarize
+from errands.turk.scoring.summary import (
+    FieldScore,
+    ScoreEstimate,
+    ScoreSummary,
+    instance_scores,
+    summarize,
+)
 
 __all__ = [
     "Demonstrations",
@@ -57,7 +63,7 @@ class Lengths(msgspec.Struct, frozen=True):
 class Paperwork(msgspec.Struct, frozen=True):
     """What is reported of a run on forms."""
 
-    rules: dict[str, Summary]
+    rules: dict[str, ScoreSummary]
     """By name of the rules: macro and micro score, tasks, field types."""
     lengths: Lengths
 
@@ -84,7 +90,7 @@ class Demonstrations(msgspec.Struct, frozen=True):
     points: tuple[tuple[int, Estimate], ...]
 
 
-def estimate_of(figure: Figure) -> Estimate:
+def estimate_of(figure: ScoreEstimate) -> Estimate:
     """A paperwork figure as a percentage, in the shape all others have."""
     return Estimate(figure.mean, figure.low, figure.high, figure.count).times(100)
 

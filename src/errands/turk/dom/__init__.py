@@ -1,1 +1,1 @@
-"""The driver without a browser: forms, style sheets, visibility, learned effects applied."""
+"""The driver without a browser: forms, style sheets, visibility, inferred effects applied."""

@@ -1,58 +1,60 @@
-"""Learned reactions at work on a page of the `dom` driver."""
+"""Inferred effects at work on a page of the `dom` driver."""
 
 from collections.abc import Iterable, Mapping
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode, SelectolaxError
 
-from errands.turk.dom.effect import CHECKED, EMPTY, UNCHECKED, Effect, Reaction, Target, Trigger
+from errands.turk.dom.effect import CHECKED, EMPTY, UNCHECKED, Effect, EffectRule, Target, Trigger
 from errands.turk.dom.forms import Control, Forms
 from errands.turk.dom.visibility import Cascade
 
-__all__ = ["Reflexes", "by_trigger"]
+__all__ = ["EffectApplier", "by_trigger"]
 
-Known = Mapping[Trigger, tuple[Reaction, ...]]
+RulesByTrigger = Mapping[Trigger, tuple[EffectRule, ...]]
 
 
-def by_trigger(reactions: Iterable[Reaction]) -> Known:
-    """Reactions, to be looked up."""
-    known: dict[Trigger, tuple[Reaction, ...]] = {}
-    for reaction in reactions:
-        known[reaction.trigger] = (*known.get(reaction.trigger, ()), reaction)
+def by_trigger(rules: Iterable[EffectRule]) -> RulesByTrigger:
+    """Rules, to be looked up."""
+    known: dict[Trigger, tuple[EffectRule, ...]] = {}
+    for rule in rules:
+        known[rule.trigger] = (*known.get(rule.trigger, ()), rule)
     return known
 
 
-class Reflexes:
+class EffectApplier:
     """Does to one page what its scripts would do."""
 
     def __init__(
-        self, tree: LexborHTMLParser, forms: Forms, cascade: Cascade, known: Known
+        self, tree: LexborHTMLParser, forms: Forms, cascade: Cascade, rules: RulesByTrigger
     ) -> None:
         self._tree = tree
         self._forms = forms
         self._cascade = cascade
-        self._known = known
-        self._found: dict[str, LexborNode | None] = {}
+        self._rules = rules
+        self._nodes: dict[str, LexborNode | None] = {}
 
     def after(self, name: str, control: Control, state: str) -> None:
         """An action has put this control into this state."""
-        if not self._known:
+        if not self._rules:
             return
         index = self._forms.controls(name).index(control)
-        reactions = self._known.get(Trigger(name, index, state), ())
+        rules = self._rules.get(Trigger(name, index, state), ())
         # All conditions are looked at before anything is changed.
-        due = [each for each in reactions if each.given is None or self._holds(each.given)]
-        for reaction in due:
-            for effect in reaction.effects:
+        due = [each for each in rules if each.condition is None or self._holds(each.condition)]
+        for rule in due:
+            for effect in rule.effects:
                 self._apply(effect)
         if due:
             self._forms.changed()
             self._cascade.restyled()
 
-    def _holds(self, given: Trigger) -> bool:
-        if given.state == EMPTY:
-            return not any(each.checked for each in self._forms.controls(given.name))
-        control = self._control(Target(given.name, given.index))
-        return control is not None and given.state == (CHECKED if control.checked else UNCHECKED)
+    def _holds(self, condition: Trigger) -> bool:
+        if condition.state == EMPTY:
+            return not any(each.checked for each in self._forms.controls(condition.name))
+        control = self._control(Target(condition.name, condition.index))
+        return control is not None and condition.state == (
+            CHECKED if control.checked else UNCHECKED
+        )
 
     def _control(self, target: Target) -> Control | None:
         if target.selector:
@@ -65,12 +67,12 @@ class Reflexes:
         if control is not None:
             return control.node
         selector = target.selector
-        if selector and selector not in self._found:
+        if selector and selector not in self._nodes:
             try:
-                self._found[selector] = self._tree.css_first(selector)
+                self._nodes[selector] = self._tree.css_first(selector)
             except SelectolaxError:
-                self._found[selector] = None
-        return self._found.get(selector)
+                self._nodes[selector] = None
+        return self._nodes.get(selector)
 
     def _apply(self, effect: Effect) -> None:
         """An element that this page has not got is passed over."""

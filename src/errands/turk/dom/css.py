@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from errands.turk.dom.media import media_matches
 
-__all__ = ["CHECKED", "Declaration", "Rule", "Sheet", "parse_declarations", "parse_sheet"]
+__all__ = ["CHECKED", "Declaration", "Rule", "StyleSheet", "parse_declarations", "parse_sheet"]
 
 CHECKED: Final = "errands-checked"
 """Attribute that stands for `:checked` while rules are matched: state is not in the markup."""
@@ -102,7 +102,7 @@ class Rule(NamedTuple):
     """Whether it depends on what actions change."""
 
 
-class Sheet(NamedTuple):
+class StyleSheet(NamedTuple):
     rules: tuple[Rule, ...]
     imports: tuple[str, ...]
     boxes: bool
@@ -386,7 +386,7 @@ class _Reader:
 
 
 @lru_cache(maxsize=256)
-def parse_sheet(text: str) -> Sheet:
+def parse_sheet(text: str) -> StyleSheet:
     """The rules of a style sheet that may hide or show something on a screen of 1280 x 800."""
     reader = _Reader()
     reader.read(_uncommented(text))
@@ -396,4 +396,4 @@ def parse_sheet(text: str) -> Sheet:
         for rule in reader.rules
         for d in rule.declarations
     )
-    return Sheet(tuple(reader.rules), tuple(reader.imports), boxes, reader.ignored)
+    return StyleSheet(tuple(reader.rules), tuple(reader.imports), boxes, reader.ignored)

@@ -1,7 +1,7 @@
 """The `dom` driver: pages without a browser, in milliseconds.
 
 HTML is parsed as browsers parse it (lexbor); scripts are never run and nothing is fetched. What
-the scripts of a page do in reply to actions can be given as learned reactions.
+the scripts of a page do in reply to actions can be given as effect rules.
 """
 
 import re
@@ -12,9 +12,9 @@ from urllib.parse import unquote, urlsplit
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-from errands.turk.dom.apply import Reflexes, by_trigger
-from errands.turk.dom.css import Sheet, parse_sheet
-from errands.turk.dom.effect import Reaction
+from errands.turk.dom.apply import EffectApplier, by_trigger
+from errands.turk.dom.css import StyleSheet, parse_sheet
+from errands.turk.dom.effect import EffectRule
 from errands.turk.dom.forms import Forms
 from errands.turk.dom.media import media_matches
 from errands.turk.dom.page import ACTIONS, DomPage
@@ -46,17 +46,17 @@ class DomDriver:
     """Opens pages without a browser.
 
     `libraries` gives the text of a style sheet that a page links by its address, None where it
-    is not known: without it, sheets from elsewhere have no effect. `reactions` are what the
+    is not known: without it, sheets from elsewhere have no effect. `effect_rules` are what the
     pages that it opens do in reply to actions.
     """
 
     def __init__(
         self,
         libraries: Callable[[str], str | None] | None = None,
-        reactions: Iterable[Reaction] = (),
+        effect_rules: Iterable[EffectRule] = (),
     ) -> None:
         self._libraries = libraries
-        self._reactions = by_trigger(reactions)
+        self._rules = by_trigger(effect_rules)
 
     @property
     def name(self) -> str:
@@ -70,14 +70,14 @@ class DomDriver:
         tree, source = parsed(html)
         forms = Forms(tree)
         cascade = Cascade(tree, source, self._sheets(tree, files), forms.checked)
-        return DomPage(tree, forms, cascade, Reflexes(tree, forms, cascade, self._reactions))
+        return DomPage(tree, forms, cascade, EffectApplier(tree, forms, cascade, self._rules))
 
     def close(self) -> None:
         pass
 
-    def _sheets(self, tree: LexborHTMLParser, files: Path | None) -> list[Sheet]:
+    def _sheets(self, tree: LexborHTMLParser, files: Path | None) -> list[StyleSheet]:
         """The page's style sheets in order, those they import first."""
-        sheets: list[Sheet] = []
+        sheets: list[StyleSheet] = []
         for node in tree.css("style, link[rel][href]"):
             attributes = node.attributes
             if not media_matches(attributes.get("media") or ""):
@@ -91,7 +91,7 @@ class DomDriver:
                 self._add(sheets, text, files, set())
         return sheets
 
-    def _add(self, sheets: list[Sheet], text: str, files: Path | None, seen: set[str]) -> None:
+    def _add(self, sheets: list[StyleSheet], text: str, files: Path | None, seen: set[str]) -> None:
         sheet = parse_sheet(text[:_SHEET])
         for address in sheet.imports:
             if address not in seen and len(seen) < 20:

@@ -1,8 +1,8 @@
-"""What a page does in reply to an action: learnt from a browser, replayed without one.
+"""What a page does in reply to an action: inferred in a browser, applied without one.
 
-A reaction says in full what holds after an action, never what it flips, so that the same action
-twice is the same as once. `errands.turk.effects.infer` finds reactions, proofs keep them, and
-`errands.turk.dom.apply` applies them to a page of the `dom` driver.
+A rule says in full what holds after an action, never what it flips, so that the same action
+twice is the same as once. `errands.turk.effects.infer` finds rules, proofs keep them, and
+`EffectApplier` applies them to a page of the `dom` driver.
 """
 
 from typing import Final
@@ -11,7 +11,7 @@ import msgspec
 
 __all__ = [
     "AGAIN", "CHECKED", "EMPTY", "INPUT", "UNCHECKED",
-    "Changes", "Effect", "Reaction", "Target", "Trigger", "chosen",
+    "Changes", "Effect", "EffectRule", "Target", "Trigger", "chosen",
 ]  # fmt: skip
 
 CHECKED: Final = "checked"
@@ -66,10 +66,10 @@ class Changes(msgspec.Struct, frozen=True):
     """An element's number, what changed (as in `Effect`), before and after."""
 
 
-class Reaction(msgspec.Struct, frozen=True, array_like=True):
+class EffectRule(msgspec.Struct, frozen=True, array_like=True):
     """A trigger and all that follows from it."""
 
     trigger: Trigger
     effects: tuple[Effect, ...]
-    given: Trigger | None = None
+    condition: Trigger | None = None
     """Only where this control, of another name, is in this state as well."""

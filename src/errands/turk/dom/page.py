@@ -14,7 +14,7 @@ from typing import Final
 from selectolax.lexbor import LexborHTMLParser
 
 from errands.turk.actions.action import Action, Value
-from errands.turk.dom.apply import Reflexes
+from errands.turk.dom.apply import EffectApplier
 from errands.turk.dom.effect import AGAIN, CHECKED, INPUT, UNCHECKED
 from errands.turk.dom.effect import chosen as chosen_state
 from errands.turk.dom.forms import Control, Forms
@@ -71,7 +71,7 @@ class DomPage:
     """One page, its tree and the state of its controls."""
 
     def __init__(
-        self, tree: LexborHTMLParser, forms: Forms, cascade: Cascade, reflexes: Reflexes
+        self, tree: LexborHTMLParser, forms: Forms, cascade: Cascade, reflexes: EffectApplier
     ) -> None:
         self._tree = tree
         self._forms = forms

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode, SelectolaxError
 
-from errands.turk.dom.css import CHECKED, Declaration, Rule, Sheet, parse_declarations
+from errands.turk.dom.css import CHECKED, Declaration, Rule, StyleSheet, parse_declarations
 
 __all__ = ["Box", "Cascade"]
 
@@ -70,7 +70,7 @@ class Cascade:
         self,
         tree: LexborHTMLParser,
         source: str,
-        sheets: Iterable[Sheet],
+        sheets: Iterable[StyleSheet],
         checked: Callable[[], list[LexborNode]],
     ) -> None:
         self._tree = tree

@@ -1,9 +1,9 @@
-"""Proving that a template's pages are the same under both drivers.
+"""Whether a template's pages are the same under both drivers.
 
 Some instances are opened by both and filled in as the oracle would; field lists, types,
 visibility, options and values must agree at load, after every action and in the end. Where they
-agree until something is done, the page's own scripts reply to it: these reactions are learnt in
-the browser, and the proof is made again with them. It then asks for more: actions by chance, in
+agree until something is done, the page's own scripts reply to it: these effects are inferred in
+the browser, and the proof is made again with them. It then asks for more: random actions, in
 any order and back and forth, must agree as well.
 """
 
@@ -14,9 +14,9 @@ from typing import Final, NamedTuple
 
 from errands.turk.actions.action import Action
 from errands.turk.dom.driver import DomDriver
-from errands.turk.dom.effect import Reaction
-from errands.turk.effects.explore import wander
-from errands.turk.effects.infer import Lessons, Unlearnable
+from errands.turk.dom.effect import EffectRule
+from errands.turk.effects.explore import explore
+from errands.turk.effects.infer import EffectInference, NotInferable
 from errands.turk.oracle.play import play_oracle
 from errands.turk.oracle.pointer_oracle import answers_of
 from errands.turk.pages.comparison import Difference, compare
@@ -25,17 +25,17 @@ from errands.turk.proofs import EDITION, Proof
 from errands.turk.tasks.task import Instance, Task
 from errands.turk.tasks.template import page_html
 
-__all__ = ["prove"]
+__all__ = ["prove_equivalence"]
 
-_LEARNT_FROM: Final = 3
-"""Instances that reactions are learnt from; all are proven."""
+_INFERRED_FROM: Final = 3
+"""Instances that effects are inferred from; all are proven."""
 _ROUNDS: Final = 10
-"""How often a difference is learnt from."""
+"""How often a difference is used to infer more."""
 _FEWEST, _MOST = 30, 80
-"""Actions by chance on each instance."""
+"""Random actions on each instance."""
 
 
-class _Played(NamedTuple):
+class _Trial(NamedTuple):
     """An instance's page, and actions that were possible on it."""
 
     instance: Instance
@@ -47,17 +47,17 @@ class _Played(NamedTuple):
         return list(self.instance.labels)
 
 
-def prove(task: Task, rows: Sequence[Instance], dom: Driver, browser: Driver) -> Proof:
-    """Compare both drivers on some instances; with learned reactions, where it takes them.
+def prove_equivalence(task: Task, rows: Sequence[Instance], dom: Driver, browser: Driver) -> Proof:
+    """Compare both drivers on some instances; with inferred effects, where it takes them.
 
     A pointer is needed where somebody answered a field that field actions do not bring to light.
     """
     names: set[str] = set()
     pointer = False
-    played: list[_Played] = []
+    trials: list[_Trial] = []
     differs: str | None = None
     at_load = False
-    reactions: tuple[Reaction, ...] = ()
+    rules: tuple[EffectRule, ...] = ()
     for instance in rows:
         html = page_html(task, instance)
         page = browser.open(html)
@@ -68,14 +68,14 @@ def prove(task: Task, rows: Sequence[Instance], dom: Driver, browser: Driver) ->
             pointer = pointer or not _answered(instance) <= shown
         finally:
             page.close()
-        played.append(_Played(instance, html, actions))
+        trials.append(_Trial(instance, html, actions))
         if differs is None:
-            differences = _differences(dom, browser, played[-1])
-            differs, at_load = _said(instance, differences), _at_load(differences)
+            differences = _differences(dom, browser, trials[-1])
+            differs, at_load = _first_sentence(instance, differences), _at_load(differences)
             if at_load:
                 break
     if differs is not None and not at_load:
-        differs, reactions = _with_reactions(browser, played, differs)
+        differs, rules = _with_effects(browser, trials, differs)
     return Proof(
         task.template_hash,
         differs is None,
@@ -84,58 +84,58 @@ def prove(task: Task, rows: Sequence[Instance], dom: Driver, browser: Driver) ->
         len(names),
         differs or "",
         pointer,
-        reactions if differs is None else (),
+        rules if differs is None else (),
     )
 
 
-def _with_reactions(
-    browser: Driver, played: Sequence[_Played], differs: str
-) -> tuple[str | None, tuple[Reaction, ...]]:
-    """What differs still, if anything, with reactions that are learnt here.
+def _with_effects(
+    browser: Driver, trials: Sequence[_Trial], differs: str
+) -> tuple[str | None, tuple[EffectRule, ...]]:
+    """What differs still, if anything, with effects that are inferred here.
 
-    A difference is a lesson, too; then all is asked anew, with other chance actions, so that what
-    counts in the end was never learnt from.
+    More is inferred from each difference; then all is asked anew, with other random actions, so
+    that what counts in the end was never inferred from.
     """
-    lessons = Lessons(browser)
-    reactions: tuple[Reaction, ...] = ()
+    inference = EffectInference(browser)
+    rules: tuple[EffectRule, ...] = ()
     try:
-        lessons.explore([(each.html, each.names) for each in played[:_LEARNT_FROM]])
-        for each in played[:_LEARNT_FROM]:
-            lessons.follow(each.html, each.actions)
+        inference.explore([(each.html, each.names) for each in trials[:_INFERRED_FROM]])
+        for each in trials[:_INFERRED_FROM]:
+            inference.follow(each.html, each.actions)
         for number in range(_ROUNDS):
-            known, reactions = reactions, lessons.reactions()
-            if reactions == known:
+            known, rules = rules, inference.rules()
+            if rules == known:
                 break
-            found = _first_difference(browser, played, reactions, number)
-            if found is None:
-                return None, reactions
-            tried, differs = found
-            lessons.follow(tried.html, tried.actions)
-    except Unlearnable as reason:
+            difference = _first_difference(browser, trials, rules, number)
+            if difference is None:
+                return None, rules
+            tried, differs = difference
+            inference.follow(tried.html, tried.actions)
+    except NotInferable as reason:
         return f"{differs} ({reason})", ()
     return differs, ()
 
 
 def _first_difference(
-    browser: Driver, played: Sequence[_Played], reactions: Iterable[Reaction], number: int
-) -> tuple[_Played, str] | None:
-    dom = DomDriver(reactions=reactions)
-    for each in played:
-        for tried in (each, _by_chance(browser, each, number)):
-            said = _said(each.instance, _differences(dom, browser, tried))
-            if said is not None:
-                return tried, said
+    browser: Driver, trials: Sequence[_Trial], rules: Iterable[EffectRule], number: int
+) -> tuple[_Trial, str] | None:
+    dom = DomDriver(effect_rules=rules)
+    for each in trials:
+        for tried in (each, _random_actions(browser, each, number)):
+            sentence = _first_sentence(each.instance, _differences(dom, browser, tried))
+            if sentence is not None:
+                return tried, sentence
     return None
 
 
-def _by_chance(browser: Driver, played: _Played, number: int) -> _Played:
-    """Another way through the same page: what was possible at each step, by chance."""
-    chance = random.Random(f"proof {number}/{played.instance.id}")
-    count = min(max(_FEWEST, 3 * len(played.names)), _MOST)
+def _random_actions(browser: Driver, trial: _Trial, number: int) -> _Trial:
+    """Another way through the same page: what was possible at each step, at random."""
+    rng = random.Random(f"proof {number}/{trial.instance.id}")
+    count = min(max(_FEWEST, 3 * len(trial.names)), _MOST)
     actions = []
-    page = browser.open(played.html)
+    page = browser.open(trial.html)
     try:
-        for _, action in islice(wander(page, played.names, chance), count):
+        for _, action in islice(explore(page, trial.names, rng), count):
             actions.append(action)
             try:
                 page.perform(action)
@@ -143,18 +143,18 @@ def _by_chance(browser: Driver, played: _Played, number: int) -> _Played:
                 continue  # Both must refuse it.
     finally:
         page.close()
-    return played._replace(actions=actions)
+    return trial._replace(actions=actions)
 
 
-def _differences(dom: Driver, browser: Driver, played: _Played) -> list[Difference]:
-    return compare(dom, browser, played.html, played.names, played.actions)
+def _differences(dom: Driver, browser: Driver, trial: _Trial) -> list[Difference]:
+    return compare(dom, browser, trial.html, trial.names, trial.actions)
 
 
 def _at_load(differences: Iterable[Difference]) -> bool:
     return any(each.when == "load" for each in differences)
 
 
-def _said(instance: Instance, differences: Sequence[Difference]) -> str | None:
+def _first_sentence(instance: Instance, differences: Sequence[Difference]) -> str | None:
     return f"row {instance.row}: {differences[0]}" if differences else None
 
 

@@ -8,23 +8,23 @@ from errands.turk.actions.action import Action, Value
 from errands.turk.pages.driver import OpenPage
 from errands.turk.pages.field import Field
 
-__all__ = ["Way", "wander"]
+__all__ = ["Attempt", "explore"]
 
 _WORDS: Final = frozenset("text textarea search url tel email password".split())
-Way = tuple[str, str]
+Attempt = tuple[str, str]
 """What is tried: a field's name, and which of its choices in which state."""
 
 
-def wander(
+def explore(
     page: OpenPage,
     names: Sequence[str],
-    chance: random.Random,
-    cost: Mapping[Way, int] | None = None,
+    rng: random.Random,
+    cost: Mapping[Attempt, int] | None = None,
     enough: int = 0,
-) -> Iterator[tuple[Way, Action]]:
+) -> Iterator[tuple[Attempt, Action]]:
     """Actions on the fields of these names that are displayed, each for the page as it then is.
 
-    They come by chance alone. Or with `cost`, which the caller keeps, what has cost least so far
+    They are drawn at random. Or with `cost`, which the caller keeps, what has cost least so far
     comes next, until everything possible has cost `enough`; now and then a field that holds
     nothing is filled in instead, for what an action clears is only seen if it was there, or the
     last field is changed again, for what it shows it may also hide. Every text is a new one.
@@ -34,24 +34,24 @@ def wander(
     while True:
         possible = list(_possible(page, names, written))
         if cost is not None and possible:
-            least = min(cost.get(each.way, 0) for each in possible)
-            cheapest = [each for each in possible if cost.get(each.way, 0) == least < enough]
+            least = min(cost.get(each.attempt, 0) for each in possible)
+            cheapest = [each for each in possible if cost.get(each.attempt, 0) == least < enough]
             others = [
                 [each for each in possible if each.fills],
-                [each for each in possible if each.way[0] == last],
+                [each for each in possible if each.attempt[0] == last],
             ]
-            possible = chance.choice([cheapest, cheapest, *others]) if cheapest else []
+            possible = rng.choice([cheapest, cheapest, *others]) if cheapest else []
             possible = possible or cheapest
         if not possible:
             return
-        chosen = chance.choice(possible)
-        last = chosen.way[0]
-        yield chosen.way, chosen.action
+        chosen = rng.choice(possible)
+        last = chosen.attempt[0]
+        yield chosen.attempt, chosen.action
         written += 1
 
 
 class _Possible(NamedTuple):
-    way: Way
+    attempt: Attempt
     action: Action
     fills: bool
     """Whether the field holds nothing yet."""

@@ -1,11 +1,11 @@
-"""Learning from a browser what a page does in reply to actions.
+"""Inferring what a page does in reply to actions, from what it did in a browser.
 
 The page's elements are numbered, the page is tried out in a browser, and after every action all
 that changed is noted. What an action changes at times, and what is the same after it every time,
-is its effect. If it is not the same, it may hang on one other choice; what hangs on more than
-that is left out, and a proof with these reactions will fail.
+is its effect. If it is not the same, it may depend on one other choice; what depends on more than
+that is left out, and a proof with these rules will fail.
 
-Nothing learnt is believed: `errands.turk.effects.equivalence` proves it.
+Nothing inferred is believed: `errands.turk.effects.equivalence` proves it.
 """
 
 import random
@@ -27,20 +27,20 @@ from errands.turk.dom.effect import (
     UNCHECKED,
     Changes,
     Effect,
-    Reaction,
+    EffectRule,
     Target,
     Trigger,
     chosen,
 )
 from errands.turk.dom.forms import Forms
-from errands.turk.effects.explore import Way, wander
+from errands.turk.effects.explore import Attempt, explore
 from errands.turk.pages.driver import ActionError, Driver, OpenPage
 from errands.turk.pages.elements import selector_of
 
-__all__ = ["Lessons", "Step", "Unlearnable", "infer"]
+__all__ = ["EffectInference", "NotInferable", "PageTransition", "infer"]
 
 Fact = tuple[Target, str]
-Held = str | bool | None
+Value = str | bool | None
 
 _MARK: Final = "data-errands-number"
 _STRETCH: Final = 30
@@ -55,15 +55,15 @@ _OF_FIELDS: Final = frozenset("value checked chosen @disabled @readonly @value".
 """What fields hold, and whether they can be used."""
 
 
-class Unlearnable(ErrandsError):
-    """The page does what no reaction can say."""
+class NotInferable(ErrandsError):
+    """The page does what no rule can say."""
 
 
-class Step(NamedTuple):
+class PageTransition(NamedTuple):
     """One action on a page in the browser, and what it changed."""
 
     trigger: Trigger | None
-    changes: Mapping[Fact, tuple[Held, Held]]
+    changes: Mapping[Fact, tuple[Value, Value]]
 
 
 @runtime_checkable
@@ -73,31 +73,31 @@ class _WatchedPage(OpenPage, Protocol):
     def changes(self, mark: str) -> Changes: ...
 
 
-class Lessons:
+class EffectInference:
     """What was seen of a template's pages in a browser, and what follows from it.
 
-    Everything raises `Unlearnable` where fields come or go, or where a driver cannot tell what
+    Everything raises `NotInferable` where fields come or go, or where a driver cannot tell what
     changed.
     """
 
     def __init__(self, browser: Driver) -> None:
         self._browser = browser
-        self._stretches: list[list[Step]] = []
+        self._stretches: list[list[PageTransition]] = []
 
-    def reactions(self) -> tuple[Reaction, ...]:
+    def rules(self) -> tuple[EffectRule, ...]:
         return infer(self._stretches)
 
     def explore(self, pages: Sequence[tuple[str, Sequence[str]]], *, seed: int = 0) -> None:
         """Try out some pages, each with the names of the fields to act on."""
-        chance = random.Random(seed)
-        cost: Counter[Way] = Counter()
+        rng = random.Random(seed)
+        cost: Counter[Attempt] = Counter()
         left, idle = _MOST, 0
         while left > 0 and idle < len(pages):
             html, names = pages[len(self._stretches) % len(pages)]
             page, numbered = self._opened(html)
-            steps: list[Step] = []
+            steps: list[PageTransition] = []
             try:
-                ways = wander(page, names, chance, cost, _ENOUGH)
+                ways = explore(page, names, rng, cost, _ENOUGH)
                 for way, action in islice(ways, min(left, _STRETCH)):
                     steps.append(_step(page, numbered, action))
                     cost[way] += 1 if _tells(steps[-1]) else _DULL
@@ -120,12 +120,12 @@ class Lessons:
         page = self._browser.open(numbered.html)
         if not isinstance(page, _WatchedPage):
             page.close()
-            raise Unlearnable("the driver cannot tell what an action changes")
+            raise NotInferable("the driver cannot tell what an action changes")
         numbered.named = page.changes(_MARK).named
         return page, numbered
 
 
-def _step(page: _WatchedPage, numbered: "_Numbered", action: Action) -> Step:
+def _step(page: _WatchedPage, numbered: "_Numbered", action: Action) -> PageTransition:
     """Do something, and note what changes."""
     held = page.values(str(action.arguments["name"]))
     try:
@@ -136,8 +136,8 @@ def _step(page: _WatchedPage, numbered: "_Numbered", action: Action) -> Step:
         trigger = numbered.trigger(action, held)
     found = page.changes(_MARK)
     if found.named != numbered.named:
-        raise Unlearnable(f"fields come and go by {action.name}")
-    return Step(
+        raise NotInferable(f"fields come and go by {action.name}")
+    return PageTransition(
         trigger,
         {
             (numbered.target(number), what): (was, now)
@@ -146,7 +146,7 @@ def _step(page: _WatchedPage, numbered: "_Numbered", action: Action) -> Step:
     )  # fmt: skip
 
 
-def _tells(step: Step) -> bool:
+def _tells(step: PageTransition) -> bool:
     """Whether something came of it that fields show."""
     trigger = step.trigger
     return trigger is not None and any(
@@ -199,17 +199,17 @@ class _Numbered:
         return None
 
 
-class _Seen(NamedTuple):
+class _Observation(NamedTuple):
     """What held before and after an action, of all that ever changed."""
 
-    before: Mapping[Fact, Held]
-    after: Mapping[Fact, Held]
+    before: Mapping[Fact, Value]
+    after: Mapping[Fact, Value]
 
 
-def infer(stretches: Sequence[Sequence[Step]]) -> tuple[Reaction, ...]:
-    """The reactions that agree with every step; each stretch began on a fresh page."""
-    seen: dict[Trigger, list[_Seen]] = defaultdict(list)
-    for trigger, look in _looks(stretches):
+def infer(stretches: Sequence[Sequence[PageTransition]]) -> tuple[EffectRule, ...]:
+    """The rules that agree with every step; each stretch began on a fresh page."""
+    seen: dict[Trigger, list[_Observation]] = defaultdict(list)
+    for trigger, look in _observations(stretches):
         if trigger is not None:
             seen[trigger].append(look)
     always: dict[Trigger, list[Effect]] = {}
@@ -221,30 +221,32 @@ def infer(stretches: Sequence[Sequence[Step]]) -> tuple[Reaction, ...]:
                 always[trigger].append(Effect(*fact, looks[0].after[fact]))
             elif _decides(fact):
                 unclear.append((trigger, fact))
-    found = [Reaction(trigger, tuple(effects)) for trigger, effects in always.items() if effects]
+    found = [EffectRule(trigger, tuple(effects)) for trigger, effects in always.items() if effects]
     return (*found, *_conditional(seen, unclear))
 
 
-def _looks(stretches: Sequence[Sequence[Step]]) -> Iterator[tuple[Trigger | None, _Seen]]:
+def _observations(
+    stretches: Sequence[Sequence[PageTransition]],
+) -> Iterator[tuple[Trigger | None, _Observation]]:
     """Steps with all that held; what did not change on a page is as other pages began."""
-    begun: dict[Fact, Held] = {}
-    own: list[dict[Fact, Held]] = []
+    begun: dict[Fact, Value] = {}
+    own: list[dict[Fact, Value]] = []
     for steps in stretches:
-        first: dict[Fact, Held] = {}
+        first: dict[Fact, Value] = {}
         for step in steps:
             for fact, (was, _) in step.changes.items():
                 first.setdefault(fact, was)
         own.append(first)
         begun = first | begun
     for steps, first in zip(stretches, own, strict=True):
-        before: dict[Fact, Held] = begun | first
+        before: dict[Fact, Value] = begun | first
         for step in steps:
             after = before | {fact: now for fact, (_, now) in step.changes.items()}
-            yield step.trigger, _Seen(before, after)
+            yield step.trigger, _Observation(before, after)
             before = after
 
 
-def _touched(trigger: Trigger, looks: Iterable[_Seen]) -> list[Fact]:
+def _touched(trigger: Trigger, looks: Iterable[_Observation]) -> list[Fact]:
     """What a trigger ever changed, but for what the action itself does."""
     facts = {
         fact: None
@@ -276,7 +278,7 @@ def _decides(fact: Fact) -> bool:
     return what == "shown" or (bool(target.name) and what in _OF_FIELDS)
 
 
-def _emptied(trigger: Trigger, looks: Sequence[_Seen]) -> list[Effect]:
+def _emptied(trigger: Trigger, looks: Sequence[_Observation]) -> list[Effect]:
     """Names of which nothing is ticked any more, whatever was: few steps tell it of every box."""
     names = {target.name: None for target, what in looks[0].after if what == "checked"}
     return [
@@ -288,7 +290,7 @@ def _emptied(trigger: Trigger, looks: Sequence[_Seen]) -> list[Effect]:
     ]
 
 
-def _ticked(held: Mapping[Fact, Held], name: str) -> list[int]:
+def _ticked(held: Mapping[Fact, Value], name: str) -> list[int]:
     return [
         target.index
         for (target, what), now in held.items()
@@ -297,13 +299,13 @@ def _ticked(held: Mapping[Fact, Held], name: str) -> list[int]:
 
 
 class _Choice(NamedTuple):
-    """What an effect may hang on: a group of radio buttons, or one check box."""
+    """What an effect may depend on: a group of radio buttons, or one check box."""
 
     name: str
     box: int | None
     """The check box among those of its name; None: the whole group."""
 
-    def state(self, held: Mapping[Fact, Held]) -> Trigger:
+    def state(self, held: Mapping[Fact, Value]) -> Trigger:
         if self.box is not None:
             ticked = held[Target(self.name, self.box), "checked"]
             return Trigger(self.name, self.box, CHECKED if ticked else UNCHECKED)
@@ -312,9 +314,9 @@ class _Choice(NamedTuple):
 
 
 def _conditional(
-    seen: Mapping[Trigger, Sequence[_Seen]], unclear: Sequence[tuple[Trigger, Fact]]
-) -> Iterator[Reaction]:
-    """Effects that hang on one other choice: that which makes most of them clear."""
+    seen: Mapping[Trigger, Sequence[_Observation]], unclear: Sequence[tuple[Trigger, Fact]]
+) -> Iterator[EffectRule]:
+    """Effects that depend on one other choice: that which makes most of them clear."""
     if not unclear:
         return
     boxes = {trigger.name for trigger in seen if trigger.state == UNCHECKED}
@@ -336,18 +338,18 @@ def _conditional(
         effects: dict[tuple[Trigger, Trigger], dict[Effect, None]] = defaultdict(dict)
         for trigger, fact in cleared[best]:
             for look in seen[trigger]:
-                given = best.state(look.before)
-                effects[trigger, given][Effect(*fact, look.after[fact])] = None
-        for (trigger, given), held in effects.items():
-            yield Reaction(trigger, tuple(held), given)
+                condition = best.state(look.before)
+                effects[trigger, condition][Effect(*fact, look.after[fact])] = None
+        for (trigger, condition), results in effects.items():
+            yield EffectRule(trigger, tuple(results), condition)
         left = [each for each in left if each not in cleared[best]]
 
 
-def _clears(choice: _Choice, looks: Sequence[_Seen], trigger: Trigger, fact: Fact) -> bool:
+def _clears(choice: _Choice, looks: Sequence[_Observation], trigger: Trigger, fact: Fact) -> bool:
     """Whether a fact after a trigger is the same each time, given the state of a choice."""
     if choice.name == trigger.name:
         return False
-    by_state: dict[Trigger, list[Held]] = defaultdict(list)
+    by_state: dict[Trigger, list[Value]] = defaultdict(list)
     for look in looks:
         by_state[choice.state(look.before)].append(look.after[fact])
     often = sum(len(values) > 1 for values in by_state.values())

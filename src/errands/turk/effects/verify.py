@@ -11,7 +11,7 @@ import msgspec
 
 from errands.errors import ErrandsError
 from errands.turk.drivers import Pages
-from errands.turk.effects.equivalence import prove
+from errands.turk.effects.equivalence import prove_equivalence
 from errands.turk.oracle.play import play_oracle
 from errands.turk.pages.driver import Driver
 from errands.turk.proofs import keep_proof
@@ -19,10 +19,10 @@ from errands.turk.scoring.instance_score import ScoredField, instance_figure, sc
 from errands.turk.scoring.metrics import RULES, label_text, majority
 from errands.turk.tasks.task import Instance, Task
 
-__all__ = ["Verification", "spread", "telling_rows", "verify_task"]
+__all__ = ["TaskVerification", "evenly_spaced", "telling_rows", "verify_task"]
 
 
-class Verification(msgspec.Struct, frozen=True):
+class TaskVerification(msgspec.Struct, frozen=True):
     """What was found out about one task."""
 
     task: str
@@ -39,7 +39,7 @@ class Verification(msgspec.Struct, frozen=True):
     error: str | None = None
 
 
-def spread(count: int, wanted: int) -> list[int]:
+def evenly_spaced(count: int, wanted: int) -> list[int]:
     """So many row numbers, evenly over all of them."""
     wanted = min(count, wanted)
     return [index * count // wanted for index in range(wanted)]
@@ -82,7 +82,7 @@ def verify_task(
     instances: int,
     dom: Driver,
     browser: Driver | None,
-) -> Verification:
+) -> TaskVerification:
     """Check one task; what goes wrong is in the result, never raised."""
     begun = time.monotonic()
     rows = [task.instances[row] for row in telling_rows(task, instances)]
@@ -92,7 +92,7 @@ def verify_task(
     figures: dict[str, dict[str, float | None]] = {"oracle": {}, "do_nothing": {}}
     try:
         if browser is not None:
-            proof = prove(task, rows, dom, browser)
+            proof = prove_equivalence(task, rows, dom, browser)
             equal, fields = proof.equal, proof.fields
             error = proof.reason or None
             pointer = proof.pointer and split == "test_challenge"
@@ -110,7 +110,7 @@ def verify_task(
         fields = fields or len({field.name for field in oracle})
     except ErrandsError as failure:
         error = str(failure)
-    return Verification(
+    return TaskVerification(
         task.name,
         split,
         len(task.instances),

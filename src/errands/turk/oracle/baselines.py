@@ -22,7 +22,7 @@ from errands.turk.scoring.instance_score import ScoredField, instance_figure, sc
 from errands.turk.scoring.summary import FieldScore
 from errands.turk.tasks.task import Instance, Task
 
-__all__ = ["BASELINES", "Played", "field_scores", "play", "random_action"]
+__all__ = ["BASELINES", "ScoredInstance", "field_scores", "play", "random_action"]
 
 _WORDS: Final = (
     "yes no maybe good bad true false the a person something because it is not very more less"
@@ -32,7 +32,7 @@ _WORDS: Final = (
 Baseline = Callable[[OpenPage, Instance, random.Random], object]
 
 
-class Played(msgspec.Struct, frozen=True):
+class ScoredInstance(msgspec.Struct, frozen=True):
     """One instance played: its scored fields, or why there are none."""
 
     task: str
@@ -97,7 +97,7 @@ BASELINES: Final[dict[str, Baseline]] = {
 
 def play(
     agent: str, task: Task, rows: Iterable[int], pages: Pages, *, seed: int = 0
-) -> Iterator[Played]:
+) -> Iterator[ScoredInstance]:
     """Play a baseline on these rows of a task."""
     for row in rows:
         instance = task.instances[row]
@@ -109,12 +109,12 @@ def play(
             finally:
                 page.close()
         except ErrandsError as failure:
-            yield Played(task.name, row, error=str(failure))
+            yield ScoredInstance(task.name, row, error=str(failure))
         else:
-            yield Played(task.name, row, scored)
+            yield ScoredInstance(task.name, row, scored)
 
 
-def field_scores(played: Iterable[Played]) -> list[FieldScore]:
+def field_scores(played: Iterable[ScoredInstance]) -> list[FieldScore]:
     """What a summary is made of."""
     return [
         FieldScore(

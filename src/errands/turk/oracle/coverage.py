@@ -26,10 +26,10 @@ from errands.turk.scoring.instance_score import (
 from errands.turk.scoring.metrics import RULES, label_text, majority
 from errands.turk.tasks.task import Instance, Label, Task
 
-__all__ = ["Answered", "Reached", "answered", "reach"]
+__all__ = ["AnsweredFields", "Coverage", "answered_fields", "measure_coverage"]
 
 
-class Answered(msgspec.Struct, frozen=True):
+class AnsweredFields(msgspec.Struct, frozen=True):
     """How much of what the workers answered a page holds."""
 
     fields: int
@@ -41,7 +41,7 @@ class Answered(msgspec.Struct, frozen=True):
         return self.sums[rules] / self.fields if self.fields else None
 
 
-class Reached(msgspec.Struct, frozen=True):
+class Coverage(msgspec.Struct, frozen=True):
     """An agent on some instances of a task."""
 
     instances: int
@@ -56,7 +56,7 @@ class Reached(msgspec.Struct, frozen=True):
     errors: tuple[str, ...] = ()
 
 
-def answered(page: OpenPage, instance: Instance) -> Answered:
+def answered_fields(page: OpenPage, instance: Instance) -> AnsweredFields:
     """Score every field that somebody answered: displayed, hidden, or not there at all."""
     found = {field.name: field for field in page.fields(list(instance.labels))}
     sums = dict.fromkeys(RULES, 0.0)
@@ -68,7 +68,7 @@ def answered(page: OpenPage, instance: Instance) -> Answered:
             held = {} if field is None else score_values(field.type, page.values(name), labels)
             for rules, value in held.items():
                 sums[rules] += value
-    return Answered(fields, sums)
+    return AnsweredFields(fields, sums)
 
 
 def _can_score(field: Field | None, labels: Sequence[Label]) -> bool:
@@ -77,10 +77,10 @@ def _can_score(field: Field | None, labels: Sequence[Label]) -> bool:
     return field is None or not (field.type == "submit" or (field.type == "select" and empty))
 
 
-def reach(agent: str, task: Task, rows: Iterable[int], pages: Pages) -> Reached:
+def measure_coverage(agent: str, task: Task, rows: Iterable[int], pages: Pages) -> Coverage:
     """Play a baseline on these rows; a page that fails is an error with its reason."""
     counted: list[ScoredField] = []
-    held: list[Answered] = []
+    held: list[AnsweredFields] = []
     errors: list[str] = []
     for row in rows:
         instance = task.instances[row]
@@ -89,16 +89,16 @@ def reach(agent: str, task: Task, rows: Iterable[int], pages: Pages) -> Reached:
             try:
                 BASELINES[agent](page, instance, random.Random(f"0/{instance.id}"))
                 counted += score_page(page, instance)
-                held.append(answered(page, instance))
+                held.append(answered_fields(page, instance))
             finally:
                 page.close()
         except ErrandsError as failure:
             errors.append(f"row {row}: {failure}")
-    both = Answered(
+    both = AnsweredFields(
         sum(each.fields for each in held),
         {rules: sum(each.sums[rules] for each in held) for rules in RULES},
     )
-    return Reached(
+    return Coverage(
         len(held),
         len(counted),
         {rules: instance_figure(counted, rules) for rules in RULES},

@@ -15,17 +15,17 @@ import msgspec
 from errands.errors import DataError, ErrandsError
 from errands.turk.actions.grammar import GrammarError, format_action, parse_answer
 from errands.turk.drivers import Pages
-from errands.turk.oracle.baselines import Played
+from errands.turk.oracle.baselines import ScoredInstance
 from errands.turk.oracle.play import play_oracle
 from errands.turk.pages.driver import ActionError, OpenPage
 from errands.turk.scoring.instance_score import ScoredField, score_page, score_values
 from errands.turk.tasks.loader import TaskSet
 from errands.turk.tasks.task import Instance
 
-__all__ = ["Scored", "oracle_lines", "read_predictions", "score_prediction"]
+__all__ = ["ScoredPrediction", "oracle_lines", "read_predictions", "score_prediction"]
 
 
-class Scored(Played, frozen=True):
+class ScoredPrediction(ScoredInstance, frozen=True):
     """One prediction's scores, or why there are none."""
 
     failed_actions: int = 0
@@ -62,24 +62,26 @@ def read_predictions(path: Path) -> Iterator[_Prediction]:
         yield read
 
 
-def score_prediction(prediction: _Prediction, tasks: TaskSet, pages: Pages) -> Scored:
+def score_prediction(prediction: _Prediction, tasks: TaskSet, pages: Pages) -> ScoredPrediction:
     """Score one line; what goes wrong with it is in the result."""
     where = prediction.task, prediction.row
     try:
         task = tasks.task(prediction.task)
         if not 0 <= prediction.row < len(task.instances):
-            return Scored(*where, error=f"there is no row {prediction.row}")
+            return ScoredPrediction(*where, error=f"there is no row {prediction.row}")
         instance = task.instances[prediction.row]
         page = pages.open(task, instance)
         try:
             if prediction.answers is not None:
-                return Scored(*where, _score_answers(page, instance, prediction.answers))
+                return ScoredPrediction(*where, _score_answers(page, instance, prediction.answers))
             failed = _perform(page, prediction.actions)
-            return Scored(*where, tuple(score_page(page, instance)), failed_actions=failed)
+            return ScoredPrediction(
+                *where, tuple(score_page(page, instance)), failed_actions=failed
+            )
         finally:
             page.close()
     except ErrandsError as failure:
-        return Scored(*where, error=str(failure))
+        return ScoredPrediction(*where, error=str(failure))
 
 
 def _score_answers(

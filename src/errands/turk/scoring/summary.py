@@ -23,8 +23,14 @@ import numpy.typing as npt
 from errands.errors import SettingError
 
 __all__ = [
-    "FieldScore", "Figure", "InstanceScore", "Summary", "TaskSummary", "TypeSummary",
-    "instance_scores", "summarize",
+    "FieldScore",
+    "InstanceScore",
+    "ScoreEstimate",
+    "ScoreSummary",
+    "TaskSummary",
+    "TypeSummary",
+    "instance_scores",
+    "summarize",
 ]  # fmt: skip
 
 _RULES: Final = ("paper", "released")
@@ -68,7 +74,7 @@ class InstanceScore:
 
 
 @dataclass(frozen=True)
-class Figure:
+class ScoreEstimate:
     """A mean with its 95 % interval; all None where nothing counted."""
 
     mean: float | None
@@ -85,8 +91,8 @@ class TaskSummary:
     task: str
     instances: int
     """Instances with a field that counted."""
-    all: Figure
-    types: Mapping[str, Figure] = field(default_factory=dict)
+    all: ScoreEstimate
+    types: Mapping[str, ScoreEstimate] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -95,20 +101,20 @@ class TypeSummary:
 
     type: str
     tasks: int
-    macro: Figure
-    micro: Figure
+    macro: ScoreEstimate
+    micro: ScoreEstimate
 
 
 @dataclass(frozen=True)
-class Summary:
+class ScoreSummary:
     """Everything a report shows under one set of rules."""
 
     rules: str
     instances: int
     """Instances with a field that counted."""
-    macro: Figure
+    macro: ScoreEstimate
     """The headline: the mean over tasks."""
-    micro: Figure
+    micro: ScoreEstimate
     """The mean over fields."""
     tasks: tuple[TaskSummary, ...]
     """In order of appearance, with those where nothing counted."""
@@ -142,7 +148,7 @@ def _mean(scores: Iterable[float | None]) -> float | None:
 
 def summarize(
     scores: Iterable[FieldScore], rules: str = "paper", *, seed: int = 0, resamples: int = 1000
-) -> Summary:
+) -> ScoreSummary:
     """All figures under one set of rules.
 
     The generator is private; a task's draws depend on the seed and its name alone, so that its
@@ -163,7 +169,7 @@ def summarize(
         for task, pools in tasks.items()
     }  # fmt: skip
     kinds = sorted({kind for draws in drawn.values() for kind in draws if kind})
-    return Summary(
+    return ScoreSummary(
         rules,
         sum(len(pools[""].rows) for pools in tasks.values()),
         _macro(_of_kind(drawn, "")),
@@ -228,25 +234,25 @@ def _of_kind(drawn: Mapping[str, Mapping[str, _Draws]], kind: str) -> list[_Draw
     return [draws[kind] for draws in drawn.values() if kind in draws]
 
 
-def _macro(tasks: Sequence[_Draws]) -> Figure:
+def _macro(tasks: Sequence[_Draws]) -> ScoreEstimate:
     """The mean over tasks of their pooled means."""
     if not tasks:
-        return Figure(None, None, None, 0)
+        return ScoreEstimate(None, None, None, 0)
     mean = math.fsum(task.sum / task.count for task in tasks) / len(tasks)
     resampled = sum((task.sums / task.counts for task in tasks), np.zeros(1)) / len(tasks)
     return _figure(mean, resampled, tasks)
 
 
-def _micro(tasks: Sequence[_Draws]) -> Figure:
+def _micro(tasks: Sequence[_Draws]) -> ScoreEstimate:
     """The mean over fields, of all tasks together."""
     if not tasks:
-        return Figure(None, None, None, 0)
+        return ScoreEstimate(None, None, None, 0)
     mean = math.fsum(task.sum for task in tasks) / sum(task.count for task in tasks)
     sums = sum((task.sums for task in tasks), np.zeros(1))
     return _figure(mean, sums / sum((task.counts for task in tasks), np.zeros(1)), tasks)
 
 
-def _figure(mean: float, resampled: _Floats, tasks: Sequence[_Draws]) -> Figure:
+def _figure(mean: float, resampled: _Floats, tasks: Sequence[_Draws]) -> ScoreEstimate:
     low, high = (float(bound) for bound in np.percentile(resampled, [2.5, 97.5]))
     # Where all resamples agree, their sums may differ from the mean in the last bit.
-    return Figure(mean, min(low, mean), max(high, mean), sum(task.count for task in tasks))
+    return ScoreEstimate(mean, min(low, mean), max(high, mean), sum(task.count for task in tasks))

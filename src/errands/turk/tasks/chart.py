@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from html import escape
 from typing import Final
 
-from errands.turk.tasks.statistics import Statistics, ranked
+from errands.turk.tasks.statistics import TaskSetStatistics, ranked
 
 __all__ = ["draw"]
 
@@ -35,7 +35,7 @@ _STYLE: Final = """\
 """
 
 
-def draw(statistics: Statistics) -> str:
+def draw(statistics: TaskSetStatistics) -> str:
     """The whole picture, as an SVG document."""
     types = list(_types(statistics, 108))
     below = 108 + max(len(statistics.types), 1) * _ROW + 72
@@ -58,7 +58,7 @@ def draw(statistics: Statistics) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _types(statistics: Statistics, top: int) -> Iterator[str]:
+def _types(statistics: TaskSetStatistics, top: int) -> Iterator[str]:
     """A bar for each type, with its figures at the end."""
     facts = statistics.types
     if not facts:
@@ -82,7 +82,7 @@ def _types(statistics: Statistics, top: int) -> Iterator[str]:
     yield f'  <line class="base" x1="{left}" x2="{left}" y1="{top - 4}" y2="{bottom}"/>'
 
 
-def _instances(statistics: Statistics, top: int) -> Iterator[str]:
+def _instances(statistics: TaskSetStatistics, top: int) -> Iterator[str]:
     """A bar for each task, on a scale on which each tenfold is one step."""
     tasks = ranked(statistics.tasks)
     left, right = _MARGIN + 50, _WIDTH - _MARGIN
@@ -108,7 +108,7 @@ def _instances(statistics: Statistics, top: int) -> Iterator[str]:
     yield _text(left, base + 24, note, "note")
 
 
-def _legend(statistics: Statistics, y: int) -> Iterator[str]:
+def _legend(statistics: TaskSetStatistics, y: int) -> Iterator[str]:
     """The colours of the splits, where there is more than one; right to left."""
     present = {task.split for task in statistics.tasks}
     if len(present) < 2:

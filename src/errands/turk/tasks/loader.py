@@ -2,7 +2,7 @@
 
 A `TaskSet` knows the names of its tasks at once and reads a task when it is asked for, keeping
 only the last few: memory does not grow with the number of instances. What is wrong with a folder
-is a `Problem` of that folder; the others go on.
+is a `TaskProblem` of that folder; the others go on.
 """
 
 import re
@@ -17,10 +17,10 @@ from errands.errors import TaskError
 from errands.home import data_dir
 from errands.turk.tasks.instances import form_instances, plain_newlines
 from errands.turk.tasks.splits import Splits, find_splits
-from errands.turk.tasks.table import ANSWER, Table, decode, read_table
+from errands.turk.tasks.table import ANSWER, TaskTable, decode, read_table
 from errands.turk.tasks.task import Task
 
-__all__ = ["BOOKKEEPING", "DEMO", "INPUT", "Problem", "TaskSet", "load_task", "load_tasks"]
+__all__ = ["BOOKKEEPING", "DEMO", "INPUT", "TaskProblem", "TaskSet", "load_task", "load_tasks"]
 
 DEMO: Final = "demo"
 """The name of the tasks that come with Errands."""
@@ -46,7 +46,7 @@ _VARIABLE = re.compile(r"\$\{(\w+)\}")
 
 
 @dataclass(frozen=True)
-class Problem:
+class TaskProblem:
     """Something about a task folder that its owner should know."""
 
     task: str
@@ -71,7 +71,7 @@ class TaskSet:
         *,
         split: str = "all",
         missing: Sequence[str] = (),
-        problems: Sequence[Problem] = (),
+        problems: Sequence[TaskProblem] = (),
     ) -> None:
         self.place = place
         self.split = split
@@ -79,13 +79,13 @@ class TaskSet:
         self.names: tuple[str, ...] = splits.select(split, folders)
         self.missing: tuple[str, ...] = tuple(missing)
         self._folders = {name: folders[name] for name in self.names}
-        self._problems: dict[Problem, None] = dict.fromkeys(problems)
+        self._problems: dict[TaskProblem, None] = dict.fromkeys(problems)
         self.keep = _KEPT
         """How many tasks that were read last stay in memory."""
         self._kept: dict[str, Task] = {}
 
     @property
-    def problems(self) -> tuple[Problem, ...]:
+    def problems(self) -> tuple[TaskProblem, ...]:
         """What was found wrong so far; after a whole round of iterating, everything."""
         return tuple(self._problems)
 
@@ -128,9 +128,9 @@ class TaskSet:
             try:
                 kept, remarks = _read(folder, name)
             except TaskError as error:
-                self._problems[Problem(name, str(error))] = None
+                self._problems[TaskProblem(name, str(error))] = None
                 raise _unusable(name, error) from None
-            self._problems.update({Problem(name, remark, False): None for remark in remarks})
+            self._problems.update({TaskProblem(name, remark, False): None for remark in remarks})
         self._kept[name] = kept
         for oldest in list(self._kept)[: -self.keep]:
             self._kept.pop(oldest, None)
@@ -204,14 +204,14 @@ def _is_task(folder: Path | Traversable) -> bool:
     return any(folder.joinpath(name).is_file() for name in (_TEMPLATE, _BATCH))
 
 
-def _scan(root: Path | Traversable) -> tuple[dict[str, Traversable], list[Problem]]:
+def _scan(root: Path | Traversable) -> tuple[dict[str, Traversable], list[TaskProblem]]:
     """Task folders by name, and folders that are half a task.
 
     Hidden folders, those whose names hold `batch-` (as in the original), and folders without
     either file are not tasks.
     """
     folders: dict[str, Traversable] = {}
-    problems: list[Problem] = []
+    problems: list[TaskProblem] = []
     try:
         entries = sorted(root.iterdir(), key=lambda entry: entry.name)
         for folder in entries:
@@ -222,7 +222,7 @@ def _scan(root: Path | Traversable) -> tuple[dict[str, Traversable], list[Proble
                 folders[folder.name] = folder
             elif any(there):
                 absent = _BATCH if there[0] else _TEMPLATE
-                problems.append(Problem(folder.name, f"{absent} is missing."))
+                problems.append(TaskProblem(folder.name, f"{absent} is missing."))
     except OSError as error:
         raise TaskError(f"{root} cannot be read: {_reason(error)}.") from None
     return folders, problems
@@ -262,7 +262,7 @@ def _reason(error: Exception) -> str:
     return (isinstance(error, OSError) and error.strerror) or str(error)
 
 
-def _columns(table: Table, template: str) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
+def _columns(table: TaskTable, template: str) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
     """Input columns, and answer columns without their prefix.
 
     In a file of results as Mechanical Turk gives it, inputs have a prefix, and all other columns

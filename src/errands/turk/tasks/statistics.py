@@ -12,12 +12,20 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from errands.turk.pages.field import EXCLUDED
-from errands.turk.tasks.loader import Problem, TaskSet
+from errands.turk.tasks.loader import TaskProblem, TaskSet
 from errands.turk.tasks.markup import field_types
 from errands.turk.tasks.task import Task
 from errands.turk.tasks.template import page_html
 
-__all__ = ["Spread", "Statistics", "TaskFacts", "TypeFacts", "measure", "ranked", "survey"]
+__all__ = [
+    "Distribution",
+    "TaskFacts",
+    "TaskSetStatistics",
+    "TypeFacts",
+    "measure",
+    "ranked",
+    "survey",
+]
 
 _PIECE = re.compile(r"\w+|[^\w\s]")
 _NOTHING: Final[Callable[[str], None]] = lambda name: None  # noqa: E731
@@ -43,7 +51,7 @@ class TaskFacts:
 
 
 @dataclass(frozen=True)
-class Spread:
+class Distribution:
     """Mean, median and extremes of some figures; all 0 where there are none."""
 
     mean: float = 0.0
@@ -52,7 +60,7 @@ class Spread:
     most: float = 0.0
 
     @classmethod
-    def over(cls, figures: Iterable[float]) -> "Spread":
+    def over(cls, figures: Iterable[float]) -> "Distribution":
         held = list(figures)
         if not held:
             return cls()
@@ -72,14 +80,14 @@ class TypeFacts:
 
 
 @dataclass(frozen=True)
-class Statistics:
+class TaskSetStatistics:
     """All tasks in figures, with what was wrong or absent."""
 
     place: str
     split: str
     tasks: tuple[TaskFacts, ...]
     missing: tuple[str, ...] = ()
-    problems: tuple[Problem, ...] = field(default=())
+    problems: tuple[TaskProblem, ...] = field(default=())
 
     @property
     def instances(self) -> int:
@@ -90,16 +98,20 @@ class Statistics:
         return sum(task.answers for task in self.tasks)
 
     @property
-    def spreads(self) -> dict[str, Spread]:
+    def spreads(self) -> dict[str, Distribution]:
         """Name of a measure to its spread over tasks."""
         return {
-            "instances per task": Spread.over(task.instances for task in self.tasks),
-            "answers per instance": Spread.over(
+            "instances per task": Distribution.over(task.instances for task in self.tasks),
+            "answers per instance": Distribution.over(
                 task.answers / task.instances for task in self.tasks
             ),
-            "fields per task": Spread.over(sum(task.fields.values()) for task in self.tasks),
-            "template length (characters)": Spread.over(task.characters for task in self.tasks),
-            "template length (words and marks)": Spread.over(task.pieces for task in self.tasks),
+            "fields per task": Distribution.over(sum(task.fields.values()) for task in self.tasks),
+            "template length (characters)": Distribution.over(
+                task.characters for task in self.tasks
+            ),
+            "template length (words and marks)": Distribution.over(
+                task.pieces for task in self.tasks
+            ),
         }
 
     @property
@@ -146,13 +158,13 @@ def _rows(task: Task) -> int:
     return sum(len(instance.labels[name]) for instance in task.instances)
 
 
-def survey(tasks: TaskSet, *, progress: Callable[[str], None] = _NOTHING) -> Statistics:
+def survey(tasks: TaskSet, *, progress: Callable[[str], None] = _NOTHING) -> TaskSetStatistics:
     """Read every task of a set once and count; the broken ones are among the problems."""
     facts: list[TaskFacts] = []
     for task in tasks:
         progress(task.name)
         facts.append(measure(task, tasks.split_of(task.name)))
-    return Statistics(tasks.place, tasks.split, tuple(facts), tasks.missing, tasks.problems)
+    return TaskSetStatistics(tasks.place, tasks.split, tuple(facts), tasks.missing, tasks.problems)
 
 
 def ranked(tasks: Sequence[TaskFacts]) -> list[TaskFacts]:

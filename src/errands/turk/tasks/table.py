@@ -21,8 +21,10 @@ from errands.errors import TaskError
 from errands.turk.tasks.plain_csv import read_plain
 from errands.turk.tasks.task import Label
 
-__all__ = ["ANSWER", "CELL_LIMIT", "MISSING", "Table", "decode", "infer", "meanings", "read_table",
-           "written"]  # fmt: skip
+__all__ = [
+    "ANSWER", "CELL_LIMIT", "MISSING", "TaskTable", "decode", "infer", "meanings", "read_table",
+    "written",
+]  # fmt: skip
 
 ANSWER: Final = "Answer."
 """Columns of this prefix hold answers; all others are inputs."""
@@ -54,7 +56,7 @@ _csv_lock = threading.Lock()
 
 
 @dataclass(frozen=True)
-class Table:
+class TaskTable:
     """A table as read: texts, column by column, and what had to be mended on the way."""
 
     columns: dict[str, list[str]]
@@ -94,7 +96,7 @@ def _text(data: bytes) -> tuple[str, str | None]:
     return text.removeprefix("\ufeff"), remark
 
 
-def read_table(data: bytes) -> Table:
+def read_table(data: bytes) -> TaskTable:
     """Read the bytes of a CSV file: commas, quotes doubled inside quotes, a header first.
 
     Rows that are too short are filled with blanks. Rows that are too long, a quote that never
@@ -108,7 +110,7 @@ def read_table(data: bytes) -> Table:
         text = text.replace("\0", "")
     plain = read_plain(text) if len(text) <= CELL_LIMIT else None
     if plain is not None:
-        return Table(dict(zip(_unique_names(plain[0]), plain[1], strict=True)), tuple(remarks))
+        return TaskTable(dict(zip(_unique_names(plain[0]), plain[1], strict=True)), tuple(remarks))
     rows = _rows(text)
     header = next(rows, None)
     if header is None:
@@ -134,7 +136,7 @@ def read_table(data: bytes) -> Table:
     if short:
         remarks.append(f"has {short:,} rows shorter than the header: filled with blanks")
     columns = dict(zip(names, map(list, zip(*cells, strict=True)), strict=True))
-    return Table(columns, tuple(remarks))
+    return TaskTable(columns, tuple(remarks))
 
 
 def _rows(text: str) -> Iterator[tuple[int, list[str]]]:
