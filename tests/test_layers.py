@@ -61,9 +61,7 @@ LATE: dict[str, set[str]] = {
 """What may import above itself, while it runs and not when it is imported: registries that name
 modules (`module:attribute`), and parts that are made when first asked for."""
 
-NOT_YET: set[tuple[str, str]] = {
-    ("remote.messages", "web"),
-}
+NOT_YET: set[tuple[str, str]] = set()
 """Debts: a module and the package it should not use. Only ever to be shortened."""
 
 

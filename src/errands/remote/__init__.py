@@ -1,1 +1,22 @@
-"""Environments that another machine plays: the client, and what goes over the wire."""
+"""Environments that a server plays: the client, the environments over it, the wire's messages.
+
+Nothing here imports a server; `errands.web` reads the same messages.
+"""
+
+from typing import TYPE_CHECKING
+
+from errands.lazy import lazy_exports
+
+__all__ = ["Connection", "RemoteError", "RemoteShopEnv", "RemoteShopVectorEnv"]
+
+if TYPE_CHECKING:
+    from errands.remote.client import Connection, RemoteError
+    from errands.remote.environments import RemoteShopEnv, RemoteShopVectorEnv
+else:
+    __getattr__ = lazy_exports(
+        __name__,
+        {
+            "errands.remote.client": ["Connection", "RemoteError"],
+            "errands.remote.environments": ["RemoteShopEnv", "RemoteShopVectorEnv"],
+        },
+    )

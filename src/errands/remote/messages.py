@@ -8,19 +8,21 @@ from typing import Annotated, Any, Final, Literal
 
 import msgspec
 
-from errands.web.core.http_errors import Refusal, bad_request
+from errands.errors import ErrandsError
 
 __all__ = [
-    "Act",
-    "Batch",
+    "BatchCall",
     "Call",
-    "Close",
-    "Create",
+    "CloseCall",
+    "CreateCall",
+    "Decoder",
     "Message",
+    "MessageError",
     "Options",
-    "Reset",
-    "Start",
-    "Step",
+    "ResetBody",
+    "ResetCall",
+    "StepBody",
+    "StepCall",
     "decode",
     "encode_json",
     "encode_msgpack",
@@ -35,15 +37,23 @@ Options = dict[str, Name | Whole | None]
 Settings = dict[str, Name | Whole | bool | None]
 
 
+class MessageError(ErrandsError):
+    """Bytes that are no message; `code` says why, for programs."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+
 class _Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     pass
 
 
-class _Call(_Record, frozen=True, kw_only=True, tag_field="do", tag=str.lower):
+class _CallBase(_Record, frozen=True, kw_only=True, tag_field="do"):
     id: Id = None
 
 
-class Create(_Call, frozen=True, kw_only=True):
+class CreateCall(_CallBase, frozen=True, kw_only=True, tag="create"):
     """Open sessions of one environment with the same settings."""
 
     environment: Literal["shop", "turk"]
@@ -51,7 +61,7 @@ class Create(_Call, frozen=True, kw_only=True):
     count: Annotated[int, msgspec.Meta(ge=1, le=_LARGEST)] = 1
 
 
-class Reset(_Call, frozen=True, kw_only=True):
+class ResetCall(_CallBase, frozen=True, kw_only=True, tag="reset"):
     """Begin an episode."""
 
     session: Name
@@ -59,39 +69,39 @@ class Reset(_Call, frozen=True, kw_only=True):
     options: Options = {}
 
 
-class Step(_Call, frozen=True, kw_only=True):
+class StepCall(_CallBase, frozen=True, kw_only=True, tag="step"):
     """Act."""
 
     session: Name
     action: str
 
 
-class Close(_Call, frozen=True, kw_only=True):
+class CloseCall(_CallBase, frozen=True, kw_only=True, tag="close"):
     """Give a session up."""
 
     session: Name
 
 
-Call = Reset | Step | Close
+Call = ResetCall | StepCall | CloseCall
 
 
-class Batch(_Call, frozen=True, kw_only=True):
+class BatchCall(_CallBase, frozen=True, kw_only=True, tag="batch"):
     """Many calls at once, done in their order; one that fails leaves the others alone."""
 
     calls: list[Call]
 
 
-Message = Create | Reset | Step | Close | Batch
+Message = CreateCall | ResetCall | StepCall | CloseCall | BatchCall
 
 
-class Start(_Record, frozen=True, kw_only=True):
+class ResetBody(_Record, frozen=True, kw_only=True):
     """The body of a reset over HTTP."""
 
     seed: Seed | None = None
     options: Options = {}
 
 
-class Act(_Record, frozen=True, kw_only=True):
+class StepBody(_Record, frozen=True, kw_only=True):
     """The body of a step over HTTP."""
 
     action: str
@@ -105,13 +115,13 @@ def decode(decoder: Decoder, data: bytes | str) -> Any:
     try:
         return decoder.decode(data)  # type: ignore[arg-type]
     except msgspec.ValidationError as failure:
-        raise bad_request(f"The message is not as expected: {failure}.") from None
+        raise MessageError("bad_request", f"The message is not as expected: {failure}.") from None
     except RecursionError:
-        raise bad_request("The message is nested too deeply.") from None
+        raise MessageError("bad_request", "The message is nested too deeply.") from None
     except ValueError as failure:
         kind = "JSON" if isinstance(decoder, msgspec.json.Decoder) else "msgpack"
-        raise Refusal(
-            400, f"bad_{kind.lower()}", f"The message is not {kind} in UTF-8: {failure}."
+        raise MessageError(
+            f"bad_{kind.lower()}", f"The message is not {kind} in UTF-8: {failure}."
         ) from None
 
 
@@ -138,7 +148,7 @@ def _clean(value: Any) -> Any:
     if isinstance(value, str):
         return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     if isinstance(value, dict):
-        return {_clean(key): _clean(held) for key, held in value.items()}
+        return {_clean(key): _clean(each) for key, each in value.items()}
     if isinstance(value, list | tuple):
-        return [_clean(held) for held in value]
+        return [_clean(each) for each in value]
     return value

@@ -7,7 +7,15 @@ from typing import Any
 
 import pytest
 
-from errands.remote.messages import Batch, Close, Create, Reset, Step, decode, encode_json
+from errands.remote.messages import (
+    BatchCall,
+    CloseCall,
+    CreateCall,
+    ResetCall,
+    StepCall,
+    decode,
+    encode_json,
+)
 from errands.web.core.http_errors import Refusal
 from errands.web.core.limits import Limits
 from errands.web.env_api.service import Service
@@ -58,9 +66,12 @@ def test_a_defect_is_one_refusal_and_a_line_in_the_log(
 ) -> None:
     async def play() -> None:
         service = Service({"shop": Oddities(aside)}, Limits())
-        [one] = (await service.answer(Create(environment="shop"), "me"))["sessions"]
-        calls: list[Any] = [Step(session=one, action="break"), Step(session=one, action="on")]
-        broken, fine = (await service.answer(Batch(calls=calls), "me"))["results"]
+        [one] = (await service.answer(CreateCall(environment="shop"), "me"))["sessions"]
+        calls: list[Any] = [
+            StepCall(session=one, action="break"),
+            StepCall(session=one, action="on"),
+        ]
+        broken, fine = (await service.answer(BatchCall(calls=calls), "me"))["results"]
         assert broken["error"]["code"] == "internal"
         assert "secret" not in str(broken)
         assert fine["observation"] == "on"
@@ -75,17 +86,17 @@ def test_slow_calls_wait_elsewhere_in_a_bounded_queue() -> None:
     async def play() -> None:
         offer = Oddities(True)
         service = Service({"turk": offer}, Limits(aside=2))
-        created = await service.answer(Create(environment="turk", count=3), "me")
+        created = await service.answer(CreateCall(environment="turk", count=3), "me")
         waiting = [
-            asyncio.create_task(service.answer(Step(session=session, action="wait"), "me"))
+            asyncio.create_task(service.answer(StepCall(session=session, action="wait"), "me"))
             for session in created["sessions"][:2]
         ]
         await asyncio.sleep(0)
         with pytest.raises(Refusal, match="try again") as refused:
-            await service.answer(Reset(session=created["sessions"][2]), "me")
+            await service.answer(ResetCall(session=created["sessions"][2]), "me")
         assert (refused.value.status, refused.value.retry_after) == (503, 1)
         # A session that is closed while it works is closed once it is done.
-        await service.answer(Close(session=created["sessions"][0]), "me")
+        await service.answer(CloseCall(session=created["sessions"][0]), "me")
         assert not offer.made[0].closed
         offer.gate.set()
         assert [(await task)["observation"] for task in waiting] == ["wait", "wait"]
@@ -100,7 +111,7 @@ def test_a_draining_service_opens_nothing() -> None:
     service = Service({"shop": Oddities(False)}, Limits())
     service.drain()
     with pytest.raises(Refusal, match="shutting down"):
-        asyncio.run(service.answer(Create(environment="shop"), "me"))
+        asyncio.run(service.answer(CreateCall(environment="shop"), "me"))
     service.shut()
 
 

@@ -1,11 +1,15 @@
 """What a server says no with: a status, a code for programs and a sentence for people."""
 
+from typing import Any
+
 from errands.errors import ErrandsError
+from errands.remote.messages import Decoder, MessageError, decode
 
 __all__ = [
     "Refusal",
     "bad_request",
     "busy",
+    "decode_request",
     "episode_over",
     "internal",
     "no_episode",
@@ -38,6 +42,14 @@ class Refusal(ErrandsError):
 
 def bad_request(message: str) -> Refusal:
     return Refusal(400, "bad_request", message)
+
+
+def decode_request(decoder: Decoder, data: bytes | str) -> Any:
+    """The record that a request carries; what is none is refused."""
+    try:
+        return decode(decoder, data)
+    except MessageError as failure:
+        raise Refusal(400, failure.code, str(failure)) from None
 
 
 def too_large(what: str) -> Refusal:

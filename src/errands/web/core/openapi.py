@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from errands import __version__
-from errands.remote.messages import Act, Batch, Create, Start
+from errands.remote.messages import BatchCall, CreateCall, ResetBody, StepBody
 from errands.web.env_api.offers import ShopOptions, TurkOptions
 
 __all__ = ["describe", "environment_paths"]
@@ -77,7 +77,7 @@ class Status(msgspec.Struct, frozen=True):
     status: str
 
 
-_ASKED = (Create, Start, Act, Batch, ShopOptions, TurkOptions)
+_ASKED = (CreateCall, ResetBody, StepBody, BatchCall, ShopOptions, TurkOptions)
 _ANSWERED = (Failure, Created, Begun, Stepped, Closed, Results, About)
 _REFUSALS = {
     "400": "The request makes no sense",
@@ -129,17 +129,17 @@ def environment_paths() -> Json:
         "schemas": _schemas([*_ASKED, *_ANSWERED]),
         "paths": {
             "/v1": {"get": _operation("What is served", "About")},
-            "/v1/sessions": {"post": _operation("Open sessions", "Created", "Create")},
+            "/v1/sessions": {"post": _operation("Open sessions", "Created", "CreateCall")},
             f"{one}/reset": {
                 "parameters": [session],
-                "post": _operation("Begin an episode", "Begun", "Start"),
+                "post": _operation("Begin an episode", "Begun", "ResetBody"),
             },
             f"{one}/step": {
                 "parameters": [session],
-                "post": _operation("Act", "Stepped", "Act"),
+                "post": _operation("Act", "Stepped", "StepBody"),
             },
             one: {"parameters": [session], "delete": _operation("Close a session", "Closed")},
-            "/v1/batch": {"post": _operation("Many calls at once", "Results", "Batch")},
+            "/v1/batch": {"post": _operation("Many calls at once", "Results", "BatchCall")},
         },
     }
 
@@ -159,7 +159,7 @@ def _operation(
         operation["security"] = [{"token": []}, {}]
     if body is not None:
         operation["requestBody"] = {
-            "required": body != "Start",
+            "required": body != "ResetBody",
             "content": {"application/json": {"schema": _reference(body)}},
         }
     return operation
@@ -189,14 +189,14 @@ def _schemas(types: Iterable[Any]) -> Json:
     made: Json = msgspec.json.schema_components(types, ref_template="#/components/schemas/{name}")[
         1
     ]
-    for name in ("Create", "Batch"):
+    for name in ("CreateCall", "BatchCall"):
         if name in made:
             # Over HTTP the address says what to do.
             made[name]["required"].remove("do")
-    if "Create" in made:
+    if "CreateCall" in made:
         choices = [_reference("ShopOptions"), _reference("TurkOptions")]
-        made["Create"]["properties"]["settings"] = {"anyOf": choices, "default": {}}
-    for name in made.keys() & {"Start", "Reset"}:
+        made["CreateCall"]["properties"]["settings"] = {"anyOf": choices, "default": {}}
+    for name in made.keys() & {"ResetBody", "ResetCall"}:
         made[name]["properties"]["options"] = _OPTIONS
     return made
 

@@ -24,10 +24,10 @@ from starlette.responses import RedirectResponse, Response
 from errands.crowd.accounts.accounts import Accounts, Person, Role
 from errands.crowd.store.database import StorageError
 from errands.errors import ErrandsError
-from errands.remote.messages import decode, encode_json
+from errands.remote.messages import encode_json
 from errands.web.core.application import read_body
 from errands.web.core.forms import FORM_BYTES, Form, read_form
-from errands.web.core.http_errors import Refusal, internal
+from errands.web.core.http_errors import Refusal, decode_request, internal
 from errands.web.crowd.document import HEADERS, error_page, worker_links
 
 __all__ = ["COOKIE", "Auth", "CrowdRequest", "json_response", "redirect"]
@@ -68,7 +68,7 @@ class CrowdRequest(NamedTuple):
 
     def read(self, decoder: msgspec.json.Decoder[T]) -> T:
         """The JSON body, as a record."""
-        record: T = decode(decoder, self.body)
+        record: T = decode_request(decoder, self.body)
         return record
 
 

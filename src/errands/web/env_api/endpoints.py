@@ -15,29 +15,28 @@ from starlette.routing import Route, WebSocketRoute
 from starlette.types import Receive, Scope, Send
 
 from errands.remote.messages import (
-    Act,
-    Batch,
-    Close,
-    Create,
+    BatchCall,
+    CloseCall,
+    CreateCall,
     Message,
-    Reset,
-    Start,
-    Step,
-    decode,
+    ResetBody,
+    ResetCall,
+    StepBody,
+    StepCall,
     encode_json,
     encode_msgpack,
 )
 from errands.web.core.application import Part, read_body, respond
-from errands.web.core.http_errors import Refusal, shutting_down
+from errands.web.core.http_errors import Refusal, decode_request, shutting_down
 from errands.web.core.openapi import environment_paths
 from errands.web.env_api.service import Service
 
 __all__ = ["environments"]
 
-_create = msgspec.json.Decoder(Create)
-_batch = msgspec.json.Decoder(Batch)
-_start = msgspec.json.Decoder(Start)
-_act = msgspec.json.Decoder(Act)
+_create = msgspec.json.Decoder(CreateCall)
+_batch = msgspec.json.Decoder(BatchCall)
+_start = msgspec.json.Decoder(ResetBody)
+_act = msgspec.json.Decoder(StepBody)
 _message: Final = msgspec.json.Decoder(Message)
 _packed_message: Final = msgspec.msgpack.Decoder(Message)
 
@@ -79,25 +78,29 @@ def environments(service: Service) -> Part:
 
 
 def _created(scope: Scope, body: bytes) -> Message:
-    call: Message = decode(_create, body)
+    call: Message = decode_request(_create, body)
     return call
 
 
 def _stepped(scope: Scope, body: bytes) -> Message:
-    return Step(session=scope["path_params"]["session"], action=decode(_act, body).action)
+    return StepCall(
+        session=scope["path_params"]["session"], action=decode_request(_act, body).action
+    )
 
 
 def _started(scope: Scope, body: bytes) -> Message:
-    start = decode(_start, body or b"{}")
-    return Reset(session=scope["path_params"]["session"], seed=start.seed, options=start.options)
+    start = decode_request(_start, body or b"{}")
+    return ResetCall(
+        session=scope["path_params"]["session"], seed=start.seed, options=start.options
+    )
 
 
 def _closed(scope: Scope, body: bytes) -> Message:
-    return Close(session=scope["path_params"]["session"])
+    return CloseCall(session=scope["path_params"]["session"])
 
 
 def _batched(scope: Scope, body: bytes) -> Message:
-    call: Message = decode(_batch, body)
+    call: Message = decode_request(_batch, body)
     return call
 
 
@@ -188,9 +191,9 @@ class _Socket:
         try:
             try:
                 if text is not None:
-                    call = decode(_message, text)
+                    call = decode_request(_message, text)
                 else:
-                    call = decode(_packed_message, event["bytes"])
+                    call = decode_request(_packed_message, event["bytes"])
             except Refusal as refusal:
                 raise service.refused(refusal) from None
             id = call.id

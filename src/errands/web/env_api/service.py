@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final, TypeVar
 
 from errands.errors import ErrandsError
-from errands.remote.messages import Batch, Close, Create, Message, Reset, Step
+from errands.remote.messages import BatchCall, CloseCall, CreateCall, Message, ResetCall, StepCall
 from errands.web.core.http_errors import (
     Refusal,
     bad_request,
@@ -72,13 +72,13 @@ class Service:
         """Carry a call out; what cannot be is a `Refusal`."""
         begun = time.perf_counter()
         try:
-            if isinstance(call, Step):
+            if isinstance(call, StepCall):
                 name, answer = "step", await self._step(call)
-            elif isinstance(call, Batch):
+            elif isinstance(call, BatchCall):
                 name, answer = "batch", await self._batch(call, client)
-            elif isinstance(call, Reset):
+            elif isinstance(call, ResetCall):
                 name, answer = "reset", await self._reset(call)
-            elif isinstance(call, Create):
+            elif isinstance(call, CreateCall):
                 name, answer = "create", await self._create(call, client)
             else:
                 name, answer = "close", await self._close(call)
@@ -123,7 +123,7 @@ class Service:
             self._dismiss(session)
         self._thread.shutdown()
 
-    async def _step(self, call: Step) -> Answer:
+    async def _step(self, call: StepCall) -> Answer:
         if len(call.action) > self.limits.action_length:
             most = self.limits.action_length
             raise too_large(f"The action has {len(call.action)} characters; the most is {most}.")
@@ -142,7 +142,7 @@ class Service:
             "info": turn[4],
         }
 
-    async def _reset(self, call: Reset) -> Answer:
+    async def _reset(self, call: ResetCall) -> Answer:
         session = self.sessions.find(call.session)
         player = session.player
         options = dict(call.options)
@@ -153,7 +153,7 @@ class Service:
         self.metrics.resets += 1
         return {"observation": seen[0], "info": seen[1]}
 
-    async def _create(self, call: Create, client: str) -> Answer:
+    async def _create(self, call: CreateCall, client: str) -> Answer:
         if self._draining:
             raise shutting_down()
         if call.count > self.limits.batch:
@@ -179,12 +179,12 @@ class Service:
         self.metrics.created += len(opened)
         return {"sessions": opened, "idle_seconds": self.limits.idle_seconds}
 
-    async def _close(self, call: Close) -> Answer:
+    async def _close(self, call: CloseCall) -> Answer:
         self._dismiss(self.sessions.close(call.session))
         self.metrics.closed += 1
         return {"closed": True}
 
-    async def _batch(self, call: Batch, client: str) -> Answer:
+    async def _batch(self, call: BatchCall, client: str) -> Answer:
         if len(call.calls) > self.limits.batch:
             most = self.limits.batch
             raise too_large(f"The batch has {len(call.calls)} calls; the most is {most}.")
