@@ -14,7 +14,7 @@ from errands.agents.random_shopper import RandomShopper
 from errands.envs.shop import ShopEnv
 from errands.envs.turk import TurkEnv
 from errands.errors import SettingError
-from errands.reports.html.replay import View
+from errands.reports.html.replay import PageView
 from errands.reports.statistics.columns import STATUSES
 from errands.runs.episode import Episode, RunInfo, Step, Summary, digest
 from errands.turk.actions.action import Action
@@ -203,17 +203,17 @@ def _form(env: TurkEnv, agent: str, number: int, name: str, row: int) -> Episode
     return Episode(summary=summary, steps=tuple(steps), last_digest=digest(seen), last=seen)
 
 
-def watch_shop(info: RunInfo, episode: Episode) -> list[View]:
+def watch_shop(info: RunInfo, episode: Episode) -> list[PageView]:
     """Play an episode of the shop again, for its pages as people see them."""
     if info.half != "shop":
         raise SettingError("This only watches the shop.")
     env = ShopEnv(goals="human", max_steps=20)
     seen, _ = env.reset(options={"goal": int(episode.summary.key.split()[1])})
-    views = [View(env.episode.html(), seen, None)]
+    views = [PageView(env.episode.html(), seen, None)]
     for step in episode.steps:
         same = digest(seen) == step.digest
-        views[-1] = View(views[-1].html, views[-1].text, same)
+        views[-1] = PageView(views[-1].html, views[-1].text, same)
         seen, *_ = env.step(step.action)
-        views.append(View(env.episode.html(), seen, digest(seen) == episode.last_digest))
+        views.append(PageView(env.episode.html(), seen, digest(seen) == episode.last_digest))
     views[-1] = views[-1]._replace(same=digest(seen) == episode.last_digest)
     return views

@@ -2,8 +2,8 @@ import re
 
 from played import MemoryStore, made, run_info
 
+from errands.reports.content import gather
 from errands.reports.markdown import code, text, to_markdown
-from errands.reports.report import gather
 
 
 def test_the_tables_hold_the_figures(
@@ -13,7 +13,7 @@ def test_the_tables_hold_the_figures(
     said = to_markdown(report)
     score = report.runs[0].figures.score
     assert f"{score.mean:.1f} [{score.low:.1f}, {score.high:.1f}]" in said
-    for words in ("## Shop", "## Paperwork", "## Comparisons", "rank", "(shown the answers)",
+    for words in ("## WebShop", "## TurkingBench", "## Comparisons", "rank", "(shown the answers)",
                   "errands run demo-turk --agent oracle", "wins / ties / losses"):  # fmt: skip
         assert words in said
     rows = [line for line in said.splitlines() if line.startswith("|")]

@@ -64,7 +64,7 @@ def test_runs_with_little_in_them_are_reported(half: str, kind: str, tmp_path: P
     paths = report([MemoryStore(run_info(half, "x", 2), episodes)], tmp_path)
     page = paths[0].read_text()
     assert Outline(page).wrong == []
-    assert "nan" not in re.sub(r'"packed">[^<]*<|id="shelf">[^<]*<|<script>.*?</script>', "", page,
+    assert "nan" not in re.sub(r'"packed">[^<]*<|id="sheets">[^<]*<|<script>.*?</script>', "", page,
                                flags=re.DOTALL).lower()  # fmt: skip
     assert ("There are no episodes" in page) == (kind == "empty")
 

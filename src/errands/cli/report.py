@@ -11,7 +11,7 @@ from rich.table import Table
 
 from errands.cli.output import Json, print_json, progress_bar, remarks, results
 from errands.errors import ErrandsError, SettingError
-from errands.reports.report import Report, gather
+from errands.reports.content import Report, gather
 from errands.reports.statistics.estimate import Estimate
 from errands.reports.writing import FORMATS, episode_page, write
 from errands.runs.episode import Episode, RunInfo

@@ -26,7 +26,7 @@ from errands.agents.registry import kinds
 from errands.cli.output import Json, print_json, program, remarks, results
 from errands.errors import SettingError
 from errands.reports.statistics.columns import read_columns
-from errands.reports.statistics.figures import Figures, run_figures
+from errands.reports.statistics.figures import RunFigures, run_figures
 from errands.reports.statistics.turk_figures import estimate_of
 from errands.runs.episode import RunInfo, Summary
 from errands.runs.protocol import find_protocol, named_protocols, read_protocols
@@ -170,7 +170,7 @@ def run_command(
         raise typer.Exit(1)
 
 
-def _conclude(finished: Finished, figures: Figures) -> None:
+def _conclude(finished: Finished, figures: RunFigures) -> None:
     _print_figures(finished.info, figures)
     place = shlex.quote(finished.place)
     if finished.ended:
@@ -266,14 +266,14 @@ class _Show:
         self.progress.update(self._task, advance=1, score=score)
 
 
-def _print_figures(info: RunInfo, figures: Figures) -> None:
+def _print_figures(info: RunInfo, figures: RunFigures) -> None:
     table = Table("figure", "value", "95 % interval", title=f"{info.agent} on {info.protocol_key}")
     table.columns[1].justify = "right"
     rows = [("task score", figures.score), ("success rate, %", figures.success)]
-    if figures.paperwork is not None:
+    if figures.turk is not None:
         rows = [
             (f"mean over tasks, {held.rules} rules", estimate_of(held.macro))
-            for held in figures.paperwork.rules.values()
+            for held in figures.turk.rules.values()
         ]
     for name, held in rows:
         if held.mean is None or held.low is None or held.high is None:

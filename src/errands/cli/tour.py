@@ -10,7 +10,7 @@ import typer
 
 from errands.cli.output import Json, print_json, program, progress_bar, remarks, results
 from errands.cli.report import Watcher, show_report
-from errands.reports.report import gather
+from errands.reports.content import gather
 from errands.reports.writing import write
 from errands.runs.episode import RunInfo, Summary
 from errands.runs.runner import run

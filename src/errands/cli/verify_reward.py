@@ -8,7 +8,7 @@ from rich.table import Table
 
 from errands.cli.output import Json, print_json, progress_bar, remarks, results
 from errands.errors import SettingError
-from errands.reports.wording import dash, share
+from errands.reports.formatting import dash, share
 from errands.runs.store.places import open_run
 from errands.verify.hand_scores import read_hand_scores
 from errands.verify.page import NOTE, summary_line, write_verification_page

@@ -4,10 +4,10 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-from errands.reports.report import Report, Run
-from errands.reports.statistics.comparison import chance
+from errands.reports.content import Report, Run
+from errands.reports.formatting import DASH, dash, dollars, duration, points, share, whole
+from errands.reports.statistics.comparison import format_p
 from errands.reports.statistics.turk_figures import estimate_of
-from errands.reports.wording import DASH, dash, dollars, duration, points, share, whole
 
 __all__ = ["to_markdown"]
 
@@ -19,11 +19,11 @@ def to_markdown(report: Report) -> str:
     """The report as a Markdown document."""
     lines: list[str] = [f"# {text(report.title)}", ""]
     lines += _headlines(report.runs)
-    for half, title in (("shop", "Shop"), ("turk", "Paperwork")):
-        runs = [run for run in report.runs if run.info.half == half]
+    for domain, title in (("shop", "WebShop"), ("turk", "TurkingBench")):
+        runs = [run for run in report.runs if run.info.half == domain]
         if runs:
-            lines += [f"## {title}", "", *(_shop(runs) if half == "shop" else _paperwork(runs))]
-            lines += _ranks(report) if half == "shop" else _demonstrations(report)
+            lines += [f"## {title}", "", *(_shop(runs) if domain == "shop" else _turk(runs))]
+            lines += _ranks(report) if domain == "shop" else _demonstrations(report)
     lines += _trainings(report.runs)
     lines += _comparisons(report)
     lines += _usage(report.runs)
@@ -140,7 +140,7 @@ def _ranks(report: Report) -> Iterator[str]:
             continue
         counted = f"{ranks.counted:,}"
         if ranks.drawn:
-            counted += " drawn"
+            counted += " sampled"
         yield f"Rank of the wanted product when the instruction is the query ({counted} {where}):"
         yield ""
         yield from table(
@@ -149,7 +149,7 @@ def _ranks(report: Report) -> Iterator[str]:
         )
 
 
-def _paperwork(runs: Sequence[Run]) -> Iterator[str]:
+def _turk(runs: Sequence[Run]) -> Iterator[str]:
     rows = [run.row4 for run in runs]
     yield from table(
         ("model", "modalities", "text encoding", "demonstrations", "input tokens",
@@ -169,7 +169,7 @@ def _paperwork(runs: Sequence[Run]) -> Iterator[str]:
             if row is not None
         ),
     )  # fmt: skip
-    works = [run.figures.paperwork for run in runs]
+    works = [run.figures.turk for run in runs]
     tasks = {t.task: None for work in works if work for t in work.rules["paper"].tasks}
     kinds = {t.type: None for work in works if work for t in work.rules["paper"].types}
     for title, names in (("task", tasks), ("field type", sorted(kinds))):
@@ -193,9 +193,9 @@ def _paperwork(runs: Sequence[Run]) -> Iterator[str]:
 
 
 def _of(run: Run, title: str, name: str) -> str:
-    if run.figures.paperwork is None:
+    if run.figures.turk is None:
         return DASH
-    summary = run.figures.paperwork.rules["paper"]
+    summary = run.figures.turk.rules["paper"]
     if title == "task":
         found = [task.all for task in summary.tasks if task.task == name]
     else:
@@ -228,9 +228,9 @@ def _comparisons(report: Report) -> Iterator[str]:
                     f"{text(one.second)} against {text(one.first)}",
                     f"{one.pairs:,}",
                     points(one.difference),
-                    *(DASH if p is None else text(chance(p)) for p in (one.p, one.p_holm)),
+                    *(DASH if p is None else text(format_p(p)) for p in (one.p, one.p_holm)),
                     points(one.success_difference),
-                    DASH if one.success_p is None else text(chance(one.success_p)),
+                    DASH if one.success_p is None else text(format_p(one.success_p)),
                     f"{one.wins:,} / {one.ties:,} / {one.losses:,}",
                 )
                 for one in made

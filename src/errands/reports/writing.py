@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Final, TextIO
 
 from errands.errors import ErrandsError, SettingError
+from errands.reports.content import Report, command_of, gather, to_json
 from errands.reports.html.page import single_page, training_page, write_page
 from errands.reports.html.replay import Watch
 from errands.reports.markdown import to_markdown
-from errands.reports.report import Report, command_of, gather, to_json
 from errands.reports.statistics.sample import MOST
 from errands.reports.statistics.training import Training
 from errands.runs.episode import RunInfo

@@ -5,9 +5,9 @@ from typing import Final
 
 from errands.errors import DataError
 from errands.markup import EMPTY, Markup, html, join
+from errands.reports.formatting import count, dash, share
 from errands.reports.html.elements import cut, table
 from errands.reports.html.page import style_sheet
-from errands.reports.wording import count, dash, share
 from errands.verify.scores import PARTS
 from errands.verify.verification import Example, Verification
 

@@ -15,7 +15,7 @@ from errands.crowd.shopping.human_run import DemonstrationExport
 from errands.crowd.shopping.steps import LoggedStep
 from errands.crowd.store.database import Database, open_database, open_read_only
 from errands.errors import ErrandsError, SettingError
-from errands.reports.report import gather
+from errands.reports.content import gather
 from errands.runs.episode import Episode
 from errands.runs.export import export
 from errands.runs.protocol import find_protocol

@@ -5,7 +5,15 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from errands.reports.html.frames import Shelf, is_page, pack, policy, script, unpack, visible_text
+from errands.reports.html.frames import (
+    StyleSheets,
+    is_page,
+    pack,
+    policy,
+    script,
+    unpack,
+    visible_text,
+)
 
 LETTERS = st.text(alphabet="ab<>&'\"é€😀🎈", max_size=30)
 
@@ -33,13 +41,13 @@ def test_lone_surrogates_are_replaced() -> None:
 
 
 def test_shared_style_sheets_are_kept_once() -> None:
-    shelf = Shelf()
+    sheets = StyleSheets()
     sheet = "p { color: red } " * 40
-    first = shelf.put(f"<style>{sheet}</style><p>1")
-    second = shelf.put(f"<p>2<style>{sheet}</style><style>a{{}}</style>")
-    assert first == '<style data-shelf="0"></style><p>1'
-    assert second == '<p>2<style data-shelf="0"></style><style>a{}</style>'
-    assert unpack(shelf.block()) == [sheet]
+    first = sheets.put(f"<style>{sheet}</style><p>1")
+    second = sheets.put(f"<p>2<style>{sheet}</style><style>a{{}}</style>")
+    assert first == '<style data-sheet="0"></style><p>1'
+    assert second == '<p>2<style data-sheet="0"></style><style>a{}</style>'
+    assert unpack(sheets.block()) == [sheet]
 
 
 def test_what_is_a_page_and_what_it_says() -> None:

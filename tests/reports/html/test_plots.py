@@ -3,7 +3,7 @@ from xml.etree import ElementTree
 import pytest
 
 from errands.reports.html import plots
-from errands.reports.html.plots import Line, Mark, Row, Series
+from errands.reports.html.plots import DotRow, PlotLine, PlotMark, Series
 from errands.reports.statistics.estimate import NOTHING, Estimate
 
 HALF = Estimate(50.0, 40.0, 60.0, 10)
@@ -11,13 +11,13 @@ ODD = 'a<b>&"c"\x00\ud800'
 
 
 def drawn() -> dict[str, str]:
-    marks = [Mark("one", 0, HALF), Mark(ODD, 9, NOTHING)]
+    marks = [PlotMark("one", 0, HALF), PlotMark(ODD, 9, NOTHING)]
     return {
         "bars": plots.bars("t", marks),
         "no bars": plots.bars("t", []),
         "histogram": plots.histogram("t", [("a", 0.25, 1), (ODD, 0.75, 3)], axis="x"),
         "empty histogram": plots.histogram("t", [], axis="x"),
-        "dots": plots.dots("t", [Row(ODD, marks), Row("none", [])]),
+        "dots": plots.dots("t", [DotRow(ODD, marks), DotRow("none", [])]),
         "scatter": plots.scatter(
             ODD, [("r", 0, [(10, 5.0), (2000, 90.0), (0, 1.0)])],
             [Series("r", 0, [(100, HALF), (500, NOTHING)])], x_title="x", y_title="y",
@@ -31,14 +31,18 @@ def drawn() -> dict[str, str]:
             colours=(0, 1),
         ),
         "curves": plots.curves(
-            ODD, [Line(ODD, 0, [(0, 1.2), (50, 0.4)]), Line("b", 9, [(7, -0.3)], is_checked=True)],
+            ODD,
+            [
+                PlotLine(ODD, 0, [(0, 1.2), (50, 0.4)]),
+                PlotLine("b", 9, [(7, -0.3)], is_checked=True),
+            ],
             x_title="x", y_title="y",
         ),
-        "flat curves": plots.curves("t", [Line("a", 0, [(0, 0.0)])], x_title="", y_title=""),
+        "flat curves": plots.curves("t", [PlotLine("a", 0, [(0, 0.0)])], x_title="", y_title=""),
         "far curves": plots.curves(
-            "t", [Line("a", 0, [(1e9, 1e300), (2e9, -1e300)])], x_title="", y_title=""
+            "t", [PlotLine("a", 0, [(1e9, 1e300), (2e9, -1e300)])], x_title="", y_title=""
         ),
-        "no curves": plots.curves("t", [Line("a", 0, [])], x_title="", y_title=""),
+        "no curves": plots.curves("t", [PlotLine("a", 0, [])], x_title="", y_title=""),
         "split": plots.split_bar("t", [("better", 1000, "c0"), ("same", 1, "muted"), ("b", 0, "")]),
     }  # fmt: skip
 
@@ -68,7 +72,7 @@ def test_every_plot_is_well_formed_named_and_inside_its_box(name: str) -> None:
 
 
 def test_the_bar_is_as_long_as_its_value() -> None:
-    root = ElementTree.fromstring(plots.bars("t", [Mark("a", 0, HALF)]))
+    root = ElementTree.fromstring(plots.bars("t", [PlotMark("a", 0, HALF)]))
     track, bar = [rect for rect in root.iter("rect") if rect.get("class") in ("track", "c0")]
     ratio = float(bar.get("width", "")) / float(track.get("width", ""))
     assert ratio == pytest.approx(0.5, abs=0.001)
@@ -86,7 +90,7 @@ def test_nothing_foreign_gets_out_of_its_text() -> None:
 
 
 def test_a_curve_stands_where_its_figures_are() -> None:
-    line = Line("a", 0, [(0, -1.0), (100, 0.0), (200, 1.0)], is_checked=True)
+    line = PlotLine("a", 0, [(0, -1.0), (100, 0.0), (200, 1.0)], is_checked=True)
     root = ElementTree.fromstring(plots.curves("t", [line], x_title="x", y_title="y"))
     dots = [(float(dot.get("cx", "")), float(dot.get("cy", ""))) for dot in root.iter("circle")]
     assert [x for x, _ in dots] == [40.0, 213.0, 386.0]

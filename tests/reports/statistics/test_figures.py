@@ -3,10 +3,10 @@ import pytest
 from played import MemoryStore, made, run_info
 
 from errands.reports.statistics.columns import read_columns
-from errands.reports.statistics.figures import Figures, run_figures
+from errands.reports.statistics.figures import RunFigures, run_figures
 
 
-def figures_of(store: MemoryStore) -> Figures:
+def figures_of(store: MemoryStore) -> RunFigures:
     return run_figures(store, read_columns(store))
 
 

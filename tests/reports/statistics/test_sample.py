@@ -16,10 +16,10 @@ def test_up_to_200_all_are_listed() -> None:
     listed = pick(columns_of(200))
     assert listed.numbers == tuple(range(200))
     assert listed.kinds == {}
-    assert "All 200" in listed.said
+    assert "All 200" in listed.rule
 
 
-def test_beyond_there_are_the_best_the_worst_the_failed_and_some_by_chance() -> None:
+def test_beyond_there_are_the_best_the_worst_the_failed_and_some_sampled() -> None:
     columns = columns_of(1000)
     listed = pick(columns)
     assert len(listed.numbers) == len(set(listed.numbers)) == 200
@@ -31,7 +31,7 @@ def test_beyond_there_are_the_best_the_worst_the_failed_and_some_by_chance() -> 
     assert np.isnan(rewards[by_kind["failed"]]).all()
     assert rewards[by_kind["best"]].min() == np.nanmax(rewards)
     assert rewards[by_kind["worst"]].max() == np.nanmin(rewards)
-    assert "200 of 1,000" in listed.said
+    assert "200 of 1,000" in listed.rule
 
 
 def test_the_draw_is_the_seeds() -> None:

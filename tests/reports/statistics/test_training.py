@@ -9,8 +9,8 @@ import pytest
 from played import MemoryStore, made, run_info
 
 from errands.errors import DataError, SettingError
+from errands.reports.content import gather, to_json
 from errands.reports.markdown import to_markdown
-from errands.reports.report import gather, to_json
 from errands.reports.statistics.training import MOST_POINTS, labelled, read_training, training_of
 from errands.reports.writing import report, training_report
 

@@ -4,14 +4,14 @@ from played import MemoryStore, run_info
 
 from errands.reports.statistics.columns import part_rows, read_columns
 from errands.reports.statistics.figures import run_figures
-from errands.reports.statistics.turk_figures import demonstrations, paperwork_figures, table_row
+from errands.reports.statistics.turk_figures import demonstrations, table_row, turk_figures
 from errands.turk.scoring.summary import FieldScore, summarize
 
 
 def test_the_oracle_is_far_above_nobody_under_both_rules(
     oracle: MemoryStore, idle: MemoryStore
 ) -> None:
-    best, none = (paperwork_figures(part_rows(store)) for store in (oracle, idle))
+    best, none = (turk_figures(part_rows(store)) for store in (oracle, idle))
     for rules in ("paper", "released"):
         top, bottom = best.rules[rules].macro.mean, none.rules[rules].macro.mean
         assert top is not None
@@ -25,11 +25,11 @@ def test_scores_are_those_of_the_summary_that_defines_them(oracle: MemoryStore) 
         for one in oracle.summaries()
         for field in one.parts["fields"]
     ]
-    assert paperwork_figures(part_rows(oracle)).rules["paper"] == summarize(scores, "paper")
+    assert turk_figures(part_rows(oracle)).rules["paper"] == summarize(scores, "paper")
 
 
 def test_page_lengths_are_those_of_the_pages(oracle: MemoryStore) -> None:
-    lengths = paperwork_figures(part_rows(oracle)).lengths
+    lengths = turk_figures(part_rows(oracle)).lengths
     real = {one.parts["page_chars"] for one in oracle.summaries()}
     assert {chars for chars, _ in lengths.dots} <= real
     assert sum(band.score.count for band in lengths.bands) == lengths.instances
@@ -46,7 +46,7 @@ def test_the_correlation_is_of_ranks(scores: list[float], correlation: float | N
         (n, {"task": "t", "row": n, "page_chars": 10**n, "fields": [["f", "text", score, score]]})
         for n, score in enumerate(scores)
     ]
-    found = paperwork_figures(parts).lengths.correlation
+    found = turk_figures(parts).lengths.correlation
     assert found == (None if correlation is None else pytest.approx(correlation))
 
 
@@ -55,7 +55,7 @@ def test_fields_that_do_not_count_and_episodes_without_parts_are_left_out() -> N
         (0, {"task": "t", "row": 0, "page_chars": 9, "fields": [["f", "text", None, 0.5]]}),
         (1, {}),
     ]
-    found = paperwork_figures(parts)
+    found = turk_figures(parts)
     assert found.rules["paper"].macro.mean is None
     assert found.rules["released"].macro.mean == 0.5
     assert found.lengths.dots == ()
@@ -63,7 +63,7 @@ def test_fields_that_do_not_count_and_episodes_without_parts_are_left_out() -> N
 
 @pytest.mark.parametrize("name", ["demonstrations", "demos"])
 def test_runs_that_differ_in_demonstrations_make_a_line(oracle: MemoryStore, name: str) -> None:
-    work = paperwork_figures(part_rows(oracle))
+    work = turk_figures(part_rows(oracle))
     runs = []
     for shown in (3, 0, 7):
         settings = {"model": "m", name: shown}
@@ -78,12 +78,12 @@ def test_runs_that_differ_in_demonstrations_make_a_line(oracle: MemoryStore, nam
 
 def test_a_row_of_table_4(oracle: MemoryStore) -> None:
     figures = run_figures(oracle, read_columns(oracle))
-    assert figures.paperwork is not None
+    assert figures.turk is not None
     settings = {"model": "m", "demos": 7, "view": "relevant"}
     info = run_info("turk", "llm", 1, agent_settings=settings)
-    row = table_row(info, figures.paperwork, 5000, 10)
+    row = table_row(info, figures.turk, 5000, 10)
     assert (row.model, row.modalities, row.encoding) == ("m", "T", "relevant")
     assert (row.demonstrations, row.input_tokens) == (7, 500)
-    plain = table_row(oracle.info, figures.paperwork, 0, 10)
+    plain = table_row(oracle.info, figures.turk, 0, 10)
     assert (plain.model, plain.modalities, plain.demonstrations) == ("oracle", "", None)
     assert plain.input_tokens is None

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Sequence
 
 from errands.markup import EMPTY, Markup, html, join
+from errands.reports.formatting import DASH, fixed, interval
 from errands.reports.statistics.estimate import Estimate
-from errands.reports.wording import DASH, fixed, interval
 
 __all__ = ["badge", "cut", "definitions", "figure", "grid", "table", "value"]
 

@@ -23,7 +23,16 @@ from selectolax.lexbor import LexborHTMLParser
 
 from errands.markup import Markup, html
 
-__all__ = ["PAGE_POLICY", "Shelf", "is_page", "pack", "policy", "script", "unpack", "visible_text"]
+__all__ = [
+    "PAGE_POLICY",
+    "StyleSheets",
+    "is_page",
+    "pack",
+    "policy",
+    "script",
+    "unpack",
+    "visible_text",
+]
 
 PAGE_POLICY: Final = (
     "default-src 'none'; img-src data:; style-src 'unsafe-inline'; font-src data:;"
@@ -38,7 +47,7 @@ _STYLE: Final = re.compile(r"<style>([^<]{400,})</style>")
 _Change = tuple[int, int, str]
 
 
-class Shelf:
+class StyleSheets:
     """Style sheets that many pages share, kept once for a whole report."""
 
     def __init__(self) -> None:
@@ -50,7 +59,7 @@ class Shelf:
 
     def _numbered(self, found: re.Match[str]) -> str:
         number = self._sheets.setdefault(found[1], len(self._sheets))
-        return f'<style data-shelf="{number}"></style>'
+        return f'<style data-sheet="{number}"></style>'
 
     def block(self) -> str:
         """All sheets, packed."""

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from typing import Final
 
+from errands.reports.formatting import DASH, fixed, interval
 from errands.reports.statistics.estimate import Estimate
-from errands.reports.wording import DASH, fixed, interval
 
 __all__ = ["badge", "cut", "esc", "figure", "grid", "table", "value"]
 

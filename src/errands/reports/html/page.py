@@ -10,23 +10,23 @@ from typing import Final, TextIO
 
 from errands import __version__
 from errands.markup import EMPTY, Markup, html, join
+from errands.reports.content import Report, Run
+from errands.reports.formatting import count, duration
 from errands.reports.html import sections
 from errands.reports.html import training_sections as curve_sections
 from errands.reports.html.elements import badge, cut
-from errands.reports.html.frames import Shelf, policy, script
+from errands.reports.html.frames import StyleSheets, policy, script
 from errands.reports.html.plots import COLOURS
 from errands.reports.html.replay import (
     MOST_STEPS,
     Watch,
+    instruction_of,
     outcome,
     packed_block,
     replay,
-    said_instruction,
     views,
 )  # fmt: skip
-from errands.reports.report import Report, Run
 from errands.reports.statistics.training import Training
-from errands.reports.wording import count, duration
 from errands.runs.episode import Episode, RunInfo
 from errands.runs.store.base import Store
 
@@ -97,8 +97,8 @@ def _body(
     trainings = [(at, run.training) for at, run in runs if run.training is not None]
     there = [
         ("overview", "Overview", True),
-        ("shop", "Shop", bool(shop)),
-        ("paperwork", "Paperwork", bool(forms)),
+        ("shop", "WebShop", bool(shop)),
+        ("turk", "TurkingBench", bool(forms)),
         ("training", "Training", bool(trainings)),
         ("comparisons", "Comparisons", bool(report.comparisons)),
         ("cost", "Cost and time", True),
@@ -110,9 +110,9 @@ def _body(
     yield html("<main>")
     yield _section("overview", "Overview", [_remarks(report), *sections.headlines(runs)])
     if shop:
-        yield _section("shop", "Shop", sections.shop(report, shop))
+        yield _section("shop", "WebShop", sections.shop(report, shop))
     if forms:
-        yield _section("paperwork", "Paperwork", sections.paperwork(report, forms))
+        yield _section("turk", "TurkingBench", sections.turk(report, forms))
     if trainings:
         yield _section("training", "Training", _trained(trainings))
     if report.comparisons:
@@ -121,13 +121,13 @@ def _body(
     yield _section("cost", "Cost and time", [sections.usage(runs)])
     if failed:
         yield _section("errors", "Errors", sections.errors(runs))
-    shelf = Shelf()
+    sheets = StyleSheets()
     yield html('<section id="episodes"><h2>Episodes</h2>')
     yield html(
         '<p class="note">Open an episode and walk through it: click “next”, or choose a number and'
         " use the arrow keys.</p>"
     )
-    yield from _episodes(runs, stores, watch, min(each * _listed(report), most), shelf)
+    yield from _episodes(runs, stores, watch, min(each * _listed(report), most), sheets)
     yield html("</section>")
     yield _section("runs", "Runs", sections.repeating(runs))
     yield html("</main>")
@@ -137,7 +137,7 @@ def _body(
         join(html("<li>{}", note) for note in report.notes),
         report.errands,
     )
-    yield _shelved(shelf)
+    yield _packed_sheets(sheets)
 
 
 def _trained(trainings: Sequence[tuple[int, Training]]) -> Iterator[Markup]:
@@ -155,9 +155,9 @@ def _listed(report: Report) -> int:
 
 
 def _top(report: Report, links: Sequence[tuple[str, str]]) -> Markup:
-    domains = {"shop": "the shop", "turk": "form pages"}
+    domains = {"shop": "WebShop", "turk": "TurkingBench"}
     where = " and ".join(
-        name for half, name in domains.items() if any(r.info.half == half for r in report.runs)
+        name for domain, name in domains.items() if any(r.info.half == domain for r in report.runs)
     )
     episodes = sum(run.figures.episodes for run in report.runs)
     told = f"{count(len(report.runs), 'run')} on {where}, {count(episodes, 'episode')}"
@@ -202,7 +202,7 @@ def _episodes(
     stores: Sequence[Store],
     watch: Watch | None,
     left: float,
-    shelf: Shelf,
+    sheets: StyleSheets,
 ) -> Iterator[Markup]:
     waiting = sum(len(run.listed.numbers) for _, run in runs)
     for (at, run), store in zip(runs, stores, strict=True):
@@ -212,12 +212,12 @@ def _episodes(
             at % COLOURS,
             html(" open") if at == 0 else EMPTY,
             sections.named(run),
-            run.listed.said,
+            run.listed.rule,
             _filters(at),
         )
         for episode in store.episodes(run.listed.numbers):
             # What one episode does not use is left to those after it.
-            made, used = _episode(at, run, episode, watch, left / max(waiting, 1), shelf)
+            made, used = _episode(at, run, episode, watch, left / max(waiting, 1), sheets)
             left -= used
             waiting -= 1
             yield made
@@ -242,14 +242,14 @@ def _filters(at: int) -> Markup:
 
 
 def _episode(
-    at: int, run: Run, episode: Episode, watch: Watch | None, allowance: float, shelf: Shelf
+    at: int, run: Run, episode: Episode, watch: Watch | None, allowance: float, sheets: StyleSheets
 ) -> tuple[Markup, int]:
     summary = episode.summary
     shown = views(run.info, episode, watch)
     name = f"e{at}-{summary.number}"
     command = f"errands report {run.info.id} --episode {summary.number}"
     steps, used = replay(
-        episode, shown, name=name, shelf=shelf, allowance=allowance, command=command
+        episode, shown, name=name, sheets=sheets, allowance=allowance, command=command
     )
     kind = outcome(summary)
     why = run.listed.kinds.get(summary.number, "")
@@ -260,7 +260,7 @@ def _episode(
         name,
         badge("failed" if summary.reward is None else f"{summary.reward:.2f}", kind),
         summary.number,
-        cut(said_instruction(shown[0]) or summary.key, 160),
+        cut(instruction_of(shown[0]) or summary.key, 160),
         badge(why) if why and why not in ("drawn", "failed") else EMPTY,
         count(summary.steps, "step"),
         duration(summary.seconds),
@@ -276,10 +276,10 @@ def single_page(
     """One episode alone, with all its pages."""
     summary = episode.summary
     shown = views(info, episode, watch)
-    shelf = Shelf()
-    steps, _ = replay(episode, shown, name="e", shelf=shelf)
+    sheets = StyleSheets()
+    steps, _ = replay(episode, shown, name="e", sheets=sheets)
     title = f"Episode {summary.number} of {info.agent}"
-    instruction = said_instruction(shown[0])
+    instruction = instruction_of(shown[0])
     below = html("<p>{}, {}</p>", summary.key, info.protocol_key)
     if instruction:
         below += html("<p>{}</p>", instruction)
@@ -294,7 +294,7 @@ def single_page(
             [html('<div class="card facts-of">{}</div>', sections.run_facts(info, command))],
         ),
     )
-    return join(_document(title, [body, _shelved(shelf)]))
+    return join(_document(title, [body, _packed_sheets(sheets)]))
 
 
 def training_page(trainings: Sequence[Training], title: str = "") -> Markup:
@@ -318,5 +318,5 @@ def training_page(trainings: Sequence[Training], title: str = "") -> Markup:
     return join(_document(title, [body]))
 
 
-def _shelved(shelf: Shelf) -> Markup:
-    return packed_block(shelf.block(), html('id="shelf"'))
+def _packed_sheets(sheets: StyleSheets) -> Markup:
+    return packed_block(sheets.block(), html('id="sheets"'))

@@ -10,13 +10,25 @@ from errands.reports.html.elements import cut
 from errands.reports.html.svg import WIDTH
 from errands.reports.statistics.estimate import Estimate
 
-__all__ = ["Line", "Mark", "Row", "Series", "bars", "curves", "differences", "dots", "histogram",
-           "lines", "scatter", "split_bar"]  # fmt: skip
+__all__ = [
+    "DotRow",
+    "PlotLine",
+    "PlotMark",
+    "Series",
+    "bars",
+    "curves",
+    "differences",
+    "dots",
+    "histogram",
+    "lines",
+    "scatter",
+    "split_bar",
+]  # fmt: skip
 
 COLOURS: Final = 8
 
 
-class Mark(NamedTuple):
+class PlotMark(NamedTuple):
     """A figure of one run."""
 
     name: str
@@ -24,11 +36,11 @@ class Mark(NamedTuple):
     value: Estimate
 
 
-class Row(NamedTuple):
+class DotRow(NamedTuple):
     """A line of a dot plot: a task with the figures of all runs."""
 
     label: str
-    marks: Sequence[Mark]
+    marks: Sequence[PlotMark]
 
 
 class Series(NamedTuple):
@@ -39,7 +51,7 @@ class Series(NamedTuple):
     points: Sequence[tuple[float, Estimate]]
 
 
-class Line(NamedTuple):
+class PlotLine(NamedTuple):
     """A figure that changes as something goes on."""
 
     name: str
@@ -63,7 +75,7 @@ def _describe(name: str, value: Estimate, unit: str, digits: int = 1) -> str:
 
 
 def bars(
-    title: str, marks: Sequence[Mark], *, top: float = 100.0, unit: str = " %", digits: int = 1
+    title: str, marks: Sequence[PlotMark], *, top: float = 100.0, unit: str = " %", digits: int = 1
 ) -> Markup:
     """A bar a run, its name above it, its interval as a whisker, its figure at the end."""
     left, right = 2.0, WIDTH - 56.0
@@ -142,7 +154,7 @@ def histogram(
     return svg.plot(base + 46, title, description, body)
 
 
-def dots(title: str, rows: Sequence[Row], *, top: float = 100.0, unit: str = " %") -> Markup:
+def dots(title: str, rows: Sequence[DotRow], *, top: float = 100.0, unit: str = " %") -> Markup:
     """A line for each task, its name above, and a dot for each run on it."""
     left, right = 8.0, WIDTH - 8.0
     # Each run has a lane of its own, so that none hides another.
@@ -278,7 +290,7 @@ def lines(title: str, series: Sequence[Series], *, x_title: str, y_title: str) -
     return svg.plot(frame.base + 46, title, description, body)
 
 
-def curves(title: str, series: Sequence[Line], *, x_title: str, y_title: str) -> Markup:
+def curves(title: str, series: Sequence[PlotLine], *, x_title: str, y_title: str) -> Markup:
     """A line for each figure, on a scale that holds them all; 0 is on it."""
     places = [x for line in series for x, _ in line.points]
     if not places:

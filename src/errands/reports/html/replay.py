@@ -11,13 +11,25 @@ from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple, Protocol
 
 from errands.markup import EMPTY, Markup, html, join
+from errands.reports.formatting import count, dollars, duration
 from errands.reports.html.elements import badge, cut
-from errands.reports.html.frames import Shelf, is_page, pack, visible_text
-from errands.reports.wording import count, dollars, duration
+from errands.reports.html.frames import StyleSheets, is_page, pack, visible_text
 from errands.runs.episode import Episode, RunInfo, Step, Summary
 
-__all__ = ["MOST_STEPS", "Seen", "View", "Watch", "end_card", "outcome", "packed_block",
-           "page_text", "replay", "said_instruction", "step_card", "views"]  # fmt: skip
+__all__ = [
+    "MOST_STEPS",
+    "PageView",
+    "ShownPage",
+    "Watch",
+    "end_card",
+    "instruction_of",
+    "outcome",
+    "packed_block",
+    "page_text",
+    "replay",
+    "step_card",
+    "views",
+]  # fmt: skip
 
 MOST_STEPS: Final = 100
 """Of longer episodes the first and the last half of so many are shown."""
@@ -27,7 +39,7 @@ MOST_THOUGHT: Final = 6_000
 _SEPARATOR: Final = " [SEP] "
 
 
-class Seen(Protocol):
+class ShownPage(Protocol):
     """A page of an episode that was played again."""
 
     @property
@@ -44,11 +56,11 @@ class Seen(Protocol):
         ...
 
 
-Watch = Callable[[RunInfo, Episode], "Sequence[Seen] | None"]
+Watch = Callable[[RunInfo, Episode], "Sequence[ShownPage] | None"]
 """Plays an episode again: the page before each action, and the last one."""
 
 
-class View(NamedTuple):
+class PageView(NamedTuple):
     """A page as the report can show it; either may be empty."""
 
     html: str = ""
@@ -56,7 +68,7 @@ class View(NamedTuple):
     same: bool | None = None
 
 
-def views(info: RunInfo, episode: Episode, watch: Watch | None) -> list[View]:
+def views(info: RunInfo, episode: Episode, watch: Watch | None) -> list[PageView]:
     """The page before each action, and the last: what was kept, else what a new play shows."""
     kept = [step.observation for step in episode.steps] + [episode.last]
     seen = watch(info, episode) if watch is not None else None
@@ -68,11 +80,11 @@ def views(info: RunInfo, episode: Episode, watch: Watch | None) -> list[View]:
             text = again.text if again is not None else ""
         elif not page and is_page(text):
             page = text
-        shown.append(View(page, text, again.same if again is not None else None))
+        shown.append(PageView(page, text, again.same if again is not None else None))
     return shown
 
 
-def said_instruction(view: View) -> str:
+def instruction_of(view: PageView) -> str:
     """The instruction that a shop's page shows, else nothing."""
     before, found, after = view.text.partition(f"Instruction:{_SEPARATOR}")
     return after.partition(_SEPARATOR)[0] if found and len(before) < 200 else ""
@@ -87,10 +99,10 @@ def outcome(summary: Summary) -> str:
 
 def replay(
     episode: Episode,
-    shown: Sequence[View],
+    shown: Sequence[PageView],
     *,
     name: str,
-    shelf: Shelf,
+    sheets: StyleSheets,
     allowance: float = math.inf,
     command: str = "",
 ) -> tuple[Markup, int]:
@@ -98,7 +110,7 @@ def replay(
     steps = episode.steps
     places, gap = _places(len(steps))
     pages, which = _distinct([shown[place] for place in places])
-    texts, docs, block = _written(pages, which, allowance, shelf)
+    texts, docs, block = _written(pages, which, allowance, sheets)
     parts = []
     for at, place in enumerate(places):
         last = place == len(steps)
@@ -148,7 +160,7 @@ def _places(steps: int) -> tuple[list[int], Markup]:
     return everything[:half] + everything[-half - 1 :], note
 
 
-def _distinct(shown: Sequence[View]) -> tuple[list[View], list[int]]:
+def _distinct(shown: Sequence[PageView]) -> tuple[list[PageView], list[int]]:
     """Each page once, and which of them belongs to each step."""
     places: dict[tuple[str, str], int] = {}
     which = [places.setdefault((view.html, view.text), len(places)) for view in shown]
@@ -157,7 +169,7 @@ def _distinct(shown: Sequence[View]) -> tuple[list[View], list[int]]:
 
 
 def _written(
-    pages: Sequence[View], which: Sequence[int], allowance: float, shelf: Shelf
+    pages: Sequence[PageView], which: Sequence[int], allowance: float, sheets: StyleSheets
 ) -> tuple[list[Markup], dict[int, int], str]:
     """What fits: the texts, the packed pages by their place in the block, and the block.
 
@@ -180,13 +192,13 @@ def _written(
         [p for p in having if p in order[:3]],
         [p for p in having if p == decisive],
     ):
-        block = pack([shelf.put(pages[place].html) for place in some]) if some else ""
+        block = pack([sheets.put(pages[place].html) for place in some]) if some else ""
         if block and len(block) <= left:
             return texts, {place: at for at, place in enumerate(some)}, block
     return texts, {}, ""
 
 
-def page_text(view: View) -> Markup:
+def page_text(view: PageView) -> Markup:
     """What the agent read. A shop's text is a list of nodes, and is shown as one."""
     if not view.text:
         return EMPTY
@@ -202,7 +214,7 @@ def page_text(view: View) -> Markup:
     return html("<pre>{}</pre>{}", text[:most], more)
 
 
-def _page(view: View, text: Markup, packed: bool, command: str) -> Markup:
+def _page(view: PageView, text: Markup, packed: bool, command: str) -> Markup:
     """A page's text; a frame is put before it where scripts run."""
     if text:
         return html('<details class="raw" open><summary>as text</summary>{}</details>', text)
@@ -291,7 +303,7 @@ def _score(score: float | None) -> Markup:
     return badge(f"{score:.2f}", "won" if score >= 1 else "part" if score > 0 else "none")
 
 
-def _differs(view: View) -> Markup:
+def _differs(view: PageView) -> Markup:
     if view.same is not False:
         return EMPTY
     return html('<p class="message">Played again, this page is not the one that was recorded.</p>')

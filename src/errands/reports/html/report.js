@@ -15,7 +15,7 @@
   const cleaned = (html, sheets) => {
     const page = new DOMParser().parseFromString(unhandled(html), "text/html");
     for (const node of page.querySelectorAll(GONE)) node.remove();
-    for (const node of page.querySelectorAll("style[data-shelf]")) node.textContent = sheets[Number(node.dataset.shelf)] || "";
+    for (const node of page.querySelectorAll("style[data-sheet]")) node.textContent = sheets[Number(node.dataset.sheet)] || "";
     for (const node of page.querySelectorAll("style")) node.textContent = quiet(node.textContent);
     for (const node of page.querySelectorAll("*")) {
       for (const { name, value } of [...node.attributes]) {
@@ -48,7 +48,7 @@
   };
 
   const packed = new Map();
-  let shelf;
+  let sheetBlock;
   const show = async (replay) => {
     const block = replay.querySelector(":scope > .packed");
     const chosen = replay.querySelector(":scope > input:checked");
@@ -57,7 +57,7 @@
     if (!page || page.dataset.doc === undefined || page.querySelector("iframe")) return;
     if (!packed.has(replay)) packed.set(replay, unpacked(block.textContent));
     const pages = await packed.get(replay);
-    const sheets = await (shelf ||= unpacked(document.querySelector("#shelf").textContent));
+    const sheets = await (sheetBlock ||= unpacked(document.querySelector("#sheets").textContent));
     if (page.querySelector("iframe")) return;
     const frame = document.createElement("iframe");
     frame.setAttribute("sandbox", "");

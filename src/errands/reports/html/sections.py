@@ -4,25 +4,25 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 
 from errands.markup import EMPTY, Markup, html, join
+from errands.reports.content import Report, Run
+from errands.reports.formatting import DASH, count, dash, dollars, duration, share, whole
 from errands.reports.html import plots
 from errands.reports.html.elements import badge, cut, definitions, figure, grid, table, value
-from errands.reports.html.plots import Mark, Row, Series
-from errands.reports.report import Report, Run
-from errands.reports.statistics.comparison import Comparison, chance
+from errands.reports.html.plots import DotRow, PlotMark, Series
+from errands.reports.statistics.comparison import Comparison, format_p
 from errands.reports.statistics.estimate import Estimate
 from errands.reports.statistics.ranks import Ranks
-from errands.reports.statistics.turk_figures import Paperwork, estimate_of
-from errands.reports.wording import DASH, count, dash, dollars, duration, share, whole
+from errands.reports.statistics.turk_figures import TurkFigures, estimate_of
 from errands.runs.episode import RunInfo
 
 __all__ = [
     "comparisons",
     "errors",
     "headlines",
-    "paperwork",
     "repeating",
     "run_facts",
     "shop",
+    "turk",
     "usage",
 ]
 
@@ -38,9 +38,9 @@ def named(run: Run) -> Markup:
 
 
 def main_score(run: Run) -> Estimate:
-    """The figure a run is known by: for paperwork the mean over tasks, else the Task Score."""
-    if run.figures.paperwork is not None:
-        return estimate_of(run.figures.paperwork.rules["paper"].macro)
+    """The figure a run is known by: for TurkingBench the mean over tasks, else the Task Score."""
+    if run.figures.turk is not None:
+        return estimate_of(run.figures.turk.rules["paper"].macro)
     return run.figures.score
 
 
@@ -69,15 +69,15 @@ def callout(title: str, items: Iterable[Markup], kind: str = "callout") -> Marku
 def headlines(runs: Coloured) -> Iterator[Markup]:
     """A card for each run, and all of them beside each other."""
     yield html('<div class="cards">{}</div>', join(_card(at, run) for at, run in runs))
-    for half, title in (("shop", "Shop"), ("turk", "Paperwork")):
-        some = [(at, run) for at, run in runs if run.info.half == half]
+    for domain, title in (("shop", "WebShop"), ("turk", "TurkingBench")):
+        some = [(at, run) for at, run in runs if run.info.half == domain]
         if not some:
             continue
-        score = "Task Score" if half == "shop" else "Score, mean over tasks"
+        score = "Task Score" if domain == "shop" else "Score, mean over tasks"
         of = "" if len({r.info.half for _, r in runs}) == 1 else f"{title}: "
         yield grid(
             figure(
-                plots.bars(f"{of}{name}", [Mark(_plain(r), at, get(r)) for at, r in some]),
+                plots.bars(f"{of}{name}", [PlotMark(_plain(r), at, get(r)) for at, r in some]),
                 f"{of}{name}",
                 note,
             )
@@ -95,7 +95,7 @@ def _plain(run: Run) -> str:
 def _card(at: int, run: Run) -> Markup:
     figures = run.figures
     score = main_score(run)
-    unit = "Task Score" if figures.paperwork is None else "Score, mean over tasks"
+    unit = "Task Score" if figures.turk is None else "Score, mean over tasks"
     big = DASH if score.mean is None else f"{score.mean:.1f}"
     ends = "" if score.low is None or score.high is None else f"{score.low:.1f} to {score.high:.1f}"
     facts: list[tuple[str, str]] = [
@@ -142,14 +142,16 @@ def shop(report: Report, runs: Coloured) -> Iterator[Markup]:
     """The reward's parts, rewards, trajectories and the search engine's share."""
     names = [part.title for part in runs[0][1].figures.parts]
     rows = [
-        Row(name, [Mark(r.label, at, r.figures.parts[p].mean.times(100)) for at, r in runs])
+        DotRow(name, [PlotMark(r.label, at, r.figures.parts[p].mean.times(100)) for at, r in runs])
         for p, name in enumerate(names)
     ]
-    bought = [Mark(r.label, at, r.figures.bought) for at, r in runs if r.figures.bought is not None]
+    bought = [
+        PlotMark(r.label, at, r.figures.bought) for at, r in runs if r.figures.bought is not None
+    ]
     yield legend([(at, named(run)) for at, run in runs])
     cards = [
         figure(
-            plots.dots("The reward's parts", [*rows, Row("episodes that bought", bought)]),
+            plots.dots("The reward's parts", [*rows, DotRow("episodes that bought", bought)]),
             "What the reward is made of",
             "in % of what could be had, over purchases; the last line over all episodes",
         )
@@ -207,7 +209,7 @@ def _tidy(title: str) -> str:
 
 
 def _ranked(ranks: Ranks) -> str:
-    drawn = " drawn by chance" if ranks.drawn else ""
+    drawn = ", sampled" if ranks.drawn else ""
     return (
         f"{count(ranks.counted, 'goal')}{drawn} ({ranks.goals}, catalogue {ranks.data});"
         f" {share(ranks.first)} have it first"
@@ -232,7 +234,7 @@ def _trajectories(runs: Coloured) -> Markup:
     )
 
 
-def paperwork(report: Report, runs: Coloured) -> Iterator[Markup]:
+def turk(report: Report, runs: Coloured) -> Iterator[Markup]:
     """Table 4, tasks, field types, demonstrations, page length."""
     yield legend([(at, named(run)) for at, run in runs])
     yield table(
@@ -254,7 +256,7 @@ def paperwork(report: Report, runs: Coloured) -> Iterator[Markup]:
         ),
         "Scores in %: mean over tasks under both rules, and the mean over fields",
     )  # fmt: skip
-    works = [(at, run, run.figures.paperwork) for at, run in runs if run.figures.paperwork]
+    works = [(at, run, run.figures.turk) for at, run in runs if run.figures.turk]
     tasks = {t.task: None for _, _, work in works for t in work.rules["paper"].tasks}
     kinds = {t.type: None for _, _, work in works for t in work.rules["paper"].types}
     cards = []
@@ -263,7 +265,7 @@ def paperwork(report: Report, runs: Coloured) -> Iterator[Markup]:
         ("type", sorted(kinds), "Score of each field type", "mean over the tasks that have it"),
     ):
         rows = [
-            Row(name, [m for at, run, work in works for m in _marks(at, run, work, title, name)])
+            DotRow(name, [m for at, run, work in works for m in _marks(at, run, work, title, name)])
             for name in names
         ]
         if rows:
@@ -291,16 +293,16 @@ def paperwork(report: Report, runs: Coloured) -> Iterator[Markup]:
     yield grid(cards, "columns")
 
 
-def _marks(at: int, run: Run, work: Paperwork, title: str, name: str) -> Iterator[Mark]:
+def _marks(at: int, run: Run, work: TurkFigures, title: str, name: str) -> Iterator[PlotMark]:
     summary = work.rules["paper"]
     if title == "task":
         scores = [task.all for task in summary.tasks if task.task == name]
     else:
         scores = [kind.macro for kind in summary.types if kind.type == name]
-    yield from (Mark(run.label, at, estimate_of(score)) for score in scores)
+    yield from (PlotMark(run.label, at, estimate_of(score)) for score in scores)
 
 
-def _length_card(works: Sequence[tuple[int, Run, Paperwork]]) -> Iterator[Markup]:
+def _length_card(works: Sequence[tuple[int, Run, TurkFigures]]) -> Iterator[Markup]:
     lengths = [(at, run, work.lengths) for at, run, work in works if work.lengths.dots]
     if not lengths:
         return
@@ -340,7 +342,7 @@ def _comparison(one: Comparison, colours: dict[str, int]) -> Markup:
         ("Difference in Task Score", value(one.difference)),
         ("Sign-flip test", _chances(one)),
         ("Difference in Success Rate", value(one.success_difference)),
-        ("McNemar’s exact test", DASH if one.success_p is None else chance(one.success_p)),
+        ("McNemar’s exact test", DASH if one.success_p is None else format_p(one.success_p)),
     ]
     if one.left_out:
         tests.append(("Left out", f"{count(one.left_out, 'episode')} without a pair"))
@@ -376,7 +378,7 @@ def _comparison(one: Comparison, colours: dict[str, int]) -> Markup:
 def _chances(one: Comparison) -> str:
     if one.p is None:
         return DASH
-    alone, raised = chance(one.p), chance(one.p if one.p_holm is None else one.p_holm)
+    alone, raised = format_p(one.p), format_p(one.p if one.p_holm is None else one.p_holm)
     return alone if raised == alone else f"{alone}; {raised} (Holm)"
 
 

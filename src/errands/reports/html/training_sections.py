@@ -5,13 +5,13 @@ from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 from errands.markup import EMPTY, Markup, html, join
+from errands.reports.formatting import DASH
 from errands.reports.html import plots
 from errands.reports.html.elements import cut, definitions, figure, grid
-from errands.reports.html.plots import Line, Mark
+from errands.reports.html.plots import PlotLine, PlotMark
 from errands.reports.html.sections import callout, code, headline, legend
 from errands.reports.statistics.estimate import Estimate
 from errands.reports.statistics.training import Training
-from errands.reports.wording import DASH
 
 __all__ = ["cards", "drawn", "facts", "notes", "times"]
 
@@ -116,7 +116,7 @@ def drawn(trainings: Coloured) -> Iterator[Markup]:
 
 def _picture(plot: _Plot, trainings: Coloured) -> Markup:
     lines = [
-        Line(
+        PlotLine(
             f"{one.label}, {_words(name)}",
             at,
             [(step, plot.scale * value) for step, value in curve.points],
@@ -147,7 +147,7 @@ def times(trainings: Coloured) -> Markup:
             plots.bars(
                 f"Time of {one.label}",
                 [
-                    Mark(name, at, Estimate(100 * share, None, None, 1))
+                    PlotMark(name, at, Estimate(100 * share, None, None, 1))
                     for name, share in shares.items()
                 ],
             ),

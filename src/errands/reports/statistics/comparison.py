@@ -14,7 +14,7 @@ import msgspec
 import numpy as np
 
 from errands.reports.statistics.columns import Columns
-from errands.reports.statistics.estimate import Estimate, Tally, dice, estimate
+from errands.reports.statistics.estimate import Distribution, Estimate, estimate, named_rng
 from errands.runs.store.base import Store
 
 __all__ = [
@@ -82,7 +82,7 @@ def sign_flip(differences: Sequence[float] | Any, *, seed: int = 0, flips: int =
             sums = np.concatenate([sums + value, sums - value])
         return float(np.mean(np.abs(sums) >= seen - tolerance))
     sizes, counts = np.unique(np.abs(np.round(values, 12)), return_counts=True)
-    rng = dice(seed, "sign flips")
+    rng = named_rng(seed, "sign flips")
     sums = np.zeros(flips)
     for size, count in zip(sizes, counts, strict=True):
         sums += size * (2.0 * rng.binomial(count, 0.5, flips) - count)
@@ -139,8 +139,8 @@ def compare(
     gap = np.round(b - a, 12)
     label = f"{name} | {other}"
     won = (b >= 1.0).astype(int) - (a >= 1.0).astype(int)
-    difference = estimate(Tally(gap), label, seed=seed).times(100)
-    success = estimate(Tally(won), f"{label} success", seed=seed).times(100)
+    difference = estimate(Distribution(gap), label, seed=seed).times(100)
+    success = estimate(Distribution(won), f"{label} success", seed=seed).times(100)
     p = sign_flip(gap, seed=seed)
     success_p = mcnemar(int((won < 0).sum()), int((won > 0).sum()))
     remark = ""
@@ -209,14 +209,14 @@ def _meaning(first: str, second: str, pairs: int, difference: Estimate, p: float
         return (
             f"{ahead} is better than {behind}: {abs(difference.mean):.1f} points {over}, and with"
             f" 95 % confidence between {low:.1f} and {high:.1f}; chance alone would hardly do this"
-            f" ({chance(p)})."
+            f" ({format_p(p)})."
         )
     return (
         f"{ahead} scored {abs(difference.mean):.1f} points more {over}, but that can be chance"
-        f" ({chance(p)}): more episodes would be needed to tell them apart."
+        f" ({format_p(p)}): more episodes would be needed to tell them apart."
     )
 
 
-def chance(p: float) -> str:
+def format_p(p: float) -> str:
     """A p-value as people write it."""
     return "p < 0.001" if p < 0.001 else f"p = {p:.3f}" if p < 0.1 else f"p = {p:.2f}"

@@ -13,7 +13,15 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["NOTHING", "RESAMPLES", "Estimate", "Tally", "dice", "estimate", "resampled_means"]
+__all__ = [
+    "NOTHING",
+    "RESAMPLES",
+    "Distribution",
+    "Estimate",
+    "estimate",
+    "named_rng",
+    "resampled_means",
+]
 
 RESAMPLES: Final = 2000
 MOST_DISTINCT: Final = 5000
@@ -42,7 +50,7 @@ class Estimate(msgspec.Struct, frozen=True):
 NOTHING: Final = Estimate(None, None, None, 0)
 
 
-class Tally:
+class Distribution:
     """Distinct values, ascending, and how often each came."""
 
     __slots__ = ("counts", "size", "values")
@@ -62,63 +70,65 @@ class Tally:
     def mean(self) -> float:
         return float(self.values @ self.counts) / self.size
 
-    def plus(self, value: float, count: int) -> "Tally":
+    def plus(self, value: float, count: int) -> "Distribution":
         """With so many more of one value."""
-        return Tally(np.append(self.values, value), np.append(self.counts, count))
+        return Distribution(np.append(self.values, value), np.append(self.counts, count))
 
 
-def dice(seed: int, name: str) -> np.random.Generator:
+def named_rng(seed: int, name: str) -> np.random.Generator:
     """A generator of one figure's own."""
     return np.random.default_rng([seed, zlib.crc32(name.encode("utf-8", "surrogatepass"))])
 
 
 def resampled_means(
-    tally: Tally, rng: np.random.Generator, resamples: int = RESAMPLES
+    distribution: Distribution, rng: np.random.Generator, resamples: int = RESAMPLES
 ) -> Floats | None:
     """The mean of each resample; None where there are too many values to draw."""
-    distinct = len(tally.values)
+    distinct = len(distribution.values)
     means = np.empty(resamples)
     if distinct <= MOST_DISTINCT:
-        shares = tally.counts / tally.size
+        shares = distribution.counts / distribution.size
         step = max(1, _CHUNK // distinct)
         for start in range(0, resamples, step):
             end = min(start + step, resamples)
-            drawn = rng.multinomial(tally.size, shares, size=end - start)
-            means[start:end] = drawn @ tally.values / tally.size
+            drawn = rng.multinomial(distribution.size, shares, size=end - start)
+            means[start:end] = drawn @ distribution.values / distribution.size
         return means
-    if tally.size > MOST_DRAWN:
+    if distribution.size > MOST_DRAWN:
         return None
-    plain = np.repeat(tally.values, tally.counts)
-    step = max(1, _CHUNK // tally.size)
+    plain = np.repeat(distribution.values, distribution.counts)
+    step = max(1, _CHUNK // distribution.size)
     for start in range(0, resamples, step):
         end = min(start + step, resamples)
-        picked = rng.integers(tally.size, size=(end - start, tally.size))
+        picked = rng.integers(distribution.size, size=(end - start, distribution.size))
         means[start:end] = plain[picked].mean(axis=1)
     return means
 
 
 def estimate(
-    values: "Tally | npt.ArrayLike", name: str, *, seed: int = 0, resamples: int = RESAMPLES
+    values: "Distribution | npt.ArrayLike", name: str, *, seed: int = 0, resamples: int = RESAMPLES
 ) -> Estimate:
     """The mean of values with its interval.
 
     Of more than 20,000 values that are nearly all different the normal interval is taken: the
     bootstrap's differs from it by less than what chance adds to its bounds.
     """
-    tally = values if isinstance(values, Tally) else Tally(values)
-    if not tally.size:
+    distribution = values if isinstance(values, Distribution) else Distribution(values)
+    if not distribution.size:
         return NOTHING
-    mean = tally.mean
-    if len(tally.values) == 1:
-        mean = float(tally.values[0])
-        return Estimate(mean, mean, mean, tally.size)
-    means = resampled_means(tally, dice(seed, name), resamples)
+    mean = distribution.mean
+    if len(distribution.values) == 1:
+        mean = float(distribution.values[0])
+        return Estimate(mean, mean, mean, distribution.size)
+    means = resampled_means(distribution, named_rng(seed, name), resamples)
     if means is None:
-        spread = float(np.sqrt(((tally.values - mean) ** 2) @ tally.counts) / tally.size)
+        spread = float(
+            np.sqrt(((distribution.values - mean) ** 2) @ distribution.counts) / distribution.size
+        )
         low, high = mean - 1.959964 * spread, mean + 1.959964 * spread
     else:
         low, high = bounds(means)
-    return Estimate(mean, min(low, mean), max(high, mean), tally.size)
+    return Estimate(mean, min(low, mean), max(high, mean), distribution.size)
 
 
 def bounds(resampled: Any) -> tuple[float, float]:

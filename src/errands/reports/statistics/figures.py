@@ -12,12 +12,22 @@ import msgspec
 import numpy as np
 
 from errands.reports.statistics.columns import STATUSES, Columns, failed_summaries, part_rows
-from errands.reports.statistics.estimate import Estimate, Tally, estimate
-from errands.reports.statistics.turk_figures import Paperwork, paperwork_figures
+from errands.reports.statistics.estimate import Distribution, Estimate, estimate
+from errands.reports.statistics.turk_figures import TurkFigures, turk_figures
 from errands.runs.store.base import Store
 
-__all__ = ["PARTS", "Bin", "Example", "Failures", "Figures", "Part", "Spread", "Usage",
-           "reward_bins", "run_figures"]  # fmt: skip
+__all__ = [
+    "PARTS",
+    "Bin",
+    "EpisodeSpread",
+    "FailureExample",
+    "Failures",
+    "RewardPart",
+    "RunFigures",
+    "RunUsage",
+    "reward_bins",
+    "run_figures",
+]  # fmt: skip
 
 PARTS: Final = {
     "r_type": "type",
@@ -35,7 +45,7 @@ TRAJECTORY: Final = {
 EXAMPLES: Final = 3
 
 
-class Part(msgspec.Struct, frozen=True):
+class RewardPart(msgspec.Struct, frozen=True):
     """One part of the reward, over the purchases where it counts."""
 
     name: str
@@ -43,7 +53,7 @@ class Part(msgspec.Struct, frozen=True):
     mean: Estimate
 
 
-class Spread(msgspec.Struct, frozen=True):
+class EpisodeSpread(msgspec.Struct, frozen=True):
     """Mean and greatest of something counted in each episode."""
 
     name: str
@@ -60,7 +70,7 @@ class Bin(msgspec.Struct, frozen=True):
     share: float
 
 
-class Usage(msgspec.Struct, frozen=True):
+class RunUsage(msgspec.Struct, frozen=True):
     """What a run took, errors included: they cost as well."""
 
     tokens_in: int
@@ -76,7 +86,7 @@ class Usage(msgspec.Struct, frozen=True):
     """Both kinds, of an episode."""
 
 
-class Example(msgspec.Struct, frozen=True):
+class FailureExample(msgspec.Struct, frozen=True):
     """One failed episode."""
 
     number: int
@@ -89,10 +99,10 @@ class Failures(msgspec.Struct, frozen=True):
 
     owner: str
     count: int
-    examples: tuple[Example, ...]
+    examples: tuple[FailureExample, ...]
 
 
-class Figures(msgspec.Struct, frozen=True, kw_only=True):
+class RunFigures(msgspec.Struct, frozen=True, kw_only=True):
     """All figures of one run."""
 
     episodes: int
@@ -111,29 +121,29 @@ class Figures(msgspec.Struct, frozen=True, kw_only=True):
     rewards: tuple[Bin, ...]
     bought: Estimate | None
     """Shop: the percentage of episodes that ended with a purchase."""
-    parts: tuple[Part, ...]
+    parts: tuple[RewardPart, ...]
     """Shop: of the purchases."""
-    trajectory: tuple[Spread, ...]
-    usage: Usage
+    trajectory: tuple[EpisodeSpread, ...]
+    usage: RunUsage
     failures: tuple[Failures, ...]
-    paperwork: Paperwork | None = None
+    turk: TurkFigures | None = msgspec.field(default=None, name="paperwork")
 
 
-def run_figures(store: Store, columns: Columns, *, seed: int = 0) -> Figures:
+def run_figures(store: Store, columns: Columns, *, seed: int = 0) -> RunFigures:
     """All figures of a run whose columns have been read."""
-    rewards = Tally(columns.rewards)
+    rewards = Distribution(columns.rewards)
     errors = int(columns.failed.sum())
     counted = np.bincount(columns.status[~columns.failed], minlength=len(STATUSES))
     shop = store.info.half == "shop"
     bought, parts = _shop_parts(part_rows(store), rewards.size, seed) if shop else (None, ())
-    success = Tally([0.0, 1.0], _wins(rewards))
+    success = Distribution([0.0, 1.0], _wins(rewards))
     score = estimate(rewards, "score", seed=seed).times(100)
     won = _share(success, "success", seed)
     least, least_won = score, won
     if errors:
         least = estimate(rewards.plus(0.0, errors), "score at least", seed=seed).times(100)
         least_won = _share(success.plus(0.0, errors), "success at least", seed)
-    return Figures(
+    return RunFigures(
         episodes=len(columns.number),
         planned=store.info.episodes,
         done=int(counted[0]),
@@ -153,22 +163,24 @@ def run_figures(store: Store, columns: Columns, *, seed: int = 0) -> Figures:
         ),
         usage=_usage(columns),
         failures=_failures(store, columns),
-        paperwork=None if shop else paperwork_figures(part_rows(store), seed=seed),
+        turk=None if shop else turk_figures(part_rows(store), seed=seed),
     )
 
 
-def _wins(rewards: Tally) -> tuple[int, int]:
+def _wins(rewards: Distribution) -> tuple[int, int]:
     won = int(rewards.counts[rewards.values >= 1.0].sum())
     return rewards.size - won, won
 
 
-def _share(tally: Tally, name: str, seed: int) -> Estimate:
+def _share(distribution: Distribution, name: str, seed: int) -> Estimate:
     """A percentage; the values that never came are dropped first."""
-    there = tally.counts > 0
-    return estimate(Tally(tally.values[there], tally.counts[there]), name, seed=seed).times(100)
+    there = distribution.counts > 0
+    return estimate(
+        Distribution(distribution.values[there], distribution.counts[there]), name, seed=seed
+    ).times(100)
 
 
-def reward_bins(rewards: Tally) -> tuple[Bin, ...]:
+def reward_bins(rewards: Distribution) -> tuple[Bin, ...]:
     """Exactly 0, ten steps between, exactly 1: both ends mean something of their own."""
     if not rewards.size:
         return ()
@@ -184,7 +196,7 @@ def reward_bins(rewards: Tally) -> tuple[Bin, ...]:
 
 def _shop_parts(
     rows: Iterable[tuple[int, Mapping[str, Any]]], scored: int, seed: int
-) -> tuple[Estimate, tuple[Part, ...]]:
+) -> tuple[Estimate, tuple[RewardPart, ...]]:
     """The share of episodes that bought, and the parts of what they bought."""
     names = tuple(PARTS)
     kinds: Counter[tuple[Any, ...]] = Counter()
@@ -192,26 +204,26 @@ def _shop_parts(
         if "r_type" in part:
             kinds[tuple(map(part.get, names))] += 1
     bought = sum(kinds.values())
-    share = _share(Tally([0.0, 1.0], [max(0, scored - bought), bought]), "bought", seed)
+    share = _share(Distribution([0.0, 1.0], [max(0, scored - bought), bought]), "bought", seed)
     parts = []
     for at, name in enumerate(names):
         there = [(kind[at], count) for kind, count in kinds.items() if kind[at] is not None]
-        tally = Tally([float(v) for v, _ in there], [count for _, count in there])
-        parts.append(Part(name, PARTS[name], estimate(tally, name, seed=seed)))
+        distribution = Distribution([float(v) for v, _ in there], [count for _, count in there])
+        parts.append(RewardPart(name, PARTS[name], estimate(distribution, name, seed=seed)))
     return share, tuple(parts)
 
 
-def _spread(name: str, title: str, column: Any) -> Spread:
+def _spread(name: str, title: str, column: Any) -> EpisodeSpread:
     if not len(column):
-        return Spread(name, title, None, None)
-    return Spread(name, title, float(column.mean()), float(column.max()))
+        return EpisodeSpread(name, title, None, None)
+    return EpisodeSpread(name, title, float(column.mean()), float(column.max()))
 
 
-def _usage(columns: Columns) -> Usage:
+def _usage(columns: Columns) -> RunUsage:
     some = len(columns.number)
     tokens_in, tokens_out = int(columns.tokens_in.sum()), int(columns.tokens_out.sum())
     seconds, cost = float(columns.seconds.sum()), float(columns.cost.sum())
-    return Usage(
+    return RunUsage(
         tokens_in,
         tokens_out,
         cost,
@@ -225,7 +237,7 @@ def _usage(columns: Columns) -> Usage:
 
 def _failures(store: Store, columns: Columns) -> tuple[Failures, ...]:
     counts: Counter[str] = Counter()
-    examples: dict[str, dict[str, Example]] = {}
+    examples: dict[str, dict[str, FailureExample]] = {}
     for summary in failed_summaries(store, columns):
         owner = summary.owner or "unknown"
         counts[owner] += 1
@@ -233,7 +245,7 @@ def _failures(store: Store, columns: Columns) -> tuple[Failures, ...]:
         reason = summary.error[:500]
         # Different reasons say more than the same one thrice.
         if len(kept) < EXAMPLES and reason not in kept:
-            kept[reason] = Example(summary.number, summary.key, reason)
+            kept[reason] = FailureExample(summary.number, summary.key, reason)
     return tuple(
         Failures(owner, count, tuple(examples[owner].values()))
         for owner, count in sorted(counts.items(), key=lambda item: (-item[1], item[0]))

@@ -13,7 +13,7 @@ import numpy as np
 
 from errands.errors import CatalogError, GoalError
 from errands.reports.statistics.columns import Columns, keys_of
-from errands.reports.statistics.estimate import dice
+from errands.reports.statistics.estimate import named_rng
 from errands.reports.statistics.figures import Bin
 from errands.runs.episode import RunInfo
 from errands.runs.store.base import Store
@@ -36,7 +36,7 @@ class Ranks(msgspec.Struct, frozen=True, kw_only=True):
     """Which goals of that catalogue."""
     counted: int = 0
     drawn: bool = False
-    """Whether these are some of the run's goals, drawn by chance, and not all of them."""
+    """Whether these are some of the run's goals, sampled, and not all of them."""
     bins: tuple[Bin, ...] = ()
     first: float | None = None
     """Share of goals whose product is the first result."""
@@ -88,7 +88,7 @@ def run_ranks(store: Store, columns: Columns, *, seed: int = 0) -> Ranks:
 
 def _wanted(store: Store, columns: Columns, seed: int) -> tuple[tuple[int, ...], bool]:
     """The goals to look up, and whether they are a draw."""
-    numbers, rng = columns.number, dice(seed, "rank goals")
+    numbers, rng = columns.number, named_rng(seed, "rank goals")
     # Episodes may share goals, so a few more than needed are looked at.
     some = len(numbers) > 3 * MOST_GOALS
     if some:

@@ -1,7 +1,7 @@
 """Which episodes a report lists: all of up to 200; beyond that a sample that says what it is.
 
 A sample shows what a reader looks for first (the best, the worst, the failed) and then episodes
-drawn by chance, so that the rest is not a choice of ours.
+sampled at random, so that the rest is not a choice of ours.
 """
 
 from typing import Any, Final
@@ -10,31 +10,31 @@ import msgspec
 import numpy as np
 
 from errands.reports.statistics.columns import Columns
-from errands.reports.statistics.estimate import dice
+from errands.reports.statistics.estimate import named_rng
 
-__all__ = ["MOST", "Sample", "pick"]
+__all__ = ["MOST", "EpisodeSample", "pick"]
 
 MOST: Final = 200
 EACH: Final = 20
 """So many of the best, of the worst and of the failed."""
 
 
-class Sample(msgspec.Struct, frozen=True):
+class EpisodeSample(msgspec.Struct, frozen=True):
     """The episodes listed of a run."""
 
     numbers: tuple[int, ...]
     """Ascending."""
     kinds: dict[int, str]
     """Why an episode is in a sample: best, worst, failed or drawn; empty where all are listed."""
-    said: str
-    """The rule, for the reader."""
+    rule: str = msgspec.field(name="said")
+    """How they were chosen, for the reader."""
 
 
-def pick(columns: Columns, *, most: int = MOST, each: int = EACH, seed: int = 0) -> Sample:
+def pick(columns: Columns, *, most: int = MOST, each: int = EACH, seed: int = 0) -> EpisodeSample:
     """The episodes to list. Among equals, fewer steps are better, then the lower number."""
     total = len(columns.number)
     if total <= most:
-        return Sample(tuple(columns.number.tolist()), {}, f"All {total:,} episodes.")
+        return EpisodeSample(tuple(columns.number.tolist()), {}, f"All {total:,} episodes.")
     failed = columns.failed
     kinds: dict[int, str] = {}
     scored = np.flatnonzero(~failed)
@@ -49,18 +49,18 @@ def pick(columns: Columns, *, most: int = MOST, each: int = EACH, seed: int = 0)
     rest = _drawn(columns.number, kinds, most - len(kinds), seed)
     kinds |= dict.fromkeys(rest, "drawn")
     numbers = tuple(sorted(kinds))
-    said = (
+    rule = (
         f"{len(numbers):,} of {total:,} episodes: the {each} best, the {each} worst, the first"
-        f" {each} that failed (or as many as there are), and the others drawn by chance (seed"
+        f" {each} that failed (or as many as there are), and the others sampled (seed"
         f" {seed})."
     )
-    return Sample(numbers, kinds, said)
+    return EpisodeSample(numbers, kinds, rule)
 
 
 def _drawn(numbers: Any, taken: dict[int, str], count: int, seed: int) -> list[int]:
     if count <= 0:
         return []
-    rng = dice(seed, "listed episodes")
+    rng = named_rng(seed, "listed episodes")
     # A few more than needed, since some may be taken already.
     drawn = rng.choice(numbers, min(len(numbers), count + len(taken)), replace=False)
     return [number for number in drawn.tolist() if number not in taken][:count]

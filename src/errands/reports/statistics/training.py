@@ -72,7 +72,7 @@ class Training(msgspec.Struct, frozen=True, kw_only=True):
         }
 
 
-class _About(msgspec.Struct):
+class _CheckpointInfo(msgspec.Struct):
     """What is read of `about.json`."""
 
     kind: str
@@ -161,12 +161,12 @@ def labelled(folders: Sequence[Path]) -> list[str]:
     ]
 
 
-def _about(folder: Path) -> _About:
+def _about(folder: Path) -> _CheckpointInfo:
     path = folder / ABOUT
     if not path.is_file():
         raise DataError(f"{folder} is no checkpoint: it has no {ABOUT}; `errands train` makes one.")
     try:
-        return msgspec.json.decode(_read(path), type=_About)
+        return msgspec.json.decode(_read(path), type=_CheckpointInfo)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as failure:
         raise DataError(f"{path} is damaged ({failure}).") from None
 

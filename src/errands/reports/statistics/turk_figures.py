@@ -1,4 +1,4 @@
-"""Figures of the paperwork half: the shapes of the paper's table 4 and figures 6, 7 and 8.
+"""Figures of TurkingBench: the shapes of the paper's table 4 and figures 6, 7 and 8.
 
 A score is the mean over tasks of what their fields got, under both rules, with the mean over
 fields beside it. The score against the length of the page is one dot an instance.
@@ -10,7 +10,7 @@ from typing import Any, Final
 import msgspec
 import numpy as np
 
-from errands.reports.statistics.estimate import Estimate, dice, estimate
+from errands.reports.statistics.estimate import Estimate, estimate, named_rng
 from errands.runs.episode import RunInfo
 from errands.turk.scoring.metrics import RULES
 from errands.turk.scoring.summary import (
@@ -22,15 +22,15 @@ from errands.turk.scoring.summary import (
 )
 
 __all__ = [
-    "Demonstrations",
+    "DemonstrationCurve",
     "LengthBand",
-    "Lengths",
-    "Paperwork",
-    "Row4",
+    "PageLengths",
+    "Table4Row",
+    "TurkFigures",
     "demonstrations",
     "estimate_of",
-    "paperwork_figures",
     "table_row",
+    "turk_figures",
 ]
 
 MOST_DOTS: Final = 1500
@@ -48,7 +48,7 @@ class LengthBand(msgspec.Struct, frozen=True):
     score: Estimate
 
 
-class Lengths(msgspec.Struct, frozen=True):
+class PageLengths(msgspec.Struct, frozen=True):
     """Score against page length, instance by instance, under the paper's rules."""
 
     instances: int
@@ -60,15 +60,15 @@ class Lengths(msgspec.Struct, frozen=True):
     """Spearman's: of the ranks. None where all lengths or all scores are the same."""
 
 
-class Paperwork(msgspec.Struct, frozen=True):
+class TurkFigures(msgspec.Struct, frozen=True):
     """What is reported of a run on forms."""
 
     rules: dict[str, ScoreSummary]
     """By name of the rules: macro and micro score, tasks, field types."""
-    lengths: Lengths
+    lengths: PageLengths
 
 
-class Row4(msgspec.Struct, frozen=True):
+class Table4Row(msgspec.Struct, frozen=True):
     """A row of the paper's table 4."""
 
     model: str
@@ -83,7 +83,7 @@ class Row4(msgspec.Struct, frozen=True):
     """Over fields instead of tasks, under the paper's rules."""
 
 
-class Demonstrations(msgspec.Struct, frozen=True):
+class DemonstrationCurve(msgspec.Struct, frozen=True):
     """A line of the paper's figure 7: one agent, shown more and more demonstrations."""
 
     agent: str
@@ -91,13 +91,11 @@ class Demonstrations(msgspec.Struct, frozen=True):
 
 
 def estimate_of(figure: ScoreEstimate) -> Estimate:
-    """A paperwork figure as a percentage, in the shape all others have."""
+    """A figure of TurkingBench as a percentage, in the shape all others have."""
     return Estimate(figure.mean, figure.low, figure.high, figure.count).times(100)
 
 
-def paperwork_figures(
-    parts: Iterable[tuple[int, Mapping[str, Any]]], *, seed: int = 0
-) -> Paperwork:
+def turk_figures(parts: Iterable[tuple[int, Mapping[str, Any]]], *, seed: int = 0) -> TurkFigures:
     """All figures of a run, from what each episode scored."""
     scores: list[FieldScore] = []
     lengths: dict[tuple[str, int], int] = {}
@@ -116,22 +114,22 @@ def paperwork_figures(
         for one in instance_scores(scores)
         if one.paper is not None
     ]
-    return Paperwork(summaries, _lengths(pairs, seed))
+    return TurkFigures(summaries, _lengths(pairs, seed))
 
 
 def _number(score: Any) -> float | None:
     return None if score is None else float(score)
 
 
-def _lengths(pairs: Sequence[tuple[int, float]], seed: int) -> Lengths:
+def _lengths(pairs: Sequence[tuple[int, float]], seed: int) -> PageLengths:
     if not pairs:
-        return Lengths(0, (), (), None)
+        return PageLengths(0, (), (), None)
     ordered = sorted(pairs)
     chars = np.array([pair[0] for pair in ordered])
     score = np.array([pair[1] for pair in ordered])
     dots = ordered
     if len(ordered) > MOST_DOTS:
-        rng = dice(seed, "page length dots")
+        rng = named_rng(seed, "page length dots")
         dots = [ordered[i] for i in sorted(rng.choice(len(ordered), MOST_DOTS, replace=False))]
     bands = tuple(
         LengthBand(
@@ -143,7 +141,7 @@ def _lengths(pairs: Sequence[tuple[int, float]], seed: int) -> Lengths:
         for place, part in enumerate(np.array_split(np.arange(len(ordered)), BANDS))
         if len(part)
     )
-    return Lengths(len(ordered), tuple(dots), bands, _spearman(chars, score))
+    return PageLengths(len(ordered), tuple(dots), bands, _spearman(chars, score))
 
 
 def _spearman(first: Any, second: Any) -> float | None:
@@ -159,7 +157,7 @@ def _ranks(values: Any) -> Any:
     return (np.cumsum(counts) - (counts - 1) / 2)[where]
 
 
-def table_row(info: RunInfo, figures: Paperwork, tokens_in: int, steps: int) -> Row4:
+def table_row(info: RunInfo, figures: TurkFigures, tokens_in: int, steps: int) -> Table4Row:
     """A run as a row of table 4; what an agent does not say of itself stays empty."""
     settings = info.agent_settings
     observation = str(info.protocol.get("observation", ""))
@@ -169,7 +167,7 @@ def table_row(info: RunInfo, figures: Paperwork, tokens_in: int, steps: int) -> 
     if view == "auto":
         view = "full" if "html" in observation else observation
     paper, released = figures.rules["paper"], figures.rules["released"]
-    return Row4(
+    return Table4Row(
         str(settings.get("model") or info.agent),
         ("T + V" if pictures else "T") if has_model else "",
         view if has_model else "",
@@ -191,8 +189,8 @@ def _shown(info: RunInfo) -> int | None:
 
 
 def demonstrations(
-    runs: Sequence[tuple[RunInfo, Paperwork]],
-) -> tuple[Demonstrations, ...]:
+    runs: Sequence[tuple[RunInfo, TurkFigures]],
+) -> tuple[DemonstrationCurve, ...]:
     """Lines over runs that differ in nothing but the number of demonstrations."""
     lines: dict[bytes, dict[int, Estimate]] = {}
     names: dict[bytes, str] = {}
@@ -206,7 +204,7 @@ def demonstrations(
         names[same] = f"{info.agent} {model}" if model else info.agent
         lines.setdefault(same, {})[shown] = estimate_of(figures.rules["paper"].macro)
     return tuple(
-        Demonstrations(names[same], tuple(sorted(points.items())))
+        DemonstrationCurve(names[same], tuple(sorted(points.items())))
         for same, points in lines.items()
         if len(points) > 1
     )

@@ -8,9 +8,9 @@ whether it is proven to be the one the agent saw; one that cannot be shown says 
 from collections.abc import Sequence
 from typing import Final
 
+from errands.reports.formatting import count
 from errands.reports.html.markup import cut, esc
-from errands.reports.html.replay import View, end_card, page_text, said_instruction, step_card
-from errands.reports.wording import count
+from errands.reports.html.replay import PageView, end_card, instruction_of, page_text, step_card
 from errands.runs.episode import Episode, Step
 from errands.web.runs.document import document, title_of
 from errands.web.runs.library import Held
@@ -59,7 +59,7 @@ def episode_page(
         f'<div class="watching"><div class="side">{side}</div>{shown}</div>'
         f"{_others(held, neighbours)}"
     )
-    told = said_instruction(watched.pages[0])
+    told = instruction_of(watched.pages[0])
     below = f'<p class="instruction">{esc(cut(told, 600))}</p>' if told else ""
     title = f"Episode {summary.number}, {what}"
     return document(
@@ -132,7 +132,7 @@ def _proof(watched: Watched) -> str:
 
 
 def _shown(
-    episode: Episode, watched: Watched, view: View, place: int, frame: str, what: str
+    episode: Episode, watched: Watched, view: PageView, place: int, frame: str, what: str
 ) -> str:
     """The page itself, where it comes from, and as text."""
     steps = episode.steps
@@ -151,7 +151,7 @@ def _shown(
     return f'<section class="card page" aria-label="{head}">{"".join(parts)}</section>'
 
 
-def _origin(view: View, kept: bool, watched: Watched) -> str:
+def _origin(view: PageView, kept: bool, watched: Watched) -> str:
     """How this page comes to be here, and what is known of its sameness."""
     if not view.html and not view.text:
         why = watched.trouble or "the new play did not come so far."

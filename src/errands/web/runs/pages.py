@@ -8,13 +8,13 @@ from collections.abc import Sequence
 from typing import Final
 from urllib.parse import urlencode
 
+from errands.reports.content import command_of
+from errands.reports.formatting import DASH, count, dollars, duration, fixed
 from errands.reports.html import plots, sections
 from errands.reports.html.markup import badge, cut, esc, figure, grid, table, value
 from errands.reports.html.replay import outcome
-from errands.reports.report import command_of
-from errands.reports.statistics.estimate import Tally
+from errands.reports.statistics.estimate import Distribution
 from errands.reports.statistics.figures import reward_bins
-from errands.reports.wording import DASH, count, dollars, duration, fixed
 from errands.runs.episode import RunInfo, Summary
 from errands.runs.store.view import ORDERS, Chosen
 from errands.web.runs.document import document, protocol_of, title_of
@@ -270,7 +270,7 @@ def _figures(held: Held, standing: Standing) -> str:
     ]
     if totals.rewards:
         values, counts = zip(*totals.rewards, strict=True)
-        bins = reward_bins(Tally(values, counts))
+        bins = reward_bins(Distribution(values, counts))
         drawn = plots.histogram(
             "Rewards",
             [(_short(one.title), one.share, one.count) for one in bins],

@@ -10,7 +10,7 @@ from collections import OrderedDict
 from typing import Final, NamedTuple
 
 from errands.errors import ErrandsError
-from errands.reports.html.replay import View as Page
+from errands.reports.html.replay import PageView as Page
 from errands.reports.html.replay import views
 from errands.runs.episode import Episode, RunInfo
 from errands.runs.episode_source import World

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from urllib.parse import urlencode
 
+from errands.reports.content import Report
 from errands.reports.html import sections
 from errands.reports.html.markup import esc
-from errands.reports.report import Report
 from errands.web.runs.document import document, title_of
 from errands.web.runs.library import Held
 
@@ -18,9 +18,9 @@ def report_page(held: Held, report: Report) -> bytes:
     info = held.info
     parts = [("Overview", [*sections.headlines(runs)])]
     if info.half == "shop":
-        parts.append(("Shop", [*sections.shop(report, runs)]))
+        parts.append(("WebShop", [*sections.shop(report, runs)]))
     else:
-        parts.append(("Paperwork", [*sections.paperwork(report, runs)]))
+        parts.append(("TurkingBench", [*sections.turk(report, runs)]))
     parts.append(("Cost and time", [sections.usage(runs)]))
     errors = [*sections.errors(runs)]
     if errors:

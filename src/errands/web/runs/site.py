@@ -19,9 +19,9 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from errands.errors import ErrandsError
+from errands.reports.content import Report, gather, to_json
+from errands.reports.formatting import count
 from errands.reports.markdown import to_markdown
-from errands.reports.report import Report, gather, to_json
-from errands.reports.wording import count
 from errands.runs.episode import Episode
 from errands.web.core.application import Part
 from errands.web.core.http_errors import Refusal, busy, internal

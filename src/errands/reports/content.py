@@ -16,11 +16,16 @@ from errands.agents.registry import kinds
 from errands.errors import SettingError
 from errands.reports.statistics.columns import Columns, read_columns
 from errands.reports.statistics.comparison import Comparison, compare, holm
-from errands.reports.statistics.figures import Figures, run_figures
+from errands.reports.statistics.figures import RunFigures, run_figures
 from errands.reports.statistics.ranks import Ranks, run_ranks
-from errands.reports.statistics.sample import MOST, Sample, pick
+from errands.reports.statistics.sample import MOST, EpisodeSample, pick
 from errands.reports.statistics.training import Training, training_of
-from errands.reports.statistics.turk_figures import Demonstrations, Row4, demonstrations, table_row
+from errands.reports.statistics.turk_figures import (
+    DemonstrationCurve,
+    Table4Row,
+    demonstrations,
+    table_row,
+)
 from errands.runs.episode import RunInfo
 from errands.runs.protocol import named_protocols
 from errands.runs.store.base import Store
@@ -39,12 +44,12 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     label: str
     """What it is called in this report; no two are the same."""
     info: RunInfo
-    figures: Figures
-    listed: Sample
+    figures: RunFigures
+    listed: EpisodeSample
     remarks: tuple[str, ...]
     command: str
     """What repeats it."""
-    row4: Row4 | None = None
+    row4: Table4Row | None = None
     training: Training | None = None
     """Of the checkpoint that it played with."""
 
@@ -59,7 +64,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     runs: tuple[Run, ...]
     comparisons: tuple[Comparison, ...]
     ranks: tuple[Ranks, ...]
-    demonstrations: tuple[Demonstrations, ...]
+    demonstrations: tuple[DemonstrationCurve, ...]
     notes: tuple[str, ...]
     """How the figures are made, for the reader."""
 
@@ -133,7 +138,7 @@ def gather(
                 training=_training(label, info),
             )
         )
-    forms = [(run.info, run.figures.paperwork) for run in runs]
+    forms = [(run.info, run.figures.turk) for run in runs]
     return Report(
         errands=__version__,
         title=title or _title(runs),
@@ -165,11 +170,11 @@ def _writable(text: str) -> bool:
     return text.isascii() or not any("\ud800" <= char <= "\udfff" for char in text)
 
 
-def _row4(info: RunInfo, figures: Figures, columns: Columns) -> Row4 | None:
-    if figures.paperwork is None:
+def _row4(info: RunInfo, figures: RunFigures, columns: Columns) -> Table4Row | None:
+    if figures.turk is None:
         return None
     steps = int(columns.steps.sum())
-    return table_row(info, figures.paperwork, figures.usage.tokens_in, steps)
+    return table_row(info, figures.turk, figures.usage.tokens_in, steps)
 
 
 def _training(label: str, info: RunInfo) -> Training | None:
@@ -180,7 +185,7 @@ def _training(label: str, info: RunInfo) -> Training | None:
 def _labels(infos: Sequence[RunInfo]) -> list[str]:
     """Short names that tell the runs of this report apart."""
     names = [_name(info) for info in infos]
-    for tell in (_halves, _settings, _protocols, lambda all_: [info.id for info in all_]):
+    for tell in (_domains, _settings, _protocols, lambda all_: [info.id for info in all_]):
         if len(set(names)) == len(names):
             break
         told = list(zip(names, tell(infos), strict=True))
@@ -202,12 +207,12 @@ def _name(info: RunInfo) -> str:
     return f"{info.agent} {model}" if isinstance(model, str) and model else info.agent
 
 
-def _halves(infos: Sequence[RunInfo]) -> list[str]:
+def _domains(infos: Sequence[RunInfo]) -> list[str]:
     several = len({info.half for info in infos}) > 1
-    return [_HALVES.get(info.half, info.half) if several else "" for info in infos]
+    return [_DOMAINS.get(info.half, info.half) if several else "" for info in infos]
 
 
-_HALVES: Final = {"shop": "shop", "turk": "paperwork"}
+_DOMAINS: Final = {"shop": "WebShop", "turk": "TurkingBench"}
 
 
 def _settings(infos: Sequence[RunInfo]) -> list[str]:
@@ -238,7 +243,7 @@ def _title(runs: Sequence[Run]) -> str:
     )
 
 
-def _remarks(info: RunInfo, figures: Figures) -> tuple[str, ...]:
+def _remarks(info: RunInfo, figures: RunFigures) -> tuple[str, ...]:
     """What a reader must know before the figures."""
     remarks = list(info.remarks)
     warning = str(info.protocol.get("warning") or "")
@@ -263,8 +268,8 @@ def _comparisons(
     read: Sequence[tuple[str, Store, Columns]], *, anyway: bool, seed: int
 ) -> tuple[Comparison, ...]:
     made = []
-    for half in dict.fromkeys(store.info.half for _, store, _ in read):
-        runs = [run for run in read if run[1].info.half == half]
+    for domain in dict.fromkeys(store.info.half for _, store, _ in read):
+        runs = [run for run in read if run[1].info.half == domain]
         pairs = list(itertools.combinations(runs, 2))
         if len(runs) > ALL_PAIRS_UP_TO:
             # All pairs of many runs are more than anyone reads: each against the first given.
@@ -287,12 +292,12 @@ def _notes(runs: Sequence[Run]) -> tuple[str, ...]:
     ]
     if len(runs) > ALL_PAIRS_UP_TO:
         notes.append(
-            f"Of more than {ALL_PAIRS_UP_TO} runs on one half each is compared with the first that"
-            " was given."
+            f"Of more than {ALL_PAIRS_UP_TO} runs on one domain each is compared with the first"
+            " that was given."
         )
     if any(run.info.half == "turk" for run in runs):
         notes.append(
-            "Paperwork scores are means over tasks of their pooled fields, with intervals over"
+            "TurkingBench scores are means over tasks of their pooled fields, with intervals over"
             " instances drawn within each task; Task Score, Success Rate and comparisons count"
             " every page once."
         )

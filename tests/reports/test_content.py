@@ -5,7 +5,7 @@ import pytest
 from played import MemoryStore, made, run_info
 
 from errands.errors import SettingError
-from errands.reports.report import SCHEMA, command_of, gather, to_json
+from errands.reports.content import SCHEMA, command_of, gather, to_json
 
 
 def test_the_json_has_the_names_of_its_schema(careful: MemoryStore, oracle: MemoryStore) -> None:
@@ -60,8 +60,8 @@ def test_names_tell_runs_apart() -> None:
     ]
     labels = [run.label for run in gather([MemoryStore(info) for info in infos]).runs]
     assert labels == [
-        "llm m (demos 0)", "llm m (demos 3) (2)", "llm m (demos 3) (3)", "random (paperwork)",
-        "random (shop)",
+        "llm m (demos 0)", "llm m (demos 3) (2)", "llm m (demos 3) (3)", "random (TurkingBench)",
+        "random (WebShop)",
     ]  # fmt: skip
     twins = [MemoryStore(run_info("shop", "x", 1))] * 2
     assert [run.label for run in gather(twins).runs] == ["x", "x #2"]
