@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from errands.agents import Insider, Maker, Move
+from errands.agents import AgentFactory, Move, PrivilegedAgent
 from errands.envs.turk import TurkEnv
 from errands.turk.tasks.loader import TaskSet, load_tasks
 
@@ -23,10 +23,10 @@ class Played(NamedTuple):
 Play = Callable[..., Played]
 
 
-def _play(env: Any, maker: Maker, options: dict[str, Any], seed: int = 0) -> Played:
-    agent = maker.agent(seed)
+def _play(env: Any, factory: AgentFactory, options: dict[str, Any], seed: int = 0) -> Played:
+    agent = factory.agent(seed)
     seen, info = env.reset(seed=seed, options=options)
-    if isinstance(agent, Insider):
+    if isinstance(agent, PrivilegedAgent):
         agent.look(env)
     assert not inspect.isawaitable(agent.begin(seen, info))
     actions: list[str] = []

@@ -9,7 +9,7 @@ import pytest
 from errands.agents import AgentError, Move
 from errands.agents.choice_oracle import ChoiceOracle, best_plan, choices
 from errands.agents.query_source import query_source
-from errands.agents.registry import make_maker
+from errands.agents.registry import make_factory
 from errands.envs.shop import ShopEnv
 from errands.shop.build.builder import build_catalog
 from errands.shop.catalog.catalog import Catalog
@@ -20,11 +20,11 @@ from errands.shop.navigation import ITEM, State
 @pytest.mark.parametrize("goals", ["synthetic", "human"])
 def test_it_gets_what_it_saw(little: Catalog, play: Any, rules: str, goals: str) -> None:
     env = ShopEnv(little, goals, rules=rules, max_steps=100, search_anywhere=False)
-    maker = make_maker("choice-oracle", "shop", env, {})
-    rule = make_maker("rule", "shop", env, {})
+    factory = make_factory("choice-oracle", "shop", env, {})
+    rule = make_factory("rule", "shop", env, {})
     gained = 0.0
     for goal in range(40):
-        played = play(env, maker, {"goal": goal})
+        played = play(env, factory, {"goal": goal})
         assert played.terminated
         env.reset(options={"goal": goal})
         plan = best_plan(env.episode, env.goal.instruction_text)
@@ -59,10 +59,10 @@ def test_a_later_page(little: Catalog, play: Any, tmp_path: Path) -> None:
     path = tmp_path / "queries.json"
     path.write_text(json.dumps(queries))
     env = ShopEnv(little, "human", max_steps=100)
-    maker = make_maker("choice-oracle", "shop", env, {"query": "predicted", "queries": path})
+    factory = make_factory("choice-oracle", "shop", env, {"query": "predicted", "queries": path})
     turned = 0
     for goal in range(40):
-        played = play(env, maker, {"goal": goal})
+        played = play(env, factory, {"goal": goal})
         assert played.actions[0] == f"search[{goals[goal].query}]"
         turned += "click[next >]" in played.actions
         if "click[next >]" in played.actions:
@@ -77,10 +77,10 @@ def test_short_of_steps(little: Catalog, play: Any, max_steps: int) -> None:
     long = ShopEnv(little, max_steps=100)
     differing = 0
     for goal in range(30):
-        played = play(short, make_maker("choice-oracle", "shop", short, {}), {"goal": goal})
+        played = play(short, make_factory("choice-oracle", "shop", short, {}), {"goal": goal})
         assert played.terminated == (max_steps >= 3)
         assert len(played.actions) <= max_steps
-        best = play(long, make_maker("choice-oracle", "shop", long, {}), {"goal": goal})
+        best = play(long, make_factory("choice-oracle", "shop", long, {}), {"goal": goal})
         assert played.reward <= best.reward
         differing += played.reward < best.reward
     assert differing > 0 or max_steps == 5
@@ -92,11 +92,11 @@ def test_nothing_found(little: Catalog, play: Any, tmp_path: Path) -> None:
     path.write_text(json.dumps({text: ["zzzzqqq"]}))
     settings = {"query": "predicted", "queries": path}
     env = ShopEnv(little, "human", max_steps=5)
-    played = play(env, make_maker("choice-oracle", "shop", env, settings), {"goal": 0})
+    played = play(env, make_factory("choice-oracle", "shop", env, settings), {"goal": 0})
     assert (played.reward, played.terminated, len(played.actions)) == (0.0, False, 5)
     endless = ShopEnv(little, "human")
     with pytest.raises(AgentError, match="Nothing can be bought"):
-        play(endless, make_maker("choice-oracle", "shop", endless, settings), {"goal": 0})
+        play(endless, make_factory("choice-oracle", "shop", endless, settings), {"goal": 0})
 
 
 def test_it_says_what_it_found(little: Catalog) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from errands.agents import EndOfRun
 from errands.agents.human import PersonShopper, field_value, page_lines, shop_action
-from errands.agents.registry import make_maker
+from errands.agents.registry import make_factory
 from errands.agents.terminal import Terminal
 from errands.envs.shop import ShopEnv
 from errands.envs.turk import TurkEnv
@@ -36,9 +36,9 @@ def test_shopping(
 ) -> None:
     env = ShopEnv(little, observation=observation, max_steps=20)
     typed("", "what", "s [red] shoes", "3", "click[Description]", "2", "99", "Buy Now")
-    maker = make_maker("human", "shop", env, {})
-    assert maker.mode == "person"
-    played = play(env, maker, {"goal": 0})
+    factory = make_factory("human", "shop", env, {})
+    assert factory.mode == "person"
+    played = play(env, factory, {"goal": 0})
     first = little.search("red shoes")[0].asin.lower()
     assert played.actions == [
         "search[red] shoes]",
@@ -61,7 +61,7 @@ def test_chosen_options_are_marked(
     value = next(iter(product.options.values()))[0]
     env = ShopEnv(little, max_steps=20)
     typed(f"s {product.title}", product.asin, value, "description", "< prev", "buy now")
-    play(env, make_maker("human", "shop", env, {}), {"goal": 0})
+    play(env, make_factory("human", "shop", env, {}), {"goal": 0})
     assert env.episode.page.options == {next(iter(product.options)): value}
     marked = [line for line in capsys.readouterr().out.splitlines() if "(clicked)" in line]
     assert len([line for line in marked if value in line]) == 2
@@ -71,19 +71,19 @@ def test_quitting_ends_the_run(little: Catalog, desk: TurkEnv, play: Any, typed:
     env = ShopEnv(little, max_steps=20)
     typed("s shoes", "quit", "s never read")
     with pytest.raises(EndOfRun, match="quit"):
-        play(env, make_maker("human", "shop", env, {}), {"goal": 0})
+        play(env, make_factory("human", "shop", env, {}), {"goal": 0})
     typed("s shoes")
     with pytest.raises(EndOfRun, match="input has ended"):
-        play(env, make_maker("human", "shop", env, {}), {"goal": 0})
+        play(env, make_factory("human", "shop", env, {}), {"goal": 0})
     typed("quit")
     with pytest.raises(EndOfRun, match="quit"):
-        play(desk, make_maker("human", "turk", desk, {}), {"task": desk.tasks.names[0], "row": 0})
+        play(desk, make_factory("human", "turk", desk, {}), {"task": desk.tasks.names[0], "row": 0})
 
 
 def test_every_form_can_be_filled_in(desk: TurkEnv, play: Any, typed: Typed) -> None:
     """What the oracle would do, typed by hand, scores what the oracle scores."""
-    oracle = make_maker("oracle", "turk", desk, {})
-    person = make_maker("human", "turk", desk, {})
+    oracle = make_factory("oracle", "turk", desk, {})
+    person = make_factory("human", "turk", desk, {})
     for name in desk.tasks.names:
         where = {"task": name, "row": 0}
         wanted = play(desk, oracle, where)
@@ -103,7 +103,7 @@ def test_a_form_field_by_field(
             break
     first = fields[0]
     typed("nonsense", "1", *[""] * (len(info["fields"]) + 3))
-    played = play(desk, make_maker("human", "turk", desk, {}), {"task": name, "row": 0})
+    played = play(desk, make_factory("human", "turk", desk, {}), {"task": name, "row": 0})
     value = first["options"][0]
     assert played.actions[0] == f"modify_radio({first['name']!r}, {value!r})"
     assert played.actions[-1] == "submit()"
@@ -117,7 +117,7 @@ def test_what_did_not_work_is_asked_again(
 ) -> None:
     name = desk.tasks.names[0]
     typed("!modify_text('no such field', 'x')", *[""] * 40)
-    played = play(desk, make_maker("human", "turk", desk, {}), {"task": name, "row": 0})
+    played = play(desk, make_factory("human", "turk", desk, {}), {"task": name, "row": 0})
     assert played.actions == ["modify_text('no such field', 'x')", "submit()"]
     assert "That did not work" in capsys.readouterr().out
 

@@ -6,7 +6,7 @@ import pytest
 
 from errands.agents import AgentError
 from errands.agents.oracle import Oracle, make
-from errands.agents.registry import make_maker
+from errands.agents.registry import make_factory
 from errands.envs.turk import TurkEnv
 from errands.turk.dom.driver import DomDriver
 from errands.turk.drivers import Pages
@@ -17,13 +17,13 @@ from errands.turk.tasks.task import Instance
 
 
 def test_equal_on_all_demo_tasks(desk: TurkEnv, play: Any) -> None:
-    maker = make_maker("oracle", "turk", desk, {})
+    factory = make_factory("oracle", "turk", desk, {})
     pages = Pages("dom")
     assert len(desk.tasks) == 30
     steps = 0
     for task in desk.tasks:
         for row in (0, len(task.instances) - 1):
-            played = play(desk, maker, {"task": task.name, "row": row})
+            played = play(desk, factory, {"task": task.name, "row": row})
             page = pages.open(task, task.instances[row])
             done = play_oracle(page, task.instances[row])
             scored = score_page(page, task.instances[row])

@@ -7,17 +7,17 @@ from typing import Any
 
 import pytest
 
-from errands.agents import Insider
-from errands.agents.registry import find_kind, kinds, make_maker
+from errands.agents import PrivilegedAgent
+from errands.agents.registry import find_kind, kinds, make_factory
 from errands.envs.shop import ShopEnv
 from errands.envs.turk import TurkEnv
 from errands.errors import SettingError
 from errands.shop.catalog.catalog import Catalog
 
 PLAYABLE = [
-    (kind.name, half)
+    (kind.name, domain)
     for kind in kinds()
-    for half in kind.halves
+    for domain in kind.domains
     # Trained agents need something that was trained: tests/learn.
     if kind.name not in ("llm", "human", "il", "rl", "rnn")
 ]
@@ -28,46 +28,46 @@ def shop(little: Catalog) -> ShopEnv:
     return ShopEnv(little, max_steps=40)
 
 
-@pytest.mark.parametrize(("name", "half"), PLAYABLE)
+@pytest.mark.parametrize(("name", "domain"), PLAYABLE)
 def test_every_agent_plays_and_repeats_itself(
-    name: str, half: str, shop: ShopEnv, desk: TurkEnv, play: Any, tmp_path: Path
+    name: str, domain: str, shop: ShopEnv, desk: TurkEnv, play: Any, tmp_path: Path
 ) -> None:
-    env: Any = shop if half == "shop" else desk
+    env: Any = shop if domain == "shop" else desk
     settings = {}
     if name == "shopper":
         env = ShopEnv(shop.context.catalog, max_steps=40, observation="text_rich")
     if name == "replay":
         script = tmp_path / "script.txt"
-        lines = ["search[a]", "click[next >]"] * 20 if half == "shop" else ["submit()"]
+        lines = ["search[a]", "click[next >]"] * 20 if domain == "shop" else ["submit()"]
         script.write_text("\n".join(lines))
         settings = {"actions": script}
-    maker = make_maker(name, half, env, settings)
+    factory = make_factory(name, domain, env, settings)
     kind = find_kind(name)
-    assert (maker.name, maker.mode) == (name, kind.mode)
-    assert set(maker.settings) == set(kind.settings)
-    assert isinstance(maker.agent(0), Insider) == kind.insider
-    wheres = [{"goal": 3}] if half == "shop" else [{"task": desk.tasks.names[4], "row": 1}]
+    assert (factory.name, factory.mode) == (name, kind.mode)
+    assert set(factory.settings) == set(kind.settings)
+    assert isinstance(factory.agent(0), PrivilegedAgent) == kind.privileged
+    wheres = [{"goal": 3}] if domain == "shop" else [{"task": desk.tasks.names[4], "row": 1}]
     for where in wheres:
-        first = play(env, maker, where, 7)
-        assert first == play(env, maker, where, 7)
+        first = play(env, factory, where, 7)
+        assert first == play(env, factory, where, 7)
         # What is kept of a run's settings makes the same agents again.
-        again = make_maker(name, half, env, maker.settings)
-        assert dict(again.settings) == dict(maker.settings)
+        again = make_factory(name, domain, env, factory.settings)
+        assert dict(again.settings) == dict(factory.settings)
         assert first == play(env, again, where, 7)
         if name == "random":
-            others = [play(env, maker, where, seed).actions for seed in range(8, 14)]
+            others = [play(env, factory, where, seed).actions for seed in range(8, 14)]
             assert any(other != first.actions for other in others)
-    maker.close()
+    factory.close()
 
 
 def test_the_table_is_complete() -> None:
     names = [kind.name for kind in kinds()]
     assert len(set(names)) == len(names)
     for kind in kinds():
-        assert set(kind.halves) <= {"shop", "turk"}
-        assert kind.halves
+        assert set(kind.domains) <= {"shop", "turk"}
+        assert kind.domains
         assert "\n" not in kind.summary
-        module = kind.maker.partition(":")[0]
+        module = kind.factory.partition(":")[0]
         assert kind.name == "llm" or importlib.util.find_spec(module)
         for setting in kind.settings.values():
             assert type(setting.default) is setting.type
@@ -75,7 +75,7 @@ def test_the_table_is_complete() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "half", "settings", "words"),
+    ("name", "domain", "settings", "words"),
     [
         ("randm", "shop", {}, ["'randm'", "did you mean 'random'", "choice-oracle"]),
         ("zzz", "shop", {}, ["'zzz'", "expected random"]),
@@ -93,28 +93,28 @@ def test_the_table_is_complete() -> None:
         ("json:loadz", "shop", {}, ["did you mean 'load' or 'loads'"]),
         ("json:__name__", "shop", {}, ["is a str"]),
         (":x", "shop", {}, ["':x'", "module:attribute"]),
-        ("json:dumps", "shop", {}, ["json:dumps cannot be called with (half, env, settings)"]),
+        ("json:dumps", "shop", {}, ["json:dumps cannot be called with (domain, env, settings)"]),
     ],
 )  # fmt: skip
 def test_mistakes(
     name: str,
-    half: str,
+    domain: str,
     settings: dict[str, Any],
     words: list[str],
     shop: ShopEnv,
     desk: TurkEnv,
 ) -> None:
     with pytest.raises(SettingError) as caught:
-        make_maker(name, half, desk if half == "turk" else shop, settings)
+        make_factory(name, domain, desk if domain == "turk" else shop, settings)
     for word in words:
         assert word in str(caught.value)
 
 
 def test_careful_says_what_it_reads(little: Catalog) -> None:
     with pytest.raises(SettingError, match="observation='text'"):
-        make_maker("careful", "shop", ShopEnv(little, observation="html"), {})
+        make_factory("careful", "shop", ShopEnv(little, observation="html"), {})
     with pytest.raises(SettingError, match="earlier"):
-        make_maker("careful", "shop", ShopEnv(little, num_prev_obs=1), {})
+        make_factory("careful", "shop", ShopEnv(little, num_prev_obs=1), {})
 
 
 OWN = '''
@@ -136,12 +136,12 @@ class Waiting(Buyer):
 
 class House:
     name, mode = "house", "compute"
-    def __init__(self, half, env, settings):
-        self.half, self.env, self.settings = half, env, settings
+    def __init__(self, domain, env, settings):
+        self.domain, self.env, self.settings = domain, env, settings
     def agent(self, seed): return Buyer()
     def close(self): ...
 
-def nothing(half, env, settings): return None
+def nothing(domain, env, settings): return None
 
 class Group:
     Inner = Buyer
@@ -161,17 +161,17 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 def test_own_agent_class(own: str, shop: ShopEnv, play: Any) -> None:
-    maker = make_maker(f"{own}:Buyer", "shop", shop, {})
-    assert (maker.name, maker.mode, dict(maker.settings)) == (f"{own}:Buyer", "compute", {})
-    assert play(shop, maker, {"goal": 0}).actions[:2] == ["search[shoes]", "click[next >]"]
-    assert make_maker(f"{own}:Seeded", "shop", shop, {}).agent(5).seed == 5  # type: ignore[attr-defined]
-    assert make_maker(f"{own}:Waiting", "shop", shop, {}).mode == "model"
-    assert make_maker(f"{own}:Group.Inner", "shop", shop, {}).agent(0)
+    factory = make_factory(f"{own}:Buyer", "shop", shop, {})
+    assert (factory.name, factory.mode, dict(factory.settings)) == (f"{own}:Buyer", "compute", {})
+    assert play(shop, factory, {"goal": 0}).actions[:2] == ["search[shoes]", "click[next >]"]
+    assert make_factory(f"{own}:Seeded", "shop", shop, {}).agent(5).seed == 5  # type: ignore[attr-defined]
+    assert make_factory(f"{own}:Waiting", "shop", shop, {}).mode == "model"
+    assert make_factory(f"{own}:Group.Inner", "shop", shop, {}).agent(0)
 
 
 def test_own_maker(own: str, shop: ShopEnv) -> None:
-    maker: Any = make_maker(f"{own}:House", "shop", shop, {"a": "1"})
-    assert (maker.half, maker.env, maker.settings) == ("shop", shop, {"a": "1"})
+    factory: Any = make_factory(f"{own}:House", "shop", shop, {"a": "1"})
+    assert (factory.domain, factory.env, factory.settings) == ("shop", shop, {"a": "1"})
 
 
 @pytest.mark.parametrize(
@@ -189,7 +189,7 @@ def test_own_mistakes(
     what: str, settings: dict[str, Any], words: list[str], own: str, shop: ShopEnv
 ) -> None:
     with pytest.raises(SettingError) as caught:
-        make_maker(own + what, "shop", shop, settings)
+        make_factory(own + what, "shop", shop, settings)
     for word in words:
         assert word in str(caught.value)
 
@@ -199,4 +199,4 @@ def test_a_missing_extra_says_what_to_install(
 ) -> None:
     monkeypatch.setitem(sys.modules, "errands.agents.llm", None)
     with pytest.raises(SettingError, match=r"pip install 'errands\[llm\]'"):
-        make_maker("llm", "shop", shop, {"anything": "goes"})
+        make_factory("llm", "shop", shop, {"anything": "goes"})

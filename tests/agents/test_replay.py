@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from errands.agents import AgentError
-from errands.agents.registry import make_maker
+from errands.agents.registry import make_factory
 from errands.agents.replay import read_script
 from errands.envs.shop import ShopEnv
 from errands.envs.turk import TurkEnv
@@ -17,7 +17,7 @@ from errands.shop.catalog.catalog import Catalog
 
 def test_by_episode(little: Catalog, desk: TurkEnv, play: Any, tmp_path: Path) -> None:
     env = ShopEnv(little, max_steps=50)
-    rule = make_maker("rule", "shop", env, {})
+    rule = make_factory("rule", "shop", env, {})
     lines = [
         {"key": "goal 0", "actions": play(env, rule, {"goal": 0}).actions},
         {"goal": 1, "actions": play(env, rule, {"goal": 1}).actions},
@@ -25,18 +25,18 @@ def test_by_episode(little: Catalog, desk: TurkEnv, play: Any, tmp_path: Path) -
     ]
     path = tmp_path / "script.jsonl"
     path.write_text("\n".join(json.dumps(line) for line in lines) + "\n\n")
-    maker = make_maker("replay", "shop", env, {"actions": str(path)})
+    factory = make_factory("replay", "shop", env, {"actions": str(path)})
     for goal in (0, 1):
-        assert play(env, maker, {"goal": goal}) == play(env, rule, {"goal": goal})
+        assert play(env, factory, {"goal": goal}) == play(env, rule, {"goal": goal})
     with pytest.raises(AgentError, match=r"The 1 actions of .* for goal 2 are used up"):
-        play(env, maker, {"goal": 2})
+        play(env, factory, {"goal": 2})
     with pytest.raises(AgentError, match="no actions for goal 3"):
-        play(env, maker, {"goal": 3})
+        play(env, factory, {"goal": 3})
 
 
 def test_paperwork(desk: TurkEnv, play: Any, tmp_path: Path) -> None:
     name = desk.tasks.names[0]
-    oracle = make_maker("oracle", "turk", desk, {})
+    oracle = make_factory("oracle", "turk", desk, {})
     wanted = play(desk, oracle, {"task": name, "row": 0})
     path = tmp_path / "script.jsonl"
     call = {"name": "submit", "arguments": {}}
@@ -46,10 +46,10 @@ def test_paperwork(desk: TurkEnv, play: Any, tmp_path: Path) -> None:
         {"task": name, "row": 2, "actions": "submit()"},
     ]
     path.write_text("\n".join(map(json.dumps, lines)))
-    maker = make_maker("replay", "turk", desk, {"actions": path})
-    assert play(desk, maker, {"task": name, "row": 0}).reward == wanted.reward > 0
+    factory = make_factory("replay", "turk", desk, {"actions": path})
+    assert play(desk, factory, {"task": name, "row": 0}).reward == wanted.reward > 0
     for row in (1, 2):
-        assert play(desk, maker, {"task": name, "row": row}).terminated
+        assert play(desk, factory, {"task": name, "row": row}).terminated
 
 
 def test_one_list_for_all() -> None:
@@ -79,9 +79,9 @@ def test_the_file_must_stay_the_same(little: Catalog, tmp_path: Path) -> None:
     env = ShopEnv(little)
     path = tmp_path / "s.txt"
     path.write_text("search[a]")
-    settings = dict(make_maker("replay", "shop", env, {"actions": path}).settings)
+    settings = dict(make_factory("replay", "shop", env, {"actions": path}).settings)
     path.write_text("search[b]")
     with pytest.raises(DataError, match="has changed"):
-        make_maker("replay", "shop", env, settings)
+        make_factory("replay", "shop", env, settings)
     with pytest.raises(DataError, match="cannot be read"):
-        make_maker("replay", "shop", env, {"actions": tmp_path})
+        make_factory("replay", "shop", env, {"actions": tmp_path})

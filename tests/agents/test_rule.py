@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from errands.agents import AgentError
-from errands.agents.registry import make_maker
+from errands.agents.registry import make_factory
 from errands.agents.rule import RuleShopper, search_action
 from errands.envs.shop import ShopEnv
 from errands.shop.catalog.catalog import Catalog
@@ -14,9 +14,9 @@ from errands.shop.goals import Goal, ListedGoals
 
 def test_search_first_buy(little: Catalog, play: Any) -> None:
     env = ShopEnv(little, max_steps=20)
-    maker = make_maker("rule", "shop", env, {})
+    factory = make_factory("rule", "shop", env, {})
     for goal in range(20):
-        played = play(env, maker, {"goal": goal})
+        played = play(env, factory, {"goal": goal})
         wanted = env.goal.instruction_text.lower()
         assert "price lower than" in wanted
         first = little.search(wanted)[0].asin.lower()
@@ -35,12 +35,12 @@ def about(catalog: Catalog, instruction: str) -> ListedGoals:
 @pytest.mark.parametrize("instruction", ["zzzzqqq", "", "[", "the of and"])
 def test_nothing_found(little: Catalog, play: Any, instruction: str) -> None:
     env = ShopEnv(little, about(little, instruction), max_steps=9)
-    played = play(env, make_maker("rule", "shop", env, {}), {"goal": 0})
+    played = play(env, make_factory("rule", "shop", env, {}), {"goal": 0})
     assert (played.reward, played.terminated, len(played.actions)) == (0.0, False, 9)
     assert played.actions[-1] == "wait"
     endless = ShopEnv(little, about(little, instruction))
     with pytest.raises(AgentError, match="Nothing was found for the instruction"):
-        play(endless, make_maker("rule", "shop", endless, {}), {"goal": 0})
+        play(endless, make_factory("rule", "shop", endless, {}), {"goal": 0})
 
 
 def test_a_result_that_does_not_open_is_not_tried_for_ever() -> None:

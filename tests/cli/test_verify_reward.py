@@ -35,7 +35,7 @@ def place(little: Catalog, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a run in `careful`."""
     folder = tmp_path_factory.mktemp("verified")
     protocol = Protocol(
-        id="mine", version=1, title="m", half="shop", data=str(little.path), goals="human",
+        id="mine", version=1, title="m", domain="shop", data=str(little.path), goals="human",
         episodes=20, max_steps=20,
     )  # fmt: skip
     run(protocol, "careful", out=folder / "careful")

@@ -13,14 +13,14 @@ import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
 
-from errands.agents.registry import make_maker
+from errands.agents.registry import make_factory
 from errands.browser import chromium
 from errands.browser.chromium import BrowserError
 from errands.envs.screenshots import Camera, shared_camera
 from errands.envs.shop import ShopEnv
 from errands.envs.shop_vector import ShopVectorEnv
 from errands.errors import SettingError
-from errands.runs.episode_source import open_world
+from errands.runs.episode_source import open_source
 from errands.runs.protocol import Protocol
 from errands.runs.replay import replay
 from errands.runs.runner import run
@@ -166,7 +166,7 @@ def test_runs_are_kept_and_replayed(little: Catalog, tmp_path: Path, mode: str) 
         id="seen",
         version=1,
         title="The little shop, seen",
-        half="shop",
+        domain="shop",
         data=str(little.path),
         goals="synthetic",
         episodes=2,
@@ -175,17 +175,17 @@ def test_runs_are_kept_and_replayed(little: Catalog, tmp_path: Path, mode: str) 
     )
     run(protocol, "random", out=tmp_path / "run", workers=1)
     store = open_run(tmp_path / "run")
-    world = open_world(protocol)
+    source = open_source(protocol)
     try:
         for number in range(2):
             episode = store.episode(number)
             assert episode.summary.status in ("done", "truncated"), episode.summary.error
-            found = replay(world, episode)
+            found = replay(source, episode)
             assert found.same, found.differences
             assert found.compared == found.pages > 1
             assert (episode.steps[0].observation is None) == (mode == "screenshot")
     finally:
-        world.close()
+        source.close()
         store.close()
 
 
@@ -202,10 +202,10 @@ def test_who_wants_text_says_so(little: Catalog, mode: str) -> None:
         ShopVectorEnv(2, catalog=little, observation=mode)
     env = ShopEnv(little, observation=mode)
     with pytest.raises(SettingError, match="reads observation='text'"):
-        make_maker("careful", "shop", env, {})
+        make_factory("careful", "shop", env, {})
     pytest.importorskip("openai", reason="needs openai: pip install 'errands[llm]'")
     with pytest.raises(SettingError, match="take observation='text'"):
-        make_maker("llm", "shop", env, {"model": "any"})
+        make_factory("llm", "shop", env, {"model": "any"})
 
 
 def test_without_a_chromium_one_sentence_says_what_to_do(

@@ -79,7 +79,7 @@ def test_spread_over_seeds() -> None:
 
 def test_runs_make_a_row(little: Catalog, tmp_path: Path) -> None:
     rules = Protocol(
-        id="t", version=1, title="t", half="shop", data=str(little.path), goals="human",
+        id="t", version=1, title="t", domain="shop", data=str(little.path), goals="human",
         split="disjoint-test", episodes=5, observation="text_rich", max_steps=20,
     )  # fmt: skip
     run(rules, "rule", out=tmp_path / "one")
@@ -92,7 +92,7 @@ def test_runs_make_a_row(little: Catalog, tmp_path: Path) -> None:
 
 def test_a_run_with_errors_is_not_judged(little: Catalog, tmp_path: Path) -> None:
     rules = Protocol(
-        id="t", version=1, title="t", half="shop", data=str(little.path), goals="human",
+        id="t", version=1, title="t", domain="shop", data=str(little.path), goals="human",
         split="disjoint-test", episodes=2, observation="text_rich", max_steps=20,
     )  # fmt: skip
     queries = tmp_path / "queries.json"

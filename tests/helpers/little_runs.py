@@ -10,7 +10,7 @@ def little_protocol(catalog: Catalog, episodes: int = 30, **more: object) -> Pro
         id="little",
         version=1,
         title="Goals of the little shop",
-        half="shop",
+        domain="shop",
         data=str(catalog.path),
         episodes=episodes,
         **given,  # type: ignore[arg-type]

@@ -79,7 +79,7 @@ class MemoryStore:
 def run_info(half: str, agent: str, episodes: int, **more: Any) -> RunInfo:
     """The description of a run on demo data."""
     names = {"shop": "demo-shop", "turk": "demo-turk"}
-    titles = {"shop": "Demo of the shop", "turk": "Demo of the paperwork"}
+    titles = {"shop": "Demo of the shop", "turk": "Demo of the form pages"}
     protocol = {
         "id": names[half], "version": 1, "title": titles[half], "half": half, "data": "demo",
         "goals": "human", "observation": "text" if half == "shop" else "html", "max_steps": 20,
@@ -88,7 +88,7 @@ def run_info(half: str, agent: str, episodes: int, **more: Any) -> RunInfo:
         "id": f"{names[half]}-{agent}",
         "protocol": protocol,
         "protocol_key": f"{names[half]}/1",
-        "half": half,
+        "domain": half,
         "agent": agent,
         "agent_settings": {},
         "episodes": episodes,
@@ -159,7 +159,7 @@ def play_shop(agent: str, episodes: int, max_steps: int = 20, *, keep: bool = Tr
 def play_turk(agent: str, per_task: int = 3, **more: Any) -> MemoryStore:
     """Instances of every demo task, played by a baseline."""
     env = TurkEnv("demo", driver="dom")
-    store = MemoryStore(run_info("turk", agent, 0, insider=agent == "oracle", **more))
+    store = MemoryStore(run_info("turk", agent, 0, privileged=agent == "oracle", **more))
     number = 0
     for name in env.tasks.names:
         for row in range(min(per_task, len(env.tasks.task(name).instances))):
@@ -205,7 +205,7 @@ def _form(env: TurkEnv, agent: str, number: int, name: str, row: int) -> Episode
 
 def watch_shop(info: RunInfo, episode: Episode) -> list[PageView]:
     """Play an episode of the shop again, for its pages as people see them."""
-    if info.half != "shop":
+    if info.domain != "shop":
         raise SettingError("This only watches the shop.")
     env = ShopEnv(goals="human", max_steps=20)
     seen, _ = env.reset(options={"goal": int(episode.summary.key.split()[1])})

@@ -73,7 +73,7 @@ def run_info(episodes: int, **more: Any) -> RunInfo:
         "protocol": {"id": "absent", "version": 1, "title": "A protocol", "half": "shop",
                      "data": "no-such-catalogue", "goals": "human"},
         "protocol_key": "absent@1",
-        "half": "shop",
+        "domain": "shop",
         "agent": "somebody",
         "agent_settings": {},
         "episodes": episodes,
@@ -111,9 +111,9 @@ def make_run(folder: Path, info: RunInfo, episodes: Iterable[Episode]) -> Path:
     """A run directory with these episodes."""
     folder.mkdir(parents=True)
     store = SqliteStore.create(folder / "run.sqlite", info)
-    with store.keeper() as keeper:
+    with store.writer() as writer:
         for episode in episodes:
-            keeper.keep(episode)
+            writer.write(episode)
     store.close()
     return folder
 

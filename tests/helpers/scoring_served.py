@@ -59,7 +59,7 @@ class Desk:
 def played(catalog: Catalog, out: Path, agent: str = "careful", episodes: int = 12) -> Path:
     """A run of the shop."""
     protocol = Protocol(
-        id="p", version=1, title="p", half="shop", data=str(catalog.path), goals="synthetic",
+        id="p", version=1, title="p", domain="shop", data=str(catalog.path), goals="synthetic",
         episodes=episodes, max_steps=20,
     )  # fmt: skip
     run(protocol, agent, out=out)

@@ -10,7 +10,7 @@ from errands.learn.environments import open_floor
 from errands.learn.evaluation import open_exam, sit
 from errands.learn.policy import open_policy
 from errands.learn.rollout import own_words
-from errands.runs.episode_source import ShopWorld, open_world
+from errands.runs.episode_source import ShopSource, open_source
 from errands.runs.protocol import Protocol
 from errands.runs.runner import run
 from errands.runs.store.places import open_run
@@ -36,9 +36,9 @@ def test_a_mark_is_what_a_run_of_the_agent_gets(
     assert torch.equal(torch.get_rng_state(), before)
     assert sit(exam, policy, own_words) == mark
     protocol: Protocol = rules(split="disjoint-eval", episodes=6, max_steps=100)  # type: ignore[operator]
-    world = open_world(protocol)
-    assert isinstance(world, ShopWorld)
-    assert list(world.indices) == list(exam.goals)
+    source = open_source(protocol)
+    assert isinstance(source, ShopSource)
+    assert list(source.indices) == list(exam.goals)
     run(protocol, "il", out=tmp_path / "run", settings={"checkpoint": str(taught)})
     store = open_run(str(tmp_path / "run"))
     rewards = [episode.summary.reward or 0.0 for episode in store.episodes()]

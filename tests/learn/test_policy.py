@@ -13,7 +13,7 @@ import torch
 from protocols import Rules
 
 from errands.agents import Agent
-from errands.agents.registry import find_kind, make_maker
+from errands.agents.registry import find_kind, make_factory
 from errands.envs.shop import ShopEnv
 from errands.errors import ErrandsError, SettingError
 from errands.learn.data.batch import Lengths
@@ -94,10 +94,10 @@ def checkpoints(taught: Path, demos: str, tmp_path_factory: pytest.TempPathFacto
 
 @pytest.mark.parametrize("name", ["il", "rl", "rnn"])
 def test_the_table_of_agents_makes_it(shop: ShopEnv, checkpoints: Checkpoints, name: str) -> None:
-    maker = make_maker(name, "shop", shop, {"checkpoint": str(checkpoints[name])})
+    maker = make_factory(name, "shop", shop, {"checkpoint": str(checkpoints[name])})
     assert maker.name == name
     assert set(maker.settings) == set(find_kind(name).settings)
-    again = make_maker(name, "shop", shop, maker.settings)
+    again = make_factory(name, "shop", shop, maker.settings)
     assert _actions(shop, maker.agent(3), 2) == _actions(shop, again.agent(3), 2)
 
 
@@ -151,8 +151,8 @@ def test_a_checkpoint_of_another_agent_is_refused(
     name: str, checkpoint: str, says: str, shop: ShopEnv, checkpoints: Checkpoints
 ) -> None:
     with pytest.raises(SettingError, match=says):
-        make_maker(name, "shop", shop, {"checkpoint": str(checkpoints[checkpoint])})
-    make_maker("il", "shop", shop, {"checkpoint": str(checkpoints["rnn"])})
+        make_factory(name, "shop", shop, {"checkpoint": str(checkpoints[checkpoint])})
+    make_factory("il", "shop", shop, {"checkpoint": str(checkpoints["rnn"])})
 
 
 def test_a_model_that_was_trained_further_is_opened_anew(taught: Path, tmp_path: Path) -> None:

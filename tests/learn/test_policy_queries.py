@@ -7,7 +7,7 @@ import pytest
 
 pytest.importorskip("torch", reason="needs PyTorch: pip install 'errands[train]'")
 
-from errands.agents.registry import make_maker
+from errands.agents.registry import make_factory
 from errands.envs.shop import ShopEnv
 from errands.errors import DataError, SettingError
 from errands.learn.checkpoint import About, save
@@ -64,8 +64,8 @@ def test_settings_that_cannot_be_are_one_sentence(little: Catalog, tmp_path: Pat
     plan = msgspec.to_builtins(ImitationConfig())
     save(checkpoint, About(kind="choice", trained="imitation", config=plan), weights, {})
     given = {"checkpoint": str(checkpoint)}
-    assert make_maker("il", "shop", env, given).settings["queries"] == "top"
+    assert make_factory("il", "shop", env, given).settings["queries"] == "top"
     with pytest.raises(SettingError, match="queries=best: expected top, sample"):
-        make_maker("il", "shop", env, {**given, "queries": "best"})
+        make_factory("il", "shop", env, {**given, "queries": "best"})
     with pytest.raises(DataError, match="is a choice model; expected a search model"):
-        make_maker("il", "shop", env, {**given, "search": str(checkpoint)})
+        make_factory("il", "shop", env, {**given, "search": str(checkpoint)})

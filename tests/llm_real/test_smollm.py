@@ -42,9 +42,11 @@ class Played:
         self.seconds = 0.0
 
 
-async def _play(maker: LanguageModel, env: gymnasium.Env[Any, Any], seed: int, options: Any) -> Any:
+async def _play(
+    factory: LanguageModel, env: gymnasium.Env[Any, Any], seed: int, options: Any
+) -> Any:
     played = Played()
-    agent: Any = maker.agent(seed)
+    agent: Any = factory.agent(seed)
     begun = time.monotonic()
     observation, info = env.reset(seed=seed, options=options)
     await agent.begin(observation, info)
@@ -60,18 +62,18 @@ async def _play(maker: LanguageModel, env: gymnasium.Env[Any, Any], seed: int, o
     return played
 
 
-def play_all(maker: LanguageModel, episodes: list[tuple[Any, Any]]) -> list[Played]:
+def play_all(factory: LanguageModel, episodes: list[tuple[Any, Any]]) -> list[Played]:
     """All episodes at once on one loop."""
 
     async def everything() -> list[Played]:
         return await asyncio.gather(
-            *(_play(maker, env, seed, options) for seed, (env, options) in enumerate(episodes))
+            *(_play(factory, env, seed, options) for seed, (env, options) in enumerate(episodes))
         )
 
     try:
         return asyncio.run(everything())
     finally:
-        maker.close()
+        factory.close()
 
 
 def record(rows: Any, half: str, mode: str, names: list[str], results: list[Played]) -> None:
@@ -102,8 +104,8 @@ def record(rows: Any, half: str, mode: str, names: list[str], results: list[Play
 def test_shop(endpoint: str, table: Any, mode: str, settings: dict[str, Any]) -> None:
     envs = [ShopEnv(split="test", max_steps=3) for _ in range(2)]
     given = {"model": "smollm2", "base_url": endpoint, "top": 3, "shots": 0, "window": 2400}
-    maker = make("shop", envs[0], {**given, **SMALL, **settings})
-    results = play_all(maker, [(env, {"goal": goal}) for goal, env in enumerate(envs)])
+    factory = make("shop", envs[0], {**given, **SMALL, **settings})
+    results = play_all(factory, [(env, {"goal": goal}) for goal, env in enumerate(envs)])
     for played in results:
         for move in played.moves:
             assert move.action.startswith(("search[", "click[", "invalid["))
@@ -124,9 +126,9 @@ def test_shop(endpoint: str, table: Any, mode: str, settings: dict[str, Any]) ->
 def test_turk(endpoint: str, table: Any, mode: str, settings: dict[str, Any]) -> None:
     envs = [TurkEnv(split="test", driver="dom", max_steps=20) for _ in TASKS]
     given = {"model": "smollm2", "base_url": endpoint, "budget": 3500}
-    maker = make("turk", envs[0], {**given, **SMALL, **settings})
+    factory = make("turk", envs[0], {**given, **SMALL, **settings})
     episodes = [(env, {"task": task, "row": 0}) for env, task in zip(envs, TASKS, strict=True)]
-    results = play_all(maker, episodes)
+    results = play_all(factory, episodes)
     for played in results:
         assert played.moves[-1].action == "submit()"
         for move, message in zip(played.moves, played.messages, strict=True):
@@ -143,8 +145,8 @@ def test_turk(endpoint: str, table: Any, mode: str, settings: dict[str, Any]) ->
 def test_what_the_server_refuses_is_explained(endpoint: str) -> None:
     env = ShopEnv(split="test")
     env.reset(options={"goal": 0})
-    maker = make("shop", env, {"model": "smollm2", "base_url": endpoint, **SMALL, "window": 0})
-    agent: Any = maker.agent(0)
+    factory = make("shop", env, {"model": "smollm2", "base_url": endpoint, **SMALL, "window": 0})
+    agent: Any = factory.agent(0)
 
     async def too_much() -> None:
         observation, info = env.reset(options={"goal": 0})
@@ -156,4 +158,4 @@ def test_what_the_server_refuses_is_explained(endpoint: str) -> None:
         with pytest.raises(ModelError, match=r"answered 400.*context size"):
             asyncio.run(too_much())
     finally:
-        maker.close()
+        factory.close()

@@ -68,7 +68,7 @@ def test_names_tell_runs_apart() -> None:
 
 
 def test_remarks_name_what_a_reader_must_know() -> None:
-    info = run_info("shop", "o", 9, insider=True, remarks=("2 tasks are absent.",))
+    info = run_info("shop", "o", 9, privileged=True, remarks=("2 tasks are absent.",))
     info = msgspec.structs.replace(info, protocol={**info.protocol, "warning": "The split leaks."})
     (run,) = gather([MemoryStore(info, [made(0, 1.0), made(1, None)])]).runs
     said = " ".join(run.remarks)

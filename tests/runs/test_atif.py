@@ -13,7 +13,7 @@ SHOP = RunInfo(
     id="r7",
     protocol={"id": "demo"},
     protocol_key="demo@1",
-    half="shop",
+    domain="shop",
     agent="llm",
     agent_settings={"model": "small", "temperature": 0.5},
     episodes=2,
@@ -22,7 +22,7 @@ SHOP = RunInfo(
     checksum="abc",
     versions={"errands": "0.3"},
 )
-FORM = msgspec.structs.replace(SHOP, half="turk", agent_settings={})
+FORM = msgspec.structs.replace(SHOP, domain="turk", agent_settings={})
 
 KEYS = {
     "document": {

@@ -11,7 +11,7 @@ import pytest
 from errands.agents import AgentError, EndOfRun, ModelError, Move, Usage
 from errands.agents.careful import CarefulShopper
 from errands.runs.episode import digest
-from errands.runs.episode_source import ShopWorld, TurkWorld
+from errands.runs.episode_source import ShopSource, TurkSource
 from errands.runs.play import Rules, episode_seed, failed, play, play_waiting
 from errands.runs.protocol import Protocol
 from errands.runs.replay import replay, watch
@@ -20,13 +20,13 @@ from errands.turk.pages.driver import DriverError
 
 
 @pytest.fixture(scope="module")
-def shop(little: Catalog) -> ShopWorld:
-    return ShopWorld(
+def shop(little: Catalog) -> ShopSource:
+    return ShopSource(
         Protocol(
             id="t",
             version=1,
             title="t",
-            half="shop",
+            domain="shop",
             data=str(little.path),
             split="test",
             episodes=20,
@@ -61,7 +61,7 @@ class Waiting(Scripted):
         return super().act(observation, info)
 
 
-def test_an_episode_is_recorded_whole_and_replays_to_the_same_pages(shop: ShopWorld) -> None:
+def test_an_episode_is_recorded_whole_and_replays_to_the_same_pages(shop: ShopSource) -> None:
     episode = play(shop, shop.env(), CarefulShopper(), 3, Rules(observations="full"))
     summary = episode.summary
     assert (summary.number, summary.key, summary.status) == (3, "goal 3", "done")
@@ -83,7 +83,7 @@ def test_an_episode_is_recorded_whole_and_replays_to_the_same_pages(shop: ShopWo
     assert all(page.same and "<html" in page.html for page in shown)
 
 
-def test_a_replay_tells_what_is_not_the_same(shop: ShopWorld) -> None:
+def test_a_replay_tells_what_is_not_the_same(shop: ShopSource) -> None:
     episode = play(shop, shop.env(), CarefulShopper(), 3, Rules(observations="hash"))
     first = msgspec.structs.replace(episode.steps[0], digest="00")
     other = msgspec.structs.replace(episode, steps=(first, *episode.steps[1:]))
@@ -94,14 +94,14 @@ def test_a_replay_tells_what_is_not_the_same(shop: ShopWorld) -> None:
 
 
 @pytest.mark.parametrize("kept", ["full", "hash", "none"])
-def test_how_much_of_the_pages_is_kept(shop: ShopWorld, kept: str) -> None:
+def test_how_much_of_the_pages_is_kept(shop: ShopSource, kept: str) -> None:
     episode = play(shop, shop.env(), CarefulShopper(), 0, Rules(observations=kept))
     step = episode.steps[0]
     assert (step.observation is not None) == (kept == "full")
     assert bool(step.digest) == bool(episode.last_digest) == (kept != "none")
 
 
-def test_the_steps_run_out(shop: ShopWorld) -> None:
+def test_the_steps_run_out(shop: ShopSource) -> None:
     episode = play(shop, shop.env(), Scripted(*["search[x]"] * 15), 0, Rules())
     assert (episode.summary.status, episode.summary.reward) == ("truncated", 0.0)
 
@@ -119,7 +119,7 @@ def test_the_steps_run_out(shop: ShopWorld) -> None:
     ],
 )
 def test_a_failure_is_an_error_with_an_owner_and_never_a_reward(
-    shop: ShopWorld, failure: Any, owner: str, reason: str
+    shop: ShopSource, failure: Any, owner: str, reason: str
 ) -> None:
     for agent in (Scripted("search[x]", failure), Waiting("search[x]", failure)):
         if isinstance(agent, Waiting):
@@ -133,7 +133,7 @@ def test_a_failure_is_an_error_with_an_owner_and_never_a_reward(
         assert [step.action for step in episode.steps] == ["search[x]"]
 
 
-def test_a_failing_environment_is_not_the_agents_fault(shop: ShopWorld) -> None:
+def test_a_failing_environment_is_not_the_agents_fault(shop: ShopSource) -> None:
     class Broken:
         def reset(self, options: Any) -> Any:
             raise OSError("the disk is gone")
@@ -142,14 +142,14 @@ def test_a_failing_environment_is_not_the_agents_fault(shop: ShopWorld) -> None:
     assert (episode.summary.owner, episode.summary.status) == ("environment", "error")
 
 
-def test_the_end_of_a_run_is_no_episode(shop: ShopWorld) -> None:
+def test_the_end_of_a_run_is_no_episode(shop: ShopSource) -> None:
     with pytest.raises(EndOfRun):
         play(shop, shop.env(), Scripted(EndOfRun("enough")), 0, Rules())
     with pytest.raises(EndOfRun):
         asyncio.run(play_waiting(shop, shop.env(), Waiting(EndOfRun("enough")), 0, Rules()))
 
 
-def test_time_runs_out_even_inside_an_agent_that_catches_everything(shop: ShopWorld) -> None:
+def test_time_runs_out_even_inside_an_agent_that_catches_everything(shop: ShopSource) -> None:
     def hang() -> str:
         begun = time.monotonic()
         while time.monotonic() - begun < 30:
@@ -166,7 +166,7 @@ def test_time_runs_out_even_inside_an_agent_that_catches_everything(shop: ShopWo
     assert len(episode.steps) == 1
 
 
-def test_time_runs_out_while_waiting(shop: ShopWorld) -> None:
+def test_time_runs_out_while_waiting(shop: ShopSource) -> None:
     class Slow(Waiting):
         async def act(self, observation: Any, info: Mapping[str, Any]) -> Any:
             await asyncio.sleep(60)
@@ -175,7 +175,7 @@ def test_time_runs_out_while_waiting(shop: ShopWorld) -> None:
     assert episode.summary.owner == "time"
 
 
-def test_moves_bring_thoughts_and_costs(shop: ShopWorld) -> None:
+def test_moves_bring_thoughts_and_costs(shop: ShopSource) -> None:
     usage = Usage(calls=1, tokens_in=10, tokens_out=2, cost=0.5)
     move = Move("search[shoes]", "shoes were asked for", usage)
     episode = play(shop, shop.env(), Scripted(move, move, *["x"] * 13), 0, Rules())
@@ -184,7 +184,7 @@ def test_moves_bring_thoughts_and_costs(shop: ShopWorld) -> None:
     assert (summary.tokens_in, summary.tokens_out, summary.cost) == (20, 4, 1.0)
 
 
-def test_waiting_agents_play_what_others_play(shop: ShopWorld) -> None:
+def test_waiting_agents_play_what_others_play(shop: ShopSource) -> None:
     class Careful(CarefulShopper):
         async def act(self, observation: str, info: Mapping[str, Any]) -> str:  # type: ignore[override]
             await asyncio.sleep(0)
@@ -196,18 +196,18 @@ def test_waiting_agents_play_what_others_play(shop: ShopWorld) -> None:
     assert here.summary.reward == waiting.summary.reward
 
 
-def test_an_asynchronous_agent_needs_its_mode(shop: ShopWorld) -> None:
+def test_an_asynchronous_agent_needs_its_mode(shop: ShopSource) -> None:
     episode = play(shop, shop.env(), Waiting("search[x]"), 0, Rules())
     assert "mode must be 'model'" in episode.summary.error
 
 
 def test_paperwork_keeps_the_fields_scores() -> None:
-    world = TurkWorld(
+    source = TurkSource(
         Protocol(
             id="t",
             version=1,
             title="t",
-            half="turk",
+            domain="turk",
             data="demo",
             observation="html",
             tasks=("Doorbell Log",),
@@ -215,15 +215,15 @@ def test_paperwork_keeps_the_fields_scores() -> None:
         )
     )
     episode = play(
-        world, world.env(), Scripted("modify_text('nowhere', 'x')", "submit()"), 0, Rules()
+        source, source.env(), Scripted("modify_text('nowhere', 'x')", "submit()"), 0, Rules()
     )
     assert episode.summary.status == "done"
     assert episode.summary.parts["task"] == "Doorbell Log"
     assert episode.summary.parts["page_chars"] > 100
     assert {len(field) for field in episode.summary.parts["fields"]} == {4}
     assert episode.steps[0].message
-    assert replay(world, episode).same
-    world.close()
+    assert replay(source, episode).same
+    source.close()
 
 
 def test_seeds_of_episodes_differ_and_stay() -> None:

@@ -13,7 +13,7 @@ import pytest
 
 from errands.agents import EndOfRun, Move
 from errands.agents.careful import CarefulShopper
-from errands.agents.factory import SimpleMaker
+from errands.agents.factory import SimpleFactory
 from errands.errors import ErrandsError, SettingError
 from errands.runs.protocol import Protocol
 from errands.runs.runner import run
@@ -84,12 +84,12 @@ class _Stops(CarefulShopper):
 
 def test_a_run_that_ends_early_goes_on(little: Catalog, tmp_path: Path) -> None:
     protocol = _protocol(little)
-    maker = SimpleMaker("stops", lambda seed: _Stops())
+    factory = SimpleFactory("stops", lambda seed: _Stops())
     _Stops.left = 7
-    first = run(protocol, maker, out=tmp_path / "r")
+    first = run(protocol, factory, out=tmp_path / "r")
     assert (first.kept, first.ended) == (7, "enough for today")
     _Stops.left = 1000
-    second = run(protocol, maker, out=tmp_path / "r", resume=True)
+    second = run(protocol, factory, out=tmp_path / "r", resume=True)
     assert (second.kept, second.played, second.ended) == (60, 53, "")
     whole = run(protocol, "careful", out=tmp_path / "whole")
     assert _played(first.place) == _played(whole.place)
@@ -131,19 +131,19 @@ class _Fails(CarefulShopper):
 def test_failed_episodes_are_kept_as_failures_and_can_be_played_again(
     little: Catalog, tmp_path: Path
 ) -> None:
-    maker = SimpleMaker("fails", lambda seed: _Fails())
+    factory = SimpleFactory("fails", lambda seed: _Fails())
     _Fails.fail = True
-    run(_protocol(little), maker, out=tmp_path / "r", episodes=6)
+    run(_protocol(little), factory, out=tmp_path / "r", episodes=6)
     with closing(open_run(tmp_path / "r")) as store:
         rows = list(store.summaries())
     assert [row.status for row in rows] == ["done", "error"] * 3
     assert {row.reward for row in rows if row.status == "error"} == {None}
     assert "odd goals" in rows[1].error
-    again = run(_protocol(little), maker, out=tmp_path / "r", episodes=6, resume=True)
+    again = run(_protocol(little), factory, out=tmp_path / "r", episodes=6, resume=True)
     assert again.played == 0
     _Fails.fail = False
     mended = run(
-        _protocol(little), maker, out=tmp_path / "r", episodes=6, resume=True, retry_errors=True
+        _protocol(little), factory, out=tmp_path / "r", episodes=6, resume=True, retry_errors=True
     )
     assert (mended.played, mended.kept) == (3, 6)
     with closing(open_run(tmp_path / "r")) as store:
@@ -167,8 +167,8 @@ class _Waits(CarefulShopper):
 
 
 def test_agents_that_wait_play_many_at_once(little: Catalog, tmp_path: Path) -> None:
-    maker = SimpleMaker("waits", lambda seed: _Waits(), mode="model")
-    done = run(_protocol(little), maker, out=tmp_path / "r", workers=8)
+    factory = SimpleFactory("waits", lambda seed: _Waits(), mode="model")
+    done = run(_protocol(little), factory, out=tmp_path / "r", workers=8)
     assert _Waits.most == 8
     whole = run(_protocol(little), "careful", out=tmp_path / "whole")
     assert [row[:2] for row in _played(done.place)] == [row[:2] for row in _played(whole.place)]
@@ -181,8 +181,8 @@ def test_agents_that_wait_play_inside_a_running_loop(little: Catalog, tmp_path: 
     import asyncio
 
     async def notebook() -> int:
-        maker = SimpleMaker("waits", lambda seed: _Waits(), mode="model")
-        return run(_protocol(little), maker, out=tmp_path / "r", workers=4).kept
+        factory = SimpleFactory("waits", lambda seed: _Waits(), mode="model")
+        return run(_protocol(little), factory, out=tmp_path / "r", workers=4).kept
 
     assert asyncio.run(notebook()) == 60
 
@@ -190,9 +190,9 @@ def test_agents_that_wait_play_inside_a_running_loop(little: Catalog, tmp_path: 
 def test_an_agent_object_needs_a_name_for_several_processes(
     little: Catalog, tmp_path: Path
 ) -> None:
-    maker = SimpleMaker("mine", lambda seed: CarefulShopper())
+    factory = SimpleFactory("mine", lambda seed: CarefulShopper())
     with pytest.raises(SettingError, match="several workers"):
-        run(_protocol(little), maker, out=tmp_path / "r", workers=2)
+        run(_protocol(little), factory, out=tmp_path / "r", workers=2)
 
 
 def test_an_agent_of_ones_own_by_name(
@@ -384,7 +384,7 @@ def test_protocols_of_ones_own_are_told_apart_by_more_than_their_names(
 
 def test_settings_that_mean_nothing_to_the_environment(little: Catalog, tmp_path: Path) -> None:
     with pytest.raises(
-        ErrandsError, match=r"'t' has settings that the shop half cannot use.*'foo'"
+        ErrandsError, match=r"'t' has settings that the shop domain cannot use.*'foo'"
     ):
         run(_protocol(little, settings={"foo": 1}), "rule", out=tmp_path / "r")
     assert not (tmp_path / "r").exists()
@@ -400,8 +400,8 @@ def test_an_agent_that_cannot_be_made_is_that_episodes_failure(
             raise ValueError("no agent today")
         return CarefulShopper()
 
-    maker = SimpleMaker("moody", careful)
-    done = run(_protocol(little), maker, out=tmp_path / "r", episodes=4)
+    factory = SimpleFactory("moody", careful)
+    done = run(_protocol(little), factory, out=tmp_path / "r", episodes=4)
     with closing(open_run(done.place)) as store:
         rows = list(store.summaries())
     assert [row.status == "error" for row in rows].count(True) == 1

@@ -30,7 +30,7 @@ def taught(little: Catalog, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
     folder = tmp_path_factory.mktemp("bridges")
     protocol = Protocol(
-        id="school", version=1, title="school", half="shop", data=str(little.path),
+        id="school", version=1, title="school", domain="shop", data=str(little.path),
         goals="human", split="disjoint-train", episodes=30, observation="text_rich", max_steps=30,
     )  # fmt: skip
     run(protocol, "shopper", out=folder / "demos", observations="full")

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from errands.agents.registry import make_maker
+from errands.agents.registry import make_factory
 from errands.envs.shop import ShopEnv
 from errands.shop.catalog.catalog import Catalog
 from errands.shop.navigation import RESULTS, Shop, State
@@ -68,7 +68,7 @@ def test_an_agent_sees_and_does_the_same(
         settings = {"checkpoint": str(request.getfixturevalue("taught"))}
     bought = steps = 0
     for goal in range(GOALS):
-        players = [make_maker(agent, "shop", env, settings).agent(goal) for env in (own, real)]
+        players = [make_factory(agent, "shop", env, settings).agent(goal) for env in (own, real)]
         seen = [env.reset(options={"goal": goal}) for env in (own, real)]
         for player, (observation, info) in zip(players, seen, strict=True):
             player.begin(observation, info)

@@ -77,7 +77,7 @@ def test_runs_without_purchases_are_refused(
     ):
         read_trajectories(store)
     desk = Protocol(
-        id="desk", version=1, title="d", half="turk", data="demo", tasks=("Teapot Reviews",),
+        id="desk", version=1, title="d", domain="turk", data="demo", tasks=("Teapot Reviews",),
         observation="html", rules="paper", episodes=1,
     )  # fmt: skip
     run(desk, "do-nothing", out=tmp_path / "desk")

@@ -157,7 +157,7 @@ def real(catalog_1k: Catalog, tmp_path_factory: pytest.TempPathFactory) -> Path:
         id="first",
         version=1,
         title="Goals 0-59",
-        half="shop",
+        domain="shop",
         data=str(catalog_1k.path),
         split="test",
         episodes=60,

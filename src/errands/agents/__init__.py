@@ -3,8 +3,9 @@
 Three small contracts:
 
 - an `Agent` plays one episode; it is made anew for the next one;
-- a `Maker` holds what all episodes share (a model's client, a list of queries) and makes agents;
-- an `Insider` is an agent that is shown the environment itself: oracles, and nobody else.
+- an `AgentFactory` holds what all episodes share (a model's client, a list of queries) and makes
+  agents;
+- a `PrivilegedAgent` is an agent that is shown the environment itself: oracles, and nobody else.
 """
 
 from collections.abc import Awaitable, Mapping
@@ -17,12 +18,12 @@ from errands.errors import ErrandsError
 __all__ = [
     "Agent",
     "AgentError",
+    "AgentFactory",
     "EndOfRun",
-    "Insider",
-    "Maker",
     "Mode",
     "ModelError",
     "Move",
+    "PrivilegedAgent",
     "Spender",
     "Usage",
 ]
@@ -79,7 +80,7 @@ class Agent(Protocol):
 
 
 @runtime_checkable
-class Insider(Protocol):
+class PrivilegedAgent(Protocol):
     """An agent that knows the answer."""
 
     def look(self, env: Any) -> None:
@@ -89,14 +90,14 @@ class Insider(Protocol):
 
 @runtime_checkable
 class Spender(Protocol):
-    """A maker whose agents spend money, up to a limit for the whole run."""
+    """A factory whose agents spend money, up to a limit for the whole run."""
 
     def charge(self, cost: float) -> None:
         """Count what an earlier part of the run has cost, in US dollars."""
         ...
 
 
-class Maker(Protocol):
+class AgentFactory(Protocol):
     """Makes the agents of a run."""
 
     @property

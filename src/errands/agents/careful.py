@@ -8,8 +8,8 @@ import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from errands.agents import Maker
-from errands.agents.factory import SimpleMaker, need_observation
+from errands.agents import AgentFactory
+from errands.agents.factory import SimpleFactory, need_observation
 
 __all__ = ["CarefulShopper", "make"]
 
@@ -116,6 +116,6 @@ def _groups(observation: str, clickables: list[str]) -> list[list[str]]:
     return groups
 
 
-def make(half: str, env: Any, settings: Mapping[str, Any]) -> Maker:
+def make(domain: str, env: Any, settings: Mapping[str, Any]) -> AgentFactory:
     need_observation(env, "text", "The agent 'careful' reads")
-    return SimpleMaker("careful", lambda seed: CarefulShopper())
+    return SimpleFactory("careful", lambda seed: CarefulShopper())

@@ -10,9 +10,9 @@ steps suffice. Where nothing can be bought it lets its steps run out.
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from errands.agents import Agent, AgentError, Maker, Move
+from errands.agents import Agent, AgentError, AgentFactory, Move
 from errands.agents.best_purchase import BestPurchase, Offer, best_purchase
-from errands.agents.factory import SimpleMaker, give_up, shop_of
+from errands.agents.factory import SimpleFactory, give_up, shop_of
 from errands.agents.query_source import QuerySource, query_source
 from errands.agents.rule import search_action
 from errands.envs.episode import ShopEpisode
@@ -126,7 +126,7 @@ def _can_be_said(name: str) -> bool:
     return parse_action(f"click[{name}]") == ("click", name)
 
 
-def make(half: str, env: Any, settings: Mapping[str, Any]) -> Maker:
+def make(domain: str, env: Any, settings: Mapping[str, Any]) -> AgentFactory:
     source, checksum = query_source(
         settings["query"], settings["queries"], settings["missing"], settings["checksum"]
     )
@@ -134,4 +134,4 @@ def make(half: str, env: Any, settings: Mapping[str, Any]) -> Maker:
     def agent(seed: int) -> Agent:
         return ChoiceOracle(source)
 
-    return SimpleMaker("choice-oracle", agent, {**settings, "checksum": checksum})
+    return SimpleFactory("choice-oracle", agent, {**settings, "checksum": checksum})

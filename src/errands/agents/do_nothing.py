@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from errands.agents import Maker
-from errands.agents.factory import SimpleMaker
+from errands.agents import AgentFactory
+from errands.agents.factory import SimpleFactory
 
 __all__ = ["DoNothing", "make"]
 
@@ -19,5 +19,5 @@ class DoNothing:
         return "submit()"
 
 
-def make(half: str, env: Any, settings: Mapping[str, Any]) -> Maker:
-    return SimpleMaker("do-nothing", lambda seed: DoNothing())
+def make(domain: str, env: Any, settings: Mapping[str, Any]) -> AgentFactory:
+    return SimpleFactory("do-nothing", lambda seed: DoNothing())

@@ -1,4 +1,4 @@
-"""What makers have in common: most are a name, settings, and a function from a seed to an agent."""
+"""Factories of agents: most are a name, settings, and a function from a seed to an agent."""
 
 import hashlib
 from collections.abc import Callable, Mapping
@@ -14,7 +14,7 @@ from errands.envs.turk import TurkEnv
 from errands.errors import DataError, SettingError
 
 __all__ = [
-    "SimpleMaker",
+    "SimpleFactory",
     "checked_file",
     "give_up",
     "need_observation",
@@ -24,8 +24,8 @@ __all__ = [
 ]
 
 
-class SimpleMaker(msgspec.Struct, frozen=True):
-    """A maker with nothing to close."""
+class SimpleFactory(msgspec.Struct, frozen=True):
+    """A factory that holds nothing open."""
 
     name: str
     make: Callable[[int], Agent]

@@ -1,4 +1,4 @@
-"""`human`: a person at the terminal, in both halves.
+"""`human`: a person at the terminal, in both domains.
 
 In the shop: `[3]` beside a button, product or option means that `3` clicks it; `s words`
 searches; the text of an action works too. At the desk, each field is asked for in turn, with its
@@ -10,8 +10,8 @@ raises `EndOfRun`: the unfinished episode does not count, and everything before 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from errands.agents import Maker
-from errands.agents.factory import SimpleMaker
+from errands.agents import AgentFactory
+from errands.agents.factory import SimpleFactory
 from errands.agents.random_agent import visible_fields
 from errands.agents.rule import search_action
 from errands.agents.terminal import Terminal
@@ -187,6 +187,6 @@ def _numbered(line: str, choices: Sequence[str]) -> str | None:
     return choices[number - 1] if 1 <= number <= len(choices) else None
 
 
-def make(half: str, env: Any, settings: Mapping[str, Any]) -> Maker:
-    person = PersonShopper if half == "shop" else PersonClerk
-    return SimpleMaker("human", lambda seed: person(Terminal()), mode="person")
+def make(domain: str, env: Any, settings: Mapping[str, Any]) -> AgentFactory:
+    person = PersonShopper if domain == "shop" else PersonClerk
+    return SimpleFactory("human", lambda seed: person(Terminal()), mode="person")

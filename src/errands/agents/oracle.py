@@ -7,8 +7,8 @@ and submits when nothing is left to do.
 from collections.abc import Mapping
 from typing import Any
 
-from errands.agents import AgentError, Maker
-from errands.agents.factory import SimpleMaker, turk_of
+from errands.agents import AgentError, AgentFactory
+from errands.agents.factory import SimpleFactory, turk_of
 from errands.turk.actions.grammar import format_action
 from errands.turk.oracle.play import Plan, oracle_plan
 
@@ -43,5 +43,5 @@ class Oracle:
         return format_action(action)
 
 
-def make(half: str, env: Any, settings: Mapping[str, Any]) -> Maker:
-    return SimpleMaker("oracle", lambda seed: Oracle())
+def make(domain: str, env: Any, settings: Mapping[str, Any]) -> AgentFactory:
+    return SimpleFactory("oracle", lambda seed: Oracle())

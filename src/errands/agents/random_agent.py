@@ -1,4 +1,4 @@
-"""`random`: the floor of every comparison, in both halves.
+"""`random`: the floor of every comparison, in both domains.
 
 In the shop it searches for other people's instructions and clicks on anything. At the desk it
 gives every visible field a valid value, one a step, and submits.
@@ -8,8 +8,8 @@ import random
 from collections.abc import Mapping
 from typing import Any
 
-from errands.agents import AgentError, Maker
-from errands.agents.factory import SimpleMaker, shop_of
+from errands.agents import AgentError, AgentFactory
+from errands.agents.factory import SimpleFactory, shop_of
 from errands.agents.random_shopper import RandomShopper
 from errands.envs.shop import ShopEnv
 from errands.turk.actions.grammar import format_action
@@ -51,11 +51,11 @@ def visible_fields(info: Mapping[str, Any]) -> list[Field]:
     ]
 
 
-def make(half: str, env: Any, settings: Mapping[str, Any]) -> Maker:
-    if half == "turk":
-        return SimpleMaker("random", RandomClerk)
+def make(domain: str, env: Any, settings: Mapping[str, Any]) -> AgentFactory:
+    if domain == "turk":
+        return SimpleFactory("random", RandomClerk)
     queries = _queries(shop_of(env))
-    return SimpleMaker("random", lambda seed: RandomShopper(queries, seed))
+    return SimpleFactory("random", lambda seed: RandomShopper(queries, seed))
 
 
 def _queries(env: ShopEnv) -> list[str]:

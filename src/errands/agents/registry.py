@@ -1,7 +1,8 @@
 """Which agents there are, and how one is made from its name and settings.
 
 A name is one of the table below, or `module:attribute` of the user's own code: a function or
-class that takes (half, env, settings) and gives a `Maker`, or an `Agent` class without arguments.
+class that takes (domain, env, settings) and gives an `AgentFactory`, or an `Agent` class without
+arguments.
 """
 
 import difflib
@@ -15,14 +16,14 @@ from typing import Any, Final, NamedTuple
 import gymnasium
 import msgspec
 
-from errands.agents import Maker, Mode
-from errands.agents.factory import SimpleMaker
+from errands.agents import AgentFactory, Mode
+from errands.agents.factory import SimpleFactory
 from errands.errors import ErrandsError, SettingError
 
-__all__ = ["AgentKind", "Factory", "Setting", "find_kind", "kinds", "make_maker"]
+__all__ = ["AgentKind", "Factory", "Setting", "find_kind", "kinds", "make_factory"]
 
-Factory = Callable[[str, gymnasium.Env[Any, Any], Mapping[str, Any]], Maker]
-"""`(half, env, settings) -> Maker`. The environment is not wrapped and not reset yet."""
+Factory = Callable[[str, gymnasium.Env[Any, Any], Mapping[str, Any]], AgentFactory]
+"""`(domain, env, settings) -> AgentFactory`. The environment is not wrapped and not reset yet."""
 
 
 class Setting(NamedTuple):
@@ -38,16 +39,16 @@ class AgentKind(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     summary: str
-    halves: tuple[str, ...]
+    domains: tuple[str, ...]
     """Which it plays: `shop`, `turk` or both."""
-    maker: str
+    factory: str
     """`module:function` of its factory; imported when it is needed."""
     mode: Mode = "compute"
-    insider: bool = False
+    privileged: bool = False
     """Whether it is shown the answers."""
     settings: Mapping[str, Setting] = {}
     own_settings: bool = False
-    """Whether its maker knows more settings than the table, and checks them itself."""
+    """Whether its factory knows more settings than the table, and checks them itself."""
     extra: str = ""
     """What `pip install 'errands[...]'` must have brought."""
 
@@ -72,34 +73,34 @@ _KINDS: Final = (
     AgentKind(
         name="random",
         summary="the floor: clicks on anything; fills every field with some valid value",
-        halves=("shop", "turk"),
-        maker="errands.agents.random_agent:make",
+        domains=("shop", "turk"),
+        factory="errands.agents.random_agent:make",
     ),
     AgentKind(
         name="rule",
         summary="the paper's baseline: search the instruction, take the first result, buy",
-        halves=("shop",),
-        maker="errands.agents.rule:make",
+        domains=("shop",),
+        factory="errands.agents.rule:make",
     ),
     AgentKind(
         name="careful",
         summary="the first result that the money allows, with the options that are mentioned",
-        halves=("shop",),
-        maker="errands.agents.careful:make",
+        domains=("shop",),
+        factory="errands.agents.careful:make",
     ),
     AgentKind(
         name="shopper",
         summary="shops like a person: reads, goes back, looks at others, sometimes errs",
-        halves=("shop",),
-        maker="errands.agents.shopper:make",
+        domains=("shop",),
+        factory="errands.agents.shopper:make",
         settings={"errors": Setting(float, 0.05, "how often it errs: 0 to 1")},
     ),
     *(
         AgentKind(
             name=name,
             summary=summary,
-            halves=("shop",),
-            maker=f"errands.learn.policy:make_{name}",
+            domains=("shop",),
+            factory=f"errands.learn.policy:make_{name}",
             settings=_LEARNED,
             extra="train",
         )
@@ -112,22 +113,22 @@ _KINDS: Final = (
     AgentKind(
         name="do-nothing",
         summary="submits every page as it is",
-        halves=("turk",),
-        maker="errands.agents.do_nothing:make",
+        domains=("turk",),
+        factory="errands.agents.do_nothing:make",
     ),
     AgentKind(
         name="oracle",
         summary="the ceiling of the paperwork: answers as people did",
-        halves=("turk",),
-        maker="errands.agents.oracle:make",
-        insider=True,
+        domains=("turk",),
+        factory="errands.agents.oracle:make",
+        privileged=True,
     ),
     AgentKind(
         name="choice-oracle",
         summary="buys the best of all results and options of its query, by the hidden reward",
-        halves=("shop",),
-        maker="errands.agents.choice_oracle:make",
-        insider=True,
+        domains=("shop",),
+        factory="errands.agents.choice_oracle:make",
+        privileged=True,
         settings={
             "query": Setting(
                 str,
@@ -144,15 +145,15 @@ _KINDS: Final = (
     AgentKind(
         name="human",
         summary="a person at the terminal",
-        halves=("shop", "turk"),
-        maker="errands.agents.human:make",
+        domains=("shop", "turk"),
+        factory="errands.agents.human:make",
         mode="person",
     ),
     AgentKind(
         name="replay",
         summary="does what a file says",
-        halves=("shop", "turk"),
-        maker="errands.agents.replay:make",
+        domains=("shop", "turk"),
+        factory="errands.agents.replay:make",
         settings={
             "actions": Setting(
                 str, "", "a file: actions by episode as lines of JSON, or one action a line"
@@ -163,8 +164,8 @@ _KINDS: Final = (
     AgentKind(
         name="llm",
         summary="a chat model behind an OpenAI-compatible endpoint",
-        halves=("shop", "turk"),
-        maker="errands.agents.llm:make",
+        domains=("shop", "turk"),
+        factory="errands.agents.llm:make",
         mode="model",
         own_settings=True,
         extra="llm",
@@ -189,25 +190,25 @@ def find_kind(name: str) -> AgentKind:
     )
 
 
-def make_maker(
-    name: str, half: str, env: gymnasium.Env[Any, Any], settings: Mapping[str, Any]
-) -> Maker:
-    """The maker of an agent for one half; values may be texts from the command line."""
+def make_factory(
+    name: str, domain: str, env: gymnasium.Env[Any, Any], settings: Mapping[str, Any]
+) -> AgentFactory:
+    """The factory of an agent for one domain; values may be texts from the command line."""
     if ":" in name:
-        return _own_maker(name, half, env.unwrapped, settings)
+        return _own_factory(name, domain, env.unwrapped, settings)
     kind = find_kind(name)
-    if half not in kind.halves:
-        others = [other.name for other in _KINDS if half in other.halves]
+    if domain not in kind.domains:
+        others = [other.name for other in _KINDS if domain in other.domains]
         raise SettingError(
-            f"The agent {name!r} plays {' and '.join(kind.halves)} only, not {half!r}; agents of"
-            f" that half: {', '.join(others) or 'none'}."
+            f"The agent {name!r} plays {' and '.join(kind.domains)} only, not {domain!r}; agents of"
+            f" that domain: {', '.join(others) or 'none'}."
         )
     given = _checked(kind, settings)
-    return _factory(kind)(half, env.unwrapped, given)
+    return _factory(kind)(domain, env.unwrapped, given)
 
 
 def _factory(kind: AgentKind) -> Factory:
-    module, _, attribute = kind.maker.partition(":")
+    module, _, attribute = kind.factory.partition(":")
     try:
         made: Factory = getattr(importlib.import_module(module), attribute)
     except ModuleNotFoundError as failure:
@@ -264,44 +265,44 @@ def _nearest(name: str, names: Iterable[str]) -> str:
     return f" did you mean {' or '.join(map(repr, close))}?" if close else ""
 
 
-def _own_maker(
-    name: str, half: str, env: gymnasium.Env[Any, Any], settings: Mapping[str, Any]
-) -> Maker:
-    """A maker out of the user's own code."""
+def _own_factory(
+    name: str, domain: str, env: gymnasium.Env[Any, Any], settings: Mapping[str, Any]
+) -> AgentFactory:
+    """A factory out of the user's own code."""
     made = _attribute(name)
     if isinstance(made, type) and callable(getattr(made, "act", None)):
         if settings:
             raise SettingError(
                 f"{name} is an agent without settings, but {next(iter(settings))!r} was set; a"
-                " function (half, env, settings) that gives a maker can have settings."
+                " function (domain, env, settings) that gives a factory can have settings."
             )
         return _wrapped(name, made)
     if not callable(made):
         raise SettingError(
             f"{name} is a {type(made).__name__}; expected an agent class, or a function"
-            " (half, env, settings) that gives a maker."
+            " (domain, env, settings) that gives a factory."
         )
     try:
-        inspect.signature(made).bind(half, env, settings)
+        inspect.signature(made).bind(domain, env, settings)
     except TypeError as failure:
         raise SettingError(
-            f"{name} cannot be called with (half, env, settings): {failure}."
+            f"{name} cannot be called with (domain, env, settings): {failure}."
         ) from None
-    maker: Maker = made(half, env, dict(settings))
-    missing = [part for part in _MAKER_PARTS if not hasattr(maker, part)]
+    factory: AgentFactory = made(domain, env, dict(settings))
+    missing = [part for part in _FACTORY_PARTS if not hasattr(factory, part)]
     if missing:
         raise SettingError(
-            f"{name} gave a {type(maker).__name__} without {missing[0]!r}; expected a maker with"
-            f" {', '.join(_MAKER_PARTS)}."
+            f"{name} gave a {type(factory).__name__} without {missing[0]!r}; expected a factory"
+            f" with {', '.join(_FACTORY_PARTS)}."
         )
-    return maker
+    return factory
 
 
-_MAKER_PARTS: Final = ("name", "mode", "settings", "agent", "close")
+_FACTORY_PARTS: Final = ("name", "mode", "settings", "agent", "close")
 
 
-def _wrapped(name: str, agent: type) -> Maker:
-    """A maker for an agent class; one that has a parameter `seed` is given the episode's."""
+def _wrapped(name: str, agent: type) -> AgentFactory:
+    """A factory for an agent class; one that has a parameter `seed` is given the episode's."""
     try:
         parameters = inspect.signature(agent).parameters.values()
     except (TypeError, ValueError):
@@ -316,11 +317,11 @@ def _wrapped(name: str, agent: type) -> Maker:
     if needed:
         raise SettingError(
             f"{name} is an agent class that needs {needed[0]!r}; expected one without arguments"
-            " (or `seed` alone), or a function (half, env, settings) that gives a maker."
+            " (or `seed` alone), or a function (domain, env, settings) that gives a factory."
         )
     seeded = any(part.name == "seed" for part in parameters)
     waits = inspect.iscoroutinefunction(agent.act)  # type: ignore[attr-defined]
-    return SimpleMaker(
+    return SimpleFactory(
         name,
         (lambda seed: agent(seed=seed)) if seeded else (lambda seed: agent()),
         mode="model" if waits else "compute",

@@ -12,8 +12,8 @@ from typing import Any
 
 import msgspec
 
-from errands.agents import AgentError, Maker
-from errands.agents.factory import SimpleMaker, checked_file
+from errands.agents import AgentError, AgentFactory
+from errands.agents.factory import SimpleFactory, checked_file
 from errands.errors import DataError, SettingError
 
 __all__ = ["Replay", "Script", "episode_key", "make", "read_script"]
@@ -117,10 +117,10 @@ def _is_record(line: str) -> bool:
     return isinstance(held, dict) and "actions" in held
 
 
-def make(half: str, env: Any, settings: Mapping[str, Any]) -> Maker:
+def make(domain: str, env: Any, settings: Mapping[str, Any]) -> AgentFactory:
     path = settings["actions"]
     if not path:
         raise SettingError("The agent 'replay' needs a file of actions: set actions=PATH.")
     data, checksum = checked_file(path, settings["checksum"])
     script = read_script(data, path)
-    return SimpleMaker("replay", lambda seed: Replay(script), {**settings, "checksum": checksum})
+    return SimpleFactory("replay", lambda seed: Replay(script), {**settings, "checksum": checksum})

@@ -9,8 +9,8 @@ be clicked, so any observation will do.
 from collections.abc import Mapping
 from typing import Any
 
-from errands.agents import Maker
-from errands.agents.factory import SimpleMaker, give_up, shop_of
+from errands.agents import AgentFactory
+from errands.agents.factory import SimpleFactory, give_up, shop_of
 
 __all__ = ["RuleShopper", "make", "search_action"]
 
@@ -59,6 +59,6 @@ def search_action(query: str) -> str | None:
     return f"search[{words}]" if words else None
 
 
-def make(half: str, env: Any, settings: Mapping[str, Any]) -> Maker:
+def make(domain: str, env: Any, settings: Mapping[str, Any]) -> AgentFactory:
     max_steps = shop_of(env).context.max_steps
-    return SimpleMaker("rule", lambda seed: RuleShopper(max_steps))
+    return SimpleFactory("rule", lambda seed: RuleShopper(max_steps))

@@ -10,8 +10,8 @@ import random
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
-from errands.agents import Maker
-from errands.agents.factory import SimpleMaker, give_up, need_observation
+from errands.agents import AgentFactory
+from errands.agents.factory import SimpleFactory, give_up, need_observation
 from errands.agents.page_reading import Offer, Wish, groups, offers, price_of, wish, words
 from errands.errors import SettingError
 
@@ -177,12 +177,12 @@ def _share(wanted: tuple[str, ...], text: str) -> float:
     return sum(word in there or word.rstrip("s") in there for word in wanted) / len(wanted)
 
 
-def make(half: str, env: Any, settings: Mapping[str, Any]) -> Maker:
+def make(domain: str, env: Any, settings: Mapping[str, Any]) -> AgentFactory:
     config = need_observation(env, "text_rich", "The agent 'shopper' reads")
     errors = float(settings["errors"])
     if not 0 <= errors <= 1:
         raise SettingError(f"errors={errors}: expected 0 to 1.")
-    return SimpleMaker(
+    return SimpleFactory(
         "shopper",
         lambda seed: ScriptedShopper(seed, errors, config.max_steps),
         settings={"errors": errors},

@@ -133,9 +133,9 @@ def _keeping(run_place: Path, folder: Path, played: Sequence[Episode]) -> float:
         contextlib.closing(create_run(place, info)) as store,
     ):
         begun = time.process_time()
-        with store.keeper() as keeper:
+        with store.writer() as writer:
             for episode in unpack(said, Played).done:
-                keeper.keep(episode)
+                writer.write(episode)
         return (time.process_time() - begun) / len(played)
 
 

@@ -18,10 +18,10 @@ from pathlib import Path
 
 import msgspec
 
-from errands.agents.registry import make_maker
+from errands.agents.registry import make_factory
 from errands.bench.figure import Figure
 from errands.runs.episode import Episode, RunInfo, Step, Summary
-from errands.runs.episode_source import open_world
+from errands.runs.episode_source import open_source
 from errands.runs.play import episode_seed
 from errands.runs.protocol import Protocol
 from errands.runs.runner import run
@@ -38,7 +38,7 @@ def bench_protocol(catalog: str, episodes: int) -> Protocol:
         id="bench",
         version=1,
         title="bench",
-        half="shop",
+        domain="shop",
         data=catalog,
         shuffle_workers=64,
         episodes=episodes,
@@ -71,14 +71,14 @@ def bench_runs(catalog: str, *, episodes: int = 12_000, workers: int = 2) -> Ite
 
 def _bare(protocol: Protocol) -> float:
     """Steps a second of a loop that keeps nothing."""
-    world = open_world(protocol)
-    env = world.env()
-    maker = make_maker("random", "shop", world.env(), {})
+    source = open_source(protocol)
+    env = source.env()
+    factory = make_factory("random", "shop", source.env(), {})
     steps = 0
     begun = time.process_time()
-    for number in range(len(world.keys)):
-        agent = maker.agent(episode_seed(0, number))
-        observation, info = env.reset(options=world.options(number))
+    for number in range(len(source.keys)):
+        agent = factory.agent(episode_seed(0, number))
+        observation, info = env.reset(options=source.options(number))
         agent.begin(observation, info)
         over = False
         while not over:
@@ -155,10 +155,10 @@ def _fill(place: Path, episodes: int) -> None:
     info = RunInfo(
         id="large",
         protocol=msgspec.to_builtins(
-            Protocol(id="large", version=1, title="large", half="shop", data="demo")
+            Protocol(id="large", version=1, title="large", domain="shop", data="demo")
         ),
         protocol_key="large@1",
-        half="shop",
+        domain="shop",
         agent="made-up",
         agent_settings={},
         episodes=episodes,

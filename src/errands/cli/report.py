@@ -15,10 +15,10 @@ from errands.reports.content import Report, gather
 from errands.reports.statistics.estimate import Estimate
 from errands.reports.writing import FORMATS, episode_page, write
 from errands.runs.episode import Episode, RunInfo
-from errands.runs.episode_source import World
+from errands.runs.episode_source import EpisodeSource
 from errands.runs.export import FORMATS as EXPORTS
 from errands.runs.export import export
-from errands.runs.replay import Seen, reopen_world, replay, watch
+from errands.runs.replay import Seen, reopen_source, replay, watch
 from errands.runs.store.base import Store
 from errands.runs.store.places import open_run
 
@@ -36,31 +36,31 @@ def register(app: typer.Typer) -> None:
 
 
 class Watcher:
-    """Plays episodes again for a report; worlds are opened once, and closed at the end."""
+    """Plays episodes again for a report; sources are opened once, and closed at the end."""
 
     def __init__(self) -> None:
-        self._worlds: dict[str, World | None] = {}
+        self._worlds: dict[str, EpisodeSource | None] = {}
 
     def __call__(self, info: RunInfo, episode: Episode) -> Sequence[Seen] | None:
         if info.id not in self._worlds:
             try:
-                self._worlds[info.id] = reopen_world(info)
+                self._worlds[info.id] = reopen_source(info)
             except ErrandsError as failure:
                 self._worlds[info.id] = None
                 remarks.print(f"Pages of {info.agent} are not shown again: {failure}")
-        world = self._worlds[info.id]
-        if world is None:
+        source = self._worlds[info.id]
+        if source is None:
             return None
         try:
-            return list(watch(world, episode))
+            return list(watch(source, episode))
         except ErrandsError as failure:
             remarks.print(f"Episode {episode.summary.number} of {info.agent}: {failure}")
             return None
 
     def close(self) -> None:
-        for world in self._worlds.values():
-            if world is not None:
-                world.close()
+        for source in self._worlds.values():
+            if source is not None:
+                source.close()
 
 
 def report_command(
@@ -142,7 +142,7 @@ def show_report(made: Report, paths: Sequence[Path]) -> None:
     for run in made.runs:
         figures = run.figures
         table.add_row(
-            run.label + (" (insider)" if run.info.insider else ""),
+            run.label + (" (insider)" if run.info.privileged else ""),
             f"{figures.episodes:,}",
             _between(figures.score),
             _between(figures.success),
@@ -188,11 +188,11 @@ def replay_command(
                 f"{run} has no episode {min(unknown)}; it has {len(store.numbers())} of"
                 f" {store.info.episodes}."
             )
-        world = stack.enter_context(closing(reopen_world(store.info)))
+        source = stack.enter_context(closing(reopen_source(store.info)))
         different = pages = 0
         with progress_bar() as bar:
             for done, episode in enumerate(store.episodes(wanted), 1):
-                found = replay(world, episode)
+                found = replay(source, episode)
                 pages += found.compared
                 different += not found.same
                 if as_json:

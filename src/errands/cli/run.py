@@ -335,9 +335,9 @@ def agents_command(as_json: bool = Json) -> None:
                 {
                     "name": kind.name,
                     "summary": kind.summary,
-                    "halves": list(kind.halves),
+                    "halves": list(kind.domains),
                     "mode": kind.mode,
-                    "insider": kind.insider,
+                    "insider": kind.privileged,
                     "settings": {
                         name: {
                             "type": held.type.__name__,
@@ -354,5 +354,5 @@ def agents_command(as_json: bool = Json) -> None:
         settings = "\n".join(f"{name}: {held.help}" for name, held in kind.settings.items())
         if kind.own_settings:
             settings = "model, base_url, ...: see docs/language-models.md"
-        table.add_row(kind.name, ", ".join(kind.halves), kind.summary, settings)
+        table.add_row(kind.name, ", ".join(kind.domains), kind.summary, settings)
     results.print(table)

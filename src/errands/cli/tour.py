@@ -1,4 +1,4 @@
-"""`errands tour`: baselines and oracles on both halves of the demo data, and a report of it all."""
+"""`errands tour`: baselines and oracles on the demo data of both domains, and a report."""
 
 import contextlib
 import datetime
@@ -34,7 +34,7 @@ def tour(
     out: Path | None = typer.Option(None, help="A new directory (default: below runs/)."),
     as_json: bool = Json,
 ) -> None:
-    """Play random, rule and the oracles on both halves of the demo data, and report on them.
+    """Play random, rule and the oracles on both domains of the demo data, and report on them.
 
     Example: errands tour --out runs/tour
     """

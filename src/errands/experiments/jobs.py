@@ -20,7 +20,7 @@ from errands.learn.environments import open_floor
 from errands.learn.imitation import train_choice
 from errands.learn.models.picture_encoder import train_pictures
 from errands.learn.search_training import open_search_model, train_search
-from errands.runs.episode_source import ShopWorld, open_world
+from errands.runs.episode_source import ShopSource, open_source
 from errands.runs.protocol import find_protocol
 from errands.runs.runner import run
 from errands.runs.store.places import open_run
@@ -240,12 +240,12 @@ def _instructions(plan: Plan) -> list[str]:
         data=plan.catalog or protocol.data,
         episodes=plan.episodes or protocol.episodes,
     )
-    world = open_world(changed)
+    source = open_source(changed)
     try:
-        assert isinstance(world, ShopWorld)
-        return [world.goals[index].instruction_text for index in world.indices]
+        assert isinstance(source, ShopSource)
+        return [source.goals[index].instruction_text for index in source.indices]
     finally:
-        world.close()
+        source.close()
 
 
 def _placed(value: str, folder: Path) -> str:

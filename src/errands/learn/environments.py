@@ -8,7 +8,7 @@ import msgspec
 
 from errands.envs.shop_vector import ShopVectorEnv
 from errands.errors import DataError, GoalError, SettingError
-from errands.runs.episode_source import ShopWorld, open_world
+from errands.runs.episode_source import ShopSource, open_source
 from errands.runs.protocol import Protocol, find_protocol
 from errands.runs.store.places import open_run
 from errands.shop.splits import split_indices
@@ -28,7 +28,7 @@ class Floor(NamedTuple):
     goals: Sequence[int]
     checksum: str
     protocol: dict[str, Any]
-    """What of the protocol makes the world: a training is resumed with the same."""
+    """What of the protocol makes the source: a training is resumed with the same."""
     judged: int
     """How many of the goals are of the split that agents are judged on, disjoint-test."""
 
@@ -36,10 +36,10 @@ class Floor(NamedTuple):
 def open_floor(protocol: str, environments: int, catalog: str | None = None) -> Floor:
     """So many shops under a protocol, perhaps with another catalogue than it names."""
     found = find_protocol(protocol)
-    if found.half != "shop" or found.observation != "text_rich":
+    if found.domain != "shop" or found.observation != "text_rich":
         raise SettingError(
-            f"{protocol} shows {found.observation} of the {found.half} half; models learn from the"
-            " shop with observation='text_rich', as in shop-learn-train."
+            f"{protocol} shows {found.observation} of {found.domain!r}; models learn from the shop"
+            " with observation='text_rich', as in shop-learn-train."
         )
     if found.split in _TESTS:
         raise SettingError(
@@ -48,15 +48,15 @@ def open_floor(protocol: str, environments: int, catalog: str | None = None) -> 
         )
     if catalog is not None:
         found = msgspec.structs.replace(found, data=catalog)
-    world = open_world(found)
-    if not isinstance(world, ShopWorld):
+    source = open_source(found)
+    if not isinstance(source, ShopSource):
         raise SettingError(f"{protocol} is no protocol of the shop.")
     try:
         env = ShopVectorEnv(
             environments,
             autoreset="disabled",
-            catalog=world.catalog,
-            goals=world.goals,
+            catalog=source.catalog,
+            goals=source.goals,
             observation=found.observation,
             rules=found.rules,
             max_steps=found.max_steps,
@@ -67,15 +67,15 @@ def open_floor(protocol: str, environments: int, catalog: str | None = None) -> 
             f"{protocol} has settings that many shops at once cannot use: {failure}."
         ) from None
     told = msgspec.json.decode(msgspec.json.encode({name: getattr(found, name) for name in _TOLD}))
-    return Floor(env, world.indices, world.checksum, told, _judged(world))
+    return Floor(env, source.indices, source.checksum, told, _judged(source))
 
 
-def _judged(world: ShopWorld) -> int:
+def _judged(source: ShopSource) -> int:
     try:
-        tests = split_indices("disjoint-test", world.goals)
+        tests = split_indices("disjoint-test", source.goals)
     except GoalError:
         return 0
-    return len(set(tests).intersection(world.indices))
+    return len(set(tests).intersection(source.indices))
 
 
 def checksum_on(place: str, catalog: str) -> str:
@@ -86,5 +86,5 @@ def checksum_on(place: str, catalog: str) -> str:
         protocol = msgspec.convert(data, Protocol)
     except msgspec.ValidationError as failure:
         raise DataError(f"{place} has a protocol that cannot be read ({failure}).") from None
-    with closing(open_world(protocol)) as world:
-        return world.checksum
+    with closing(open_source(protocol)) as source:
+        return source.checksum

@@ -18,7 +18,7 @@ from errands.agents.factory import one_of
 from errands.errors import SettingError
 from errands.learn.policy import LearnedShopper, Policy, Queries
 from errands.learn.rollout import Queries as Source
-from errands.runs.episode_source import ShopWorld
+from errands.runs.episode_source import ShopSource
 from errands.runs.protocol import find_protocol
 
 __all__ = ["SPLIT", "Exam", "Mark", "open_exam", "sit"]
@@ -56,7 +56,7 @@ def open_exam(
     """Shops under a training's protocol, with goals that it does not train on."""
     is_sampling = one_of("choose", choose, ("best", "sample")) == "sample"
     found = find_protocol(protocol)
-    world = ShopWorld(
+    source = ShopSource(
         msgspec.structs.replace(
             found,
             data=catalog or found.data,
@@ -66,9 +66,9 @@ def open_exam(
             episodes=episodes,
         )
     )
-    if not world.indices:
+    if not source.indices:
         raise SettingError(f"There are no goals of {SPLIT} to evaluate on; add --evaluate-every 0.")
-    return Exam(world.env(), world.indices, every, is_sampling)
+    return Exam(source.env(), source.indices, every, is_sampling)
 
 
 class _Written:

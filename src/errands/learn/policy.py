@@ -15,8 +15,8 @@ from typing import Any, Final
 import msgspec
 import torch
 
-from errands.agents import Maker
-from errands.agents.factory import SimpleMaker, need_observation, one_of
+from errands.agents import AgentFactory
+from errands.agents.factory import SimpleFactory, need_observation, one_of
 from errands.agents.page_reading import wish
 from errands.agents.rule import search_action
 from errands.errors import SettingError
@@ -151,19 +151,19 @@ def _open_policy(folder: str, written: tuple[int, int]) -> Policy:
     return Policy(model, reading.words, config, kept_pictures(Path(folder)))
 
 
-def make_il(half: str, env: Any, settings: Mapping[str, Any]) -> Maker:
+def make_il(domain: str, env: Any, settings: Mapping[str, Any]) -> AgentFactory:
     return make("il", env, settings)
 
 
-def make_rl(half: str, env: Any, settings: Mapping[str, Any]) -> Maker:
+def make_rl(domain: str, env: Any, settings: Mapping[str, Any]) -> AgentFactory:
     return make("rl", env, settings)
 
 
-def make_rnn(half: str, env: Any, settings: Mapping[str, Any]) -> Maker:
+def make_rnn(domain: str, env: Any, settings: Mapping[str, Any]) -> AgentFactory:
     return make("rnn", env, settings)
 
 
-def make(name: str, env: Any, settings: Mapping[str, Any]) -> Maker:
+def make(name: str, env: Any, settings: Mapping[str, Any]) -> AgentFactory:
     """A trained agent under the name it is asked for by."""
     hint = "; the protocol shop-learn has it"
     need_observation(env, "text_rich", "Trained agents read", hint)
@@ -178,7 +178,7 @@ def make(name: str, env: Any, settings: Mapping[str, Any]) -> Maker:
     _check_name(name, folder, policy.config.encoder)
     place = str(Path(search).absolute()) if Path(search).is_dir() else search
     model = open_search_model(place) if search else None
-    return SimpleMaker(
+    return SimpleFactory(
         name,
         lambda seed: LearnedShopper(
             policy, seed, choose == "sample", Queries(model, seed, queries == "sample")

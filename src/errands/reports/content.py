@@ -124,7 +124,7 @@ def gather(
         figures = run_figures(store, columns, seed=seed)
         read.append((label, store, columns))
         # Runs of one protocol share their goals, so one histogram serves them.
-        if info.half == "shop" and len(columns.number) and info.protocol_key not in ranks:
+        if info.domain == "shop" and len(columns.number) and info.protocol_key not in ranks:
             ranks[info.protocol_key] = run_ranks(store, columns, seed=seed)
         runs.append(
             Run(
@@ -208,8 +208,8 @@ def _name(info: RunInfo) -> str:
 
 
 def _domains(infos: Sequence[RunInfo]) -> list[str]:
-    several = len({info.half for info in infos}) > 1
-    return [_DOMAINS.get(info.half, info.half) if several else "" for info in infos]
+    several = len({info.domain for info in infos}) > 1
+    return [_DOMAINS.get(info.domain, info.domain) if several else "" for info in infos]
 
 
 _DOMAINS: Final = {"shop": "WebShop", "turk": "TurkingBench"}
@@ -249,7 +249,7 @@ def _remarks(info: RunInfo, figures: RunFigures) -> tuple[str, ...]:
     warning = str(info.protocol.get("warning") or "")
     if warning and warning not in remarks:
         remarks.append(warning)
-    if info.insider:
+    if info.privileged:
         remarks.append("This agent was shown the answers: its score is a ceiling, not a result.")
     missing = figures.planned - figures.episodes
     if missing > 0:
@@ -268,8 +268,8 @@ def _comparisons(
     read: Sequence[tuple[str, Store, Columns]], *, anyway: bool, seed: int
 ) -> tuple[Comparison, ...]:
     made = []
-    for domain in dict.fromkeys(store.info.half for _, store, _ in read):
-        runs = [run for run in read if run[1].info.half == domain]
+    for domain in dict.fromkeys(store.info.domain for _, store, _ in read):
+        runs = [run for run in read if run[1].info.domain == domain]
         pairs = list(itertools.combinations(runs, 2))
         if len(runs) > ALL_PAIRS_UP_TO:
             # All pairs of many runs are more than anyone reads: each against the first given.
@@ -295,7 +295,7 @@ def _notes(runs: Sequence[Run]) -> tuple[str, ...]:
             f"Of more than {ALL_PAIRS_UP_TO} runs on one domain each is compared with the first"
             " that was given."
         )
-    if any(run.info.half == "turk" for run in runs):
+    if any(run.info.domain == "turk" for run in runs):
         notes.append(
             "TurkingBench scores are means over tasks of their pooled fields, with intervals over"
             " instances drawn within each task; Task Score, Success Rate and comparisons count"

@@ -20,7 +20,7 @@ def to_markdown(report: Report) -> str:
     lines: list[str] = [f"# {text(report.title)}", ""]
     lines += _headlines(report.runs)
     for domain, title in (("shop", "WebShop"), ("turk", "TurkingBench")):
-        runs = [run for run in report.runs if run.info.half == domain]
+        runs = [run for run in report.runs if run.info.domain == domain]
         if runs:
             lines += [f"## {title}", "", *(_shop(runs) if domain == "shop" else _turk(runs))]
             lines += _ranks(report) if domain == "shop" else _demonstrations(report)
@@ -59,7 +59,7 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
 
 
 def _named(run: Run) -> str:
-    return f"{text(run.label)}{' (shown the answers)' if run.info.insider else ''}"
+    return f"{text(run.label)}{' (shown the answers)' if run.info.privileged else ''}"
 
 
 def _headlines(runs: Sequence[Run]) -> Iterator[str]:

@@ -33,7 +33,7 @@ def trajectory(episode: Episode, info: RunInfo) -> dict[str, Any]:
         first = f"{info.protocol_key}: {summary.key} (the pages of this run were not kept)"
     steps: list[dict[str, Any]] = [{"step_id": 1, "source": "user", "message": first}]
     for place, step in enumerate(episode.steps):
-        steps.append(_agent_step(place + 2, step, pages[place + 1], info.half))
+        steps.append(_agent_step(place + 2, step, pages[place + 1], info.domain))
     document: dict[str, Any] = {
         "schema_version": SCHEMA,
         "session_id": f"{info.id}-{summary.number}",
@@ -60,7 +60,7 @@ def trajectory(episode: Episode, info: RunInfo) -> dict[str, Any]:
             "protocol": info.protocol_key,
             "checksum": info.checksum,
             "seed": info.seed,
-            "insider": info.insider,
+            "insider": info.privileged,
             "remarks": list(info.remarks),
             "versions": info.versions,
             "number": summary.number,
@@ -88,11 +88,11 @@ def _agent(info: RunInfo) -> dict[str, Any]:
     return agent
 
 
-def _agent_step(number: int, step: Step, came: str | None, half: str) -> dict[str, Any]:
+def _agent_step(number: int, step: Step, came: str | None, domain: str) -> dict[str, Any]:
     made: dict[str, Any] = {"step_id": number, "source": "agent", "message": step.action}
     if step.thought:
         made["reasoning_content"] = step.thought
-    calls = _shop_calls(step.action) if half == "shop" else _form_calls(step.action)
+    calls = _shop_calls(step.action) if domain == "shop" else _form_calls(step.action)
     names = [f"call_{number}_{place}" for place in range(1, len(calls) + 1)]
     if calls:
         made["tool_calls"] = [

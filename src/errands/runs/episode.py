@@ -90,8 +90,8 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     """Whose failure it was: agent, model, page, time, worker."""
     error: str = ""
     parts: dict[str, Any] = {}
-    """The reward's parts. Shop: `r_type`, `r_att`, `r_option`, `r_price` and the rest. Paperwork:
-    `task`, `row`, `page_chars`, and `fields`, a list of [name, type, paper, released]."""
+    """The reward's parts. WebShop: `r_type`, `r_att`, `r_option`, `r_price` and the rest.
+    TurkingBench: `task`, `row`, `page_chars`, and `fields`: [name, type, paper, released] each."""
 
 
 class Episode(msgspec.Struct, frozen=True, kw_only=True):
@@ -105,7 +105,9 @@ class Episode(msgspec.Struct, frozen=True, kw_only=True):
     """That page, where kept."""
 
 
-class RunInfo(msgspec.Struct, frozen=True, kw_only=True):
+class RunInfo(
+    msgspec.Struct, frozen=True, kw_only=True, rename={"domain": "half", "privileged": "insider"}
+):
     """What a run was: enough to repeat it."""
 
     id: str
@@ -113,11 +115,11 @@ class RunInfo(msgspec.Struct, frozen=True, kw_only=True):
     """The protocol as data, its id and version among it."""
     protocol_key: str
     """Its id, version and every departure from it: runs are comparable if these are equal."""
-    half: str
+    domain: str
     """`shop` or `turk`."""
     agent: str
     agent_settings: dict[str, Any]
-    insider: bool = False
+    privileged: bool = False
     """Whether the agent was shown the answers."""
     episodes: int
     """How many the run is to have."""

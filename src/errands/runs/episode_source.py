@@ -1,6 +1,6 @@
-"""The world of a protocol: its data, opened, and the episodes that are played in it, in order.
+"""The source of a protocol: its data, opened, and the episodes that are played in it, in order.
 
-What differs between the two halves is here; whoever plays sees a numbered list of episodes, each
+What differs between the two domains is here; whoever plays sees a numbered list of episodes, each
 with a key and the options that reset an environment to it.
 """
 
@@ -29,7 +29,7 @@ from errands.shop.splits import split_indices
 from errands.turk.drivers import Pages
 from errands.turk.tasks.loader import load_tasks
 
-__all__ = ["ShopWorld", "Track", "TurkWorld", "World", "open_world"]
+__all__ = ["EpisodeSource", "ShopSource", "Track", "TurkSource", "open_source"]
 
 Env = gymnasium.Env[Any, Any]
 
@@ -50,7 +50,7 @@ class Track(Contract):
         ...
 
 
-class World(Contract):
+class EpisodeSource(Contract):
     """All that can be played under a protocol."""
 
     protocol: Protocol
@@ -77,17 +77,19 @@ class World(Contract):
     def close(self) -> None: ...
 
 
-def open_world(protocol: Protocol) -> World:
+def open_source(protocol: Protocol) -> EpisodeSource:
     """Open what a protocol plays; its checksum is checked where it has one."""
-    world: World = ShopWorld(protocol) if protocol.half == "shop" else TurkWorld(protocol)
-    if protocol.checksum and not world.checksum.startswith(protocol.checksum):
-        found = world.checksum[:16]
-        world.close()
+    source: EpisodeSource = (
+        ShopSource(protocol) if protocol.domain == "shop" else TurkSource(protocol)
+    )
+    if protocol.checksum and not source.checksum.startswith(protocol.checksum):
+        found = source.checksum[:16]
+        source.close()
         raise ProtocolError(
             f"The protocol {protocol.id!r} is for data with the checksum {protocol.checksum[:16]},"
             f" and {protocol.data!r} has {found}: other data would give other scores."
         )
-    return world
+    return source
 
 
 def _made(kind: Callable[..., Env], protocol: Protocol, **given: Any) -> Env:
@@ -99,12 +101,12 @@ def _made(kind: Callable[..., Env], protocol: Protocol, **given: Any) -> Env:
         if not settings:
             raise
         raise ProtocolError(
-            f"The protocol {protocol.id!r} has settings that the {protocol.half} half cannot"
+            f"The protocol {protocol.id!r} has settings that the {protocol.domain} domain cannot"
             f" use: {failure}."
         ) from None
 
 
-class ShopWorld:
+class ShopSource:
     """Goals of a catalogue."""
 
     def __init__(self, protocol: Protocol) -> None:
@@ -219,7 +221,7 @@ class _ShopTrack:
         return dict(info.get("reward_parts", {}))
 
 
-class TurkWorld:
+class TurkSource:
     """Instances of tasks, one of each task in turn, so that any beginning covers all tasks."""
 
     waits = True
@@ -238,8 +240,8 @@ class TurkWorld:
                 absent.append(name)
                 continue
             count = len(task.instances)
-            dice = random.Random(f"{protocol.seed}/{name}")
-            rows = sorted(dice.sample(range(count), min(protocol.per_task or count, count)))
+            rng = random.Random(f"{protocol.seed}/{name}")
+            rows = sorted(rng.sample(range(count), min(protocol.per_task or count, count)))
             for row in rows:
                 held = task.instances[row]
                 labels = json.dumps([list(pair) for pair in held.labels.items()])

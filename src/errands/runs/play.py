@@ -18,11 +18,11 @@ from typing import Any, Final
 
 import msgspec
 
-from errands.agents import Agent, EndOfRun, Insider, Maker, ModelError, Move
+from errands.agents import Agent, AgentFactory, EndOfRun, ModelError, Move, PrivilegedAgent
 from errands.browser.chromium import BrowserError
 from errands.errors import ErrandsError
 from errands.runs.episode import Episode, Step, Summary, digest
-from errands.runs.episode_source import World
+from errands.runs.episode_source import EpisodeSource
 from errands.turk.pages.driver import DriverError
 
 __all__ = ["Rules", "agent_for", "episode_seed", "failed", "play", "play_waiting"]
@@ -68,19 +68,19 @@ class _Unmade:
         raise self._failure
 
 
-def agent_for(maker: Maker, seed: int, number: int) -> Agent:
+def agent_for(factory: AgentFactory, seed: int, number: int) -> Agent:
     """The agent of one episode; one that cannot be made is that episode's failure."""
     try:
-        return maker.agent(episode_seed(seed, number))
+        return factory.agent(episode_seed(seed, number))
     except EndOfRun:
         raise
     except (Exception, SystemExit) as failure:
         return _Unmade(failure)
 
 
-def play(world: World, env: Any, agent: Agent, number: int, rules: Rules) -> Episode:
+def play(source: EpisodeSource, env: Any, agent: Agent, number: int, rules: Rules) -> Episode:
     """Play one episode with an agent that answers at once."""
-    talk = _Talk(world, env, agent, number, rules)
+    talk = _Talk(source, env, agent, number, rules)
     try:
         with _alarm(rules.seconds):
             return _answered(talk.episode())
@@ -97,7 +97,7 @@ def _answered(talk: Conversation) -> Episode:
                 if type(answer) not in _AT_ONCE and inspect.isawaitable(answer):
                     if inspect.iscoroutine(answer):
                         answer.close()
-                    raise TypeError("the agent is asynchronous; its maker's mode must be 'model'")
+                    raise TypeError("the agent is asynchronous; its factory's mode must be 'model'")
             except (Exception, SystemExit) as failure:
                 _, call, arguments = talk.throw(failure)
             else:
@@ -107,12 +107,14 @@ def _answered(talk: Conversation) -> Episode:
             return episode
 
 
-async def play_waiting(world: World, env: Any, agent: Agent, number: int, rules: Rules) -> Episode:
+async def play_waiting(
+    source: EpisodeSource, env: Any, agent: Agent, number: int, rules: Rules
+) -> Episode:
     """Play one episode with an agent that may wait; other episodes go on meanwhile."""
-    talk = _Talk(world, env, agent, number, rules)
+    talk = _Talk(source, env, agent, number, rules)
     try:
         async with asyncio.timeout(rules.seconds):
-            return await _awaited(talk.episode(), world.waits)
+            return await _awaited(talk.episode(), source.waits)
     except TimeoutError:
         return talk.out_of_time()
 
@@ -141,15 +143,17 @@ async def _awaited(talk: Conversation, waits: bool) -> Episode:
 class _Talk:
     """One episode's conversation and what has been recorded of it."""
 
-    def __init__(self, world: World, env: Any, agent: Agent, number: int, rules: Rules) -> None:
-        self._world = world
+    def __init__(
+        self, source: EpisodeSource, env: Any, agent: Agent, number: int, rules: Rules
+    ) -> None:
+        self._source = source
         self._env = env
         self._agent = agent
         self._number = number
         self._rules = rules
         self._begun = time.perf_counter()
         self._steps: list[Step] = []
-        self._track = world.track()
+        self._track = source.track()
         self._keeps = rules.observations
         self._usage = [0, 0, 0.0]
 
@@ -158,11 +162,11 @@ class _Talk:
         env, agent, track = self._env, self._agent, self._track
         owner = "environment"
         try:
-            options = self._world.options(self._number)
+            options = self._source.options(self._number)
             observation, info = yield owner, _reset, (env, options)
             track.saw(env, observation, "")
             owner = "agent"
-            if isinstance(agent, Insider):
+            if isinstance(agent, PrivilegedAgent):
                 agent.look(env)
             yield owner, agent.begin, (observation, info)
             reward, terminated, truncated = 0.0, False, False
@@ -181,7 +185,7 @@ class _Talk:
             return self._made(
                 Summary(
                     number=self._number,
-                    key=self._world.keys[self._number],
+                    key=self._source.keys[self._number],
                     status="done" if terminated else "truncated",
                     reward=reward,
                     success=reward >= 1.0,
@@ -242,7 +246,7 @@ class _Talk:
         return self._made(
             Summary(
                 number=self._number,
-                key=self._world.keys[self._number],
+                key=self._source.keys[self._number],
                 status="error",
                 reward=None,
                 success=None,

@@ -23,31 +23,33 @@ class ProtocolError(ErrandsError):
     """There is no such protocol, or its file makes no sense."""
 
 
-class Protocol(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Protocol(
+    msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename={"domain": "half"}
+):
     """What is played, by which rules, how often."""
 
     id: str
     version: int
     title: str
-    half: Literal["shop", "turk"]
+    domain: Literal["shop", "turk"]
     data: str
     """The catalogue or the folder of tasks, by name or path."""
     checksum: str = ""
     """What the data must add up to; empty: any, and the sum is kept with the result."""
     goals: str = "synthetic"
-    """Shop: which goals."""
+    """WebShop: which goals."""
     split: str = ""
     """A named split; empty for everything."""
     picked: tuple[int, ...] = ()
-    """Shop: these goals alone, in this order; one may come twice. Empty: those of the split."""
+    """WebShop: these goals alone, in this order; one may come twice. Empty: those of the split."""
     tasks: tuple[str, ...] = ()
-    """Paperwork: these tasks alone; empty for all of the split."""
+    """TurkingBench: these tasks alone; empty for all of the split."""
     episodes: int | None = None
     """How many, from the split's beginning; None for all."""
     per_task: int | None = None
-    """Paperwork: at most so many instances of each task, drawn by the seed."""
+    """TurkingBench: at most so many instances of each task, drawn by the seed."""
     shuffle_workers: int = 0
-    """Shop: the legacy order, in which each of so many workers shuffled the goals by itself."""
+    """WebShop: the legacy order, in which each of so many workers shuffled the goals by itself."""
     seed: int = 0
     observation: str = "text"
     rules: str = "released"
@@ -71,10 +73,10 @@ class Protocol(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
                 raise ValueError(f"{name} must not be negative")
             if getattr(self, name) >= 1 << 63:
                 raise ValueError(f"{name} must be below 2**63")
-        only = {"shop": ("per_task", "tasks"), "turk": ("shuffle_workers", "picked")}[self.half]
+        only = {"shop": ("per_task", "tasks"), "turk": ("shuffle_workers", "picked")}[self.domain]
         for name in only:
             if getattr(self, name):
-                raise ValueError(f"{name} means nothing for the {self.half} half")
+                raise ValueError(f"{name} means nothing for the {self.domain} domain")
         if self.picked and (self.split or self.shuffle_workers):
             raise ValueError("picked goals stand for themselves, without split or shuffle_workers")
 

@@ -8,11 +8,11 @@ import msgspec
 from errands.envs.shop import ShopEnv
 from errands.errors import ErrandsError
 from errands.runs.episode import Episode, RunInfo, digest
-from errands.runs.episode_source import World, open_world
+from errands.runs.episode_source import EpisodeSource, open_source
 from errands.runs.protocol import Protocol
 from errands.runs.store.base import StoreError
 
-__all__ = ["Replayed", "Seen", "prove", "reopen_world", "replay", "watch"]
+__all__ = ["Replayed", "Seen", "prove", "reopen_source", "replay", "watch"]
 
 
 class Seen(msgspec.Struct, frozen=True):
@@ -46,27 +46,27 @@ class Replayed(msgspec.Struct, frozen=True):
         return not self.differences
 
 
-def reopen_world(info: RunInfo) -> World:
-    """The world a run was played in; data that has changed since is an error."""
-    world = open_world(msgspec.convert(info.protocol, Protocol))
-    if world.checksum != info.checksum:
-        world.close()
+def reopen_source(info: RunInfo) -> EpisodeSource:
+    """The source a run was played in; data that has changed since is an error."""
+    source = open_source(msgspec.convert(info.protocol, Protocol))
+    if source.checksum != info.checksum:
+        source.close()
         raise StoreError(
             f"The run {info.id} was played on data with the checksum {info.checksum[:12]}, and"
-            f" {info.protocol['data']!r} has {world.checksum[:12]} now: its pages cannot be shown"
+            f" {info.protocol['data']!r} has {source.checksum[:12]} now: its pages cannot be shown"
             " again."
         )
-    return world
+    return source
 
 
-def watch(world: World, episode: Episode) -> Iterator[Seen]:
+def watch(source: EpisodeSource, episode: Episode) -> Iterator[Seen]:
     """Every page of an episode, by doing its actions again."""
-    return _pages(world, episode, html=True)
+    return _pages(source, episode, html=True)
 
 
-def replay(world: World, episode: Episode) -> Replayed:
+def replay(source: EpisodeSource, episode: Episode) -> Replayed:
     """Do an episode's actions again and compare every page, every reward and the end."""
-    return prove(episode, _pages(world, episode, html=False))
+    return prove(episode, _pages(source, episode, html=False))
 
 
 def prove(episode: Episode, again: Iterable[Seen]) -> Replayed:
@@ -90,10 +90,10 @@ def prove(episode: Episode, again: Iterable[Seen]) -> Replayed:
     return Replayed(summary.number, summary.key, pages, compared, tuple(differences), reward)
 
 
-def _pages(world: World, episode: Episode, *, html: bool) -> Iterator[Seen]:
-    env: Any = world.env()
+def _pages(source: EpisodeSource, episode: Episode, *, html: bool) -> Iterator[Seen]:
+    env: Any = source.env()
     try:
-        observation, _ = env.reset(options=world.options(episode.summary.number))
+        observation, _ = env.reset(options=source.options(episode.summary.number))
         for step in episode.steps:
             shown = observation
             page = _html(env) if html else ""
@@ -105,7 +105,7 @@ def _pages(world: World, episode: Episode, *, html: bool) -> Iterator[Seen]:
             f"Episode {episode.summary.number} cannot be replayed: {failure}"
         ) from None
     finally:
-        if world.waits:
+        if source.waits:
             env.close()
 
 

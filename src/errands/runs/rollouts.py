@@ -7,10 +7,10 @@ from typing import Any
 
 import msgspec
 
-from errands.agents.registry import make_maker
+from errands.agents.registry import make_factory
 from errands.errors import SettingError
 from errands.runs.episode import OBSERVATIONS, Episode
-from errands.runs.episode_source import open_world
+from errands.runs.episode_source import open_source
 from errands.runs.play import Rules
 from errands.runs.protocol import Protocol, find_protocol
 from errands.runs.workers.processes import Job
@@ -48,8 +48,8 @@ def rollouts(
         used = msgspec.structs.replace(used, data=data)
     given = dict(settings or {})
     with contextlib.ExitStack() as stack:
-        world = stack.enter_context(contextlib.closing(open_world(used)))
-        count = len(world.keys)
+        source = stack.enter_context(contextlib.closing(open_source(used)))
+        count = len(source.keys)
         numbers = (
             range(count)[:episodes] if episodes is None or isinstance(episodes, int) else episodes
         )
@@ -58,8 +58,8 @@ def rollouts(
             raise SettingError(
                 f"episodes: there is no {unknown} in {used.id!r}; expected 0 to {count - 1}."
             )
-        maker = make_maker(agent, used.half, world.env(), given)
-        stack.enter_context(contextlib.closing(maker))
+        factory = make_factory(agent, used.domain, source.env(), given)
+        stack.enter_context(contextlib.closing(factory))
         job = Job(
             protocol=used,
             agent=agent,
@@ -69,6 +69,12 @@ def rollouts(
         )
         cluster = stack.enter_context(joined(ray, workers))
         played = played_on_ray(
-            cluster, job, world, numbers, workers, on_remark=on_remark, waits=maker.mode == "model"
+            cluster,
+            job,
+            source,
+            numbers,
+            workers,
+            on_remark=on_remark,
+            waits=factory.mode == "model",
         )
         yield from stack.enter_context(contextlib.closing(played))

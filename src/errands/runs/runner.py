@@ -21,14 +21,14 @@ from typing import Any, Final
 import msgspec
 
 import errands
-from errands.agents import EndOfRun, Insider, Maker, Spender
-from errands.agents.registry import make_maker
+from errands.agents import AgentFactory, EndOfRun, PrivilegedAgent, Spender
+from errands.agents.registry import make_factory
 from errands.errors import SettingError
 from errands.runs.episode import OBSERVATIONS, RunInfo, Summary
-from errands.runs.episode_source import World, open_world
+from errands.runs.episode_source import EpisodeSource, open_source
 from errands.runs.play import Rules, agent_for, play, play_waiting
 from errands.runs.protocol import Protocol, find_protocol, named_protocols
-from errands.runs.store.base import Keeper, Store, StoreError
+from errands.runs.store.base import EpisodeWriter, Store, StoreError
 from errands.runs.store.places import create_run, open_run, run_lock
 from errands.runs.workers.processes import Job, play_in_processes
 from errands.runs.workers.ray_cluster import joined
@@ -59,7 +59,7 @@ class Finished(msgspec.Struct, frozen=True, kw_only=True):
 
 def run(
     protocol: str | Protocol,
-    agent: str | Maker,
+    agent: str | AgentFactory,
     *,
     out: str | Path | None = None,
     data: str | None = None,
@@ -105,18 +105,20 @@ def run(
     base = find_protocol(protocol) if isinstance(protocol, str) else protocol
     used = _changed(base, data=data, episodes=episodes, max_steps=max_steps, rules=rules)
     with contextlib.ExitStack() as stack:
-        world = stack.enter_context(contextlib.closing(open_world(used)))
+        source = stack.enter_context(contextlib.closing(open_source(used)))
         given = dict(settings or {})
-        maker = (
-            make_maker(agent, used.half, world.env(), given) if isinstance(agent, str) else agent
+        factory = (
+            make_factory(agent, used.domain, source.env(), given)
+            if isinstance(agent, str)
+            else agent
         )
-        stack.enter_context(contextlib.closing(maker))
+        stack.enter_context(contextlib.closing(factory))
         if ray is not None:
-            _check_for_cluster(agent, maker)
+            _check_for_cluster(agent, factory)
         if observations == "auto":
-            observations = "hash" if maker.mode == "compute" and not world.waits else "full"
+            observations = "hash" if factory.mode == "compute" and not source.waits else "full"
         played_by = Rules(used.seed if seed is None else seed, seconds, observations)
-        info = _info(base, used, world, maker, played_by)
+        info = _info(base, used, source, factory, played_by)
         place = str(out if out is not None else default_place(info))
         lock = stack.enter_context(run_lock(place))
         store = stack.enter_context(
@@ -126,10 +128,10 @@ def run(
         )
         if retry_errors:
             store.drop([row.number for row in store.summaries() if row.status == "error"])
-        if resume and isinstance(maker, Spender):
-            maker.charge(float(store.columns()["cost"].sum()))
+        if resume and isinstance(factory, Spender):
+            factory.charge(float(store.columns()["cost"].sum()))
         done = store.numbers()
-        pending = [number for number in range(len(world.keys)) if number not in done]
+        pending = [number for number in range(len(source.keys)) if number not in done]
         if on_start is not None:
             on_start(store.info, pending)
         played = _Count(on_episode)
@@ -150,26 +152,26 @@ def run(
                     play_on_ray(
                         cluster,
                         job,
-                        world,
+                        source,
                         store,
                         pending,
                         workers,
                         played,
                         on_remark=on_remark or _warn,
-                        waits=maker.mode == "model",
+                        waits=factory.mode == "model",
                         spent=spent,
                     )
-            elif maker.mode == "model":
-                _play_waiting(world, maker, played_by, store, pending, crew, played)
-            elif maker.mode == "compute" and min(crew, len(pending)) > 1:
+            elif factory.mode == "model":
+                _play_waiting(source, factory, played_by, store, pending, crew, played)
+            elif factory.mode == "compute" and min(crew, len(pending)) > 1:
                 if not job.agent:
                     raise SettingError(
                         "An agent object plays in one process; for several workers name it:"
                         " agent='package.module:attribute'."
                     )
-                play_in_processes(job, world, store, pending, crew, played, lock.descriptors)
+                play_in_processes(job, source, store, pending, crew, played, lock.descriptors)
             else:
-                _play_here(world, maker, played_by, store, pending, played)
+                _play_here(source, factory, played_by, store, pending, played)
         except EndOfRun as reason:
             ended = str(reason) or "the agent ended the run"
         return Finished(
@@ -181,14 +183,14 @@ def run(
         )
 
 
-def _check_for_cluster(agent: str | Maker, maker: Maker) -> None:
+def _check_for_cluster(agent: str | AgentFactory, factory: AgentFactory) -> None:
     if not isinstance(agent, str):
         raise SettingError(
             "An agent object plays in one process; for a cluster name it:"
             " agent='package.module:attribute'."
         )
-    if maker.mode == "person":
-        raise SettingError(f"The agent {maker.name!r} sits at one terminal, not on a cluster.")
+    if factory.mode == "person":
+        raise SettingError(f"The agent {factory.name!r} sits at one terminal, not on a cluster.")
 
 
 def _warn(text: str) -> None:
@@ -238,8 +240,8 @@ def _changed(base: Protocol, **changes: Any) -> Protocol:
     return msgspec.structs.replace(base, **given)
 
 
-def protocol_key(base: Protocol, used: Protocol, world: World) -> str:
-    """The world's key, and what departs from the protocol as published; one of a user's own is
+def protocol_key(base: Protocol, used: Protocol, source: EpisodeSource) -> str:
+    """The source's key, and what departs from the protocol as published; one of a user's own is
     told from another of the same id by a fingerprint."""
     own = [] if named_protocols().get(base.id) == base else [f"own:{_fingerprint(base)}"]
     departures = [
@@ -247,7 +249,7 @@ def protocol_key(base: Protocol, used: Protocol, world: World) -> str:
         for name in ("episodes", "max_steps", "rules")
         if getattr(used, name) != getattr(base, name)
     ]
-    return " ".join([world.key, *own, *departures])
+    return " ".join([source.key, *own, *departures])
 
 
 def _fingerprint(protocol: Protocol) -> str:
@@ -262,20 +264,22 @@ def _fingerprint(protocol: Protocol) -> str:
     return hashlib.sha256(listed).hexdigest()[:8]
 
 
-def _info(base: Protocol, used: Protocol, world: World, maker: Maker, rules: Rules) -> RunInfo:
+def _info(
+    base: Protocol, used: Protocol, source: EpisodeSource, factory: AgentFactory, rules: Rules
+) -> RunInfo:
     return RunInfo(
         id=uuid.uuid4().hex[:12],
         protocol=msgspec.to_builtins(used),
-        protocol_key=protocol_key(base, used, world),
-        half=used.half,
-        agent=maker.name,
-        agent_settings=dict(maker.settings),
-        insider=isinstance(agent_for(maker, rules.seed, 0), Insider),
-        episodes=len(world.keys),
+        protocol_key=protocol_key(base, used, source),
+        domain=used.domain,
+        agent=factory.name,
+        agent_settings=dict(factory.settings),
+        privileged=isinstance(agent_for(factory, rules.seed, 0), PrivilegedAgent),
+        episodes=len(source.keys),
         seed=rules.seed,
         observations=rules.observations,
-        checksum=world.checksum,
-        remarks=world.remarks,
+        checksum=source.checksum,
+        remarks=source.remarks,
         versions={"errands": errands.__version__, "python": platform.python_version()},
         started=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
     )
@@ -289,25 +293,25 @@ def default_place(info: RunInfo) -> Path:
 
 
 def _play_here(
-    world: World,
-    maker: Maker,
+    source: EpisodeSource,
+    factory: AgentFactory,
     rules: Rules,
     store: Store,
     pending: Sequence[int],
     on_episode: OnEpisode,
 ) -> None:
-    env = world.env()
-    with store.keeper() as keeper:
+    env = source.env()
+    with store.writer() as writer:
         for number in pending:
-            agent = agent_for(maker, rules.seed, number)
-            episode = play(world, env, agent, number, rules)
-            keeper.keep(episode)
+            agent = agent_for(factory, rules.seed, number)
+            episode = play(source, env, agent, number, rules)
+            writer.write(episode)
             on_episode(episode.summary)
 
 
 def _play_waiting(
-    world: World,
-    maker: Maker,
+    source: EpisodeSource,
+    factory: AgentFactory,
     rules: Rules,
     store: Store,
     pending: Sequence[int],
@@ -316,15 +320,15 @@ def _play_waiting(
 ) -> None:
     """Many episodes at once on one event loop; in a thread where a loop runs already."""
 
-    async def everything(keeper: Keeper) -> None:
+    async def everything(writer: EpisodeWriter) -> None:
         waiting = iter(pending)
 
         async def worker() -> None:
-            env = world.env()
+            env = source.env()
             for number in waiting:
-                agent = agent_for(maker, rules.seed, number)
-                episode = await play_waiting(world, env, agent, number, rules)
-                keeper.keep(episode)
+                agent = agent_for(factory, rules.seed, number)
+                episode = await play_waiting(source, env, agent, number, rules)
+                writer.write(episode)
                 on_episode(episode.summary)
 
         try:
@@ -335,11 +339,11 @@ def _play_waiting(
             # Whoever failed first has stopped the others.
             raise several.exceptions[0] from None
 
-    with store.keeper() as keeper:
+    with store.writer() as writer:
         try:
             asyncio.get_running_loop()
         except RuntimeError:
-            asyncio.run(everything(keeper))
+            asyncio.run(everything(writer))
         else:
             with concurrent.futures.ThreadPoolExecutor(1) as thread:
-                thread.submit(asyncio.run, everything(keeper)).result()
+                thread.submit(asyncio.run, everything(writer)).result()

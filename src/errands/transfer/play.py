@@ -12,8 +12,8 @@ from typing import Any, Final
 import msgspec
 
 import errands as package
-from errands.agents import EndOfRun, Maker
-from errands.agents.registry import find_kind, make_maker
+from errands.agents import AgentFactory, EndOfRun
+from errands.agents.registry import find_kind, make_factory
 from errands.errors import DataError, SettingError
 from errands.runs.episode import Episode, Summary
 from errands.runs.play import Rules, agent_for, play, play_waiting
@@ -105,7 +105,7 @@ class _World:
     ) -> None:
         site = env.context.site.name
         self.protocol = Protocol(
-            id=f"transfer-{site}", version=1, title=f"Transfer to {site}", half="shop",
+            id=f"transfer-{site}", version=1, title=f"Transfer to {site}", domain="shop",
             data=site, max_steps=limits.max_steps,
         )  # fmt: skip
         self.keys: Sequence[str] = [f"errand {number}" for number in range(len(errands))]
@@ -151,7 +151,7 @@ def transfer(
     those of `RealShopEnv`. Without `observation` the agent is shown what it can read.
     """
     limits = limits or Limits()
-    if ":" not in agent and find_kind(agent).insider:
+    if ":" not in agent and find_kind(agent).privileged:
         raise SettingError(f"The agent {agent!r} is shown the answers; a real shop has none.")
     before = read_run(out) if resume and out.exists() else None
     shown = observation or ("text" if agent == "careful" else "text_rich")
@@ -176,8 +176,8 @@ def transfer(
         errands, site, gate, shown, rules, limits.max_steps, details=details, stand_in=stand_in
     )
     ended = ""
-    with contextlib.closing(make_maker(agent, "shop", env, settings or {})) as maker:
-        info = _info(errands, site, maker, pages, rules, limits, seed, details)
+    with contextlib.closing(make_factory(agent, "shop", env, settings or {})) as factory:
+        info = _info(errands, site, factory, pages, rules, limits, seed, details)
         if before is not None:
             _check_same(before, info)
         with Journal(out, is_new=before is None) as journal:
@@ -192,7 +192,7 @@ def transfer(
                 current[0] = world.number = number
                 journal.write(Started(episode=number))
                 try:
-                    episode = _played(world, env, maker, number, Rules(seed, limits.seconds))
+                    episode = _played(world, env, factory, number, Rules(seed, limits.seconds))
                 except EndOfRun as reason:
                     ended = str(reason) or "the agent ended the run"
                     break
@@ -202,9 +202,11 @@ def transfer(
     return read_run(out), ended
 
 
-def _played(world: _World, env: RealShopEnv, maker: Maker, number: int, rules: Rules) -> Episode:
-    player = agent_for(maker, rules.seed, number)
-    if maker.mode == "model":
+def _played(
+    world: _World, env: RealShopEnv, factory: AgentFactory, number: int, rules: Rules
+) -> Episode:
+    player = agent_for(factory, rules.seed, number)
+    if factory.mode == "model":
         return asyncio.run(play_waiting(world, env, player, number, rules))
     return play(world, env, player, number, rules)
 
@@ -257,7 +259,7 @@ def score_of(number: int, parts: Mapping[str, Any], total: float, rules: str) ->
 def _info(
     errands: Sequence[Errand],
     site: Site,
-    maker: Maker,
+    factory: AgentFactory,
     pages: str,
     rules: str,
     limits: Limits,
@@ -267,8 +269,8 @@ def _info(
     return Begun(
         id=uuid.uuid4().hex[:12],
         site=site.name,
-        agent=maker.name,
-        agent_settings=dict(maker.settings),
+        agent=factory.name,
+        agent_settings=dict(factory.settings),
         errands=[errand.instruction for errand in errands],
         pages=pages,
         rules=rules,

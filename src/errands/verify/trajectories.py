@@ -9,8 +9,8 @@ import msgspec
 from errands.envs.shop import ShopEnv
 from errands.errors import ErrandsError
 from errands.runs.episode import Episode, RunInfo
-from errands.runs.episode_source import World
-from errands.runs.replay import reopen_world
+from errands.runs.episode_source import EpisodeSource
+from errands.runs.replay import reopen_source
 from errands.runs.store.base import Store, StoreError
 from errands.shop.goals import Goal
 from errands.shop.rewards.rules import Purchase
@@ -44,7 +44,7 @@ def read_trajectories(
 ) -> tuple[list[Trajectory], Unbought]:
     """Every episode of a shop's run that is a result, in order of number."""
     info = store.info
-    if info.half != "shop":
+    if info.domain != "shop":
         raise StoreError(
             f"{store.place} is a run of paperwork, where nothing is bought; `errands turk score` is"
             " for those."
@@ -54,13 +54,13 @@ def read_trajectories(
         raise StoreError(f"{store.place} holds no episodes yet; there is nothing to verify.")
     found: list[Trajectory] = []
     failed = 0
-    with contextlib.closing(reopen_world(_as_text(info))) as world:
-        env: Any = world.env()
+    with contextlib.closing(reopen_source(_as_text(info))) as source:
+        env: Any = source.env()
         for done, episode in enumerate(store.episodes(), 1):
             if episode.summary.status == "error":
                 failed += 1
             else:
-                found.append(_again(world, env, episode))
+                found.append(_again(source, env, episode))
             if on_progress is not None:
                 on_progress(done, total)
     if not found:
@@ -73,10 +73,10 @@ def _as_text(info: RunInfo) -> RunInfo:
     return msgspec.structs.replace(info, protocol={**info.protocol, "observation": "text"})
 
 
-def _again(world: World, env: ShopEnv, episode: Episode) -> Trajectory:
+def _again(source: EpisodeSource, env: ShopEnv, episode: Episode) -> Trajectory:
     summary = episode.summary
     try:
-        env.reset(options=world.options(summary.number))
+        env.reset(options=source.options(summary.number))
         purchase: Purchase | None = None
         reward = 0.0
         for place in _bought(env, episode):

@@ -135,14 +135,14 @@ def _key(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def maker(endpoint: Endpoint) -> Iterator[Callable[..., LanguageModel]]:
-    """Makes makers for the endpoint, quick to retry, closed at the end."""
+def factory(endpoint: Endpoint) -> Iterator[Callable[..., LanguageModel]]:
+    """Makes factories for the endpoint, quick to retry, closed at the end."""
     made: list[LanguageModel] = []
 
-    def new(half: str, env: gymnasium.Env[Any, Any], **settings: Any) -> LanguageModel:
+    def new(domain: str, env: gymnasium.Env[Any, Any], **settings: Any) -> LanguageModel:
         given = {"model": "m", "base_url": endpoint.url, "wait": 0.01, "timeout": 5.0}
         given |= {"price_in": 1.0, "price_out": 2.0}
-        made.append(make(half, env, given | settings))
+        made.append(make(domain, env, given | settings))
         return made[-1]
 
     yield new
@@ -162,10 +162,10 @@ class Played:
 
 
 async def _play(
-    maker: LanguageModel, env: gymnasium.Env[Any, Any], seed: int, most: int, options: Any
+    factory: LanguageModel, env: gymnasium.Env[Any, Any], seed: int, most: int, options: Any
 ) -> Played:
     played = Played()
-    agent: Any = maker.agent(seed)
+    agent: Any = factory.agent(seed)
     observation, info = env.reset(seed=seed, options=options)
     await agent.begin(observation, info)
     for _ in range(most):
@@ -186,14 +186,14 @@ def play() -> Callable[..., Played]:
     """Plays one episode to its end."""
 
     def run(
-        maker: LanguageModel,
+        factory: LanguageModel,
         env: gymnasium.Env[Any, Any],
         *,
         seed: int = 0,
         most: int = 40,
         options: Any = None,
     ) -> Played:
-        return asyncio.run(asyncio.wait_for(_play(maker, env, seed, most, options), 60))
+        return asyncio.run(asyncio.wait_for(_play(factory, env, seed, most, options), 60))
 
     return run
 
@@ -202,10 +202,12 @@ def play() -> Callable[..., Played]:
 def play_many() -> Callable[..., list[Any]]:
     """Plays many episodes at once on one loop; a failed one is its exception."""
 
-    def run(maker: LanguageModel, envs: list[gymnasium.Env[Any, Any]], most: int = 40) -> list[Any]:
+    def run(
+        factory: LanguageModel, envs: list[gymnasium.Env[Any, Any]], most: int = 40
+    ) -> list[Any]:
         async def everything() -> list[Any]:
             return await asyncio.gather(
-                *(_play(maker, env, seed, most, None) for seed, env in enumerate(envs)),
+                *(_play(factory, env, seed, most, None) for seed, env in enumerate(envs)),
                 return_exceptions=True,
             )
 

@@ -9,7 +9,9 @@ from errands.turk.drivers import start_browser
 from errands.turk.pages.driver import DriverError
 
 
-def test_pages_and_demonstrations_come_with_pictures(endpoint: Any, maker: Any, play: Any) -> None:
+def test_pages_and_demonstrations_come_with_pictures(
+    endpoint: Any, factory: Any, play: Any
+) -> None:
     try:
         start_browser().close()
     except DriverError as failure:
@@ -17,7 +19,7 @@ def test_pages_and_demonstrations_come_with_pictures(endpoint: Any, maker: Any, 
     endpoint.script = lambda request, number: "leave('x')"
     env = TurkEnv(split="test", driver="browser", observation="html+screenshot")
     try:
-        made = maker("turk", env, demos=2, shrink=4.0)
+        made = factory("turk", env, demos=2, shrink=4.0)
         played = play(made, env, options={"task": "Two Charts", "row": 0})
     finally:
         env.close()

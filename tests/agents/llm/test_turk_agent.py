@@ -84,7 +84,7 @@ def tool_message(call: str) -> dict[str, Any]:
     ids=str,
 )
 def test_field_by_field(
-    endpoint: Any, maker: Any, play: Any, observation: str, settings: dict[str, Any]
+    endpoint: Any, factory: Any, play: Any, observation: str, settings: dict[str, Any]
 ) -> None:
     env = desk(observation)
     script = perfect(env)
@@ -92,7 +92,7 @@ def test_field_by_field(
         endpoint.script = lambda request, number: tool_message(script(request, number))
     else:
         endpoint.script = script
-    made = maker("turk", env, **settings)
+    made = factory("turk", env, **settings)
     for task in ("Two Charts", "Teapot Reviews", "Delivery Trouble Report"):
         played = play(made, env, options={"task": task, "row": 0})
         assert played.terminated
@@ -105,21 +105,21 @@ def test_field_by_field(
 @pytest.mark.parametrize("ask", ["field", "whole"])
 @pytest.mark.parametrize("answer", ["leave('x')", "```\nself.actions.leave()\n```"])
 def test_a_model_may_leave_a_field_as_it_is(
-    endpoint: Any, maker: Any, play: Any, ask: str, answer: str
+    endpoint: Any, factory: Any, play: Any, ask: str, answer: str
 ) -> None:
     endpoint.script = lambda request, number: answer
     env = desk()
-    played = play(maker("turk", env, ask=ask), env, options={"task": "Two Charts", "row": 0})
+    played = play(factory("turk", env, ask=ask), env, options={"task": "Two Charts", "row": 0})
     [move] = played.moves
     assert move.action == "submit()"
     assert answer in move.thought
     assert move.usage.calls == len(endpoint.requests) == (3 if ask == "field" else 1)
 
 
-def test_fields_that_come_into_sight_are_asked_for(endpoint: Any, maker: Any) -> None:
+def test_fields_that_come_into_sight_are_asked_for(endpoint: Any, factory: Any) -> None:
     endpoint.script = lambda request, number: f"modify_radio({asked_field(request)!r}, 'no')"
     html = "<input type=radio name=arrived value=no><input type=radio name=seen value=no>"
-    agent = maker("turk", desk()).agent(0)
+    agent = factory("turk", desk()).agent(0)
 
     def info(*visible: str) -> dict[str, Any]:
         fields = [
@@ -141,13 +141,13 @@ def test_fields_that_come_into_sight_are_asked_for(endpoint: Any, maker: Any) ->
 
 
 @pytest.mark.parametrize("calls", ["text", "tools"])
-def test_a_whole_page_in_one_answer(endpoint: Any, maker: Any, play: Any, calls: str) -> None:
+def test_a_whole_page_in_one_answer(endpoint: Any, factory: Any, play: Any, calls: str) -> None:
     env = desk()
     script = perfect_whole(env)
     endpoint.script = (
         script if calls == "text" else lambda request, number: tool_message(script(request, number))
     )
-    made = maker("turk", env, ask="whole", calls=calls)
+    made = factory("turk", env, ask="whole", calls=calls)
     played = play(made, env, options={"task": "Teapot Reviews", "row": 1})
     assert played.reward > BEST
     assert len(endpoint.requests) == 1
@@ -157,7 +157,7 @@ def test_a_whole_page_in_one_answer(endpoint: Any, maker: Any, play: Any, calls:
 
 
 def test_in_a_whole_page_one_bad_action_spoils_no_other(
-    endpoint: Any, maker: Any, play: Any
+    endpoint: Any, factory: Any, play: Any
 ) -> None:
     answers = [
         "modify_radio('more', 'Z')\nmodify_radio('best_day', 'A')\nsubmit()",
@@ -165,7 +165,7 @@ def test_in_a_whole_page_one_bad_action_spoils_no_other(
     ]
     endpoint.script = lambda request, number: answers[number]
     env = desk()
-    played = play(maker("turk", env, ask="whole"), env, options={"task": "Two Charts", "row": 0})
+    played = play(factory("turk", env, ask="whole"), env, options={"task": "Two Charts", "row": 0})
     actions = [move.action for move in played.moves]
     assert actions == [
         "modify_radio('more', 'Z')",
@@ -179,10 +179,10 @@ def test_in_a_whole_page_one_bad_action_spoils_no_other(
     assert "best_day (radio)" not in again
 
 
-def test_a_failed_action_is_put_to_the_model_again(endpoint: Any, maker: Any, play: Any) -> None:
+def test_a_failed_action_is_put_to_the_model_again(endpoint: Any, factory: Any, play: Any) -> None:
     endpoint.script = lambda request, number: f"modify_radio({asked_field(request)!r}, 'Z')"
     env = desk()
-    played = play(maker("turk", env), env, options={"task": "Two Charts", "row": 0})
+    played = play(factory("turk", env), env, options={"task": "Two Charts", "row": 0})
     asked = [asked_field(request) for request in endpoint.requests]
     assert asked == ["more", "more", "best_day", "best_day", "confidence", "confidence"]
     assert "The last action failed: " in endpoint.requests[1]["messages"][-1]["content"]
@@ -190,10 +190,10 @@ def test_a_failed_action_is_put_to_the_model_again(endpoint: Any, maker: Any, pl
     assert played.terminated
 
 
-def test_an_answer_for_another_field_is_refused(endpoint: Any, maker: Any, play: Any) -> None:
+def test_an_answer_for_another_field_is_refused(endpoint: Any, factory: Any, play: Any) -> None:
     endpoint.script = lambda request, number: "modify_radio('best_day', 'A')\nsubmit()"
     env = desk()
-    played = play(maker("turk", env), env, options={"task": "Two Charts", "row": 0})
+    played = play(factory("turk", env), env, options={"task": "Two Charts", "row": 0})
     assert [move.action for move in played.moves] == [
         "no_answer()",
         "modify_radio('best_day', 'A')",
@@ -208,21 +208,21 @@ def test_an_answer_for_another_field_is_refused(endpoint: Any, maker: Any, play:
     "answer", ["I cannot.", "", "modify_text('a'", "x" * 1_000_000, "submit()", "__import__('os')"]
 )
 def test_nonsense_is_explained_by_the_environment(
-    endpoint: Any, maker: Any, play: Any, answer: str
+    endpoint: Any, factory: Any, play: Any, answer: str
 ) -> None:
     endpoint.script = lambda request, number: answer
     env = desk()
-    played = play(maker("turk", env), env, options={"task": "Two Charts", "row": 0})
+    played = play(factory("turk", env), env, options={"task": "Two Charts", "row": 0})
     assert [move.action for move in played.moves] == ["no_answer()"] * 3 + ["submit()"]
     assert all("no action" in message for message in played.messages[:3])
     assert len(endpoint.requests) == 6
 
 
-def test_broken_tool_arguments_are_asked_about(endpoint: Any, maker: Any, play: Any) -> None:
+def test_broken_tool_arguments_are_asked_about(endpoint: Any, factory: Any, play: Any) -> None:
     function = {"name": "modify_radio", "arguments": '{"name": "more", "val'}
     endpoint.script = lambda request, number: {"tool_calls": [{"function": function}]}
     env = desk()
-    made = maker("turk", env, calls="tools")
+    made = factory("turk", env, calls="tools")
     played = play(made, env, most=1, options={"task": "Two Charts", "row": 0})
     assert played.moves[0].action == "no_answer()"
     assert "arguments of modify_radio" in endpoint.requests[1]["messages"][-1]["content"]
@@ -231,18 +231,20 @@ def test_broken_tool_arguments_are_asked_about(endpoint: Any, maker: Any, play: 
     assert names == {*(f"modify_{kind}" for kind in kinds), "leave"}
 
 
-def test_without_a_list_of_fields_the_page_tells_them(endpoint: Any, maker: Any, play: Any) -> None:
+def test_without_a_list_of_fields_the_page_tells_them(
+    endpoint: Any, factory: Any, play: Any
+) -> None:
     env = desk(fields="hidden")
     endpoint.script = perfect(env)
-    played = play(maker("turk", env), env, options={"task": "Two Charts", "row": 0})
+    played = play(factory("turk", env), env, options={"task": "Two Charts", "row": 0})
     assert played.reward > BEST
     assert "Type: not told" in endpoint.requests[0]["messages"][-1]["content"]
 
 
-def test_a_page_too_long_is_cut_and_that_is_said(endpoint: Any, maker: Any, play: Any) -> None:
+def test_a_page_too_long_is_cut_and_that_is_said(endpoint: Any, factory: Any, play: Any) -> None:
     env = TurkEnv(split="train", driver="dom")
     endpoint.script = perfect(env)
-    made = maker("turk", env, budget=3000)
+    made = factory("turk", env, budget=3000)
     played = play(made, env, most=60, options={"task": "Jumble Sale Sorting", "row": 0})
     assert played.reward > BEST
     assert len(endpoint.requests) == 47
@@ -278,10 +280,10 @@ def test_demonstrations_are_from_train_before_the_action(whole: bool) -> None:
     assert [one.task for one in other] != [one.task for one in made]
 
 
-def test_demonstrations_go_before_the_question(endpoint: Any, maker: Any, play: Any) -> None:
+def test_demonstrations_go_before_the_question(endpoint: Any, factory: Any, play: Any) -> None:
     env = desk()
     endpoint.script = perfect(env)
-    made = maker("turk", env, demos=4)
+    made = factory("turk", env, demos=4)
     play(made, env, options={"task": "Two Charts", "row": 0})
     assert len(made.settings["demonstrations"]) == 4
     roles = [message["role"] for message in endpoint.requests[0]["messages"]]
@@ -293,27 +295,27 @@ def test_a_tested_task_is_never_a_demonstration() -> None:
         demonstrations(load_tasks("demo"), "dom", count=1, seed=0, whole=False, shrink=None)
 
 
-def test_a_budget_without_room_is_refused(maker: Any) -> None:
+def test_a_budget_without_room_is_refused(factory: Any) -> None:
     with pytest.raises(SettingError, match="leaves 0 tokens for a page"):
-        maker("turk", desk(), budget=600)
+        factory("turk", desk(), budget=600)
     with pytest.raises(SettingError, match="9 demonstrations"):
-        maker("turk", desk(), budget=1500, demos=9)
+        factory("turk", desk(), budget=1500, demos=9)
 
 
-def test_full_pages_need_full_pages(maker: Any) -> None:
+def test_full_pages_need_full_pages(factory: Any) -> None:
     with pytest.raises(SettingError, match="take observation='html'"):
-        maker("turk", desk("relevant"), view="full")
+        factory("turk", desk("relevant"), view="full")
 
 
 @pytest.mark.parametrize("form", ["both", "picture"])
-def test_a_screenshot_goes_along_as_a_picture(endpoint: Any, maker: Any, form: str) -> None:
+def test_a_screenshot_goes_along_as_a_picture(endpoint: Any, factory: Any, form: str) -> None:
     env = desk()
     html, info = env.reset(options={"task": "Two Charts", "row": 0})
     picture = np.zeros((800, 1280, 3), np.uint8)
     picture[:, 640:] = (255, 128, 0)
     observation = {"html": html, "screenshot": picture} if form == "both" else picture
     endpoint.script = lambda request, number: "modify_radio('more', 'A')"
-    agent = maker("turk", env, shrink=2.0).agent(0)
+    agent = factory("turk", env, shrink=2.0).agent(0)
 
     async def one() -> Any:
         await agent.begin(observation, info)
@@ -330,8 +332,8 @@ def test_a_screenshot_goes_along_as_a_picture(endpoint: Any, maker: Any, form: s
     assert tuple(sent[100, 700]) == (255, 255, 255), "beyond the shrunk picture"
 
 
-def test_fifty_desks_at_once(endpoint: Any, maker: Any, play_many: Any) -> None:
+def test_fifty_desks_at_once(endpoint: Any, factory: Any, play_many: Any) -> None:
     endpoint.script = lambda request, number: f"modify_text({asked_field(request)!r}, 'x')"
     envs = [desk() for _ in range(50)]
-    results = play_many(maker("turk", envs[0], view="relevant", repairs=0), envs)
+    results = play_many(factory("turk", envs[0], view="relevant", repairs=0), envs)
     assert all(played.terminated for played in results)

@@ -21,7 +21,7 @@ def demos(little: Catalog, tmp_path_factory: pytest.TempPathFactory) -> str:
     from errands.runs.runner import run
 
     rules = Protocol(
-        id="school", version=1, title="school", half="shop", data=str(little.path), goals="human",
+        id="school", version=1, title="school", domain="shop", data=str(little.path), goals="human",
         split="disjoint-train", episodes=3, observation="text_rich", max_steps=30,
     )  # fmt: skip
     out = tmp_path_factory.mktemp("demos") / "run"

@@ -19,7 +19,7 @@ from errands.reports.content import gather
 from errands.runs.episode import Episode
 from errands.runs.export import export
 from errands.runs.protocol import find_protocol
-from errands.runs.replay import reopen_world, replay
+from errands.runs.replay import reopen_source, replay
 from errands.runs.runner import run
 from errands.runs.store.places import open_run
 from errands.shop.catalog.catalog import Catalog
@@ -74,8 +74,8 @@ def test_a_run_of_people(street: Street, place: str, tmp_path: Path) -> None:
     with contextlib.closing(open_run(made.place)) as store:
         assert store.info.agent == "human"
         assert "Ann" not in str(store.info), "pseudonyms only"
-        with contextlib.closing(reopen_world(store.info)) as world:
-            assert [replay(world, one).differences for one in store.episodes()] == [(), ()]
+        with contextlib.closing(reopen_source(store.info)) as source:
+            assert [replay(source, one).differences for one in store.episodes()] == [(), ()]
         assert export(store, tmp_path / "run.jsonl", "jsonl") == 2
 
 

@@ -94,7 +94,7 @@ def test_no_width_scrolls_sideways(
 
 
 def _watch(info, episode):
-    return watch_shop(info, episode) if info.half == "shop" else None
+    return watch_shop(info, episode) if info.domain == "shop" else None
 
 
 def test_without_scripts_all_can_be_walked_through_and_read(

@@ -27,7 +27,7 @@ INFO = RunInfo(
     id="run",
     protocol={"id": "demo", "version": 1, "settings": {"a": [1, 2.5, None, True]}},
     protocol_key="demo@1",
-    half="shop",
+    domain="shop",
     agent="random",
     agent_settings={"path": "odd \udcff name"},
     episodes=1000,
@@ -288,7 +288,7 @@ for attempt in range(20):
     back, out = os.pipe()
     child = os.fork()
     if child == 0:
-        keep = store.add if sys.argv[3] == "add" else store.keeper().keep
+        keep = store.add if sys.argv[3] == "add" else store.writer().write
         for number in range(attempt * 100_000, (attempt + 1) * 100_000):
             keep(tests.episode(number))
             os.write(out, b"%d\\n" % number)
@@ -321,7 +321,7 @@ def test_two_processes_add_at_once(store: Store, place: str) -> None:
     assert list(store.episodes()) == [episode(number) for number in range(1000)]
 
 
-@pytest.mark.parametrize("how", ["add", "keep"])
+@pytest.mark.parametrize("how", ["add", "write"])
 def test_a_killed_writer_loses_nothing(store: Store, place: str, how: str) -> None:
     process = start(KILLED, place, how, 7)
     told, _ = process.communicate(timeout=120)
@@ -340,9 +340,9 @@ def test_a_killed_writer_loses_nothing(store: Store, place: str, how: str) -> No
 
 def test_a_keeper_keeps_what_is_new(store: Store, place: str) -> None:
     store.add(episode(3))
-    with store.keeper() as keeper:
+    with store.writer() as writer:
         for number in range(5):
-            keeper.keep(episode(number, error="" if number != 3 else "another"))
+            writer.write(episode(number, error="" if number != 3 else "another"))
     assert list(store.episodes()) == [episode(number) for number in range(5)]
     store.gather()
     assert store.numbers() == set(range(5))

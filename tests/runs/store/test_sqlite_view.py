@@ -22,7 +22,7 @@ def info(episodes: int) -> RunInfo:
         id="r",
         protocol={"id": "p"},
         protocol_key="p@1",
-        half="shop",
+        domain="shop",
         agent="a",
         agent_settings={},
         episodes=episodes,
@@ -58,9 +58,9 @@ DYING = """
 import os, sys
 sys.path.insert(0, sys.argv[1])
 from test_sqlite_view import SqliteStore, episode
-keeper = SqliteStore.open(sys.argv[2]).keeper()
-keeper.keep(episode(0, 1.0))
-keeper.keep(episode(1, 0.5))
+writer = SqliteStore.open(sys.argv[2]).writer()
+writer.write(episode(0, 1.0))
+writer.write(episode(1, 0.5))
 os._exit(0)
 """
 
@@ -80,7 +80,7 @@ def test_looking_leaves_everything_as_it_is(tmp_path: Path) -> None:
     assert view.episode(0) == episode(0, 1.0)
     assert view.find(1) is None
     assert (names(tmp_path), (tmp_path / "run.sqlite").read_bytes()) == before
-    for attempt in (lambda: view.add(episode(1, 1.0)), view.keeper, lambda: view.drop([0])):
+    for attempt in (lambda: view.add(episode(1, 1.0)), view.writer, lambda: view.drop([0])):
         with pytest.raises(StoreError, match="opened to look at"):
             attempt()
 
@@ -134,9 +134,9 @@ def test_stretches_are_what_sorting_all_would_give(tmp_path: Path) -> None:
     path = tmp_path / "run.sqlite"
     store = SqliteStore.create(path, info(3000))
     held = drawn(3000)
-    with store.keeper() as keeper:
+    with store.writer() as writer:
         for one in held:
-            keeper.keep(one)
+            writer.write(one)
     view = SqliteView(path)
     every = [one.summary for one in held]
     for order in ("number", "reward", "steps", "seconds"):

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from errands.agents.careful import CarefulShopper
-from errands.agents.factory import SimpleMaker
+from errands.agents.factory import SimpleFactory
 from errands.errors import SettingError
 from errands.runs.protocol import Protocol
 from errands.runs.rollouts import rollouts
@@ -393,9 +393,9 @@ def _runs(pid: int) -> bool:
 
 def test_who_cannot_play_on_a_cluster(little: Catalog, tmp_path: Path) -> None:
     protocol = _protocol(little, episodes=3)
-    maker = SimpleMaker("mine", lambda seed: CarefulShopper())
+    factory = SimpleFactory("mine", lambda seed: CarefulShopper())
     with pytest.raises(SettingError, match="for a cluster name it"):
-        run(protocol, maker, out=tmp_path / "r", ray="local")
+        run(protocol, factory, out=tmp_path / "r", ray="local")
     with pytest.raises(SettingError, match="one terminal"):
         run(protocol, "human", out=tmp_path / "r", ray="local")
     assert not (tmp_path / "r").exists()

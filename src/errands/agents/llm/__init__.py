@@ -1,6 +1,6 @@
-"""Language-model agents for both halves: any chat model behind an OpenAI-compatible endpoint.
+"""Language-model agents for both domains: any chat model behind an OpenAI-compatible endpoint.
 
-`make("shop" | "turk", env, settings)` gives the maker of a run's agents; they all share one
+`make("shop" | "turk", env, settings)` gives the factory of a run's agents; they all share one
 client, and with it the rate limit, the spending cap and the cache. See docs/language-models.md.
 """
 
@@ -89,9 +89,9 @@ class _Clerks(LanguageModel):
         return TurkAgent(conversation, self._desk)
 
 
-def make(half: str, env: gymnasium.Env[Any, Any], settings: Mapping[str, Any]) -> LanguageModel:
-    """The maker of language-model agents for an environment of this half."""
-    if half == "shop" and isinstance(env, ShopEnv):
+def make(domain: str, env: gymnasium.Env[Any, Any], settings: Mapping[str, Any]) -> LanguageModel:
+    """The factory of language-model agents for an environment of this domain."""
+    if domain == "shop" and isinstance(env, ShopEnv):
         no_pictures(
             env.observation,
             "is not for the agent llm, which reads the shop as text; take observation='text'",
@@ -101,11 +101,11 @@ def make(half: str, env: gymnasium.Env[Any, Any], settings: Mapping[str, Any]) -
         prompt = load(f"shop-{play.style}{tools}", "shop", play.prompt)
         check_window(prompt, play)
         return _Shoppers(client, play, prompt, env)
-    if half == "turk" and isinstance(env, TurkEnv):
+    if domain == "turk" and isinstance(env, TurkEnv):
         client, work = read(settings, TurkSettings)
         return _Clerks(client, work, *_desk(client, work, env))
     raise SettingError(
-        f"The agent llm plays 'shop' and 'turk', each in its own environment, not {half!r} in"
+        f"The agent llm plays 'shop' and 'turk', each in its own environment, not {domain!r} in"
         f" {type(env).__name__}."
     )
 

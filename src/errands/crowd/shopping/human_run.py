@@ -22,7 +22,7 @@ import errands
 from errands.crowd.shopping.steps import LoggedStep
 from errands.errors import ErrandsError, SettingError
 from errands.runs.episode import Episode, RunInfo, digest
-from errands.runs.episode_source import ShopWorld
+from errands.runs.episode_source import ShopSource
 from errands.runs.play import Rules, play
 from errands.runs.protocol import Protocol
 from errands.runs.runner import protocol_key
@@ -140,10 +140,10 @@ def write_run(
     fit: list[SessionPath] = []
     protocol = _fitting(protocol, ways)
     rules = Rules(observations="none", seconds=None)
-    with contextlib.closing(ShopWorld(protocol)) as world:
-        env = world.env()
+    with contextlib.closing(ShopSource(protocol)) as source:
+        env = source.env()
         for number, (one, steps) in enumerate(ways):
-            summary = play(world, env, _RecordedActions(steps), number, rules).summary
+            summary = play(source, env, _RecordedActions(steps), number, rules).summary
             if summary.status != "done":
                 why = summary.error or "the purchase is not where the actions lead"
                 unfit.append(refused(one, why))
@@ -166,7 +166,7 @@ def human_protocol(catalog: Catalog, goals: str, observation: str, rules: str) -
         id=PROTOCOL,
         version=1,
         title="Demonstrations by people",
-        half="shop",
+        domain="shop",
         data=str(catalog.path),
         goals=goals,
         observation=observation,
@@ -212,11 +212,11 @@ def _kept(
     on_episode: Callable[[], None] | None,
 ) -> DemonstrationExport:
     with contextlib.ExitStack() as stack:
-        world = stack.enter_context(contextlib.closing(ShopWorld(protocol)))
+        source = stack.enter_context(contextlib.closing(ShopSource(protocol)))
         stack.enter_context(run_lock(place))
-        info = _info(protocol, world, fit, unfit, who)
+        info = _info(protocol, source, fit, unfit, who)
         store = stack.enter_context(contextlib.closing(create_run(place, info, fsync=True)))
-        _fill(store, world, fit, on_episode)
+        _fill(store, source, fit, on_episode)
     rewards = [one.reward for one, _ in fit]
     return DemonstrationExport(
         place=place,
@@ -233,16 +233,16 @@ def _kept(
 
 def _fill(
     store: Store,
-    world: ShopWorld,
+    source: ShopSource,
     fit: Sequence[SessionPath],
     on_episode: Callable[[], None] | None,
 ) -> None:
-    env = world.env()
+    env = source.env()
     rules = Rules(observations="full", seconds=None)
-    with store.keeper() as keeper:
+    with store.writer() as writer:
         for number, (one, steps) in enumerate(fit):
-            keeper.keep(
-                _timed(play(world, env, _RecordedActions(steps), number, rules), one, steps)
+            writer.write(
+                _timed(play(source, env, _RecordedActions(steps), number, rules), one, steps)
             )
             if on_episode is not None:
                 on_episode()
@@ -270,7 +270,7 @@ def _timed(episode: Episode, one: FinishedSession, steps: Sequence[LoggedStep]) 
 
 def _info(
     protocol: Protocol,
-    world: ShopWorld,
+    source: ShopSource,
     fit: Sequence[SessionPath],
     unfit: Sequence[RejectedSession],
     who: str,
@@ -279,15 +279,15 @@ def _info(
     return RunInfo(
         id=uuid.uuid4().hex[:12],
         protocol=msgspec.to_builtins(protocol),
-        protocol_key=protocol_key(protocol, protocol, world),
-        half="shop",
+        protocol_key=protocol_key(protocol, protocol, source),
+        domain="shop",
         agent="human",
         agent_settings={"who": who, "workers": len({one.worker for one, _ in fit})},
         episodes=len(fit),
         seed=0,
         observations="full",
-        checksum=world.checksum,
-        remarks=(*world.remarks, *_remarks([one for one, _ in fit], unfit)),
+        checksum=source.checksum,
+        remarks=(*source.remarks, *_remarks([one for one, _ in fit], unfit)),
         versions={"errands": errands.__version__, "python": platform.python_version()},
         started=datetime.datetime.fromtimestamp(began, datetime.UTC).isoformat(timespec="seconds"),
     )
@@ -328,7 +328,7 @@ def _write_protocol(place: str, protocol: Protocol) -> str:
     where = read_place(place)
     if not isinstance(where, Path):
         return ""
-    usual = Protocol(id="", version=1, title="", half="shop", data="")
+    usual = Protocol(id="", version=1, title="", domain="shop", data="")
     lines = [f"# Written {time.strftime('%Y-%m-%d', time.gmtime())} by `errands demonstrations`."]
     lines.append(f"[{protocol.id}]")
     needed = ("version", "title", "half", "data", "goals")

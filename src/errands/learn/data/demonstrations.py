@@ -101,7 +101,7 @@ def moments(episode: Episode, place: str = "the run") -> Iterator[Choice | Query
 
 
 def _check(info: RunInfo, place: str, checksum: str | None) -> None:
-    if info.half != "shop":
+    if info.domain != "shop":
         raise DataError(f"{place} is a run of paperwork; expected one of the shop.")
     observation = info.protocol.get("observation")
     if observation != "text_rich":

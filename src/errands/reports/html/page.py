@@ -90,8 +90,8 @@ def _body(
     report: Report, stores: Sequence[Store], watch: Watch | None, each: int, most: int
 ) -> Iterator[Markup]:
     runs = list(enumerate(report.runs))
-    shop = [(at, run) for at, run in runs if run.info.half == "shop"]
-    forms = [(at, run) for at, run in runs if run.info.half == "turk"]
+    shop = [(at, run) for at, run in runs if run.info.domain == "shop"]
+    forms = [(at, run) for at, run in runs if run.info.domain == "turk"]
     colours = {run.label: at for at, run in runs}
     failed = any(run.figures.failures for run in report.runs)
     trainings = [(at, run.training) for at, run in runs if run.training is not None]
@@ -157,7 +157,9 @@ def _listed(report: Report) -> int:
 def _top(report: Report, links: Sequence[tuple[str, str]]) -> Markup:
     domains = {"shop": "WebShop", "turk": "TurkingBench"}
     where = " and ".join(
-        name for domain, name in domains.items() if any(r.info.half == domain for r in report.runs)
+        name
+        for domain, name in domains.items()
+        if any(r.info.domain == domain for r in report.runs)
     )
     episodes = sum(run.figures.episodes for run in report.runs)
     told = f"{count(len(report.runs), 'run')} on {where}, {count(episodes, 'episode')}"

@@ -32,7 +32,7 @@ Coloured = Sequence[tuple[int, Run]]
 
 def named(run: Run) -> Markup:
     """A run's name, with a mark for agents that knew the answers."""
-    if not run.info.insider:
+    if not run.info.privileged:
         return Markup.escape(run.label)
     return html("{} {}", run.label, badge("shown the answers", "insider"))
 
@@ -70,11 +70,11 @@ def headlines(runs: Coloured) -> Iterator[Markup]:
     """A card for each run, and all of them beside each other."""
     yield html('<div class="cards">{}</div>', join(_card(at, run) for at, run in runs))
     for domain, title in (("shop", "WebShop"), ("turk", "TurkingBench")):
-        some = [(at, run) for at, run in runs if run.info.half == domain]
+        some = [(at, run) for at, run in runs if run.info.domain == domain]
         if not some:
             continue
         score = "Task Score" if domain == "shop" else "Score, mean over tasks"
-        of = "" if len({r.info.half for _, r in runs}) == 1 else f"{title}: "
+        of = "" if len({r.info.domain for _, r in runs}) == 1 else f"{title}: "
         yield grid(
             figure(
                 plots.bars(f"{of}{name}", [PlotMark(_plain(r), at, get(r)) for at, r in some]),
@@ -89,7 +89,7 @@ def headlines(runs: Coloured) -> Iterator[Markup]:
 
 
 def _plain(run: Run) -> str:
-    return f"{run.label} (shown the answers)" if run.info.insider else run.label
+    return f"{run.label} (shown the answers)" if run.info.privileged else run.label
 
 
 def _card(at: int, run: Run) -> Markup:

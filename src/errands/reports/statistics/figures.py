@@ -134,7 +134,7 @@ def run_figures(store: Store, columns: Columns, *, seed: int = 0) -> RunFigures:
     rewards = Distribution(columns.rewards)
     errors = int(columns.failed.sum())
     counted = np.bincount(columns.status[~columns.failed], minlength=len(STATUSES))
-    shop = store.info.half == "shop"
+    shop = store.info.domain == "shop"
     bought, parts = _shop_parts(part_rows(store), rewards.size, seed) if shop else (None, ())
     success = Distribution([0.0, 1.0], _wins(rewards))
     score = estimate(rewards, "score", seed=seed).times(100)

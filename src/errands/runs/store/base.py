@@ -8,17 +8,17 @@ import numpy as np
 from errands.errors import ErrandsError
 from errands.runs.episode import Episode, RunInfo, Summary
 
-__all__ = ["Keeper", "Lock", "Store", "StoreError"]
+__all__ = ["EpisodeWriter", "Lock", "Store", "StoreError"]
 
 
 class StoreError(ErrandsError):
     """A store cannot be opened, read or written; the sentence says why and what to do."""
 
 
-class Keeper(Protocol):
+class EpisodeWriter(Protocol):
     """Keeps the episodes of one process that plays, one after the other."""
 
-    def keep(self, episode: Episode) -> None:
+    def write(self, episode: Episode) -> None:
         """The episode survives the end of the process when this returns. Readers may see it a
         moment later; one whose number is in the store already changes nothing."""
         ...
@@ -47,7 +47,7 @@ class Store(Protocol):
         """Keep an episode; False where its number is there already, and nothing changes."""
         ...
 
-    def keeper(self) -> Keeper:
+    def writer(self) -> EpisodeWriter:
         """The fast way to keep many episodes."""
         ...
 

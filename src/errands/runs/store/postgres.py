@@ -159,8 +159,8 @@ class PostgresStore:
 
         return self._do(insert)
 
-    def keeper(self) -> "_Keeper":
-        return _Keeper(self)
+    def writer(self) -> "_EpisodeWriter":
+        return _EpisodeWriter(self)
 
     def gather(self) -> None:
         """Nothing: what was kept is in the database at once."""
@@ -245,13 +245,13 @@ class PostgresStore:
                 yield from cursor
 
 
-class _Keeper:
+class _EpisodeWriter:
     """Every episode at once: the way to the server is longer than the commit."""
 
     def __init__(self, store: PostgresStore) -> None:
         self._store = store
 
-    def keep(self, episode: Episode) -> None:
+    def write(self, episode: Episode) -> None:
         self._store.add(episode)
 
     def close(self) -> None:

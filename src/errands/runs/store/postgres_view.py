@@ -69,7 +69,7 @@ def postgres_views(
 
 
 class PostgresView(PostgresStore):
-    """The reading half of a store."""
+    """A store that is only read."""
 
     def __init__(self, url: str, place: str, run: int, info: RunInfo) -> None:
         self._url = url
@@ -137,7 +137,7 @@ class PostgresView(PostgresStore):
     def add(self, episode: Episode) -> NoReturn:
         self._refuse()
 
-    def keeper(self) -> NoReturn:
+    def writer(self) -> NoReturn:
         self._refuse()
 
     def drop(self, numbers: Iterable[int]) -> NoReturn:

@@ -44,7 +44,7 @@ _APPLICATION: Final = 0x45525253
 """`ERRS`, in the header of every file that is a store."""
 _WAIT: Final = 30.0
 _COMMIT_SECONDS: Final = 0.1
-"""A keeper commits what it has with the first episode after so long; slow ones one by one."""
+"""A writer commits what it has with the first episode after so long; slow ones one by one."""
 _COMMIT_BYTES: Final = 8 << 20
 """Or when it has so much."""
 
@@ -162,9 +162,9 @@ class SqliteStore:
             run(_ADD_BODY, (row[0], body))
             return True
 
-    def keeper(self) -> "_Keeper":
+    def writer(self) -> "_EpisodeWriter":
         with explained(self.path):
-            return _Keeper(self, Journal(self.path, fsync=self._fsync))
+            return _EpisodeWriter(self, Journal(self.path, fsync=self._fsync))
 
     def gather(self) -> None:
         with explained(self.path):
@@ -332,7 +332,7 @@ class SqliteStore:
             yield connection.execute
 
 
-class _Keeper:
+class _EpisodeWriter:
     """Into the journal at once, into the database from time to time."""
 
     def __init__(self, store: SqliteStore, journal: Journal) -> None:
@@ -342,7 +342,7 @@ class _Keeper:
         self._bytes = 0
         self._committed = float("-inf")
 
-    def keep(self, episode: Episode) -> None:
+    def write(self, episode: Episode) -> None:
         entry = summary_row(episode.summary), pack_body(episode)
         with explained(self._journal.path):
             self._journal.append(entry)

@@ -33,7 +33,7 @@ _REWARDS: Final = (
 
 
 class SqliteView(SqliteStore):
-    """The reading half of a store. Threads may share it; a fork, too, for nothing is held open."""
+    """A store that is only read. Threads may share it; a fork, too, for nothing is held open."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path).absolute()
@@ -105,7 +105,7 @@ class SqliteView(SqliteStore):
     def add(self, episode: Episode) -> NoReturn:
         self._refuse()
 
-    def keeper(self) -> NoReturn:
+    def writer(self) -> NoReturn:
         self._refuse()
 
     def gather(self) -> None:

@@ -11,10 +11,10 @@ from typing import BinaryIO, Final
 import msgspec
 
 from errands.agents import EndOfRun
-from errands.agents.registry import make_maker
+from errands.agents.registry import make_factory
 from errands.errors import ErrandsError
 from errands.runs.episode import Summary
-from errands.runs.episode_source import open_world
+from errands.runs.episode_source import open_source
 from errands.runs.play import agent_for, play
 from errands.runs.store.places import open_run
 from errands.runs.workers.processes import Job, Message
@@ -42,11 +42,11 @@ def main() -> None:
 
 
 def _play(job: Job, numbers: BinaryIO, voice: BinaryIO, runner: int) -> None:
-    world = open_world(job.protocol)
-    env = world.env()
-    maker = make_maker(job.agent, job.protocol.half, world.env(), job.settings)
+    source = open_source(job.protocol)
+    env = source.env()
+    factory = make_factory(job.agent, job.protocol.domain, source.env(), job.settings)
     store = open_run(job.place, fsync=job.fsync)
-    keeper = store.keeper()
+    writer = store.writer()
     done: list[Summary] = []
     said = time.monotonic()
     try:
@@ -54,9 +54,9 @@ def _play(job: Job, numbers: BinaryIO, voice: BinaryIO, runner: int) -> None:
             for number in map(int, line.split()):
                 if os.getppid() != runner:
                     return
-                agent = agent_for(maker, job.rules.seed, number)
-                episode = play(world, env, agent, number, job.rules)
-                keeper.keep(episode)
+                agent = agent_for(factory, job.rules.seed, number)
+                episode = play(source, env, agent, number, job.rules)
+                writer.write(episode)
                 done.append(msgspec.structs.replace(episode.summary, parts={}))
                 now = time.monotonic()
                 if now - said > _SAY_SECONDS:
@@ -65,10 +65,10 @@ def _play(job: Job, numbers: BinaryIO, voice: BinaryIO, runner: int) -> None:
             _say(voice, Message(done=tuple(done)))
             done, said = [], time.monotonic()
     finally:
-        keeper.close()
+        writer.close()
         store.close()
-        maker.close()
-        world.close()
+        factory.close()
+        source.close()
 
 
 def _say(voice: BinaryIO, message: Message) -> None:

@@ -20,7 +20,7 @@ import msgspec
 
 from errands.agents import EndOfRun
 from errands.runs.episode import Summary
-from errands.runs.episode_source import World
+from errands.runs.episode_source import EpisodeSource
 from errands.runs.play import Rules, failed
 from errands.runs.protocol import Protocol
 from errands.runs.store.base import Store, StoreError
@@ -172,7 +172,7 @@ def fair_share(waiting: int, workers: int) -> int:
 
 def play_in_processes(
     job: Job,
-    world: World,
+    source: EpisodeSource,
     store: Store,
     pending: Sequence[int],
     workers: int,
@@ -210,7 +210,7 @@ def play_in_processes(
                 crew.discard(worker)
                 worker.end(_PATIENCE)
                 if worker.given:
-                    _mourn(worker, world, store, waiting, strikes, on_episode)
+                    _mourn(worker, source, store, waiting, strikes, on_episode)
                     if waiting:
                         hire()
             for worker in crew:
@@ -229,7 +229,7 @@ def _take(message: Message, worker: _Worker, on_episode: Callable[[Summary], Non
 
 def _mourn(
     worker: _Worker,
-    world: World,
+    source: EpisodeSource,
     store: Store,
     waiting: deque[int],
     strikes: Counter[int],
@@ -250,7 +250,7 @@ def _mourn(
         code = worker.process.returncode
         how = f"signal {-code}" if code < 0 else f"exit status {code}"
         reason = f"The process that played it ended twice, the last time by {how}"
-        episode = failed(suspect, world.keys[suspect], "worker", reason)
+        episode = failed(suspect, source.keys[suspect], "worker", reason)
         store.add(episode)
         on_episode(episode.summary)
     waiting.extendleft(reversed(worker.given))

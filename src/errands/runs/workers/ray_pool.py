@@ -21,7 +21,7 @@ import msgspec
 import errands
 from errands.agents import EndOfRun
 from errands.runs.episode import Episode, Summary
-from errands.runs.episode_source import World
+from errands.runs.episode_source import EpisodeSource
 from errands.runs.play import failed
 from errands.runs.store.base import Store
 from errands.runs.store.rows import unpack
@@ -63,7 +63,7 @@ def time_slice(workers: int) -> float:
 def play_on_ray(
     ray: Any,
     job: pool.Job,
-    world: World,
+    source: EpisodeSource,
     store: Store,
     pending: Sequence[int],
     workers: int | None,
@@ -75,18 +75,18 @@ def play_on_ray(
 ) -> None:
     """Play these episodes on a cluster; each is kept here as soon as it arrives."""
     played = played_on_ray(
-        ray, job, world, pending, workers, on_remark=on_remark, waits=waits, spent=spent
+        ray, job, source, pending, workers, on_remark=on_remark, waits=waits, spent=spent
     )
-    with store.keeper() as keeper, contextlib.closing(played):
+    with store.writer() as writer, contextlib.closing(played):
         for episode in played:
-            keeper.keep(episode)
+            writer.write(episode)
             on_episode(episode.summary)
 
 
 def played_on_ray(
     ray: Any,
     job: pool.Job,
-    world: World,
+    source: EpisodeSource,
     pending: Sequence[int],
     workers: int | None,
     *,
@@ -100,7 +100,7 @@ def played_on_ray(
     model, a worker plays many episodes at once, and all of them together so many as `workers`;
     `spent` is what the run has cost before, in US dollars.
     """
-    crew = _Crew(ray, job, world, pending, workers, on_remark, waits, spent)
+    crew = _Crew(ray, job, source, pending, workers, on_remark, waits, spent)
     try:
         while crew.left:
             crew.recruit()
@@ -146,7 +146,7 @@ class _Crew:
         self,
         ray: Any,
         job: pool.Job,
-        world: World,
+        source: EpisodeSource,
         pending: Sequence[int],
         workers: int | None,
         on_remark: Remark,
@@ -156,7 +156,7 @@ class _Crew:
         self._ray = ray
         self._line = msgspec.json.encode(job)
         self._seconds = job.rules.seconds
-        self._world = world
+        self._source = source
         self._remark = on_remark
         self._waits = waits
         self._room = min(AT_ONCE, workers or AT_ONCE) if waits else _AHEAD
@@ -294,8 +294,8 @@ class _Crew:
         problem = ready.broken
         if not problem and ready.version != errands.__version__:
             problem = f"It has errands {ready.version}, and {errands.__version__} is needed."
-        elif not problem and ready.key != self._world.key:
-            problem = f"It has other data: {ready.key}, and {self._world.key} is needed."
+        elif not problem and ready.key != self._source.key:
+            problem = f"It has other data: {ready.key}, and {self._source.key} is needed."
         if problem:
             self._exclude(worker.node, problem)
         else:
@@ -363,7 +363,7 @@ class _Crew:
             reason = (
                 f"The worker that played it ended again and again, the last time on node {node}"
             )
-            yield self._counted(failed(number, self._world.keys[number], "worker", reason))
+            yield self._counted(failed(number, self._source.keys[number], "worker", reason))
 
     def _own_fault(self, worker: _Worker, failure: BaseException) -> bool:
         """Whether the process ended, and not the machine or the way to it."""

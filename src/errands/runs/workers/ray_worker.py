@@ -11,10 +11,10 @@ import msgspec
 
 import errands
 from errands.agents import EndOfRun, Spender
-from errands.agents.registry import make_maker
+from errands.agents.registry import make_factory
 from errands.errors import ErrandsError
 from errands.runs.episode import Episode
-from errands.runs.episode_source import Env, open_world
+from errands.runs.episode_source import Env, open_source
 from errands.runs.play import agent_for, play, play_waiting
 from errands.runs.store.rows import pack
 from errands.runs.workers.processes import Job
@@ -26,7 +26,7 @@ class Ready(msgspec.Struct, frozen=True, kw_only=True):
     """What a worker says first: what it has opened, or why it cannot play."""
 
     key: str = ""
-    """Of the world, with the checksum of its data."""
+    """Of the source, with the checksum of its data."""
     version: str = ""
     broken: str = ""
 
@@ -55,11 +55,13 @@ class Player:
 
     def __init__(self, job: Job) -> None:
         self._rules = job.rules
-        self._world = open_world(job.protocol)
-        self._maker = make_maker(job.agent, job.protocol.half, self._world.env(), job.settings)
+        self._source = open_source(job.protocol)
+        self._factory = make_factory(
+            job.agent, job.protocol.domain, self._source.env(), job.settings
+        )
         self._free: list[Env] = []
         self._told = 0.0
-        self.key = self._world.key
+        self.key = self._source.key
 
     def play(self, numbers: list[int], seconds: float, spent: float) -> bytes:
         """Play these, but begin none once the time is over; `spent` is what the episodes of all
@@ -72,8 +74,8 @@ class Player:
         ended = ""
         try:
             for number in numbers:
-                agent = agent_for(self._maker, self._rules.seed, number)
-                done.append(play(self._world, env, agent, number, self._rules))
+                agent = agent_for(self._factory, self._rules.seed, number)
+                done.append(play(self._source, env, agent, number, self._rules))
                 took = time.monotonic() - begun
                 if took >= seconds:
                     break
@@ -88,8 +90,8 @@ class Player:
         begun = time.monotonic()
         env = self._env()
         try:
-            agent = agent_for(self._maker, self._rules.seed, number)
-            episode = await play_waiting(self._world, env, agent, number, self._rules)
+            agent = agent_for(self._factory, self._rules.seed, number)
+            episode = await play_waiting(self._source, env, agent, number, self._rules)
         except EndOfRun as reason:
             return pack(Played(ended=str(reason) or "the agent ended the run"))
         self._free.append(env)
@@ -97,12 +99,12 @@ class Player:
 
     def _charge(self, spent: float) -> None:
         """A limit of money is for the whole run."""
-        if isinstance(self._maker, Spender) and spent > self._told:
-            self._maker.charge(spent - self._told)
+        if isinstance(self._factory, Spender) and spent > self._told:
+            self._factory.charge(spent - self._told)
             self._told = spent
 
     def _env(self) -> Any:
-        return self._free.pop() if self._free else self._world.env()
+        return self._free.pop() if self._free else self._source.env()
 
 
 def actor_class(waits: bool) -> type:

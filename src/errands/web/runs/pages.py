@@ -105,7 +105,7 @@ def runs_page(
 def _row(held: Held, standing: Standing | str) -> list[str]:
     info = held.info
     name = title_of(info)
-    insider = f" {badge('shown the answers', 'insider')}" if info.insider else ""
+    insider = f" {badge('shown the answers', 'insider')}" if info.privileged else ""
     head = (
         f'<label class="pick"><input type="checkbox" name="run" value="{held.id}">'
         f'<span class="hidden">Compare {esc(held.name)}</span></label>'
@@ -200,7 +200,7 @@ def run_page(
 def _remarks(held: Held, standing: Standing) -> str:
     info = held.info
     told = list(info.remarks)
-    if info.insider:
+    if info.privileged:
         told.append("This agent was shown the answers: its score is a ceiling, not a result.")
     missing = info.episodes - standing.totals.kept
     if missing > 0 and not standing.writing:

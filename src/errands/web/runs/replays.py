@@ -1,7 +1,7 @@
 """Playing episodes again for those who look at them, one at a time, and remembering a few.
 
 Where only fingerprints of pages were kept, the pages come from doing the actions again in the
-world of the run. The data may be absent or changed, and a page may be another: each is told.
+source of the run. The data may be absent or changed, and a page may be another: each is told.
 """
 
 import logging
@@ -13,8 +13,8 @@ from errands.errors import ErrandsError
 from errands.reports.html.replay import PageView as Page
 from errands.reports.html.replay import views
 from errands.runs.episode import Episode, RunInfo
-from errands.runs.episode_source import World
-from errands.runs.replay import Replayed, Seen, prove, reopen_world, watch
+from errands.runs.episode_source import EpisodeSource
+from errands.runs.replay import Replayed, Seen, prove, reopen_source, watch
 
 __all__ = ["Watched", "Watcher"]
 
@@ -46,7 +46,7 @@ class Watcher:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._worlds: OrderedDict[str, World] = OrderedDict()
+        self._worlds: OrderedDict[str, EpisodeSource] = OrderedDict()
         self._seen: OrderedDict[object, Watched] = OrderedDict()
         self.played = 0
 
@@ -66,20 +66,20 @@ class Watcher:
 
     def close(self) -> None:
         with self._lock:
-            for world in self._worlds.values():
-                world.close()
+            for source in self._worlds.values():
+                source.close()
             self._worlds.clear()
             self._seen.clear()
 
     def _watched(self, info: RunInfo, episode: Episode) -> Watched:
         seen: list[Seen] | None = None
         trouble = ""
-        world = self._world(info)
-        if isinstance(world, str):
-            trouble = world
+        source = self._source(info)
+        if isinstance(source, str):
+            trouble = source
         else:
             try:
-                seen = list(watch(world, episode))
+                seen = list(watch(source, episode))
                 self.played += 1
             except ErrandsError as failure:
                 trouble = str(failure)
@@ -91,18 +91,18 @@ class Watcher:
         proof = prove(episode, seen) if seen is not None else None
         return Watched(tuple(shown), proof, trouble)
 
-    def _world(self, info: RunInfo) -> World | str:
-        """The world of a run, or why it cannot be had."""
+    def _source(self, info: RunInfo) -> EpisodeSource | str:
+        """The source of a run, or why it cannot be had."""
         key = f"{info.id} {info.checksum}"
         if key not in self._worlds:
             while len(self._worlds) >= _WORLDS:
                 self._worlds.popitem(last=False)[1].close()
             try:
-                self._worlds[key] = reopen_world(info)
+                self._worlds[key] = reopen_source(info)
             except ErrandsError as failure:
                 return str(failure)
             except Exception as failure:
-                _log.warning("the world of a run cannot be opened", exc_info=True)
+                _log.warning("the source of a run cannot be opened", exc_info=True)
                 return f"Its protocol cannot be used ({type(failure).__name__})."
         self._worlds.move_to_end(key)
         return self._worlds[key]

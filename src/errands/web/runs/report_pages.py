@@ -17,7 +17,7 @@ def report_page(held: Held, report: Report) -> bytes:
     runs = list(enumerate(report.runs))
     info = held.info
     parts = [("Overview", [*sections.headlines(runs)])]
-    if info.half == "shop":
+    if info.domain == "shop":
         parts.append(("WebShop", [*sections.shop(report, runs)]))
     else:
         parts.append(("TurkingBench", [*sections.turk(report, runs)]))

@@ -64,7 +64,7 @@ def test_the_best_purchase_is_made_with_tools_and_worth_what_the_environment_say
 
 
 def test_it_is_the_conversation_of_the_agent(
-    shop: ShopContext, endpoint: Any, maker: Any, play: Any
+    shop: ShopContext, endpoint: Any, factory: Any, play: Any
 ) -> None:
     pytest.importorskip("openai", reason="needs openai: pip install 'errands[llm]'")
     goal = shop.indices[3]
@@ -90,7 +90,7 @@ def test_it_is_the_conversation_of_the_agent(
     endpoint.script = script
     env = ShopEnv(shop.catalog, "human", max_steps=15)
     env.reset(options={"goal": goal})
-    agents = maker("shop", env, calls="tools", style="act", window=0)
+    agents = factory("shop", env, calls="tools", style="act", window=0)
     played = play(agents, env, options={"goal": goal})
     assert played.reward == errand.reward
     assert endpoint.requests[-1]["messages"] == conversation[:-2]

@@ -1,7 +1,7 @@
 """An event loop on a thread of its own, for what all episodes share.
 
 Connections belong to the loop they were opened on, while a run may use several loops, one after
-another, and is closed when none is left. Here they live as long as the agents' maker does.
+another, and is closed when none is left. Here they live as long as the agents' factory does.
 """
 
 import asyncio
