@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 BASE := $(VENV)/.base
 READY := $(VENV)/.ready
 
-.PHONY: setup demo test test-learn test-llm test-trl lint types unit wheel docs bench oracle clean
+.PHONY: setup demo test check test-slow test-learn test-llm test-trl lint types unit wheel docs bench oracle clean
 
 setup: $(READY)
 
@@ -49,7 +49,16 @@ types: setup
 	$(BIN)/mypy
 
 unit: setup
-	$(BIN)/python -m pytest -n auto --dist loadfile
+	$(BIN)/python -m pytest -n 3 --dist loadfile -rs
+
+# For the inner loop: lint, types, and the tests that need no browser, database or process.
+check: setup lint types
+	$(BIN)/python -m pytest -n 2 --dist loadfile -m 'not heavy'
+
+# Exhaustive sweeps: the same tests with all their examples, kills and actions, and whatever is
+# too long for `make test`.
+test-slow: setup
+	ERRANDS_SLOW=1 $(BIN)/python -m pytest -n 2 --dist loadfile -rs $$(grep -rl 'from effort import' tests --include='test_*.py')
 
 # Agents that learn, at a small scale: demonstrations, imitation, reinforcement, and the table that
 # must show rule < imitation < oracle on held-out goals. Minutes.

@@ -30,7 +30,25 @@ WEBSHOP = SHARED / "data" / "webshop-1k"
 RECORDED = SHARED / "fixtures" / "webshop"
 
 
+HEAVY = (
+    "bench", "browser", "cli", "examples", "experiments", "learn", "web", "remote", "test_docs.py",
+    "runs/workers", "runs/test_killed.py", "runs/test_runner.py", "runs/store", "turk/browser",
+    "turk/effects", "turk/oracle", "shop/build", "mining/test_tutorial.py", "crowd",
+    "data/test_download.py", "agents/llm", "envs/test_shop_pictures.py", "transfer/test_play.py",
+)  # fmt: skip
+"""Below this folder: tests that start processes, browsers, databases or trainings. `make check`
+leaves them out."""
+HEAVY_FIXTURES = {"browser_driver", "postgres_url"}
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    here = Path(__file__).parent
+    for item in items:
+        place = item.path.relative_to(here).as_posix()
+        if any(place == part or place.startswith(f"{part}/") for part in HEAVY) or (
+            HEAVY_FIXTURES & set(getattr(item, "fixturenames", ()))
+        ):
+            item.add_marker("heavy")
     if SHARED.is_dir():
         return
     reason = f"needs the real data and recordings in {SHARED}, which is absent"

@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from effort import effort
 
 from errands.runs.runner import run
 from errands.runs.store.places import open_run
@@ -13,8 +14,11 @@ from errands.shop.catalog.catalog import Catalog
 NURSERY = Path(__file__).with_name("nursery.py")
 
 
-@pytest.mark.parametrize(("workers", "kills", "episodes"), [(1, 40, 3000), (2, 10, 12000)])
-def test_fifty_kills_lose_nothing_and_do_nothing_twice(
+@pytest.mark.parametrize(
+    ("workers", "kills", "episodes"),
+    [(1, effort(12, 40), effort(1000, 3000)), (2, effort(4, 10), effort(5000, 12000))],
+)
+def test_kills_lose_nothing_and_do_nothing_twice(
     little: Catalog, tmp_path: Path, workers: int, kills: int, episodes: int
 ) -> None:
     protocol = tmp_path / "p.toml"

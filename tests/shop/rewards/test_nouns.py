@@ -8,6 +8,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from effort import effort
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -85,7 +86,7 @@ def test_names_are_for_the_manifest(lexicon: NounTagger, lower: NounTagger) -> N
     assert (lexicon.name, lower.name) == ("lexicon-1", "lexicon-lower-1")
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=effort(75, 300), deadline=None)
 @given(st.text(max_size=80))
 def test_any_text_is_tagged_and_tagged_alike(title: str) -> None:
     fresh, used = tagger("lexicon"), tagger("lexicon")

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from effort import effort
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -98,7 +99,7 @@ _texts = st.lists(_words, max_size=60).map(" ".join)
     seed=st.integers(0, 1000),
     bits=st.sampled_from((0, 1, 3, 16)),
 )
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=effort(40, 150), deadline=None)
 def test_ranks_as_the_plain_scorer(
     tmp_path_factory: pytest.TempPathFactory,
     documents: list[str],

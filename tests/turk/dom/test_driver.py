@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from effort import effort
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -311,7 +312,7 @@ def test_bottomless_nesting_is_an_error() -> None:
         DomDriver().open("x" * (64 * 2**20 + 1))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=effort(40, 150), deadline=None)
 @given(
     st.lists(
         st.sampled_from(

@@ -1,6 +1,7 @@
 """Instances formed one by one are those that forming all of them at once would give."""
 
 import pytest
+from effort import effort
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -45,7 +46,7 @@ def exactly(instance: Instance) -> str:
     return repr((instance.row, dict(instance.inputs), dict(instance.labels)))
 
 
-@settings(max_examples=500)
+@settings(max_examples=effort(125, 500))
 @given(st.data(), st.integers(1, 8), st.integers(0, 3), st.integers(0, 2))
 def test_one_by_one_is_all_at_once(data: st.DataObject, rows: int, width: int, fields: int) -> None:
     def column() -> list[str]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from effort import effort
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -167,7 +168,7 @@ def test_a_place_without_tasks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         load_tasks("turkingbench", "tests")
 
 
-@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=effort(40, 150), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.binary(min_size=1, max_size=80),
     st.one_of(

@@ -3,6 +3,7 @@
 import time
 
 import pytest
+from effort import effort
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -57,7 +58,7 @@ def test_time_grows_with_length_only(piece: str) -> None:
     assert time.perf_counter() - started < 20
 
 
-@settings(max_examples=500)
+@settings(max_examples=effort(125, 500))
 @given(
     st.one_of(
         st.text(alphabet="<>/ab=\"' \n!-", max_size=40),

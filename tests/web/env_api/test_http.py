@@ -6,6 +6,7 @@ import socket
 from typing import Any
 
 import pytest
+from effort import effort
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from served import Clock, Served, served
@@ -216,7 +217,7 @@ PATHS = ("/v1/sessions", "/v1/batch", "/v1/sessions/x/step", "/v1/sessions/x/res
         max_leaves=12,
     ),
 )
-@settings(max_examples=150, suppress_health_check=list(HealthCheck))
+@settings(max_examples=effort(40, 150), suppress_health_check=list(HealthCheck))
 def test_nothing_is_a_server_error(server: Served, path: str, body: Any) -> None:
     status, answer = server.ask(path, body, method="POST")
     assert status in (400, 404, 405, 409, 413) or (status == 200 and path == "/v1/batch")

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 import pytest
 import typer
+from effort import effort
 from hypothesis import HealthCheck, given, settings
 from runs_served import made, make_run, run_info
 from served import Served
@@ -31,7 +32,7 @@ schemathesis = pytest.importorskip(
 
 CODE = "from errands.cli import main; main()"
 PASSWORD = "correct horse battery"
-EXAMPLES = 15
+EXAMPLES = effort(3, 15)
 """Of each address and method."""
 
 

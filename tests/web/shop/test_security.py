@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from effort import effort
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from shop_served import Answer, Shop, shop_served
@@ -208,7 +209,7 @@ addresses = st.builds(
 raw = st.text(st.characters(min_codepoint=33, max_codepoint=126, exclude_characters="#?"))
 
 
-@settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=effort(50, 200), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(addresses | raw.map("/{}".format), st.none() | st.binary(max_size=50))
 def test_no_address_breaks_it(shop: Shop, path: str, form: bytes | None) -> None:
     assert shop.ask(path, form, follow=False).status < 500
