@@ -12,11 +12,10 @@ from errands.mining.candidates import Candidate, Candidates, InGroup
 from errands.mining.decisions import Decisions
 from errands.mining.proposal import Proposal
 from errands.mining.review import Review
-from errands.web.core.auth import Gate
-from errands.web.core.limits import Limits
+from errands.web.core.auth import AuthMiddleware
+from errands.web.core.limits import ServerLimits, listen
 from errands.web.core.server import Server
 from errands.web.review.mining import mining_site
-from errands.web.server import listen
 
 NASTY = "</h2><script>alert(1)</script>"
 
@@ -87,7 +86,9 @@ def served(decisions: Path, mined: Candidates | None = None) -> Iterator[Served]
     with Decisions(decisions) as held, listen("127.0.0.1", 0) as listening:
         review = Review(mined or candidates(), held)
         started = threading.Event()
-        server = Server([mining_site(review)], Gate(own=True), Limits(), started.set)
+        server = Server(
+            [mining_site(review)], AuthMiddleware(own=True), ServerLimits(), started.set
+        )
         thread = threading.Thread(target=server.run, args=([listening],))
         thread.start()
         try:

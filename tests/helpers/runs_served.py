@@ -13,12 +13,11 @@ from served import Served
 
 from errands.runs.episode import Episode, RunInfo, Step, Summary, digest
 from errands.runs.store.sqlite import SqliteStore
-from errands.web.core.auth import Gate
-from errands.web.core.limits import Limits
+from errands.web.core.auth import AuthMiddleware
+from errands.web.core.limits import ServerLimits, listen
 from errands.web.core.server import Server
 from errands.web.runs.library import RunLibrary
 from errands.web.runs.site import runs_site
-from errands.web.server import listen
 
 PROTOCOL = """
 [little]
@@ -123,7 +122,7 @@ def runs_served(*places: Path | str, token: str | None = None) -> Iterator[Serve
     """Serve runs as `errands serve --runs` does, but for the process."""
     started = threading.Event()
     library = RunLibrary([str(place) for place in places])
-    server = Server([runs_site(library)], Gate(token), Limits(), started.set)
+    server = Server([runs_site(library)], AuthMiddleware(token), ServerLimits(), started.set)
     with listen("127.0.0.1", 0) as listening:
         port = listening.getsockname()[1]
         thread = threading.Thread(target=server.run, args=([listening],))

@@ -15,11 +15,10 @@ from errands.runs.store.places import open_run
 from errands.shop.catalog.catalog import Catalog
 from errands.verify.hand_scores import HandFile
 from errands.verify.verification import Material, sample
-from errands.web.core.auth import Gate
-from errands.web.core.limits import Limits
+from errands.web.core.auth import AuthMiddleware
+from errands.web.core.limits import ServerLimits, listen
 from errands.web.core.server import Server
-from errands.web.review.scoring import ScoringDesk
-from errands.web.server import listen
+from errands.web.review.scoring import ScoringSite
 
 
 class Desk:
@@ -76,8 +75,8 @@ def scoring_served(material: Material, file: Path, count: int = 4) -> Iterator[D
     """Serve as `errands verify-reward --web` does, but for the process."""
     started = threading.Event()
     with HandFile(file, material.info.id) as held, listen("127.0.0.1", 0) as listening:
-        desk = ScoringDesk(material, sample(material, count, 0), held, "synonym")
-        server = Server([desk.part()], Gate(own=True), Limits(), started.set)
+        desk = ScoringSite(material, sample(material, count, 0), held, "synonym")
+        server = Server([desk.part()], AuthMiddleware(own=True), ServerLimits(), started.set)
         thread = threading.Thread(target=server.run, args=([listening],))
         thread.start()
         assert started.wait(60)

@@ -7,13 +7,12 @@ import threading
 from collections.abc import Iterator
 from typing import Any
 
-from errands.web.core.auth import Gate
-from errands.web.core.limits import Limits
+from errands.web.core.auth import AuthMiddleware
+from errands.web.core.limits import ServerLimits, listen
 from errands.web.core.server import Server
 from errands.web.env_api.endpoints import environments
-from errands.web.env_api.offers import Offer, ShopOffer, TurkOffer
+from errands.web.env_api.providers import EnvProvider, ShopProvider, TurkProvider
 from errands.web.env_api.service import Service
-from errands.web.server import listen
 
 
 class Clock:
@@ -102,14 +101,14 @@ def served(
     **limits: Any,
 ) -> Iterator[Served]:
     """Run a server as `errands serve` does, but for the process."""
-    bounds = Limits(**limits)
-    offers: dict[str, Offer] = {
-        "shop": ShopOffer(catalog, goals, bounds),
-        "turk": TurkOffer("demo"),
+    bounds = ServerLimits(**limits)
+    providers: dict[str, EnvProvider] = {
+        "shop": ShopProvider(catalog, goals, bounds),
+        "turk": TurkProvider("demo"),
     }
-    service = Service(offers, bounds, clock) if clock else Service(offers, bounds)
+    service = Service(providers, bounds, clock) if clock else Service(providers, bounds)
     started = threading.Event()
-    server = Server([environments(service)], Gate(token), bounds, started.set)
+    server = Server([environments(service)], AuthMiddleware(token), bounds, started.set)
     with listen("127.0.0.1", 0) as listening:
         port = listening.getsockname()[1]
         thread = threading.Thread(target=server.run, args=([listening],))

@@ -13,14 +13,14 @@ from urllib.parse import urlencode
 from errands.crowd.shopping.steps import LoggedStep, StepLog
 from errands.crowd.store.database import Database, open_database
 from errands.shop.catalog.catalog import Catalog
-from errands.web.core.auth import Gate
-from errands.web.core.limits import Limits
+from errands.web.core.auth import AuthMiddleware
+from errands.web.core.limits import ServerLimits, listen
 from errands.web.core.server import Server
 from errands.web.crowd.application import open_crowd_site
 from errands.web.crowd.housekeeping import housekeeping
-from errands.web.server import Site, listen, open_log, open_shop
+from errands.web.server import SiteConfig, open_log, open_shop
 from errands.web.shop.site import ShopSite, shop_site
-from errands.web.shop.visitors import Shoppers
+from errands.web.shop.visitors import Visitors
 
 PASSWORD = "correct horse battery"
 
@@ -107,16 +107,16 @@ def shop_served(
     """Run the website as `errands serve` does, but for the process."""
     with contextlib.ExitStack() as stack:
         database = stack.enter_context(open_database(str(store)))
-        setting = open_shop(catalog, goals, Site(seed, attrs))
+        setting = open_shop(catalog, goals, SiteConfig(seed, attrs))
         steps = open_log(setting, database)
-        shoppers = Shoppers(setting, steps, seed=seed, most=most, visitors=visitors)
+        shoppers = Visitors(setting, steps, seed=seed, most=most, visitors=visitors)
         shown = (setting, shoppers) if has_site else ()
         office, _ = open_crowd_site(database, "demo", PASSWORD, *shown)
         parts = [housekeeping(database), office]
         if has_site:
             parts.append(shop_site(ShopSite(setting, shoppers)))
         started = threading.Event()
-        server = Server(parts, Gate(token, public=True), Limits(), started.set)
+        server = Server(parts, AuthMiddleware(token, public=True), ServerLimits(), started.set)
         listening = stack.enter_context(listen("127.0.0.1", 0))
         thread = threading.Thread(target=server.run, args=([listening],))
         thread.start()

@@ -22,7 +22,7 @@ from errands.errors import ErrandsError, SettingError
 from errands.remote.client import Connection, RemoteError
 from errands.remote.environments import RemoteShopEnv, RemoteShopVectorEnv
 from errands.shop.catalog.catalog import Catalog
-from errands.web.core.limits import Limits
+from errands.web.core.limits import ServerLimits
 
 
 @pytest.fixture(scope="module")
@@ -164,12 +164,12 @@ def test_mistakes_are_one_sentence(shop: Served) -> None:
 
 def test_a_busy_server_is_asked_again(demo: Catalog, monkeypatch: pytest.MonkeyPatch) -> None:
     waits: list[float] = []
-    with served(demo, aside=0) as busy, Connection(busy.url) as line:
+    with served(demo, slow_calls=0) as busy, Connection(busy.url) as line:
 
         def wait(seconds: float) -> None:
             waits.append(seconds)
             if len(waits) == 2:
-                busy.service.limits = Limits(aside=1)
+                busy.service.limits = ServerLimits(slow_calls=1)
 
         monkeypatch.setattr("errands.remote.client.time.sleep", wait)
         assert line.create("turk", {})

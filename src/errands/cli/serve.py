@@ -103,18 +103,18 @@ def serve(
     if token is not None and (not token or not token.isascii() or not token.isprintable()):
         raise SettingError("The token must be printable ASCII, and not empty.")
     from errands.crowd.store.database import shown
-    from errands.web.core.limits import Limits
-    from errands.web.server import Site, Started, Workplace
+    from errands.web.core.limits import ServerLimits
+    from errands.web.server import CrowdConfig, ServerStart, SiteConfig
     from errands.web.server import serve as run
 
-    limits = Limits(
+    limits = ServerLimits(
         sessions=sessions,
         sessions_per_client=per_client,
         visitors=visitors,
         idle_seconds=idle,
     )
 
-    def started(told: Started) -> None:
+    def started(told: ServerStart) -> None:
         address = told.address
         named = (
             ("the shop", has_site),
@@ -145,8 +145,8 @@ def serve(
         catalog=catalog,
         goals=goals,
         tasks=tasks if environments else None,
-        site=Site(seed, attrs) if has_site else None,
-        office=Workplace(tasks, password, reset_password) if has_office else None,
+        site=SiteConfig(seed, attrs) if has_site else None,
+        office=CrowdConfig(tasks, password, reset_password) if has_office else None,
         store=store,
         runs=runs,
         host=host,

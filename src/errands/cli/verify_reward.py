@@ -119,7 +119,7 @@ def _show(held: Verification) -> None:
 
 
 def _serve(material: Material, place: Path, rules: str, count: int, seed: int, port: int) -> None:
-    from errands.web.review.scoring_server import serve_scoring
+    from errands.web.review.servers import serve_scoring
 
     def started(address: str, wanted: int, done: int) -> None:
         results.print(f"Serving {wanted} purchases to score on {address}", soft_wrap=True)

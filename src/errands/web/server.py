@@ -1,7 +1,6 @@
 """`errands serve`: the catalogue opened, the port taken, the parts put together, the server run."""
 
 import contextlib
-import socket
 from collections.abc import Callable, Sequence
 
 import msgspec
@@ -10,19 +9,19 @@ from errands.crowd.shopping.steps import StepLog
 from errands.crowd.store.database import Database, open_database
 from errands.envs.config import ShopConfig
 from errands.envs.episode import ShopContext
-from errands.errors import ErrandsError, SettingError
+from errands.errors import ErrandsError
 from errands.shop.catalog.catalog import Catalog
 from errands.shop.goals import GoalSet
-from errands.web.core.limits import Limits, raise_open_files
-from errands.web.env_api.offers import Offer, ShopOffer, TurkOffer
+from errands.web.core.limits import ServerLimits, listen, raise_open_files
+from errands.web.env_api.providers import EnvProvider, ShopProvider, TurkProvider
 from errands.web.env_api.service import Service
 from errands.web.runs.library import RunLibrary
-from errands.web.shop.visitors import Shoppers
+from errands.web.shop.visitors import Visitors
 
-__all__ = ["Site", "Started", "Workplace", "listen", "open_log", "open_shop", "serve"]
+__all__ = ["CrowdConfig", "ServerStart", "SiteConfig", "open_log", "open_shop", "serve"]
 
 
-class Site(msgspec.Struct, frozen=True):
+class SiteConfig(msgspec.Struct, frozen=True):
     """What the shop's website is told."""
 
     seed: int = 0
@@ -31,7 +30,7 @@ class Site(msgspec.Struct, frozen=True):
     """Whether products have a page with their hidden attributes."""
 
 
-class Workplace(msgspec.Struct, frozen=True):
+class CrowdConfig(msgspec.Struct, frozen=True):
     """What the office is told."""
 
     tasks: str | None = "demo"
@@ -42,7 +41,7 @@ class Workplace(msgspec.Struct, frozen=True):
     """Whether the admin gets another one."""
 
 
-class Started(msgspec.Struct, frozen=True):
+class ServerStart(msgspec.Struct, frozen=True):
     """What there is to say when the server runs."""
 
     address: str
@@ -55,15 +54,15 @@ def serve(
     catalog: str,
     goals: str,
     tasks: str | None,
-    site: Site | None,
-    office: Workplace | None = None,
+    site: SiteConfig | None,
+    office: CrowdConfig | None = None,
     store: str = "errands-site.sqlite",
     runs: Sequence[str] = (),
     host: str,
     port: int,
     token: str | None,
-    limits: Limits,
-    on_start: Callable[[Started], None],
+    limits: ServerLimits,
+    on_start: Callable[[ServerStart], None],
 ) -> None:
     """Serve until asked to stop; `on_start` is told the address.
 
@@ -72,7 +71,7 @@ def serve(
     workers do is kept in `store`.
     """
     try:
-        from errands.web.core.auth import Gate
+        from errands.web.core.auth import AuthMiddleware
         from errands.web.core.server import Server
         from errands.web.crowd.application import open_crowd_site
         from errands.web.crowd.housekeeping import housekeeping
@@ -93,8 +92,8 @@ def serve(
             # The first search of a process is slow; nobody should have to wait for it.
             opened.search("warm up")
         if tasks is not None:
-            shop = ShopOffer(opened, goals, limits)
-            offers: dict[str, Offer] = {"shop": shop, "turk": TurkOffer(tasks)}
+            shop = ShopProvider(opened, goals, limits)
+            offers: dict[str, EnvProvider] = {"shop": shop, "turk": TurkProvider(tasks)}
             parts.append(environments(Service(offers, limits)))
         setting = shoppers = password = None
         if site is not None or office is not None:
@@ -103,7 +102,7 @@ def serve(
         if site is not None:
             setting = open_shop(opened, goals, site)
             log = open_log(setting, database)
-            shoppers = Shoppers(
+            shoppers = Visitors(
                 setting, log, seed=site.seed, most=limits.sessions, visitors=limits.visitors
             )
         if office is not None:
@@ -116,12 +115,12 @@ def serve(
             parts.append(shop_site(ShopSite(setting, shoppers)))
         taken = listening.getsockname()[1]
         address = f"http://[{host}]:{taken}" if ":" in host else f"http://{host}:{taken}"
-        gate = Gate(token, public=site is not None)
-        started = Started(address, password)
+        gate = AuthMiddleware(token, public=site is not None)
+        started = ServerStart(address, password)
         Server(parts, gate, limits, lambda: on_start(started)).run([listening])
 
 
-def open_shop(catalog: Catalog, goals: str | GoalSet, site: Site) -> ShopContext:
+def open_shop(catalog: Catalog, goals: str | GoalSet, site: SiteConfig) -> ShopContext:
     """The shop behind the website."""
     config = ShopConfig(
         catalog,
@@ -142,22 +141,3 @@ def open_log(setting: ShopContext, database: Database) -> StepLog:
         "rules": "released",
     }
     return StepLog(database, about)
-
-
-def listen(host: str, port: int) -> socket.socket:
-    """Take the port at once, so that a port in use is one sentence."""
-    try:
-        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
-        family, kind, protocol, _, address = found[0]
-        listening = socket.socket(family, kind, protocol)
-        try:
-            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            listening.bind(address)
-        except OSError:
-            listening.close()
-            raise
-    except (OSError, OverflowError) as failure:
-        raise SettingError(
-            f"{host}:{port} cannot be listened on ({failure}); choose another --host or --port."
-        ) from None
-    return listening

@@ -57,7 +57,7 @@ def test_stepping_needs_an_episode(server: Served) -> None:
     assert (status, answer["error"]["code"]) == (409, "no_episode")
 
 
-def test_paperwork_is_served_too(server: Served) -> None:
+def test_form_pages_are_served_too(server: Served) -> None:
     session = server.create("turk", observation="text")
     begun = server.reset(session, options={"row": 0}, seed=1)
     assert begun["info"]["fields"]
@@ -260,7 +260,7 @@ def test_a_body_that_does_not_come_and_requests_that_pile_up(little: Catalog) ->
 
 
 def test_slow_calls_have_a_bounded_queue(little: Catalog) -> None:
-    with served(little, aside=0) as server:
+    with served(little, slow_calls=0) as server:
         status, answer = server.ask("/v1/sessions", {"environment": "turk"})
         assert (status, answer["error"]["code"]) == (503, "busy")
         assert server.create("shop")

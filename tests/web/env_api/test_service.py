@@ -16,16 +16,16 @@ from errands.remote.messages import (
     decode,
     encode_json,
 )
-from errands.web.core.http_errors import Refusal
-from errands.web.core.limits import Limits
+from errands.web.core.http_errors import HttpError
+from errands.web.core.limits import ServerLimits
 from errands.web.env_api.service import Service
 
 
 class Odd:
-    """A player that breaks when told to, and waits when told to."""
+    """An environment that breaks when told to, and waits when told to."""
 
-    def __init__(self, aside: bool, gate: threading.Event) -> None:
-        self.aside = aside
+    def __init__(self, is_slow: bool, gate: threading.Event) -> None:
+        self.is_slow = is_slow
         self.gate = gate
         self.closed = False
 
@@ -44,28 +44,28 @@ class Odd:
 
 
 class Oddities:
-    def __init__(self, aside: bool) -> None:
-        self.aside = aside
+    def __init__(self, is_slow: bool) -> None:
+        self.is_slow = is_slow
         self.gate = threading.Event()
         self.made: list[Odd] = []
 
-    def at_hand(self, settings: dict[str, Any]) -> bool:
+    def is_quick(self, settings: dict[str, Any]) -> bool:
         return True
 
-    def player(self, settings: dict[str, Any]) -> Odd:
-        self.made.append(Odd(self.aside, self.gate))
+    def make_env(self, settings: dict[str, Any]) -> Odd:
+        self.made.append(Odd(self.is_slow, self.gate))
         return self.made[-1]
 
     def about(self) -> dict[str, Any]:
         return {}
 
 
-@pytest.mark.parametrize("aside", [False, True])
+@pytest.mark.parametrize("is_slow", [False, True])
 def test_a_defect_is_one_refusal_and_a_line_in_the_log(
-    aside: bool, caplog: pytest.LogCaptureFixture
+    is_slow: bool, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def play() -> None:
-        service = Service({"shop": Oddities(aside)}, Limits())
+        service = Service({"shop": Oddities(is_slow)}, ServerLimits())
         [one] = (await service.answer(CreateCall(environment="shop"), "me"))["sessions"]
         calls: list[Any] = [
             StepCall(session=one, action="break"),
@@ -84,33 +84,33 @@ def test_a_defect_is_one_refusal_and_a_line_in_the_log(
 
 def test_slow_calls_wait_elsewhere_in_a_bounded_queue() -> None:
     async def play() -> None:
-        offer = Oddities(True)
-        service = Service({"turk": offer}, Limits(aside=2))
+        provider = Oddities(True)
+        service = Service({"turk": provider}, ServerLimits(slow_calls=2))
         created = await service.answer(CreateCall(environment="turk", count=3), "me")
         waiting = [
             asyncio.create_task(service.answer(StepCall(session=session, action="wait"), "me"))
             for session in created["sessions"][:2]
         ]
         await asyncio.sleep(0)
-        with pytest.raises(Refusal, match="try again") as refused:
+        with pytest.raises(HttpError, match="try again") as refused:
             await service.answer(ResetCall(session=created["sessions"][2]), "me")
         assert (refused.value.status, refused.value.retry_after) == (503, 1)
         # A session that is closed while it works is closed once it is done.
         await service.answer(CloseCall(session=created["sessions"][0]), "me")
-        assert not offer.made[0].closed
-        offer.gate.set()
+        assert not provider.made[0].closed
+        provider.gate.set()
         assert [(await task)["observation"] for task in waiting] == ["wait", "wait"]
-        assert service.metrics.aside == 0
+        assert service.metrics.slow_calls == 0
         service.shut()
-        assert all(odd.closed for odd in offer.made)
+        assert all(odd.closed for odd in provider.made)
 
     asyncio.run(play())
 
 
 def test_a_draining_service_opens_nothing() -> None:
-    service = Service({"shop": Oddities(False)}, Limits())
+    service = Service({"shop": Oddities(False)}, ServerLimits())
     service.drain()
-    with pytest.raises(Refusal, match="shutting down"):
+    with pytest.raises(HttpError, match="shutting down"):
         asyncio.run(service.answer(CreateCall(environment="shop"), "me"))
     service.shut()
 

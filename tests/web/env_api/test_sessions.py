@@ -5,13 +5,13 @@ from typing import Any
 import pytest
 from served import Clock
 
-from errands.web.core.http_errors import Refusal
-from errands.web.core.limits import Limits
+from errands.web.core.http_errors import HttpError
+from errands.web.core.limits import ServerLimits
 from errands.web.env_api.sessions import Sessions
 
 
 class Idler:
-    aside = False
+    is_slow = False
 
     def reset(self, seed: int | None, options: dict[str, Any]) -> tuple[str, dict[str, Any]]:
         return "", {}
@@ -25,7 +25,7 @@ class Idler:
 
 def made(**limits: Any) -> tuple[Sessions, Clock]:
     clock = Clock()
-    return Sessions(Limits(**limits), clock), clock
+    return Sessions(ServerLimits(**limits), clock), clock
 
 
 def test_ids_cannot_be_guessed() -> None:
@@ -42,7 +42,7 @@ def test_what_is_not_there_is_refused() -> None:
     assert sessions.find(session.id) is session
     assert sessions.close(session.id) is session
     for call in (sessions.find, sessions.close):
-        with pytest.raises(Refusal, match="no such session") as refused:
+        with pytest.raises(HttpError, match="no such session") as refused:
             call(session.id)
         assert (refused.value.status, refused.value.code) == (404, "unknown_session")
 
@@ -75,12 +75,12 @@ def test_a_session_at_work_does_not_expire() -> None:
 def test_limits_of_all_and_of_one_client() -> None:
     sessions, clock = made(sessions=5, sessions_per_client=3, idle_seconds=10)
     mine = [sessions.open(Idler(), "mine") for _ in range(3)]
-    with pytest.raises(Refusal, match="A client may have 3 sessions") as refused:
+    with pytest.raises(HttpError, match="A client may have 3 sessions") as refused:
         sessions.open(Idler(), "mine")
     assert (refused.value.status, refused.value.retry_after) == (429, 5)
     for _ in range(2):
         sessions.open(Idler(), "yours")
-    with pytest.raises(Refusal, match="The server allows 5 sessions"):
+    with pytest.raises(HttpError, match="The server allows 5 sessions"):
         sessions.open(Idler(), "theirs")
     sessions.close(mine[0].id)
     sessions.open(Idler(), "mine")
@@ -89,19 +89,19 @@ def test_limits_of_all_and_of_one_client() -> None:
     sessions.room_for("mine", 3)
 
 
-def test_desks_have_a_limit_of_their_own() -> None:
-    class Clerk(Idler):
-        aside = True
+def test_form_pages_have_a_limit_of_their_own() -> None:
+    class FormPage(Idler):
+        is_slow = True
 
-    sessions, _ = made(sessions=5, desks=2)
+    sessions, _ = made(sessions=5, turk_sessions=2)
     sessions.open(Idler(), "a")
-    desk = sessions.open(Clerk(), "a")
-    sessions.open(Clerk(), "a")
-    with pytest.raises(Refusal, match="Of paperwork, the server allows 2 sessions"):
-        sessions.open(Clerk(), "a")
+    form_page = sessions.open(FormPage(), "a")
+    sessions.open(FormPage(), "a")
+    with pytest.raises(HttpError, match="Of form pages, the server allows 2 sessions"):
+        sessions.open(FormPage(), "a")
     sessions.open(Idler(), "a")
-    sessions.close(desk.id)
-    sessions.room_for("a", 1, desks=True)
+    sessions.close(form_page.id)
+    sessions.room_for("a", 1, form_pages=True)
 
 
 def test_closing_all() -> None:

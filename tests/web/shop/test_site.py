@@ -20,7 +20,7 @@ from errands.shop.catalog.catalog import Catalog
 from errands.shop.navigation import DETAILS, DONE, ITEM, RESULTS, SEARCH
 from errands.shop.product import Product
 from errands.shop.urls import Address, build, parse
-from errands.web.server import Site, open_log, open_shop
+from errands.web.server import SiteConfig, open_log, open_shop
 from errands.web.shop.score import completion_code
 
 
@@ -416,7 +416,7 @@ def test_a_token_keeps_programs_out_and_lets_people_in(little: Catalog, tmp_path
 
 def test_a_store_belongs_to_one_shop(little: Catalog, tmp_path: Path) -> None:
     path = str(tmp_path / "site.sqlite")
-    setting = open_shop(little, "synthetic", Site())
+    setting = open_shop(little, "synthetic", SiteConfig())
     with open_database(path) as database:
         open_log(setting, database)
         open_log(setting, database)

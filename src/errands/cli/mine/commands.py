@@ -296,7 +296,7 @@ def default_decisions(candidates: Path) -> Path:
 
 
 def _serve_review(going: Any, port: int) -> None:
-    from errands.web.review.mining_server import serve_review
+    from errands.web.review.servers import serve_review
 
     def started(address: str) -> None:
         results.print(f"Review on {address}/mining", soft_wrap=True)

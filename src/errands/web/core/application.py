@@ -1,69 +1,70 @@
-"""One ASGI application out of parts, and what they share: health, metrics, errors, the gate.
+"""One ASGI application made of parts, and what they share: health, metrics, errors, access.
 
-    application([environments(service)], Gate(token))
+    application([environments(service)], AuthMiddleware(token))
 
-A `Part` brings its routes, its page of the OpenAPI description, and what it needs to run. The
+An `AppPart` brings its routes, its page of the OpenAPI description, and what it needs to run. The
 environments are one part; others (the site) join by being listed.
 """
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Any
 
 from starlette.applications import Starlette
-from starlette.convertors import IntegerConvertor, register_url_convertor
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import BaseRoute, Route
+from starlette.routing import BaseRoute, Match
+from starlette.routing import Route as StarletteRoute
 from starlette.types import Receive, Scope, Send
 
 from errands.remote.messages import encode_json
-from errands.web.core.auth import Gate
-from errands.web.core.http_errors import Refusal, internal, shutting_down, too_large
-from errands.web.core.openapi import describe
+from errands.web.core.auth import AuthMiddleware
+from errands.web.core.http_errors import HttpError, internal, shutting_down, too_large
+from errands.web.core.openapi import Json, describe
 
-__all__ = ["Part", "application", "read_body", "respond"]
-
-
-class _Number(IntegerConvertor):
-    """A number in an address; Python refuses to read those of some thousand digits."""
-
-    regex = "[0-9]{1,1000}"
+__all__ = ["AppPart", "Route", "application", "read_body", "respond"]
 
 
-register_url_convertor("int", _Number())
+class Route(StarletteRoute):
+    """A route that does not match where a number has more digits than Python reads."""
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        try:
+            return super().matches(scope)
+        except ValueError:
+            return Match.NONE, {}
 
 
 @dataclass(frozen=True)
-class Part:
+class AppPart:
     """Something that an application is made of."""
 
     routes: Sequence[BaseRoute]
-    paths: Callable[[], dict[str, Any]]
+    paths: Callable[[], Json] = lambda: {"paths": {}, "schemas": {}}
     """Its paths and schemas for the OpenAPI description."""
-    lifespan: Callable[[], AbstractAsyncContextManager[None]]
+    lifespan: Callable[[], AbstractAsyncContextManager[None]] = contextlib.nullcontext
     """Entered when the application starts, left when it stops."""
-    metrics: Callable[[], str]
-    ready: Callable[[], bool]
-    drain: Callable[[], None]
+    metrics: Callable[[], str] = lambda: ""
+    """Its counters, in Prometheus's text format."""
+    ready: Callable[[], bool] = lambda: True
+    drain: Callable[[], None] = lambda: None
     """Told when the server is about to stop."""
-    busy: Callable[[], bool]
+    busy: Callable[[], bool] = lambda: False
     """Whether something is in flight that the server should wait for."""
 
 
-def application(parts: Iterable[Part], gate: Gate) -> Gate:
-    """The application, behind its gate."""
-    held = tuple(parts)
-    described = encode_json(describe([part.paths() for part in held]))
+def application(parts: Sequence[AppPart], auth: AuthMiddleware) -> AuthMiddleware:
+    """The application, behind its access rules."""
+    description = encode_json(describe([part.paths() for part in parts]))
 
     @contextlib.asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         async with contextlib.AsyncExitStack() as stack:
-            for part in held:
+            for part in parts:
                 await stack.enter_async_context(part.lifespan())
             yield
 
@@ -71,20 +72,20 @@ def application(parts: Iterable[Part], gate: Gate) -> Gate:
         return _json(200, {"status": "ok"})
 
     async def ready(request: Request) -> Response:
-        if all(part.ready() for part in held):
+        if all(part.ready() for part in parts):
             return _json(200, {"status": "ready"})
         return _json(503, shutting_down().answer())
 
     async def metrics(request: Request) -> Response:
-        text = "".join(part.metrics() for part in held)
+        text = "".join(part.metrics() for part in parts)
         return Response(text, media_type="text/plain; version=0.0.4")
 
     async def openapi(request: Request) -> Response:
-        return Response(described, media_type="application/json")
+        return Response(description, media_type="application/json")
 
     app = Starlette(
         routes=[
-            *(route for part in held for route in part.routes),
+            *(route for part in parts for route in part.routes),
             Route("/health", health, methods=["GET"]),
             Route("/ready", ready, methods=["GET"]),
             Route("/metrics", metrics, methods=["GET"]),
@@ -94,7 +95,7 @@ def application(parts: Iterable[Part], gate: Gate) -> Gate:
         lifespan=lifespan,
     )
     app.router.redirect_slashes = False
-    return gate.before(app)
+    return auth.wrap(app)
 
 
 async def respond(
@@ -132,14 +133,14 @@ async def read_body(scope: Scope, receive: Receive, most: int, seconds: float) -
             while more:
                 event = await receive()
                 if event["type"] == "http.disconnect":
-                    raise Refusal(400, "bad_request", "The client left before its request ended.")
+                    raise HttpError(400, "bad_request", "The client left before its request ended.")
                 chunks.append(event.get("body", b""))
                 more = event.get("more_body", False)
                 size += len(chunks[-1])
                 if size > most:
                     raise too_large(f"The body is larger than {most} bytes.")
     except TimeoutError:
-        raise Refusal(
+        raise HttpError(
             408, "timeout", f"The body did not arrive within {seconds:g} seconds."
         ) from None
     return b"".join(chunks)
@@ -149,7 +150,7 @@ def _json(status: int, answer: Any, headers: Any = None) -> Response:
     return Response(encode_json(answer), status, headers, media_type="application/json")
 
 
-_SAID = {
+_MESSAGES = {
     404: ("not_found", "There is no such address; /openapi.json lists what there is."),
     405: ("method_not_allowed", "That address takes another method; see /openapi.json."),
 }
@@ -157,8 +158,8 @@ _SAID = {
 
 async def _http_error(request: Request, failure: Exception) -> Response:
     assert isinstance(failure, HTTPException)
-    code, message = _SAID.get(failure.status_code, ("bad_request", str(failure.detail)))
-    answer = Refusal(failure.status_code, code, message).answer()
+    code, message = _MESSAGES.get(failure.status_code, ("bad_request", str(failure.detail)))
+    answer = HttpError(failure.status_code, code, message).answer()
     return _json(failure.status_code, answer, failure.headers)
 
 

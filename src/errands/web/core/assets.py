@@ -1,4 +1,4 @@
-"""How a part of the site looks: its style sheet and its script, each a file of its own.
+"""The style sheet and the script of a part of the site, each a file of its own.
 
 Their addresses change with their content, so that browsers may keep them for long.
 """
@@ -11,11 +11,11 @@ from typing import Final
 
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
 
 from errands.reports.html.page import style_sheet
+from errands.web.core.application import Route
 
-__all__ = ["Look"]
+__all__ = ["Assets"]
 
 _HEADERS: Final = {
     "Cache-Control": "max-age=31536000, immutable",
@@ -23,8 +23,8 @@ _HEADERS: Final = {
 }
 
 
-class Look:
-    """The look of reports with what a part adds: `NAME.css` and `NAME.js` in its folder."""
+class Assets:
+    """The style sheet of reports with what a part adds: `NAME.css` and `NAME.js` in its folder."""
 
     def __init__(self, name: str, beside: str, files: str = "") -> None:
         """`files` is what the two are called where that is not the `name` in their addresses."""

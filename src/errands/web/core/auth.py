@@ -1,8 +1,8 @@
-"""The gate in front of an application: who may come in.
+"""Who may use an application.
 
 With a token, everything but health, readiness and the description asks for it. A browser that
-was sent here by a page from elsewhere is turned away, token or not: CORS is off, and a
-WebSocket knows no CORS. A server for this machine alone also turns away whoever calls it by a
+was sent here by a page from elsewhere is rejected, token or not: CORS is off, and a
+WebSocket knows no CORS. A server for this machine alone also rejects whoever calls it by a
 name that is not this machine's: a stranger's page may have had its own name point here.
 """
 
@@ -15,9 +15,9 @@ from typing import Final
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from errands.remote.messages import encode_json
-from errands.web.core.http_errors import Refusal
+from errands.web.core.http_errors import HttpError
 
-__all__ = ["Gate"]
+__all__ = ["AuthMiddleware"]
 
 PROGRAMS: Final = frozenset({"v1", "metrics", "runs"})
 """First parts of the addresses that visitors of the shop have no business with."""
@@ -35,7 +35,7 @@ OWN_NAMES: Final = frozenset({b"127.0.0.1", b"localhost", b"[::1]"})
 _PORT: Final = re.compile(rb":[0-9]*$")
 
 
-class Gate:
+class AuthMiddleware:
     """An ASGI application that lets some requests through to another one."""
 
     def __init__(
@@ -49,43 +49,43 @@ class Gate:
         self._expected = None if token is None else f"Bearer {token}".encode()
         self._app: ASGIApp | None = None
 
-    def before(self, app: ASGIApp) -> "Gate":
+    def wrap(self, app: ASGIApp) -> "AuthMiddleware":
         self._app = app
         return self
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         assert self._app is not None
         if scope["type"] != "lifespan":
-            refusal = self._objection(scope)
-            if refusal is not None:
-                await _turn_away(scope, receive, send, refusal)
+            error = self._check(scope)
+            if error is not None:
+                await _reject(scope, receive, send, error)
                 return
         await self._app(scope, receive, send)
 
-    def _objection(self, scope: Scope) -> Refusal | None:
-        given = origin = host = b""
+    def _check(self, scope: Scope) -> HttpError | None:
+        authorization = origin = host = b""
         for name, value in scope["headers"]:
             if name == b"authorization":
-                given = value
+                authorization = value
             elif name == b"origin":
                 origin = value
             elif name == b"host":
                 host = value
         if self._own and _PORT.sub(b"", host.lower()) not in OWN_NAMES:
-            return Refusal(403, "foreign_host", "This server is only for this machine.")
+            return HttpError(403, "foreign_host", "This server is only for this machine.")
         if (
             origin
             and origin.partition(b"://")[2] != host
             and not (origin == b"null" and scope["path"].startswith(FRAMES))
         ):
-            return Refusal(403, "foreign_origin", "Pages from elsewhere may not use this server.")
+            return HttpError(403, "foreign_origin", "Pages from elsewhere may not use this server.")
         if self._expected is None or self._is_open(scope["path"]):
             return None
-        if hmac.compare_digest(given, self._expected):
+        if hmac.compare_digest(authorization, self._expected):
             return None
-        if _is_page(scope) and hmac.compare_digest(_password(given), self._token):
+        if _is_page(scope) and hmac.compare_digest(_password(authorization), self._token):
             return None
-        return Refusal(
+        return HttpError(
             401, "unauthorized", "This server wants its token: Authorization: Bearer TOKEN."
         )
 
@@ -102,9 +102,9 @@ def _is_page(scope: Scope) -> bool:
     return path == PAGES or path.startswith(f"{PAGES}/")
 
 
-def _password(given: bytes) -> bytes:
+def _password(authorization: bytes) -> bytes:
     """The password of HTTP's basic authentication; nothing where there is none."""
-    kind, _, rest = given.partition(b" ")
+    kind, _, rest = authorization.partition(b" ")
     if kind.lower() != b"basic":
         return b""
     try:
@@ -113,18 +113,18 @@ def _password(given: bytes) -> bytes:
         return b""
 
 
-async def _turn_away(scope: Scope, receive: Receive, send: Send, refusal: Refusal) -> None:
-    body = encode_json(refusal.answer())
+async def _reject(scope: Scope, receive: Receive, send: Send, error: HttpError) -> None:
+    body = encode_json(error.answer())
     headers = [
         (b"content-type", b"application/json"),
         (b"content-length", str(len(body)).encode()),
     ]
-    if refusal.status == 401:
-        asked = b'Basic realm="errands", charset="UTF-8"' if _is_page(scope) else b"Bearer"
-        headers.append((b"www-authenticate", asked))
+    if error.status == 401:
+        scheme = b'Basic realm="errands", charset="UTF-8"' if _is_page(scope) else b"Bearer"
+        headers.append((b"www-authenticate", scheme))
     kind = "http.response"
     if scope["type"] == "websocket":
         await receive()
         kind = "websocket.http.response"
-    await send({"type": f"{kind}.start", "status": refusal.status, "headers": headers})
+    await send({"type": f"{kind}.start", "status": error.status, "headers": headers})
     await send({"type": f"{kind}.body", "body": body})

@@ -9,7 +9,7 @@ from starlette.formparsers import MultiPartException, MultiPartParser
 from starlette.requests import Request
 
 from errands.web.core.application import read_body
-from errands.web.core.http_errors import Refusal
+from errands.web.core.http_errors import HttpError
 
 __all__ = ["FORM_BYTES", "MOST_FIELDS", "Form", "read_form"]
 
@@ -80,5 +80,5 @@ def _whole(text: str) -> str:
     return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
-def _nonsense() -> Refusal:
-    return Refusal(400, "bad_request", "The form that was sent makes no sense.")
+def _nonsense() -> HttpError:
+    return HttpError(400, "bad_request", "The form that was sent makes no sense.")

@@ -1,4 +1,4 @@
-"""What a server says no with: a status, a code for programs and a sentence for people."""
+"""Errors that a server answers with: a status, a code for programs and a sentence for people."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ from errands.errors import ErrandsError
 from errands.remote.messages import Decoder, MessageError, decode
 
 __all__ = [
-    "Refusal",
+    "HttpError",
     "bad_request",
     "busy",
     "decode_request",
@@ -20,7 +20,7 @@ __all__ = [
 ]
 
 
-class Refusal(ErrandsError):
+class HttpError(ErrandsError):
     """A call that is not carried out; nothing has changed because of it."""
 
     def __init__(
@@ -40,40 +40,42 @@ class Refusal(ErrandsError):
         return {"error": error}
 
 
-def bad_request(message: str) -> Refusal:
-    return Refusal(400, "bad_request", message)
+def bad_request(message: str) -> HttpError:
+    return HttpError(400, "bad_request", message)
 
 
 def decode_request(decoder: Decoder, data: bytes | str) -> Any:
-    """The record that a request carries; what is none is refused."""
+    """The record that a request carries; what is none is an error."""
     try:
         return decode(decoder, data)
     except MessageError as failure:
-        raise Refusal(400, failure.code, str(failure)) from None
+        raise HttpError(400, failure.code, str(failure)) from None
 
 
-def too_large(what: str) -> Refusal:
-    return Refusal(413, "too_large", what)
+def too_large(what: str) -> HttpError:
+    return HttpError(413, "too_large", what)
 
 
-def unknown_session() -> Refusal:
-    return Refusal(
+def unknown_session() -> HttpError:
+    return HttpError(
         404,
         "unknown_session",
         "There is no such session: it was never created, was closed, or expired; create another.",
     )
 
 
-def no_episode() -> Refusal:
-    return Refusal(409, "no_episode", "The session has no episode yet; reset it first.")
+def no_episode() -> HttpError:
+    return HttpError(409, "no_episode", "The session has no episode yet; reset it first.")
 
 
-def episode_over() -> Refusal:
-    return Refusal(409, "episode_over", "The episode is over; reset the session to begin another.")
+def episode_over() -> HttpError:
+    return HttpError(
+        409, "episode_over", "The episode is over; reset the session to begin another."
+    )
 
 
-def too_many_sessions(most: int, whose: str) -> Refusal:
-    return Refusal(
+def too_many_sessions(most: int, whose: str) -> HttpError:
+    return HttpError(
         429,
         "too_many_sessions",
         f"{whose} {most} sessions at once; close some, or wait until idle ones expire.",
@@ -81,15 +83,15 @@ def too_many_sessions(most: int, whose: str) -> Refusal:
     )
 
 
-def busy() -> Refusal:
-    return Refusal(
+def busy() -> HttpError:
+    return HttpError(
         503, "busy", "The server has as much to do as it takes on; try again.", retry_after=1
     )
 
 
-def internal() -> Refusal:
-    return Refusal(500, "internal", "The server has a defect; its log says more.")
+def internal() -> HttpError:
+    return HttpError(500, "internal", "The server has a defect; its log says more.")
 
 
-def shutting_down() -> Refusal:
-    return Refusal(503, "shutting_down", "The server is shutting down.", retry_after=10)
+def shutting_down() -> HttpError:
+    return HttpError(503, "shutting_down", "The server is shutting down.", retry_after=10)

@@ -1,22 +1,25 @@
-"""How much a server allows: every queue and every input has a bound."""
+"""How much a server allows (every queue and every input has a bound), and the port it takes."""
 
 import os
 import resource
+import socket
 
 import msgspec
 
-__all__ = ["Limits", "raise_open_files"]
+from errands.errors import SettingError
+
+__all__ = ["ServerLimits", "listen", "raise_open_files"]
 
 
-class Limits(msgspec.Struct, frozen=True, kw_only=True):
+class ServerLimits(msgspec.Struct, frozen=True, kw_only=True):
     """The bounds of a server; beyond one, a caller gets an error that names it."""
 
     sessions: int = 10_000
     """Open at once."""
     sessions_per_client: int | None = None
     """Open at once from one address; None: as many as there may be."""
-    desks: int = 256
-    """Sessions of paperwork among them: each holds a whole page."""
+    turk_sessions: int = 256
+    """Sessions of form pages among them: each holds a whole page."""
     visitors: int = 100_000
     """Sessions of the shop's website that nobody was sent for and that have not ended."""
     idle_seconds: float = 900.0
@@ -31,8 +34,8 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     """Earlier observations or actions that an environment may be asked to repeat."""
     in_flight: int = 512
     """Requests being read or answered."""
-    aside: int = 64
-    """Slow calls (paperwork) waiting for their thread."""
+    slow_calls: int = 64
+    """Slow calls (of form pages) waiting for their thread."""
     body_seconds: float = 20.0
     """A request's body has to arrive within."""
     drain_seconds: float = 10.0
@@ -55,3 +58,22 @@ def raise_open_files() -> int:
         except (OSError, ValueError):
             return soft
     return hard if hard != resource.RLIM_INFINITY else os.sysconf("SC_OPEN_MAX")
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """Take the port at once, so that a port in use is one sentence."""
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        family, kind, protocol, _, address = found[0]
+        listening = socket.socket(family, kind, protocol)
+        try:
+            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listening.bind(address)
+        except OSError:
+            listening.close()
+            raise
+    except (OSError, OverflowError) as failure:
+        raise SettingError(
+            f"{host}:{port} cannot be listened on ({failure}); choose another --host or --port."
+        ) from None
+    return listening

@@ -45,7 +45,7 @@ class Metrics:
         self._started = time.time()
         self.created = self.closed = self.expired = 0
         self.steps = self.resets = 0
-        self.in_flight = self.sockets = self.aside = 0
+        self.in_flight = self.sockets = self.slow_calls = 0
         self.errors: Counter[str] = Counter()
         """By code."""
         self.latency = {name: Histogram() for name in ("create", "reset", "step", "close", "batch")}
@@ -60,7 +60,7 @@ class Metrics:
             ("sessions_open", "Sessions that are open.", self._sessions_open()),
             ("requests_in_flight", "HTTP requests being read or answered.", self.in_flight),
             ("sockets_open", "WebSocket connections.", self.sockets),
-            ("aside_waiting", "Slow calls that wait or are being made.", self.aside),
+            ("aside_waiting", "Slow calls that wait or are being made.", self.slow_calls),
             ("memory_bytes", "Resident memory, with what is shared.", resident),
             ("memory_private_bytes", "Memory that belongs to the process alone.", private),
             ("cpu_seconds", "CPU time used.", time.process_time()),

@@ -1,85 +1,24 @@
-"""The OpenAPI description, whose schemas come from the same records that requests are read with."""
+"""The OpenAPI description of a server, from the records that requests are read with.
 
-from collections.abc import Iterable
-from typing import Any
+    paths({"/v1/runs/{id}": {"get": operation("One run", answer=RunDetail)}}, [RunDetail])
+
+Parts of an application describe their own addresses with `operation` and `paths`; path parameters
+are read from the address, schemas come from the records.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
 
 import msgspec
 
 from errands import __version__
-from errands.remote.messages import BatchCall, CreateCall, ResetBody, StepBody
-from errands.web.env_api.offers import ShopOptions, TurkOptions
 
-__all__ = ["describe", "environment_paths"]
+__all__ = ["Json", "describe", "operation", "paths", "reference"]
 
 Json = dict[str, Any]
-
-
-class Trouble(msgspec.Struct, frozen=True):
-    """What went wrong."""
-
-    code: str
-    message: str
-    retry_after: int | None = None
-
-
-class Failure(msgspec.Struct, frozen=True):
-    """The body of every answer that is not a success."""
-
-    error: Trouble
-
-
-class Created(msgspec.Struct, frozen=True):
-    """Sessions that were opened."""
-
-    sessions: list[str]
-    idle_seconds: float
-
-
-class Begun(msgspec.Struct, frozen=True):
-    """The start of an episode."""
-
-    observation: str
-    info: dict[str, Any]
-
-
-class Stepped(msgspec.Struct, frozen=True):
-    """What an action led to."""
-
-    observation: str
-    reward: float
-    terminated: bool
-    truncated: bool
-    info: dict[str, Any]
-
-
-class Closed(msgspec.Struct, frozen=True):
-    """A session that is no more."""
-
-    closed: bool
-
-
-class Results(msgspec.Struct, frozen=True):
-    """The answer to each call of a batch, in their order; a failed one has `error`."""
-
-    results: list[dict[str, Any]]
-
-
-class About(msgspec.Struct, frozen=True):
-    """What is served, and within which limits."""
-
-    environments: dict[str, Any]
-    limits: dict[str, Any]
-
-
-class Status(msgspec.Struct, frozen=True):
-    """How the server is."""
-
-    status: str
-
-
-_ASKED = (CreateCall, ResetBody, StepBody, BatchCall, ShopOptions, TurkOptions)
-_ANSWERED = (Failure, Created, Begun, Stepped, Closed, Results, About)
-_REFUSALS = {
+_ID: Final[Json] = {"type": "string", "minLength": 1, "maxLength": 200}
+_ERRORS: Final = {
     "400": "The request makes no sense",
     "401": "The token is missing or wrong",
     "403": "The request comes from a page elsewhere",
@@ -92,124 +31,125 @@ _REFUSALS = {
 }
 
 
+class ErrorDetail(msgspec.Struct, frozen=True):
+    """What went wrong."""
+
+    code: str
+    message: str
+    retry_after: int | None = None
+
+
+class ErrorResponse(msgspec.Struct, frozen=True):
+    """The body of every answer that is not a success."""
+
+    error: ErrorDetail
+
+
+class StatusResponse(msgspec.Struct, frozen=True):
+    """How the server is."""
+
+    status: str
+
+
 def describe(parts: Iterable[Json]) -> Json:
-    """The whole description; parts have `paths` and `schemas`."""
-    parts = list(parts)
-    paths: Json = {
-        "/health": {"get": _operation("Whether the process lives", "Status", guarded=False)},
-        "/ready": {"get": _operation("Whether it takes requests", "Status", guarded=False)},
-        "/metrics": {"get": _plain("Figures for Prometheus")},
-        "/openapi.json": {"get": _operation("This description", None, guarded=False)},
-    }
-    schemas = _schemas([Status, Failure])
-    for part in parts:
-        paths |= part["paths"]
-        schemas |= part["schemas"]
+    """The whole description; parts have `paths` and `schemas`, as `paths` makes them."""
+    own = paths(
+        {
+            "/health": {"get": operation("Whether the process lives", answer=StatusResponse)},
+            "/ready": {"get": operation("Whether it takes requests", answer=StatusResponse)},
+            "/metrics": {
+                "get": operation(
+                    "Figures for Prometheus",
+                    media="text/plain",
+                    errors={status: _ERRORS[status] for status in ("401", "403")},
+                    token=True,
+                )
+            },
+            "/openapi.json": {"get": operation("This description", schema={"type": "object"})},
+        },
+        [StatusResponse, ErrorResponse],
+    )
+    described = [own, *parts]
     return {
         "openapi": "3.1.0",
         "info": {"title": "Errands", "version": __version__},
-        "paths": paths,
+        "paths": {path: one for part in described for path, one in part["paths"].items()},
         "components": {
-            "schemas": schemas,
+            "schemas": {name: one for part in described for name, one in part["schemas"].items()},
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
         },
     }
 
 
-def environment_paths() -> Json:
-    """The environments' paths and schemas."""
-    session = {
-        "name": "session",
-        "in": "path",
-        "required": True,
-        "schema": {"type": "string", "minLength": 1, "maxLength": 200},
-    }
-    one = "/v1/sessions/{session}"
-    return {
-        "schemas": _schemas([*_ASKED, *_ANSWERED]),
-        "paths": {
-            "/v1": {"get": _operation("What is served", "About")},
-            "/v1/sessions": {"post": _operation("Open sessions", "Created", "CreateCall")},
-            f"{one}/reset": {
-                "parameters": [session],
-                "post": _operation("Begin an episode", "Begun", "ResetBody"),
-            },
-            f"{one}/step": {
-                "parameters": [session],
-                "post": _operation("Act", "Stepped", "StepBody"),
-            },
-            one: {"parameters": [session], "delete": _operation("Close a session", "Closed")},
-            "/v1/batch": {"post": _operation("Many calls at once", "Results", "BatchCall")},
-        },
-    }
-
-
-def _operation(
-    summary: str, answer: str | None, body: str | None = None, *, guarded: bool = True
+def paths(
+    operations: Mapping[str, Mapping[str, Json]],
+    types: Iterable[Any] = (),
+    *,
+    parameters: Mapping[str, Json] | None = None,
 ) -> Json:
-    schema = {"type": "object"} if answer is None else _reference(answer)
-    operation: Json = {
-        "summary": summary,
-        "responses": {
-            "200": {"description": "Done", "content": {"application/json": {"schema": schema}}},
-            **_refusals(*_REFUSALS),
-        },
-    }
-    if guarded:
-        operation["security"] = [{"token": []}, {}]
+    """Operations by address and method, with the schemas of their records; `parameters` are the
+    schemas of what stands in the addresses (by default a text)."""
+    known = parameters or {}
+    described: Json = {}
+    for path, methods in operations.items():
+        described[path] = dict(methods)
+        if names := re.findall(r"{(\w+)}", path):
+            described[path]["parameters"] = [
+                {"name": name, "in": "path", "required": True, "schema": known.get(name, _ID)}
+                for name in names
+            ]
+    schemas = msgspec.json.schema_components(types, ref_template="#/components/schemas/{name}")[1]
+    return {"schemas": schemas, "paths": described}
+
+
+def operation(
+    summary: str,
+    *,
+    answer: type | None = None,
+    schema: Json | None = None,
+    media: str = "application/json",
+    status: str = "200",
+    query: Mapping[str, Json] | None = None,
+    body: type | None = None,
+    body_required: bool = True,
+    form: Mapping[str, Json] | None = None,
+    multipart: bool = False,
+    errors: Mapping[str, str] = _ERRORS,
+    error_media: str = "application/json",
+    token: bool = False,
+) -> Json:
+    """One operation. `body` and `answer` are records (or the answer has a `schema`), `form` names
+    the fields of a form; `errors` says what each status means; with `token`, it is asked for."""
+    if answer is not None:
+        schema = reference(answer)
+    elif schema is None:
+        schema = {"type": "string"} if media.startswith(("text/", "image/")) else {}
+    done: Json = {"description": "To the next page"}
+    if status != "303":
+        done = {"description": "Done", "content": {media: {"schema": schema}}}
+    is_json = error_media == "application/json"
+    failed = reference(ErrorResponse) if is_json else {"type": "string"}
+    responses = {status: done}
+    for code, description in errors.items():
+        responses[code] = {"description": description, "content": {error_media: {"schema": failed}}}
+    described: Json = {"summary": summary, "responses": responses}
+    if token:
+        described["security"] = [{"token": []}, {}]
+    if query:
+        described["parameters"] = [
+            {"name": name, "in": "query", "required": False, "schema": one}
+            for name, one in query.items()
+        ]
     if body is not None:
-        operation["requestBody"] = {
-            "required": body != "ResetBody",
-            "content": {"application/json": {"schema": _reference(body)}},
-        }
-    return operation
+        content = {"application/json": {"schema": reference(body)}}
+        described["requestBody"] = {"required": body_required, "content": content}
+    if form is not None:
+        kind = "multipart/form-data" if multipart else "application/x-www-form-urlencoded"
+        fields = {"type": "object", "properties": dict(form)}
+        described["requestBody"] = {"content": {kind: {"schema": fields}}}
+    return described
 
 
-def _plain(summary: str) -> Json:
-    return {
-        "summary": summary,
-        "security": [{"token": []}, {}],
-        "responses": {
-            "200": {"description": "Text", "content": {"text/plain": {"schema": {}}}},
-            **_refusals("401", "403"),
-        },
-    }
-
-
-def _refusals(*statuses: str) -> Json:
-    content = {"application/json": {"schema": _reference("Failure")}}
-    return {status: {"description": _REFUSALS[status], "content": content} for status in statuses}
-
-
-def _reference(name: str) -> Json:
-    return {"$ref": f"#/components/schemas/{name}"}
-
-
-def _schemas(types: Iterable[Any]) -> Json:
-    made: Json = msgspec.json.schema_components(types, ref_template="#/components/schemas/{name}")[
-        1
-    ]
-    for name in ("CreateCall", "BatchCall"):
-        if name in made:
-            # Over HTTP the address says what to do.
-            made[name]["required"].remove("do")
-    if "CreateCall" in made:
-        choices = [_reference("ShopOptions"), _reference("TurkOptions")]
-        made["CreateCall"]["properties"]["settings"] = {"anyOf": choices, "default": {}}
-    for name in made.keys() & {"ResetBody", "ResetCall"}:
-        made[name]["properties"]["options"] = _OPTIONS
-    return made
-
-
-_OPTIONS: Json = {
-    "type": "object",
-    "description": "A shop takes goal and session, paperwork task and row.",
-    "properties": {
-        "goal": {"type": ["integer", "null"]},
-        "session": {"type": ["string", "null"], "maxLength": 200},
-        "task": {"type": ["string", "null"], "maxLength": 200},
-        "row": {"type": ["integer", "null"]},
-    },
-    "additionalProperties": False,
-    "default": {},
-}
+def reference(record: type) -> Json:
+    """Where the schema of a record stands."""
+    return {"$ref": f"#/components/schemas/{record.__name__}"}

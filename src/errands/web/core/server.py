@@ -15,9 +15,9 @@ from typing import Final
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from errands.web.core.application import Part, application
-from errands.web.core.auth import Gate
-from errands.web.core.limits import Limits
+from errands.web.core.application import AppPart, application
+from errands.web.core.auth import AuthMiddleware
+from errands.web.core.limits import ServerLimits
 
 __all__ = ["Server"]
 
@@ -53,14 +53,14 @@ class Server(uvicorn.Server):
 
     def __init__(
         self,
-        parts: Sequence[Part],
-        gate: Gate,
-        limits: Limits,
+        parts: Sequence[AppPart],
+        auth: AuthMiddleware,
+        limits: ServerLimits,
         on_start: Callable[[], None] | None = None,
     ) -> None:
         super().__init__(
             uvicorn.Config(
-                application(parts, gate),
+                application(parts, auth),
                 http=_BoundedHead,
                 log_level="warning",
                 access_log=False,

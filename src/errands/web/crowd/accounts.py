@@ -5,12 +5,12 @@ from typing import Annotated, Any, Final, Literal
 import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
 
 from errands.crowd.accounts.accounts import LOGIN_SECONDS, LONGEST_NAME, Invitation, Person
 from errands.reports.html.markup import esc, table
+from errands.web.core.application import Route
 from errands.web.core.forms import Form
-from errands.web.core.http_errors import Refusal
+from errands.web.core.http_errors import HttpError
 from errands.web.crowd.auth import COOKIE, CrowdRequest, json_response, redirect
 from errands.web.crowd.document import HEADERS, button, document, field, staff_links
 from errands.web.crowd.openapi import operation, paths
@@ -113,7 +113,7 @@ class _AccountPages:
         token = request.path_params["token"]
         person = self._accounts.by_token(token)
         if person is None:
-            raise Refusal(404, "not_found", "This link leads nowhere; ask for a new one.")
+            raise HttpError(404, "not_found", "This link leads nowhere; ask for a new one.")
         if person.role == "worker":
             return redirect(f"/work/{token}")
         return self._entered(request, person)
@@ -172,7 +172,7 @@ class _AccountPages:
 
     async def password(self, request: CrowdRequest) -> Response:
         if await self._auth.admin(request.form.text("old"), request.http) is None:
-            raise Refusal(403, "forbidden", "That is not the current password.")
+            raise HttpError(403, "forbidden", "That is not the current password.")
         self._accounts.set_password(request.form.text("new"))
         return redirect("/office/login")
 
@@ -182,7 +182,7 @@ class _AccountPages:
     async def invite(self, request: CrowdRequest) -> Response:
         names = [name for name in request.form.text("names").splitlines() if name.strip()]
         if len(names) > MOST_INVITED:
-            raise Refusal(400, "bad_request", f"At most {MOST_INVITED} people at once.")
+            raise HttpError(400, "bad_request", f"At most {MOST_INVITED} people at once.")
         role = request.form.text("role", "worker")
         invited = self._accounts.invite_all(names, role)  # type: ignore[arg-type]
         return page("People", self._people_body(request, invited), request, PEOPLE)
@@ -203,7 +203,7 @@ class _AccountPages:
         wanted = request.read(_PASSWORD)
         # Who asks has come in with it, so there is nothing to guess.
         if self._accounts.proven_admin(wanted.old) is None:
-            raise Refusal(403, "forbidden", "That is not the current password.")
+            raise HttpError(403, "forbidden", "That is not the current password.")
         self._accounts.set_password(wanted.new)
         return json_response({"done": True})
 
@@ -310,8 +310,8 @@ def _told(invited: Invitation, request: Request) -> dict[str, Any]:
     return {"person": person, "token": invited.token, "link": _link(invited, request)}
 
 
-def _nobody() -> Refusal:
-    return Refusal(404, "not_found", "There is nobody like that.")
+def _nobody() -> HttpError:
+    return HttpError(404, "not_found", "There is nobody like that.")
 
 
 def _paths() -> dict[str, Any]:

@@ -7,7 +7,7 @@ from errands.crowd.accounts.accounts import Accounts
 from errands.crowd.store.database import Database
 from errands.envs.episode import ShopContext
 from errands.turk.tasks.loader import load_tasks
-from errands.web.core.application import Part
+from errands.web.core.application import AppPart
 from errands.web.crowd.accounts import account_routes
 from errands.web.crowd.auth import Auth
 from errands.web.crowd.hits.projects import project_routes
@@ -18,7 +18,7 @@ from errands.web.crowd.instructions.review import instruction_routes
 from errands.web.crowd.shopping.assignments import shopping_routes
 from errands.web.crowd.shopping.demonstrations import demonstration_routes
 from errands.web.crowd.site import CrowdSite, RouteFactory, crowd_part
-from errands.web.shop.visitors import Shoppers
+from errands.web.shop.visitors import Visitors
 
 __all__ = ["ROUTES", "open_crowd_site"]
 
@@ -39,10 +39,10 @@ def open_crowd_site(
     tasks: str | None = None,
     password: str | None = None,
     shopping: ShopContext | None = None,
-    shoppers: Shoppers | None = None,
+    shoppers: Visitors | None = None,
     *,
     reset_password: bool = False,
-) -> tuple[Part, str | None]:
+) -> tuple[AppPart, str | None]:
     """The office, and the admin's password if one had to be made up."""
     people = Accounts(database)
     made_up = None

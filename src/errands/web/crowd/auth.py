@@ -27,7 +27,7 @@ from errands.errors import ErrandsError
 from errands.remote.messages import encode_json
 from errands.web.core.application import read_body
 from errands.web.core.forms import FORM_BYTES, Form, read_form
-from errands.web.core.http_errors import Refusal, decode_request, internal
+from errands.web.core.http_errors import HttpError, decode_request, internal
 from errands.web.crowd.document import HEADERS, error_page, worker_links
 
 __all__ = ["COOKIE", "Auth", "CrowdRequest", "json_response", "redirect"]
@@ -60,10 +60,10 @@ class CrowdRequest(NamedTuple):
         """A number from the address; one that cannot be stored leads nowhere."""
         text = self.http.path_params[name]
         if not isinstance(text, int) and not (str(text).isascii() and str(text).isdecimal()):
-            raise Refusal(404, "not_found", "There is no such page.")
+            raise HttpError(404, "not_found", "There is no such page.")
         number = int(text)
         if not 0 <= number < 2**62:
-            raise Refusal(404, "not_found", "There is no such page.")
+            raise HttpError(404, "not_found", "There is no such page.")
         return number
 
     def read(self, decoder: msgspec.json.Decoder[T]) -> T:
@@ -96,12 +96,12 @@ class Auth:
             if person is None:
                 if request.method == "GET":
                     return redirect("/office/login")
-                raise Refusal(401, "logged_out", "Your login has ended; log in and try again.")
+                raise HttpError(401, "logged_out", "Your login has ended; log in and try again.")
             _admit(person, roles)
             check = _check_of(key)
             form = await _form(request, most)
             if request.method == "POST" and not _same(form.text(CHECK), check):
-                raise Refusal(403, "forged", "That form did not come from a page of this site.")
+                raise HttpError(403, "forged", "That form did not come from a page of this site.")
             return await work(CrowdRequest(request, person, form, check))
 
         return self._shown(answer)
@@ -112,7 +112,7 @@ class Auth:
         async def answer(request: Request) -> Response:
             person = self.people.by_token(request.path_params["token"])
             if person is None or person.role != "worker":
-                raise Refusal(404, "not_found", "This link leads nowhere; ask for a new one.")
+                raise HttpError(404, "not_found", "This link leads nowhere; ask for a new one.")
             return await work(CrowdRequest(request, person, await _form(request, most)))
 
         return self._shown(answer)
@@ -160,7 +160,7 @@ class Auth:
                 return known
             mistakes.append(now)
         if _recent(self._wrong, now) >= _WRONG:
-            raise Refusal(
+            raise HttpError(
                 429,
                 "too_many_guesses",
                 "Too many wrong passwords; try again in a minute.",
@@ -184,7 +184,7 @@ class Auth:
         elif kind.lower() == "basic":
             person = await self.admin(_password(rest), request)
         if person is None:
-            raise Refusal(
+            raise HttpError(
                 401,
                 "unauthorized",
                 "This needs the token of a link (Authorization: Bearer TOKEN), or the admin's"
@@ -235,7 +235,7 @@ def json_response(
 
 def _admit(person: Person, roles: tuple[Role, ...]) -> None:
     if person.role not in roles:
-        raise Refusal(403, "forbidden", f"This is for the {' and the '.join(roles)} only.")
+        raise HttpError(403, "forbidden", f"This is for the {' and the '.join(roles)} only.")
 
 
 async def _form(request: Request, most: int) -> Form:
@@ -264,14 +264,14 @@ def _password(given: str) -> str:
         return ""
 
 
-def _said(failure: Exception) -> Refusal:
-    if isinstance(failure, Refusal):
+def _said(failure: Exception) -> HttpError:
+    if isinstance(failure, HttpError):
         return failure
     if isinstance(failure, StorageError):
         _log.error("the site's data cannot be used", exc_info=failure)
-        return Refusal(503, "unavailable", "That could not be noted, so it was not done.")
+        return HttpError(503, "unavailable", "That could not be noted, so it was not done.")
     if isinstance(failure, ErrandsError):
-        return Refusal(400, "bad_request", str(failure))
+        return HttpError(400, "bad_request", str(failure))
     # A defect of ours: the log says which, and the others go on.
     _log.error("a page could not be made", exc_info=failure)
     return internal()

@@ -8,10 +8,10 @@ from typing import Final
 
 from errands.crowd.accounts.accounts import Person
 from errands.reports.html.markup import esc
-from errands.web.core.assets import Look
-from errands.web.core.http_errors import Refusal
+from errands.web.core.assets import Assets
+from errands.web.core.http_errors import HttpError
 
-__all__ = ["HEADERS", "LOOK", "button", "document", "error_page", "field"]
+__all__ = ["ASSETS", "HEADERS", "button", "document", "error_page", "field"]
 
 HEADERS: Final = {
     "Content-Security-Policy": (
@@ -36,7 +36,7 @@ _TITLES: Final = {
 }
 
 
-LOOK: Final = Look("office", __file__, files="crowd")
+ASSETS: Final = Assets("office", __file__, files="crowd")
 
 
 def document(
@@ -60,7 +60,7 @@ def document(
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         '<meta name="color-scheme" content="light dark">\n'
         f'<title>{esc(title)} - Errands</title>\n<link rel="icon" href="data:,">\n'
-        f"{LOOK.tags}</head>\n"
+        f"{ASSETS.tags}</head>\n"
         f'<body class="office{" wide" if wide else ""}">\n'
         '<a class="skip" href="#main">Skip to the content</a>\n'
         '<header class="top"><div class="inner"><p class="brand">Errands</p>'
@@ -125,7 +125,7 @@ def button(
     )
 
 
-def error_page(refusal: Refusal, ways: Sequence[Link] = ()) -> bytes:
+def error_page(refusal: HttpError, ways: Sequence[Link] = ()) -> bytes:
     """What cannot be done, and why; `ways` lead on."""
     title = _TITLES.get(refusal.code, "That did not work")
     body = f'<section><div class="callout bad"><p>{esc(refusal.message)}</p></div></section>'

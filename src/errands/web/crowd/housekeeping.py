@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator
 from typing import Final
 
 from errands.crowd.store.database import Database, StorageError
-from errands.web.core.application import Part
+from errands.web.core.application import AppPart
 
 __all__ = ["housekeeping"]
 
@@ -18,7 +18,7 @@ _SECONDS: Final = 2.0
 _log = logging.getLogger(__name__)
 
 
-def housekeeping(database: Database) -> Part:
+def housekeeping(database: Database) -> AppPart:
     """Keeps one store tidy, however many parts write it."""
 
     async def tidy() -> None:
@@ -37,7 +37,7 @@ def housekeeping(database: Database) -> Part:
         finally:
             tidying.cancel()
 
-    return Part(
+    return AppPart(
         routes=(),
         paths=lambda: {"schemas": {}, "paths": {}},
         lifespan=lifespan,

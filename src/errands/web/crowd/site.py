@@ -1,6 +1,6 @@
 """The part of the application where people work: an office with several desks.
 
-    application([office_part(Office(database, people), [front_desk, ...])], Gate(token))
+    application([office_part(Office(database, people), [front_desk, ...])], Auth(token))
 
 A desk is a function from the office to its routes and its pages of the OpenAPI description. All
 desks share the database, the people and the reception.
@@ -24,14 +24,14 @@ from errands.crowd.store.database import Database
 from errands.envs.episode import ShopContext
 from errands.reports.html.markup import esc
 from errands.turk.tasks.loader import TaskSet
-from errands.web.core.application import Part
+from errands.web.core.application import AppPart
 from errands.web.core.forms import Form
-from errands.web.core.http_errors import Refusal
+from errands.web.core.http_errors import HttpError
 from errands.web.crowd.auth import Auth, CrowdRequest
-from errands.web.crowd.document import HEADERS, LOOK, document, worker_links
+from errands.web.crowd.document import ASSETS, HEADERS, document, worker_links
 from errands.web.crowd.openapi import operation
 from errands.web.crowd.openapi import paths as described
-from errands.web.shop.visitors import Shoppers
+from errands.web.shop.visitors import Visitors
 
 __all__ = ["CrowdSite", "RouteFactory", "RouteGroup", "WorkCard", "crowd_part", "dollars"]
 
@@ -47,7 +47,7 @@ class CrowdSite:
     auth: Auth
     shopping: ShopContext | None = None
     """The shop, where there is one."""
-    shoppers: Shoppers | None = None
+    shoppers: Visitors | None = None
     tasks: TaskSet | None = None
     """Tasks that a requester may take instead of uploading."""
     secret: bytes = field(default_factory=lambda: secrets.token_bytes(32))
@@ -82,7 +82,7 @@ class RouteGroup:
 RouteFactory = Callable[[CrowdSite], RouteGroup]
 
 
-def crowd_part(site: CrowdSite, seats: Iterable[RouteFactory]) -> Part:
+def crowd_part(site: CrowdSite, seats: Iterable[RouteFactory]) -> AppPart:
     """The office as a part of an application."""
     desks = [seat(site) for seat in seats]
 
@@ -96,7 +96,7 @@ def crowd_part(site: CrowdSite, seats: Iterable[RouteFactory]) -> Part:
     state = {"draining": False}
 
     async def nowhere(request: Request, form: Form) -> Response:
-        raise Refusal(404, "not_found", "The address leads to no page of this office.")
+        raise HttpError(404, "not_found", "The address leads to no page of this office.")
 
     lost = site.auth.open_page(nowhere)
 
@@ -109,13 +109,13 @@ def crowd_part(site: CrowdSite, seats: Iterable[RouteFactory]) -> Part:
             "paths": {name: one for held in said for name, one in held["paths"].items()},
         }
 
-    return Part(
+    return AppPart(
         routes=(
             _CrowdRoutes(
                 [
                     *(route for desk in desks for route in desk.routes),
                     Route("/work/{token}", site.auth.worker_page(home), methods=["GET"]),
-                    *LOOK.routes(),
+                    *ASSETS.routes(),
                 ],
                 lost,
             ),

@@ -26,9 +26,9 @@ from errands.remote.messages import (
     encode_json,
     encode_msgpack,
 )
-from errands.web.core.application import Part, read_body, respond
-from errands.web.core.http_errors import Refusal, decode_request, shutting_down
-from errands.web.core.openapi import environment_paths
+from errands.web.core.application import AppPart, read_body, respond
+from errands.web.core.http_errors import HttpError, decode_request, shutting_down
+from errands.web.env_api.openapi import environment_paths
 from errands.web.env_api.service import Service
 
 __all__ = ["environments"]
@@ -43,7 +43,7 @@ _packed_message: Final = msgspec.msgpack.Decoder(Message)
 GOING_AWAY: Final = 1001
 
 
-def environments(service: Service) -> Part:
+def environments(service: Service) -> AppPart:
     """The part of the application that serves environments."""
     path = "/v1/sessions/{session}"
     # They are tried one after another: the busiest first.
@@ -66,14 +66,14 @@ def environments(service: Service) -> Part:
             sweeper.cancel()
             service.shut()
 
-    return Part(
+    return AppPart(
         routes=tuple(routes),
         paths=environment_paths,
         lifespan=lifespan,
         metrics=service.metrics.text,
         ready=lambda: not service.is_draining(),
         drain=service.drain,
-        busy=lambda: bool(service.metrics.in_flight or service.metrics.aside),
+        busy=lambda: bool(service.metrics.in_flight or service.metrics.slow_calls),
     )
 
 
@@ -127,28 +127,28 @@ class _Endpoint:
         metrics.in_flight += 1
         try:
             if metrics.in_flight > service.limits.in_flight:
-                raise Refusal(
+                raise HttpError(
                     503, "busy", "Too many requests are in flight; try again.", retry_after=1
                 )
             limits = service.limits
             body = await read_body(scope, receive, limits.body_bytes, limits.body_seconds)
             call = self._understand(scope, body)
-        except Refusal as refusal:
-            service.refused(refusal)
-            await _refuse(send, refusal)
+        except HttpError as error:
+            service.count_error(error)
+            await _send_error(send, error)
         else:
             try:
                 answer = await service.answer(call, client_of(scope))
-            except Refusal as refusal:
-                await _refuse(send, refusal)
+            except HttpError as error:
+                await _send_error(send, error)
             else:
                 await respond(send, 200, encode_json(answer))
         finally:
             metrics.in_flight -= 1
 
 
-async def _refuse(send: Send, refusal: Refusal) -> None:
-    await respond(send, refusal.status, encode_json(refusal.answer()), refusal.retry_after)
+async def _send_error(send: Send, error: HttpError) -> None:
+    await respond(send, error.status, encode_json(error.answer()), error.retry_after)
 
 
 class _Socket:
@@ -162,7 +162,7 @@ class _Socket:
         if (await receive())["type"] != "websocket.connect":
             return
         if service.is_draining():
-            await _refuse_socket(send, shutting_down())
+            await _send_socket_error(send, shutting_down())
             return
         await send({"type": "websocket.accept"})
         client = client_of(scope)
@@ -194,12 +194,12 @@ class _Socket:
                     call = decode_request(_message, text)
                 else:
                     call = decode_request(_packed_message, event["bytes"])
-            except Refusal as refusal:
-                raise service.refused(refusal) from None
+            except HttpError as error:
+                raise service.count_error(error) from None
             id = call.id
             answer = await service.answer(call, client)
-        except Refusal as refusal:
-            answer = refusal.answer()
+        except HttpError as error:
+            answer = error.answer()
         if id is not None:
             answer = {"id": id, **answer}
         if text is not None:
@@ -216,12 +216,12 @@ async def _sent(send: Send, message: dict[str, Any]) -> bool:
     return True
 
 
-async def _refuse_socket(send: Send, refusal: Refusal) -> None:
+async def _send_socket_error(send: Send, error: HttpError) -> None:
     await respond(
         send,
-        refusal.status,
-        encode_json(refusal.answer()),
-        refusal.retry_after,
+        error.status,
+        encode_json(error.answer()),
+        error.retry_after,
         kind="websocket.http.response",
     )
 

@@ -1,4 +1,4 @@
-"""Sessions: environments that are being played, known by ids that nobody can guess.
+"""Sessions: environments in use, known by ids that nobody can guess.
 
 Plain and synchronous, with a clock that is passed in. Sessions lie in the order of their last
 use, so that looking for expired ones costs nothing where there are none.
@@ -10,18 +10,18 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from errands.web.core.http_errors import too_many_sessions, unknown_session
-from errands.web.core.limits import Limits
+from errands.web.core.limits import ServerLimits
 
-__all__ = ["Player", "Session", "Sessions", "Turn"]
+__all__ = ["Session", "SessionEnv", "Sessions", "Turn"]
 
 Turn = tuple[Any, float, bool, bool, dict[str, Any]]
 """What a step returns."""
 
 
-class Player(Protocol):
-    """One environment that is being played."""
+class SessionEnv(Protocol):
+    """The environment of one session."""
 
-    aside: bool
+    is_slow: bool
     """Whether its calls take long, and so have to be made off the event loop."""
 
     def reset(self, seed: int | None, options: dict[str, Any]) -> tuple[Any, dict[str, Any]]: ...
@@ -32,13 +32,13 @@ class Player(Protocol):
 
 
 class Session:
-    """A player, who opened it, and when it was last used."""
+    """An environment, who opened it, and when it was last used."""
 
-    __slots__ = ("client", "id", "in_use", "player", "used")
+    __slots__ = ("client", "env", "id", "in_use", "used")
 
-    def __init__(self, id: str, player: Player, client: str, now: float) -> None:
+    def __init__(self, id: str, env: SessionEnv, client: str, now: float) -> None:
         self.id = id
-        self.player = player
+        self.env = env
         self.client = client
         self.used = now
         self.in_use = 0
@@ -48,51 +48,51 @@ class Session:
 class Sessions:
     """All open sessions of a server."""
 
-    def __init__(self, limits: Limits, clock: Callable[[], float]) -> None:
+    def __init__(self, limits: ServerLimits, clock: Callable[[], float]) -> None:
         self._limits = limits
         self._clock = clock
-        self._held: OrderedDict[str, Session] = OrderedDict()
+        self._open: OrderedDict[str, Session] = OrderedDict()
         self._by_client: dict[str, int] = {}
-        self._desks = 0
+        self._turk_sessions = 0
 
     def __len__(self) -> int:
-        return len(self._held)
+        return len(self._open)
 
-    def room_for(self, client: str, count: int, *, desks: bool = False) -> None:
-        """Refuse if a client may not open so many more (desks: of paperwork)."""
+    def room_for(self, client: str, count: int, *, form_pages: bool = False) -> None:
+        """Raise an error if a client may not open so many more (`form_pages`: of those)."""
         limits = self._limits
         mine = limits.sessions_per_client
         if mine is not None and self._by_client.get(client, 0) + count > mine:
             raise too_many_sessions(mine, "A client may have")
-        if len(self._held) + count > limits.sessions:
+        if len(self._open) + count > limits.sessions:
             raise too_many_sessions(limits.sessions, "The server allows")
-        if desks and self._desks + count > limits.desks:
-            raise too_many_sessions(limits.desks, "Of paperwork, the server allows")
+        if form_pages and self._turk_sessions + count > limits.turk_sessions:
+            raise too_many_sessions(limits.turk_sessions, "Of form pages, the server allows")
 
-    def open(self, player: Player, client: str) -> Session:
+    def open(self, env: SessionEnv, client: str) -> Session:
         """A new session; `room_for` is asked first."""
-        self.room_for(client, 1, desks=player.aside)
-        session = Session(secrets.token_urlsafe(24), player, client, self._clock())
-        self._held[session.id] = session
+        self.room_for(client, 1, form_pages=env.is_slow)
+        session = Session(secrets.token_urlsafe(24), env, client, self._clock())
+        self._open[session.id] = session
         self._by_client[client] = self._by_client.get(client, 0) + 1
-        self._desks += player.aside
+        self._turk_sessions += env.is_slow
         return session
 
     def find(self, id: str) -> Session:
         """The session of that id, which counts as a use of it."""
-        session = self._held.get(id)
+        session = self._open.get(id)
         if session is None:
             raise unknown_session()
         session.used = self._clock()
-        self._held.move_to_end(id)
+        self._open.move_to_end(id)
         return session
 
     def close(self, id: str) -> Session:
-        """Forget a session; who asks closes its player."""
-        session = self._held.pop(id, None)
+        """Forget a session; who asks closes its environment."""
+        session = self._open.pop(id, None)
         if session is None:
             raise unknown_session()
-        self._desks -= session.player.aside
+        self._turk_sessions -= session.env.is_slow
         left = self._by_client[session.client] - 1
         if left:
             self._by_client[session.client] = left
@@ -104,8 +104,8 @@ class Sessions:
         """Forget the sessions that were idle for too long."""
         now = self._clock()
         expired = []
-        while self._held:
-            session = next(iter(self._held.values()))
+        while self._open:
+            session = next(iter(self._open.values()))
             if now - session.used < self._limits.idle_seconds:
                 break
             if session.in_use:
@@ -115,4 +115,4 @@ class Sessions:
         return expired
 
     def close_all(self) -> list[Session]:
-        return [self.close(id) for id in list(self._held)]
+        return [self.close(id) for id in list(self._open)]

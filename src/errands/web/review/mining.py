@@ -5,25 +5,23 @@ that no other page can answer; without scripts everything works but the keys.
 """
 
 import asyncio
-import contextlib
 import hmac
 import secrets
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Awaitable, Callable
 from typing import Final
 from urllib.parse import quote
 
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
-from starlette.routing import Route
 
 from errands.errors import ErrandsError
 from errands.mining.review import Review
-from errands.web.core.application import Part
+from errands.web.core.application import AppPart, Route
 from errands.web.core.forms import Form, read_form
-from errands.web.core.http_errors import Refusal
+from errands.web.core.http_errors import HttpError
 from errands.web.review.mining_pages import (
+    ASSETS,
     HEADERS,
-    LOOK,
     PLACE,
     decided_page,
     question_page,
@@ -36,15 +34,11 @@ _FORM_BYTES: Final = 2**16
 _Endpoint = Callable[[Request], Awaitable[Response]]
 
 
-def mining_site(review: Review) -> Part:
+def mining_site(review: Review) -> AppPart:
     """The pages of one review."""
     desk = _Desk(review)
 
-    @contextlib.asynccontextmanager
-    async def lifespan() -> AsyncIterator[None]:
-        yield
-
-    return Part(
+    return AppPart(
         routes=[
             Route("/", _explained(desk.home), methods=["GET"]),
             Route(PLACE, _explained(desk.show), methods=["GET"]),
@@ -52,13 +46,8 @@ def mining_site(review: Review) -> Part:
             Route(f"{PLACE}/undo", _explained(desk.undo), methods=["POST"]),
             Route(f"{PLACE}/later", _explained(desk.later), methods=["POST"]),
             Route(f"{PLACE}/decided", _explained(desk.decided), methods=["GET"]),
-            *LOOK.routes(),
+            *ASSETS.routes(),
         ],
-        paths=lambda: {"schemas": {}, "paths": {}},
-        lifespan=lifespan,
-        metrics=lambda: "",
-        ready=lambda: True,
-        drain=lambda: None,
         busy=desk.is_busy,
     )
 
@@ -77,7 +66,7 @@ def _explained(inner: _Endpoint) -> _Endpoint:
     async def endpoint(request: Request) -> Response:
         try:
             return await inner(request)
-        except Refusal as refusal:
+        except HttpError as refusal:
             return _page(sorry_page(refusal.message), refusal.status)
         except ErrandsError as problem:
             return _page(sorry_page(str(problem)), 400)
@@ -101,7 +90,7 @@ class _Desk:
         asked = request.query_params.get("phrase", "")
         one = self._review.find(asked) if asked else self._review.next()
         if asked and one is None:
-            raise Refusal(404, "not_found", "There is no such candidate.")
+            raise HttpError(404, "not_found", "There is no such candidate.")
         return _page(question_page(self._review, one, self._check))
 
     async def answer(self, request: Request) -> Response:
@@ -130,5 +119,5 @@ class _Desk:
     async def _form(self, request: Request) -> Form:
         form = await read_form(request, _FORM_BYTES)
         if not hmac.compare_digest(form.text("check").encode(), self._check.encode()):
-            raise Refusal(403, "forged", "That page is from an earlier start; load it again.")
+            raise HttpError(403, "forged", "That page is from an earlier start; load it again.")
         return form

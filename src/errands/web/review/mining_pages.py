@@ -13,13 +13,13 @@ from errands.mining.phrases import words
 from errands.mining.review import Review, Standing
 from errands.mining.uses import DROP, USES
 from errands.reports.html.markup import badge, cut, esc, table
-from errands.web.core.assets import Look
+from errands.web.core.assets import Assets
 
-__all__ = ["HEADERS", "LOOK", "PLACE", "ROWS", "decided_page", "question_page", "sorry_page"]
+__all__ = ["ASSETS", "HEADERS", "PLACE", "ROWS", "decided_page", "question_page", "sorry_page"]
 
 PLACE: Final = "/mining"
 DECIDED: Final = f"{PLACE}/decided"
-LOOK: Final = Look("mining", __file__)
+ASSETS: Final = Assets("mining", __file__)
 ROWS: Final = 100
 """Answers on one page."""
 LATEST: Final = 6
@@ -55,7 +55,7 @@ def document(title: str, body: str, *, here: str, below: str = "") -> bytes:
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         '<meta name="color-scheme" content="light dark">\n'
         f'<title>{esc(title)} - Errands</title>\n<link rel="icon" href="data:,">\n'
-        f"{LOOK.tags}</head>\n<body>\n"
+        f"{ASSETS.tags}</head>\n<body>\n"
         '<a class="skip" href="#main">Skip to the content</a>\n'
         '<header class="top"><div class="inner"><p class="brand">Errands</p>'
         f"<h1>{esc(title)}</h1>{below}</div></header>\n"

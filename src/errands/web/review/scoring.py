@@ -8,36 +8,34 @@ Until all are scored, nothing shows what the machine gave.
 """
 
 import asyncio
-import contextlib
 import datetime
 import hmac
 import secrets
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Final
 
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
-from starlette.routing import Route
 
 from errands.errors import ErrandsError
 from errands.verify.hand_scores import LONGEST_NOTE, TYPES, HandFile, HandScore
 from errands.verify.page import verification_body
 from errands.verify.trajectories import Trajectory
 from errands.verify.verification import Material, verify
-from errands.web.core.application import Part
+from errands.web.core.application import AppPart, Route
 from errands.web.core.forms import Form, read_form
-from errands.web.core.http_errors import Refusal
-from errands.web.crowd.document import HEADERS, LOOK, document, error_page
+from errands.web.core.http_errors import HttpError
+from errands.web.crowd.document import ASSETS, HEADERS, document, error_page
 from errands.web.crowd.openapi import operation, paths
-from errands.web.review.scoring_pages import HOME, Draft, overview_body, scoring_body
+from errands.web.review.scoring_pages import HOME, ScoreDraft, overview_body, scoring_body
 
-__all__ = ["ScoringDesk"]
+__all__ = ["ScoringSite"]
 
 _WAYS: Final = [(HOME, "Purchases to score")]
 Work = Callable[[Request], Awaitable[Response]]
 
 
-class ScoringDesk:
+class ScoringSite:
     """A sample of purchases, and the file of what people said about them."""
 
     def __init__(
@@ -57,25 +55,20 @@ class ScoringDesk:
         held = self._file.scores
         return {place for place, one in enumerate(self._chosen, 1) if one.number in held}
 
-    def part(self) -> Part:
-        @contextlib.asynccontextmanager
-        async def lifespan() -> AsyncIterator[None]:
-            yield
-
+    def part(self) -> AppPart:
         async def front(request: Request) -> Response:
             return RedirectResponse(HOME, 303)
 
         one = f"{HOME}/{{place:int}}"
-        return Part(
+        return AppPart(
             routes=[
                 Route("/", front, methods=["GET"]),
-                *LOOK.routes(),
+                *ASSETS.routes(),
                 Route(HOME, _explained(self.overview), methods=["GET"]),
                 Route(one, _explained(self.look), methods=["GET"]),
                 Route(one, _explained(self.save), methods=["POST"]),
             ],
             paths=_paths,
-            lifespan=lifespan,
             metrics=lambda: (
                 "# TYPE errands_hand_scores_saved counter\n"
                 f"errands_hand_scores_saved {self._saved}\n"
@@ -96,7 +89,7 @@ class ScoringDesk:
     async def look(self, request: Request) -> Response:
         place, one = self._one(request)
         held = self._file.scores.get(one.number)
-        draft = Draft() if held is None else Draft.of(held)
+        draft = ScoreDraft() if held is None else ScoreDraft.of(held)
         return self._form(place, one, draft)
 
     async def save(self, request: Request) -> Response:
@@ -130,11 +123,11 @@ class ScoringDesk:
     def _one(self, request: Request) -> tuple[int, Trajectory]:
         place: int = request.path_params["place"]
         if not 1 <= place <= len(self._chosen):
-            raise Refusal(404, "not_found", f"There are purchases 1 to {len(self._chosen)}.")
+            raise HttpError(404, "not_found", f"There are purchases 1 to {len(self._chosen)}.")
         return place, self._chosen[place - 1]
 
     def _form(
-        self, place: int, one: Trajectory, draft: Draft, wrong: str = "", status: int = 200
+        self, place: int, one: Trajectory, draft: ScoreDraft, wrong: str = "", status: int = 200
     ) -> Response:
         total, done = len(self._chosen), len(self.scored)
         body = scoring_body(place, total, done, one, draft, self._check, wrong)
@@ -150,11 +143,11 @@ class ScoringDesk:
         return self._verified[1]
 
 
-def _drafted(form: Form, one: Trajectory) -> tuple[Draft, str]:
+def _drafted(form: Form, one: Trajectory) -> tuple[ScoreDraft, str]:
     """What was sent, and what is wrong with it."""
     kind = next((value for value in TYPES if f"{value:g}" == form.text("type")), None)
     note = form.text("note").strip()
-    draft = Draft(
+    draft = ScoreDraft(
         type=kind,
         attributes=_places(form.texts("attribute"), len(one.goal.attributes)),
         options=_places(form.texts("option"), len(one.goal.goal_options)),
@@ -184,10 +177,10 @@ def _explained(work: Work) -> Work:
     async def endpoint(request: Request) -> Response:
         try:
             return await work(request)
-        except Refusal as refusal:
+        except HttpError as refusal:
             found = refusal
         except ErrandsError as failure:
-            found = Refusal(503, "unavailable", str(failure))
+            found = HttpError(503, "unavailable", str(failure))
         page = error_page(found, _WAYS)
         return Response(page, found.status, HEADERS, media_type="text/html")
 

@@ -11,7 +11,7 @@ from errands.shop.rewards.rules import Purchase
 from errands.verify.hand_scores import LONGEST_NOTE, TYPES, HandScore
 from errands.verify.trajectories import Trajectory
 
-__all__ = ["HOME", "Draft", "overview_body", "scoring_body"]
+__all__ = ["HOME", "ScoreDraft", "overview_body", "scoring_body"]
 
 HOME: Final = "/scoring"
 _MOST_VALUES: Final = 300
@@ -29,7 +29,7 @@ _ASKED: Final = {
 assert set(_KINDS) == set(TYPES)
 
 
-class Draft(NamedTuple):
+class ScoreDraft(NamedTuple):
     """What is ticked on the form."""
 
     type: float | None = None
@@ -39,7 +39,7 @@ class Draft(NamedTuple):
     note: str = ""
 
     @classmethod
-    def of(cls, score: HandScore) -> "Draft":
+    def of(cls, score: HandScore) -> "ScoreDraft":
         def ticked(held: Sequence[bool]) -> frozenset[int]:
             return frozenset(place for place, is_ticked in enumerate(held) if is_ticked)
 
@@ -85,7 +85,7 @@ def overview_body(
 
 
 def scoring_body(
-    place: int, total: int, done: int, one: Trajectory, draft: Draft, check: str, wrong: str
+    place: int, total: int, done: int, one: Trajectory, draft: ScoreDraft, check: str, wrong: str
 ) -> str:
     """One purchase with its questions; it is sure that something was bought."""
     assert one.purchase is not None
@@ -138,7 +138,7 @@ def _values(values: Sequence[str], chosen: str | None) -> str:
     return " · ".join(listed) + more + none
 
 
-def _questions(place: int, goal: Goal, purchase: Purchase, draft: Draft, check: str) -> str:
+def _questions(place: int, goal: Goal, purchase: Purchase, draft: ScoreDraft, check: str) -> str:
     asked = goal.goal_options
     options = (
         [f"{name}: {value}" for name, value in asked.items()]

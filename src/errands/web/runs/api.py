@@ -9,8 +9,9 @@ import msgspec
 from errands.reports.statistics.estimate import Estimate
 from errands.runs.episode import Episode, Summary
 from errands.runs.store.view import ORDERS
+from errands.web.core.openapi import Json, operation, paths
 from errands.web.runs.document import protocol_of
-from errands.web.runs.library import Damaged, Held, Standing
+from errands.web.runs.library import RunEntry, RunStatus, UnreadableRun
 
 __all__ = [
     "as_json",
@@ -21,8 +22,6 @@ __all__ = [
     "runs_answer",
     "runs_paths",
 ]
-
-Json = dict[str, Any]
 
 
 class RunRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -95,7 +94,7 @@ class EpisodeDetail(msgspec.Struct, frozen=True):
     after: int | None
 
 
-def run_row(held: Held, standing: Standing) -> RunRow:
+def run_row(held: RunEntry, standing: RunStatus) -> RunRow:
     info, totals = held.info, standing.totals
     return RunRow(
         id=held.id,
@@ -118,8 +117,8 @@ def run_row(held: Held, standing: Standing) -> RunRow:
 
 
 def runs_answer(
-    rows: Sequence[tuple[Held, Standing | str]],
-    damaged: Sequence[Damaged],
+    rows: Sequence[tuple[RunEntry, RunStatus | str]],
+    damaged: Sequence[UnreadableRun],
     total: int,
     offset: int,
     limit: int,
@@ -134,7 +133,7 @@ def runs_answer(
     return RunList(runs, total, offset, limit, unreadable)
 
 
-def run_answer(held: Held, standing: Standing) -> RunDetail:
+def run_answer(held: RunEntry, standing: RunStatus) -> RunDetail:
     return RunDetail(run_row(held, standing), msgspec.to_builtins(held.info))
 
 
@@ -154,7 +153,7 @@ def episode_answer(episode: Episode, neighbours: tuple[int | None, int | None]) 
     )
 
 
-def progress(held: Held, standing: Standing) -> Json:
+def progress(held: RunEntry, standing: RunStatus) -> Json:
     """How far a run is, for those who follow it."""
     mean = standing.score.mean
     return {
@@ -172,7 +171,7 @@ def as_json(value: Any) -> bytes:
 
 
 _TYPES: Final = (RunList, RunDetail, EpisodeList, EpisodeDetail)
-_REFUSALS: Final = {
+_ERRORS: Final = {
     "400": "The request makes no sense",
     "401": "The token is missing or wrong",
     "403": "The request comes from a page elsewhere",
@@ -183,63 +182,33 @@ _REFUSALS: Final = {
 
 def runs_paths(page: int, most: int) -> Json:
     """The paths and schemas for the OpenAPI description."""
-    schemas = msgspec.json.schema_components(_TYPES, ref_template="#/components/schemas/{name}")[1]
-    whole: Json = {"type": "integer", "minimum": 0, "maximum": 2**53}
-    stretch = [
-        _query("offset", {**whole, "default": 0}),
-        _query("limit", {"type": "integer", "minimum": 1, "maximum": most, "default": page}),
-    ]
+    integer: Json = {"type": "integer", "minimum": 0, "maximum": 2**53}
     text: Json = {"type": "string", "maxLength": 200}
-    run = _in_path("id", {**text, "minLength": 1})
-    number = _in_path("number", whole)
-    share: Json = {"type": "number", "minimum": 0, "maximum": 1}
-    chosen = [
-        _query("status", {"enum": ["", "done", "truncated", "error"]}),
-        _query("least", share),
-        _query("most", share),
-        _query("order", {"enum": list(ORDERS)}),
-        _query("way", {"enum": ["", "down"]}),
-    ]
-    return {
-        "schemas": schemas,
-        "paths": {
-            "/v1/runs": {
-                "get": _operation(
-                    "Runs, the newest first",
-                    "RunList",
-                    [_query("protocol", text), _query("agent", text), *stretch],
-                )
-            },
-            "/v1/runs/{id}": {"parameters": [run], "get": _operation("One run", "RunDetail")},
-            "/v1/runs/{id}/episodes": {
-                "parameters": [run],
-                "get": _operation("Episodes of a run", "EpisodeList", [*chosen, *stretch]),
-            },
-            "/v1/runs/{id}/episodes/{number}": {
-                "parameters": [run, number],
-                "get": _operation("One episode", "EpisodeDetail"),
-            },
-        },
+    reward: Json = {"type": "number", "minimum": 0, "maximum": 1}
+    rows = {
+        "offset": {**integer, "default": 0},
+        "limit": {"type": "integer", "minimum": 1, "maximum": most, "default": page},
+    }
+    episodes = {
+        "status": {"enum": ["", "done", "truncated", "error"]},
+        "least": reward,
+        "most": reward,
+        "order": {"enum": list(ORDERS)},
+        "way": {"enum": ["", "down"]},
     }
 
+    def get(summary: str, answer: type, query: Json | None = None) -> Json:
+        return {"get": operation(summary, answer=answer, query=query, errors=_ERRORS, token=True)}
 
-def _query(name: str, schema: Json) -> Json:
-    return {"name": name, "in": "query", "required": False, "schema": schema}
-
-
-def _in_path(name: str, schema: Json) -> Json:
-    return {"name": name, "in": "path", "required": True, "schema": schema}
-
-
-def _operation(summary: str, answer: str, parameters: Sequence[Json] = ()) -> Json:
-    failure = {"application/json": {"schema": {"$ref": "#/components/schemas/Failure"}}}
-    schema = {"$ref": f"#/components/schemas/{answer}"}
-    return {
-        "summary": summary,
-        "security": [{"token": []}, {}],
-        "parameters": list(parameters),
-        "responses": {
-            "200": {"description": "Done", "content": {"application/json": {"schema": schema}}},
-            **{code: {"description": said, "content": failure} for code, said in _REFUSALS.items()},
+    return paths(
+        {
+            "/v1/runs": get(
+                "Runs, the newest first", RunList, {"protocol": text, "agent": text, **rows}
+            ),
+            "/v1/runs/{id}": get("One run", RunDetail),
+            "/v1/runs/{id}/episodes": get("Episodes of a run", EpisodeList, {**episodes, **rows}),
+            "/v1/runs/{id}/episodes/{number}": get("One episode", EpisodeDetail),
         },
-    }
+        _TYPES,
+        parameters={"number": integer},
+    )

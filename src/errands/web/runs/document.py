@@ -8,9 +8,9 @@ from typing import Final
 
 from errands.reports.html.markup import cut, esc
 from errands.runs.episode import RunInfo
-from errands.web.core.assets import Look
+from errands.web.core.assets import Assets
 
-__all__ = ["HEADERS", "LOOK", "document", "protocol_of", "sorry_page", "title_of"]
+__all__ = ["ASSETS", "HEADERS", "document", "protocol_of", "sorry_page", "title_of"]
 
 HEADERS: Final = {
     "Content-Security-Policy": (
@@ -27,7 +27,7 @@ REFRESH: Final = 5
 Crumb = tuple[str, str]
 
 
-LOOK: Final = Look("runs", __file__)
+ASSETS: Final = Assets("runs", __file__)
 
 
 def document(
@@ -51,7 +51,7 @@ def document(
         '<meta name="color-scheme" content="light dark">\n'
         f"<title>{esc(title)} - Errands</title>\n{again}"
         f'<link rel="icon" href="data:,">\n'
-        f"{LOOK.tags}</head>\n"
+        f"{ASSETS.tags}</head>\n"
         '<body>\n<a class="skip" href="#main">Skip to the content</a>\n'
         '<header class="top"><div class="inner"><p class="brand"><a href="/runs">Errands</a></p>'
         f"<h1>{esc(title)}</h1>{below}</div></header>\n"

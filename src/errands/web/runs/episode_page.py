@@ -13,8 +13,8 @@ from errands.reports.html.markup import cut, esc
 from errands.reports.html.replay import PageView, end_card, instruction_of, page_text, step_card
 from errands.runs.episode import Episode, Step
 from errands.web.runs.document import document, title_of
-from errands.web.runs.library import Held
-from errands.web.runs.replays import Watched
+from errands.web.runs.library import RunEntry
+from errands.web.runs.replays import EpisodeReplay
 
 __all__ = ["episode_page", "place_of"]
 
@@ -35,9 +35,9 @@ def place_of(asked: str, steps: int) -> int | None:
 
 
 def episode_page(
-    held: Held,
+    held: RunEntry,
     episode: Episode,
-    watched: Watched,
+    watched: EpisodeReplay,
     place: int,
     neighbours: tuple[int | None, int | None],
 ) -> bytes:
@@ -106,7 +106,7 @@ def _listed(address: str, steps: Sequence[Step], place: int) -> str:
     )
 
 
-def _proof(watched: Watched) -> str:
+def _proof(watched: EpisodeReplay) -> str:
     """What playing the whole episode again has shown."""
     found = watched.proof
     if found is None:
@@ -132,7 +132,7 @@ def _proof(watched: Watched) -> str:
 
 
 def _shown(
-    episode: Episode, watched: Watched, view: PageView, place: int, frame: str, what: str
+    episode: Episode, watched: EpisodeReplay, view: PageView, place: int, frame: str, what: str
 ) -> str:
     """The page itself, where it comes from, and as text."""
     steps = episode.steps
@@ -151,7 +151,7 @@ def _shown(
     return f'<section class="card page" aria-label="{head}">{"".join(parts)}</section>'
 
 
-def _origin(view: PageView, kept: bool, watched: Watched) -> str:
+def _origin(view: PageView, kept: bool, watched: EpisodeReplay) -> str:
     """How this page comes to be here, and what is known of its sameness."""
     if not view.html and not view.text:
         why = watched.trouble or "the new play did not come so far."
@@ -178,7 +178,7 @@ def _lower(sentence: str) -> str:
     return sentence[:1].lower() + sentence[1:] if sentence[1:2].islower() else sentence
 
 
-def _others(held: Held, neighbours: tuple[int | None, int | None]) -> str:
+def _others(held: RunEntry, neighbours: tuple[int | None, int | None]) -> str:
     before, after = neighbours
     address = f"/runs/{held.id}/episodes"
     links = [f'<a class="go" href="/runs/{held.id}#episodes">all episodes</a>']

@@ -22,7 +22,7 @@ from errands.runs.store.postgres_view import postgres_views
 from errands.runs.store.sqlite_view import SqliteView
 from errands.runs.store.view import Totals, View
 
-__all__ = ["Damaged", "Held", "RunLibrary", "Standing"]
+__all__ = ["RunEntry", "RunLibrary", "RunStatus", "UnreadableRun"]
 
 _DEEP: Final = 4
 """Folders below a named one that are looked into."""
@@ -32,7 +32,7 @@ _FRESH: Final = 2.0
 """Seconds after which folders are looked through again."""
 
 
-class Standing(NamedTuple):
+class RunStatus(NamedTuple):
     """How a run stands."""
 
     totals: Totals
@@ -45,7 +45,7 @@ class Standing(NamedTuple):
     """Whether finished episodes still lie beside the database of a run that nobody writes."""
 
 
-class Held(NamedTuple):
+class RunEntry(NamedTuple):
     """A run that can be looked at."""
 
     id: str
@@ -58,7 +58,7 @@ class Held(NamedTuple):
         return self.view.info
 
 
-class Damaged(NamedTuple):
+class UnreadableRun(NamedTuple):
     """Something in a folder that is no run that can be shown."""
 
     name: str
@@ -72,17 +72,17 @@ class RunLibrary:
         self._places = [_place(place) for place in places]
         self._lock = threading.Lock()
         self._looked = float("-inf")
-        self._held: dict[str, Held] = {}
-        self._damaged: tuple[Damaged, ...] = ()
+        self._held: dict[str, RunEntry] = {}
+        self._damaged: tuple[UnreadableRun, ...] = ()
         self._views: dict[Path, tuple[object, View]] = {}
-        self._standings: dict[str, tuple[object, Standing]] = {}
+        self._standings: dict[str, tuple[object, RunStatus]] = {}
 
-    def runs(self) -> list[Held]:
+    def runs(self) -> list[RunEntry]:
         """All runs, the newest first."""
         self._look()
         return list(self._held.values())
 
-    def damaged(self) -> tuple[Damaged, ...]:
+    def damaged(self) -> tuple[UnreadableRun, ...]:
         self._look()
         return self._damaged
 
@@ -90,7 +90,7 @@ class RunLibrary:
         """How many runs and how many others there were when somebody last looked."""
         return len(self._held), len(self._damaged)
 
-    def find(self, id: str) -> Held | None:
+    def find(self, id: str) -> RunEntry | None:
         """The run of an id, if there is one."""
         if id not in self._held:
             self._look()
@@ -106,7 +106,7 @@ class RunLibrary:
                 text = text.replace(place.shown, "the database")
         return text
 
-    def standing(self, held: Held) -> Standing:
+    def standing(self, held: RunEntry) -> RunStatus:
         """How a run stands; counted again only when something was added."""
         view = held.view
         writing = view.is_written()
@@ -117,7 +117,7 @@ class RunLibrary:
         if kept is not None and kept[0] == stamp:
             return kept[1]._replace(writing=writing, waiting=waiting)
         totals = view.totals()
-        counted = Standing(totals, *_scores(totals), writing, waiting)
+        counted = RunStatus(totals, *_scores(totals), writing, waiting)
         self._standings[held.id] = stamp, counted
         return counted
 
@@ -126,17 +126,17 @@ class RunLibrary:
             now = time.monotonic()
             if now - self._looked < _FRESH:
                 return
-            held: list[Held] = []
-            damaged: list[Damaged] = []
+            held: list[RunEntry] = []
+            damaged: list[UnreadableRun] = []
             for named in self._places:
                 if isinstance(named, Database):
                     _ask(named, held, damaged)
                     continue
                 for name, path in _files(named):
                     try:
-                        held.append(Held(_id(path.parent.name, path), name, self._view(path)))
+                        held.append(RunEntry(_id(path.parent.name, path), name, self._view(path)))
                     except (ErrandsError, OSError) as failure:
-                        damaged.append(Damaged(name, self.said(failure)))
+                        damaged.append(UnreadableRun(name, self.said(failure)))
             held.sort(key=lambda one: (one.info.started, one.id), reverse=True)
             self._held = {one.id: one for one in held}
             self._damaged = tuple(dict.fromkeys(damaged))
@@ -165,16 +165,16 @@ def _scores(totals: Totals) -> tuple[Estimate, Estimate]:
     return estimate(rewards, "score").times(100), estimate(success, "success").times(100)
 
 
-def _ask(database: Database, held: list[Held], damaged: list[Damaged]) -> None:
+def _ask(database: Database, held: list[RunEntry], damaged: list[UnreadableRun]) -> None:
     """The runs of a database."""
     try:
         for id, view in postgres_views(database.url, database.run, database.shown):
             if isinstance(view, Exception):
-                damaged.append(Damaged(id, str(view)))
+                damaged.append(UnreadableRun(id, str(view)))
             else:
-                held.append(Held(_id(id, f"{database.url} {id}"), id, view))
+                held.append(RunEntry(_id(id, f"{database.url} {id}"), id, view))
     except ErrandsError as failure:
-        damaged.append(Damaged("the database", str(failure).replace(database.shown, "It")))
+        damaged.append(UnreadableRun("the database", str(failure).replace(database.shown, "It")))
 
 
 def _place(place: str) -> Path | Database:

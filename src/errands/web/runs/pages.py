@@ -18,7 +18,7 @@ from errands.reports.statistics.figures import reward_bins
 from errands.runs.episode import RunInfo, Summary
 from errands.runs.store.view import ORDERS, Chosen
 from errands.web.runs.document import document, protocol_of, title_of
-from errands.web.runs.library import Damaged, Held, Standing
+from errands.web.runs.library import RunEntry, RunStatus, UnreadableRun
 
 __all__ = ["STATUSES", "live_figures", "run_page", "runs_page"]
 
@@ -32,7 +32,7 @@ _ORDERS: Final = {
 }
 
 
-def _state(held: Held, standing: Standing) -> str:
+def _state(held: RunEntry, standing: RunStatus) -> str:
     if standing.writing:
         return badge("being played", "writing")
     if standing.totals.kept >= held.info.episodes:
@@ -40,7 +40,7 @@ def _state(held: Held, standing: Standing) -> str:
     return badge("stopped", "part")
 
 
-def _kept(held: Held, standing: Standing) -> str:
+def _kept(held: RunEntry, standing: RunStatus) -> str:
     return f"{standing.totals.kept:,} of {held.info.episodes:,}"
 
 
@@ -58,8 +58,8 @@ def _select(name: str, label: str, options: Sequence[tuple[str, str]], chosen: s
 
 
 def runs_page(
-    rows: Sequence[tuple[Held, Standing | str]],
-    damaged: Sequence[Damaged],
+    rows: Sequence[tuple[RunEntry, RunStatus | str]],
+    damaged: Sequence[UnreadableRun],
     *,
     protocols: Sequence[str],
     agents: Sequence[str],
@@ -102,7 +102,7 @@ def runs_page(
     return document("Runs", f"<section><h2>All runs</h2>{form}{made}</section>", live=live)
 
 
-def _row(held: Held, standing: Standing | str) -> list[str]:
+def _row(held: RunEntry, standing: RunStatus | str) -> list[str]:
     info = held.info
     name = title_of(info)
     insider = f" {badge('shown the answers', 'insider')}" if info.privileged else ""
@@ -130,7 +130,7 @@ def _row(held: Held, standing: Standing | str) -> list[str]:
     ]
 
 
-def _progress(held: Held, standing: Standing) -> str:
+def _progress(held: RunEntry, standing: RunStatus) -> str:
     most = max(held.info.episodes, 1)
     kept = min(standing.totals.kept, most)
     return f'<progress max="{most}" value="{kept}" aria-label="Episodes played">{kept}</progress>'
@@ -160,8 +160,8 @@ def _pager(
 
 
 def run_page(
-    held: Held,
-    standing: Standing,
+    held: RunEntry,
+    standing: RunStatus,
     episodes: Sequence[Summary],
     latest: Sequence[Summary],
     chosen: Chosen,
@@ -197,7 +197,7 @@ def run_page(
     )
 
 
-def _remarks(held: Held, standing: Standing) -> str:
+def _remarks(held: RunEntry, standing: RunStatus) -> str:
     info = held.info
     told = list(info.remarks)
     if info.privileged:
@@ -220,7 +220,7 @@ def _remarks(held: Held, standing: Standing) -> str:
     return f'<section><h2>To know first</h2><div class="callout"><ul>{listed}</ul></div></section>'
 
 
-def live_figures(held: Held, standing: Standing, latest: Sequence[Summary]) -> str:
+def live_figures(held: RunEntry, standing: RunStatus, latest: Sequence[Summary]) -> str:
     """How far a run is, how it scores so far, and what was played last."""
     score = standing.score
     mean = DASH if score.mean is None else fixed(score.mean)
@@ -248,7 +248,7 @@ def _reward(one: Summary) -> str:
     return badge("failed" if one.reward is None else f"{one.reward:.2f}", kind)
 
 
-def _figures(held: Held, standing: Standing) -> str:
+def _figures(held: RunEntry, standing: RunStatus) -> str:
     totals = standing.totals
     facts = [
         ("Success Rate (%)", value(standing.success)),
@@ -304,7 +304,7 @@ def _query(chosen: Chosen) -> dict[str, str]:
 
 
 def _episodes(
-    held: Held, rows: Sequence[Summary], chosen: Chosen, total: int, offset: int, limit: int
+    held: RunEntry, rows: Sequence[Summary], chosen: Chosen, total: int, offset: int, limit: int
 ) -> str:
     address = f"/runs/{held.id}"
     query = _query(chosen)

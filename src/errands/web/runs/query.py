@@ -6,15 +6,15 @@ from typing import Any, Final
 from starlette.requests import Request
 
 from errands.runs.store.view import ORDERS, Chosen
-from errands.web.core.http_errors import Refusal, bad_request
+from errands.web.core.http_errors import HttpError, bad_request
 
-__all__ = ["Asked", "unknown_episode", "unknown_run"]
+__all__ = ["Query", "unknown_episode", "unknown_run"]
 
 _LONGEST: Final = 200
 _MOST: Final = 2**53
 
 
-class Asked:
+class Query:
     """The questions of one request."""
 
     def __init__(self, request: Request) -> None:
@@ -69,10 +69,10 @@ class Asked:
         )
 
 
-def unknown_run() -> Refusal:
-    return Refusal(404, "unknown_run", "There is no such run here; the list has all of them.")
+def unknown_run() -> HttpError:
+    return HttpError(404, "unknown_run", "There is no such run here; the list has all of them.")
 
 
-def unknown_episode(number: int) -> Refusal:
+def unknown_episode(number: int) -> HttpError:
     said = number if number < 2**63 else "of that number"
-    return Refusal(404, "unknown_episode", f"The run has no episode {said} (yet).")
+    return HttpError(404, "unknown_episode", f"The run has no episode {said} (yet).")

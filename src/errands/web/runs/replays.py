@@ -16,7 +16,7 @@ from errands.runs.episode import Episode, RunInfo
 from errands.runs.episode_source import EpisodeSource
 from errands.runs.replay import Replayed, Seen, prove, reopen_source, watch
 
-__all__ = ["Watched", "Watcher"]
+__all__ = ["EpisodeReplay", "ReplayCache"]
 
 _log = logging.getLogger(__name__)
 _WORLDS: Final = 4
@@ -26,7 +26,7 @@ _CHARACTERS: Final = 32_000_000
 """Of pages that are remembered, all together."""
 
 
-class Watched(NamedTuple):
+class EpisodeReplay(NamedTuple):
     """An episode with its pages."""
 
     pages: tuple[Page, ...]
@@ -41,20 +41,20 @@ class Watched(NamedTuple):
         return sum(len(page.html) + len(page.text) for page in self.pages)
 
 
-class Watcher:
+class ReplayCache:
     """Plays episodes again. Calls from several threads wait for each other."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._worlds: OrderedDict[str, EpisodeSource] = OrderedDict()
-        self._seen: OrderedDict[object, Watched] = OrderedDict()
+        self._seen: OrderedDict[object, EpisodeReplay] = OrderedDict()
         self.played = 0
 
-    def remembered(self, key: object) -> Watched | None:
+    def remembered(self, key: object) -> EpisodeReplay | None:
         """An episode that was watched lately."""
         return self._seen.get(key)
 
-    def watch(self, key: object, info: RunInfo, episode: Episode) -> Watched:
+    def watch(self, key: object, info: RunInfo, episode: Episode) -> EpisodeReplay:
         """The pages of an episode; `key` names it."""
         with self._lock:
             kept = self._seen.get(key)
@@ -71,7 +71,7 @@ class Watcher:
             self._worlds.clear()
             self._seen.clear()
 
-    def _watched(self, info: RunInfo, episode: Episode) -> Watched:
+    def _watched(self, info: RunInfo, episode: Episode) -> EpisodeReplay:
         seen: list[Seen] | None = None
         trouble = ""
         source = self._source(info)
@@ -89,7 +89,7 @@ class Watcher:
                 trouble = f"Playing it again failed ({type(failure).__name__})."
         shown = views(info, episode, lambda *_: seen)
         proof = prove(episode, seen) if seen is not None else None
-        return Watched(tuple(shown), proof, trouble)
+        return EpisodeReplay(tuple(shown), proof, trouble)
 
     def _source(self, info: RunInfo) -> EpisodeSource | str:
         """The source of a run, or why it cannot be had."""
@@ -107,7 +107,7 @@ class Watcher:
         self._worlds.move_to_end(key)
         return self._worlds[key]
 
-    def _remember(self, key: object, watched: Watched) -> None:
+    def _remember(self, key: object, watched: EpisodeReplay) -> None:
         self._seen[key] = watched
         while len(self._seen) > 1 and (
             len(self._seen) > _EPISODES

@@ -7,12 +7,12 @@ from errands.reports.content import Report
 from errands.reports.html import sections
 from errands.reports.html.markup import esc
 from errands.web.runs.document import document, title_of
-from errands.web.runs.library import Held
+from errands.web.runs.library import RunEntry
 
 __all__ = ["compare_page", "report_page"]
 
 
-def report_page(held: Held, report: Report) -> bytes:
+def report_page(held: RunEntry, report: Report) -> bytes:
     """All figures of one run, as its report shows them."""
     runs = list(enumerate(report.runs))
     info = held.info
@@ -38,7 +38,7 @@ def _notes(report: Report) -> str:
     )
 
 
-def compare_page(held: Sequence[Held], report: Report) -> bytes:
+def compare_page(held: Sequence[RunEntry], report: Report) -> bytes:
     """Runs beside each other, over the episodes that both have played."""
     runs = list(enumerate(report.runs))
     colours = {run.label: at for at, run in runs}

@@ -1,6 +1,6 @@
 """The part of the application that shows runs: pages for people, JSON for programs, live progress.
 
-    application([runs_site(RunLibrary(["runs"]))], Gate(token))
+    application([runs_site(RunLibrary(["runs"]))], Auth(token))
 
 Reading happens beside the event loop, in a few threads with a bounded queue; playing episodes
 again and making reports, which take longer, have a thread each of their own.
@@ -16,15 +16,14 @@ from typing import Any, Final
 
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
-from starlette.routing import Route
 
 from errands.errors import ErrandsError
 from errands.reports.content import Report, gather, to_json
 from errands.reports.formatting import count
 from errands.reports.markdown import to_markdown
 from errands.runs.episode import Episode
-from errands.web.core.application import Part
-from errands.web.core.http_errors import Refusal, busy, internal
+from errands.web.core.application import AppPart, Route
+from errands.web.core.http_errors import HttpError, busy, internal
 from errands.web.runs.api import (
     as_json,
     episode_answer,
@@ -34,13 +33,13 @@ from errands.web.runs.api import (
     runs_answer,
     runs_paths,
 )
-from errands.web.runs.document import HEADERS, LOOK, protocol_of, sorry_page
+from errands.web.runs.document import ASSETS, HEADERS, protocol_of, sorry_page
 from errands.web.runs.episode_page import episode_page, place_of
 from errands.web.runs.frames import FRAME_HEADERS, still_page
-from errands.web.runs.library import Held, RunLibrary, Standing
+from errands.web.runs.library import RunEntry, RunLibrary, RunStatus
 from errands.web.runs.pages import live_figures, run_page, runs_page
-from errands.web.runs.query import Asked, unknown_episode, unknown_run
-from errands.web.runs.replays import Watched, Watcher
+from errands.web.runs.query import Query, unknown_episode, unknown_run
+from errands.web.runs.replays import EpisodeReplay, ReplayCache
 from errands.web.runs.report_pages import compare_page, report_page
 
 __all__ = ["runs_site"]
@@ -62,7 +61,7 @@ _log = logging.getLogger(__name__)
 Work = Callable[[Request], Response]
 
 
-def runs_site(library: RunLibrary) -> Part:
+def runs_site(library: RunLibrary) -> AppPart:
     """The part of the application that shows runs."""
     site = _Site(library)
     one = "/runs/{id}"
@@ -70,7 +69,7 @@ def runs_site(library: RunLibrary) -> Part:
     routes = [
         Route("/runs", site.page("list", site.runs), methods=["GET"]),
         Route("/runs/compare", site.page("compare", site.compare, "report"), methods=["GET"]),
-        *LOOK.routes(),
+        *ASSETS.routes(),
         Route(one, site.page("run", site.run), methods=["GET"]),
         Route(f"{one}/events", site.events, methods=["GET"]),
         *(
@@ -100,7 +99,7 @@ def runs_site(library: RunLibrary) -> Part:
         finally:
             await asyncio.to_thread(site.close)
 
-    return Part(
+    return AppPart(
         routes=tuple(routes),
         paths=lambda: runs_paths(PAGE, MOST_ROWS),
         lifespan=lifespan,
@@ -117,7 +116,7 @@ class _Site:
     def __init__(self, library: RunLibrary) -> None:
         self._library = library
         self._stopping = False
-        self._watcher = Watcher()
+        self._watcher = ReplayCache()
         self._threads = {
             "read": ThreadPoolExecutor(4, "runs"),
             "replay": ThreadPoolExecutor(1, "replay"),
@@ -170,7 +169,7 @@ class _Site:
         async def endpoint(request: Request) -> Response:
             try:
                 answer: Response = await self._aside(threads, work, request)
-            except Refusal as refusal:
+            except HttpError as refusal:
                 self._refused[refusal.code] += 1
                 body = sorry_page(_TITLES.get(refusal.status, "Sorry"), refusal.message)
                 return Response(body, refusal.status, HEADERS, media_type="text/html")
@@ -185,7 +184,7 @@ class _Site:
         async def endpoint(request: Request) -> Response:
             try:
                 answer: Response = await self._aside("read", work, request)
-            except Refusal as refusal:
+            except HttpError as refusal:
                 self._refused[refusal.code] += 1
                 return _json(refusal.answer(), refusal.status)
             self._shown["api"] += 1
@@ -201,31 +200,31 @@ class _Site:
         try:
             loop = asyncio.get_running_loop()
             return await loop.run_in_executor(self._threads[threads], work, *given)
-        except Refusal:
+        except HttpError:
             raise
         except ErrandsError as failure:
             said = self._library.said(failure)
-            raise Refusal(503, "unreadable", said, retry_after=1) from None
+            raise HttpError(503, "unreadable", said, retry_after=1) from None
         except Exception:
             _log.exception("a page about runs failed")
             raise internal() from None
         finally:
             self._waiting -= 1
 
-    def _held(self, request: Request) -> Held:
+    def _held(self, request: Request) -> RunEntry:
         id = request.path_params["id"]
         held = self._library.find(id)
         if held is None:
             raise unknown_run()
         return held
 
-    def _standing(self, held: Held) -> Standing | str:
+    def _standing(self, held: RunEntry) -> RunStatus | str:
         try:
             return self._library.standing(held)
         except ErrandsError as failure:
             return self._library.said(failure)
 
-    def _listed(self, asked: Asked) -> tuple[list[Held], int, int, int]:
+    def _listed(self, asked: Query) -> tuple[list[RunEntry], int, int, int]:
         """The runs of a stretch, and how many there are."""
         protocol, agent = asked.text("protocol"), asked.text("agent")
         found = [
@@ -237,7 +236,7 @@ class _Site:
         return found[offset : offset + limit], len(found), offset, limit
 
     def runs(self, request: Request) -> Response:
-        asked = Asked(request)
+        asked = Query(request)
         some, total, offset, limit = self._listed(asked)
         infos = [held.info for held in self._library.runs()]
         body = runs_page(
@@ -255,7 +254,7 @@ class _Site:
 
     def run(self, request: Request) -> Response:
         held = self._held(request)
-        asked = Asked(request)
+        asked = Query(request)
         chosen = asked.chosen()
         offset, limit = asked.stretch(PAGE, MOST_ROWS)
         standing = self._library.standing(held)
@@ -273,7 +272,7 @@ class _Site:
         )
         return _html(body)
 
-    def _watched(self, request: Request) -> tuple[Held, Episode, Watched]:
+    def _watched(self, request: Request) -> tuple[RunEntry, Episode, EpisodeReplay]:
         held = self._held(request)
         episode = _episode(held, request)
         # An episode that is played anew (--retry-errors) is another one.
@@ -283,10 +282,10 @@ class _Site:
 
     def episode(self, request: Request) -> Response:
         held, episode, watched = self._watched(request)
-        place = place_of(Asked(request).text("step"), len(episode.steps))
+        place = place_of(Query(request).text("step"), len(episode.steps))
         if place is None:
             steps = count(len(episode.steps), "step")
-            raise Refusal(404, "unknown_step", f"The episode has {steps}, from 1, and an end.")
+            raise HttpError(404, "unknown_step", f"The episode has {steps}, from 1, and an end.")
         neighbours = held.view.neighbours(episode.summary.number)
         return _html(episode_page(held, episode, watched, place, neighbours))
 
@@ -295,10 +294,10 @@ class _Site:
         place = request.path_params["place"]
         html = watched.pages[place].html if place < len(watched.pages) else ""
         if not html:
-            raise Refusal(404, "unknown_page", "There is no page here that could be shown.")
+            raise HttpError(404, "unknown_page", "There is no page here that could be shown.")
         return Response(still_page(html), headers=FRAME_HEADERS, media_type="text/html")
 
-    def _report(self, held: list[Held], *, anyway: bool = False) -> Report:
+    def _report(self, held: list[RunEntry], *, anyway: bool = False) -> Report:
         """A report on runs; made again only when something was added."""
         key = tuple((one.id, one.view.stamp()) for one in held), anyway
         made = self._reports.get(key)
@@ -325,21 +324,21 @@ class _Site:
     def compare(self, request: Request) -> Response:
         ids = list(dict.fromkeys(request.query_params.getlist("run")))
         if not 2 <= len(ids) <= MOST_COMPARED:
-            raise Refusal(
+            raise HttpError(
                 400, "bad_request", f"Choose two to {MOST_COMPARED} runs; {len(ids)} were chosen."
             )
         found = [self._library.find(id) for id in ids]
         held = [one for one in found if one is not None]
         if len(held) < len(found):
             raise unknown_run()
-        anyway = Asked(request).text("anyway") == "1"
+        anyway = Query(request).text("anyway") == "1"
         return _html(compare_page(held, self._report(held, anyway=anyway)))
 
     async def events(self, request: Request) -> Response:
         """Progress as it happens, until the run is over."""
         try:
             held = await self._aside("read", self._held, request)
-        except Refusal as refusal:
+        except HttpError as refusal:
             return _json(refusal.answer(), refusal.status)
         if self._streams >= STREAMS or self.is_stopping():
             return _json(busy().answer(), 503)
@@ -347,14 +346,14 @@ class _Site:
         stream = self._events(held)
         return StreamingResponse(stream, media_type="text/event-stream", headers=headers)
 
-    async def _events(self, held: Held) -> AsyncIterator[bytes]:
+    async def _events(self, held: RunEntry) -> AsyncIterator[bytes]:
         self._streams += 1
         told = None
         try:
             while not self.is_stopping():
                 try:
                     now, html = await self._aside("read", self._moment, held)
-                except Refusal:
+                except HttpError:
                     now = None
                 if now is not None and now != told:
                     told = now
@@ -369,13 +368,13 @@ class _Site:
         finally:
             self._streams -= 1
 
-    def _moment(self, held: Held) -> tuple[dict[str, Any], str]:
+    def _moment(self, held: RunEntry) -> tuple[dict[str, Any], str]:
         standing = self._library.standing(held)
         latest = held.view.latest(LATEST)
         return progress(held, standing), live_figures(held, standing, latest)
 
     def api_runs(self, request: Request) -> Response:
-        some, total, offset, limit = self._listed(Asked(request))
+        some, total, offset, limit = self._listed(Query(request))
         rows = [(held, self._standing(held)) for held in some]
         return _json(runs_answer(rows, self._library.damaged(), total, offset, limit))
 
@@ -385,7 +384,7 @@ class _Site:
 
     def api_episodes(self, request: Request) -> Response:
         held = self._held(request)
-        asked = Asked(request)
+        asked = Query(request)
         chosen = asked.chosen()
         offset, limit = asked.stretch(PAGE, MOST_ROWS)
         some = held.view.some(chosen, offset, limit)
@@ -406,7 +405,7 @@ _TITLES: Final = {
 _PLAIN: Final = {"X-Content-Type-Options": "nosniff", "Cache-Control": "no-store"}
 
 
-def _episode(held: Held, request: Request) -> Episode:
+def _episode(held: RunEntry, request: Request) -> Episode:
     number = request.path_params["number"]
     found = held.view.find(number) if 0 <= number < 2**63 else None
     if found is None:

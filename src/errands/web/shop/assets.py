@@ -14,7 +14,7 @@ from urllib.parse import unquote
 from errands.shop.render.html import style_sheet
 from errands.shop.render.images import kinds, picture
 
-__all__ = ["Dress", "File", "drawn", "dress", "picture_path"]
+__all__ = ["File", "SiteAssets", "drawn", "picture_path", "site_assets"]
 
 _DRAWING: Final = re.compile(r'url\("data:image/svg\+xml,([^"]*)"\)')
 _REFERENCE: Final = re.compile(r"picture:([a-z]{1,20}/[0-9a-f]{6}/[0-9]{1,6})", re.ASCII)
@@ -36,7 +36,7 @@ class File(NamedTuple):
     body: bytes
 
 
-class Dress(NamedTuple):
+class SiteAssets(NamedTuple):
     """Addresses, and what is there."""
 
     sheet: str
@@ -45,7 +45,7 @@ class Dress(NamedTuple):
 
 
 @cache
-def dress() -> Dress:
+def site_assets() -> SiteAssets:
     """The style sheet and all that it shows, as files."""
     files: dict[str, File] = {}
 
@@ -59,7 +59,7 @@ def dress() -> Dress:
         return f'url("{add(unquote(drawing[1]), "svg", _SVG)}")'
 
     sheet = add(_DRAWING.sub(moved, style_sheet()), "css", "text/css; charset=utf-8")
-    return Dress(sheet, add(_ICON, "svg", _SVG), files)
+    return SiteAssets(sheet, add(_ICON, "svg", _SVG), files)
 
 
 def picture_path(reference: str) -> str:

@@ -4,15 +4,15 @@ from collections import Counter
 from collections.abc import Iterator
 
 from errands.web.core.metrics import Histogram
-from errands.web.shop.visitors import Shoppers
+from errands.web.shop.visitors import Visitors
 
-__all__ = ["SiteFigures"]
+__all__ = ["SiteMetrics"]
 
 
-class SiteFigures:
+class SiteMetrics:
     """Counters of one site."""
 
-    def __init__(self, shoppers: Shoppers) -> None:
+    def __init__(self, shoppers: Visitors) -> None:
         self._shoppers = shoppers
         self.pages: Counter[str] = Counter()
         """Pages shown, by kind."""
@@ -27,7 +27,7 @@ class SiteFigures:
 
     def _lines(self) -> Iterator[str]:
         name = "errands_site_shoppers"
-        yield f"# HELP {name} Shoppers in memory."
+        yield f"# HELP {name} Visitors in memory."
         yield f"# TYPE {name} gauge"
         yield f"{name} {len(self._shoppers)}"
         for name, about, value in (

@@ -5,8 +5,8 @@ from html import escape
 from typing import Final
 
 from errands.shop.render.html import document
-from errands.web.core.http_errors import Refusal
-from errands.web.shop.assets import dress
+from errands.web.core.http_errors import HttpError
+from errands.web.shop.assets import site_assets
 
 __all__ = ["notice"]
 
@@ -29,7 +29,7 @@ _TITLES: Final = {
 }
 
 
-def notice(refusal: Refusal, ways: Sequence[Way] = ()) -> str:
+def notice(refusal: HttpError, ways: Sequence[Way] = ()) -> str:
     """The page for a refusal."""
     title = _TITLES.get(refusal.code, "That did not work")
     links = "".join(
@@ -37,7 +37,7 @@ def notice(refusal: Refusal, ways: Sequence[Way] = ()) -> str:
         for name, address in ways or [("Go to the shop", "/")]
     )
     message = escape(refusal.message.encode("utf-8", "replace").decode())
-    worn = dress()
+    worn = site_assets()
     return document(
         title,
         "notice-page",

@@ -1,16 +1,12 @@
-"""The website's page of the OpenAPI description."""
+"""The OpenAPI description of the shop's website."""
 
-import re
-from typing import Any, Final
+from typing import Final
+
+from errands.web.core.openapi import Json, operation, paths
 
 __all__ = ["site_paths"]
 
-Json = dict[str, Any]
-
-_SVG: Final = "image/svg+xml"
-_HTML: Final = "text/html"
-
-_SCHEMAS: Final[dict[str, Json]] = {
+_PARAMETERS: Final[dict[str, Json]] = {
     "session": {"type": "string", "pattern": "^[A-Za-z0-9_-]{1,64}$"},
     "keywords": {"type": "string", "minLength": 1, "examples": ["['red', 'shoes']"]},
     "page": {"type": "integer", "minimum": 1, "maximum": 999_999},
@@ -24,67 +20,48 @@ _SCHEMAS: Final[dict[str, Json]] = {
     "color": {"type": "string", "pattern": "^[0-9a-f]{6}$"},
     "variant": {"type": "integer", "minimum": 0, "maximum": 999_999},
 }
-_REFUSALS: Final = {
+_ERRORS: Final = {
     "400": "The form or the chosen option makes no sense",
     "403": "The request comes from a page elsewhere",
-    "404": "There is no such page, product or errand",
+    "404": "There is no such page, product or goal",
     "405": "Another method",
     "408": "The form did not arrive in time",
     "409": "The session has bought something else already",
     "413": "The form is too large",
     "414": "The address is too long",
-    "503": "The shop is crowded, or cannot note what happens",
+    "503": "The server is busy, or cannot log what happens",
 }
 
 
 def site_paths() -> Json:
     """Paths and schemas; every page answers GET and POST alike."""
-    where = "{session}/{asin}/{keywords}/{page}"
-    search = _page("The search page", "/{session}")
-    search["post"] = _operation("A search, which leads to its results", form=True)
+    item = "{session}/{asin}/{keywords}/{page}"
+    query = {"search_query": {"type": "string", "maxLength": 1000}}
     pages = {
-        "/search_results/{session}/{keywords}/{page}": "A page of results",
-        f"/item_page/{where}/{{options}}": "A product with chosen options",
-        f"/item_sub_page/{where}/{{sub_page}}/{{options}}": "More about a product",
-        "/done/{session}/{asin}/{options}": "Buys; then it is the score page",
-    }
-    picture = "/pictures/{kind}/{color}/{variant}.svg"
-    return {
-        "schemas": {},
-        "paths": {
-            "/": _page("Leads to a new session", "/", status="303"),
-            "/{session}": search,
-            **{path: _page(summary, path) for path, summary in pages.items()},
-            picture: _page("A drawn picture", picture, media=_SVG),
+        "/": _page("Leads to a new session", status="303"),
+        "/{session}": {
+            **_page("The search page"),
+            "post": _operation("A search, which leads to its results", form=query),
         },
+        "/search_results/{session}/{keywords}/{page}": _page("A page of results"),
+        f"/item_page/{item}/{{options}}": _page("A product with chosen options"),
+        f"/item_sub_page/{item}/{{sub_page}}/{{options}}": _page("More about a product"),
+        "/done/{session}/{asin}/{options}": _page("Buys; then it is the score page"),
+        "/pictures/{kind}/{color}/{variant}.svg": _page("A drawn picture", media="image/svg+xml"),
     }
+    return paths(pages, parameters=_PARAMETERS)
 
 
-def _page(summary: str, path: str, *, status: str = "200", media: str = _HTML) -> Json:
-    parameters = [
-        {"name": name, "in": "path", "required": True, "schema": _SCHEMAS[name]}
-        for name in re.findall(r"{(\w+)}", path)
-    ]
-    methods = {
-        method: _operation(summary, status=status, media=media) for method in ("get", "post")
-    }
-    return {"parameters": parameters, **methods}
+def _page(summary: str, *, status: str = "200", media: str = "text/html") -> Json:
+    operation = _operation(summary, status=status, media=media)
+    return {"get": operation, "post": operation}
 
 
 def _operation(
-    summary: str, *, status: str = "200", media: str = _HTML, form: bool = False
+    summary: str, *, status: str = "200", media: str = "text/html", form: Json | None = None
 ) -> Json:
-    text = {"schema": {"type": "string"}}
-    responses: Json = {"303": {"description": "To the page that is meant"}}
-    if status == "200":
-        responses["200"] = {"description": "The page", "content": {media: text}}
-    for refused, why in _REFUSALS.items():
-        responses[refused] = {"description": why, "content": {_HTML: text}}
-    operation: Json = {"summary": summary, "responses": responses}
-    if form:
-        field = {"type": "string", "maxLength": 1000}
-        schema = {"type": "object", "properties": {"search_query": field}}
-        operation["requestBody"] = {
-            "content": {"application/x-www-form-urlencoded": {"schema": schema}}
-        }
-    return operation
+    described = operation(
+        summary, status=status, media=media, form=form, errors=_ERRORS, error_media="text/html"
+    )
+    described["responses"]["303"] = {"description": "To the page that is meant"}
+    return described

@@ -26,14 +26,14 @@ from errands.shop.page_addresses import PageNotFound, page_at
 from errands.shop.render.html import html
 from errands.shop.rewards.rules import Purchase
 from errands.shop.urls import MAX_PATH, Address, build, parse
-from errands.web.core.application import Part, read_body
-from errands.web.core.http_errors import Refusal, internal, too_large
-from errands.web.shop.assets import File, drawn, dress, picture_path
-from errands.web.shop.metrics import SiteFigures
+from errands.web.core.application import AppPart, read_body
+from errands.web.core.http_errors import HttpError, internal, too_large
+from errands.web.shop.assets import File, drawn, picture_path, site_assets
+from errands.web.shop.metrics import SiteMetrics
 from errands.web.shop.notices import Way, notice
 from errands.web.shop.openapi import site_paths
 from errands.web.shop.score import explain, wanted
-from errands.web.shop.visitors import Shopper, Shoppers
+from errands.web.shop.visitors import Visitor, Visitors
 
 __all__ = ["ShopSite", "shop_site"]
 
@@ -70,10 +70,10 @@ Answer = tuple[int, Headers, bytes]
 class ShopSite:
     """Answers requests for the shop's pages."""
 
-    def __init__(self, setting: ShopContext, shoppers: Shoppers) -> None:
+    def __init__(self, setting: ShopContext, shoppers: Visitors) -> None:
         self._setting = setting
         self._shoppers = shoppers
-        self.figures = SiteFigures(shoppers)
+        self.figures = SiteMetrics(shoppers)
         # Ten products of a results page would be read for their pictures' sake alone.
         self._image_of = lru_cache(2**14)(lambda asin: setting.catalog[asin].image)
         self.in_flight = 0
@@ -96,13 +96,13 @@ class ShopSite:
         ways: list[Way] = []
         try:
             return await self._found(scope, receive, ways)
-        except Refusal as refusal:
+        except HttpError as refusal:
             said = refusal
         except PageNotFound as missing:
-            said = Refusal(missing.status, missing.code, str(missing))
+            said = HttpError(missing.status, missing.code, str(missing))
         except StorageError:
             _log.exception("the log cannot be written")
-            said = Refusal(
+            said = HttpError(
                 503, "unavailable", "What you did could not be noted, so it was not done."
             )
         except Exception:
@@ -118,16 +118,16 @@ class ShopSite:
     async def _found(self, scope: Scope, receive: Receive, ways: list[Way]) -> Answer:
         method = scope["method"]
         if method not in ("GET", "POST"):
-            raise Refusal(405, "method_not_allowed", "Pages are asked for with GET or POST.")
+            raise HttpError(405, "method_not_allowed", "Pages are asked for with GET or POST.")
         if self.in_flight > _IN_FLIGHT:
-            raise Refusal(503, "busy", "Too many people are here at once; try again in a moment.")
+            raise HttpError(503, "busy", "Too many people are here at once; try again in a moment.")
         form: dict[str, str] = {}
         if method == "POST":
             form = _form(await read_body(scope, receive, _BODY, _BODY_SECONDS))
         path = _path(scope)
         if path == "/":
             return _see(f"/{secrets.token_hex(12)}")
-        file = dress().files.get(path) or drawn(path)
+        file = site_assets().files.get(path) or drawn(path)
         if file is not None:
             return _file(file)
         address = _address(path)
@@ -142,7 +142,7 @@ class ShopSite:
             return self._purchase(shopper, address, clicked_on, ways, method)
         return self._page(shopper, address, clicked_on, ways)
 
-    def _search(self, shopper: Shopper, query: str, clicked_on: Address | None) -> Answer:
+    def _search(self, shopper: Visitor, query: str, clicked_on: Address | None) -> Answer:
         if len(query) > _QUERY:
             raise too_large(f"The search has {len(query):,} characters; the most is {_QUERY:,}.")
         address = Address(RESULTS, shopper.name, query)
@@ -150,7 +150,7 @@ class ShopSite:
         return _see(build(address))
 
     def _page(
-        self, shopper: Shopper, address: Address, clicked_on: Address | None, ways: list[Way]
+        self, shopper: Visitor, address: Address, clicked_on: Address | None, ways: list[Way]
     ) -> Answer:
         visited = shopper.visited_at(address)
         try:
@@ -167,7 +167,7 @@ class ShopSite:
 
     def _purchase(
         self,
-        shopper: Shopper,
+        shopper: Visitor,
         address: Address,
         clicked_on: Address | None,
         ways: list[Way],
@@ -175,7 +175,7 @@ class ShopSite:
     ) -> Answer:
         if shopper.bought is None and not self._shoppers.may_buy(shopper):
             ways.append(("Begin another errand", "/"))
-            raise Refusal(
+            raise HttpError(
                 409,
                 "somebody_is_out",
                 "Somebody is being sent for the same product, and the score would tell what is"
@@ -186,7 +186,7 @@ class ShopSite:
             first = Address(DONE, shopper.name, asin=bought.asin, options=bought.options)
             if (address.asin, dict(address.options)) != (bought.asin, dict(bought.options)):
                 ways[:] = [("See what you bought", build(first)), ("Begin another errand", "/")]
-                raise Refusal(
+                raise HttpError(
                     409,
                     "bought_already",
                     "An errand ends with its first purchase, and only that one counts.",
@@ -206,8 +206,8 @@ class ShopSite:
         self.figures.pages[DONE] += 1
         return 200, _PAGE, self._shown(page, shopper).encode()
 
-    def _shown(self, page: Page, shopper: Shopper) -> str:
-        worn = dress()
+    def _shown(self, page: Page, shopper: Visitor) -> str:
+        worn = site_assets()
         bought = shopper.bought if page.state.page == DONE else None
         goal = shopper.goal
         return html(
@@ -225,16 +225,15 @@ class ShopSite:
         )
 
 
-def shop_site(site: ShopSite) -> Part:
+def shop_site(site: ShopSite) -> AppPart:
     """The part of an application that is the shop's website."""
 
     def drain() -> None:
         site.is_draining = True
 
-    return Part(
+    return AppPart(
         routes=(_Rest(site),),
         paths=site_paths,
-        lifespan=contextlib.nullcontext,
         metrics=site.figures.text,
         ready=lambda: not site.is_draining,
         drain=drain,
@@ -264,7 +263,7 @@ def _path(scope: Scope) -> str:
     """The path as it was sent: decoded, a slash in a query would end it."""
     raw: bytes = scope.get("raw_path") or scope["path"].encode()
     if len(raw) > MAX_PATH:
-        raise Refusal(
+        raise HttpError(
             414, "too_large", f"The address has {len(raw):,} characters; the most is {MAX_PATH:,}."
         )
     try:
@@ -297,7 +296,7 @@ def _form(body: bytes) -> dict[str, str]:
     try:
         return dict(parse_qsl(body.decode("latin-1"), keep_blank_values=True, max_num_fields=100))
     except ValueError:
-        raise Refusal(400, "bad_request", "The form that was sent makes no sense.") from None
+        raise HttpError(400, "bad_request", "The form that was sent makes no sense.") from None
 
 
 def _file(file: File) -> Answer:
@@ -309,5 +308,5 @@ def _see(address: str) -> Answer:
     return 303, headers, b""
 
 
-def _no_page() -> Refusal:
-    return Refusal(404, "not_found", "The address leads to no page of this shop.")
+def _no_page() -> HttpError:
+    return HttpError(404, "not_found", "The address leads to no page of this shop.")

@@ -27,9 +27,9 @@ from errands.shop.navigation import ITEM, SEARCH
 from errands.shop.page_addresses import PageNotFound, action_between, page_at, pages_between
 from errands.shop.rewards.rules import Reward
 from errands.shop.urls import Address, build, parse
-from errands.web.core.http_errors import Refusal
+from errands.web.core.http_errors import HttpError
 
-__all__ = ["Shopper", "Shoppers"]
+__all__ = ["Visitor", "Visitors"]
 
 _NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _FIXED: Final = re.compile(r".*_([0-9]{1,9})", re.DOTALL)
@@ -41,7 +41,7 @@ _REDRAWN: Final = 20
 """Goals that are drawn for a stranger at most, until nobody is out for the same product."""
 
 
-class Shopper:
+class Visitor:
     """One session."""
 
     __slots__ = ("bought", "goal", "here", "name", "number", "places", "steps", "visited")
@@ -78,7 +78,7 @@ class Shopper:
         return (*self.visited, address.asin)[-_VISITED:]
 
 
-class Shoppers:
+class Visitors:
     """All shoppers of one shop, by the name in their addresses."""
 
     def __init__(
@@ -96,7 +96,7 @@ class Shoppers:
         self.seed = seed
         self._most = most
         self._clock = clock
-        self._kept: OrderedDict[str, Shopper] = OrderedDict()
+        self._kept: OrderedDict[str, Visitor] = OrderedDict()
         self.begun = 0
         self._visitors = visitors
         self._waiting = log.unfinished()
@@ -106,7 +106,7 @@ class Shoppers:
         """Let somebody know when sessions of theirs end."""
         self._log.watcher = watcher
 
-    def begin(self, goal: int, also: Callable[[Run, int], None]) -> Shopper:
+    def begin(self, goal: int, also: Callable[[Run, int], None]) -> Visitor:
         """A session for somebody who is sent for that goal, under a name nobody can guess; what
         is noted `also`, given the session's number, belongs to it."""
         number = self._log.next_number()
@@ -116,7 +116,7 @@ class Shoppers:
     def __len__(self) -> int:
         return len(self._kept)
 
-    def of(self, name: str) -> Shopper:
+    def of(self, name: str) -> Visitor:
         """The shopper of that name: known, found in the log, or new."""
         shopper = self._kept.get(name)
         if shopper is None:
@@ -124,13 +124,13 @@ class Shoppers:
         self._kept.move_to_end(name)
         return shopper
 
-    def _keep(self, shopper: Shopper) -> Shopper:
+    def _keep(self, shopper: Visitor) -> Visitor:
         self._kept[shopper.name] = shopper
         while len(self._kept) > self._most:
             self._kept.popitem(last=False)
         return shopper
 
-    def step(self, shopper: Shopper, address: Address, clicked_on: Address | None) -> None:
+    def step(self, shopper: Visitor, address: Address, clicked_on: Address | None) -> None:
         """Note that a shopper came to a page; the page seen last again is no step.
 
         `clicked_on` is the page that the browser says it was sent from.
@@ -149,7 +149,7 @@ class Shoppers:
 
     def buy(
         self,
-        shopper: Shopper,
+        shopper: Visitor,
         address: Address,
         clicked_on: Address | None,
         price: float,
@@ -165,7 +165,7 @@ class Shoppers:
         shopper.bought = bought
         return bought
 
-    def may_buy(self, shopper: Shopper) -> bool:
+    def may_buy(self, shopper: Visitor) -> bool:
         """Whether a shopper may see a score now. A worker could be sent for something, find it
         again as a stranger, and have the score page tell what is wanted."""
         watcher = self._log.watcher
@@ -176,7 +176,7 @@ class Shoppers:
         )
 
     def _stepped(
-        self, shopper: Shopper, address: Address, clicked_on: Address | None
+        self, shopper: Visitor, address: Address, clicked_on: Address | None
     ) -> LoggedStep:
         shop = self._setting.shop
         # Most actions follow from the page seen last. Who has two tabs open, or went back, may
@@ -199,23 +199,23 @@ class Shoppers:
             shopper.steps, self._clock(), action, number, exact, address.page, build(address)
         )
 
-    def _continued(self, name: str) -> Shopper | None:
+    def _continued(self, name: str) -> Visitor | None:
         session = self._log.find(name)
         if session is None:
             return None
-        shopper = Shopper(session, self._setting.goals[session.goal])
+        shopper = Visitor(session, self._setting.goals[session.goal])
         for step in self._log.steps(session.number):
             address = parse(step.address)
             assert address is not None
             shopper.follow(step, address)
         return shopper
 
-    def _new(self, name: str) -> Shopper:
+    def _new(self, name: str) -> Visitor:
         if not _NAME.fullmatch(name):
-            raise Refusal(404, "not_found", "There is no such page in this shop.")
+            raise HttpError(404, "not_found", "There is no such page in this shop.")
         if self._waiting >= self._visitors:
             # Whoever makes up names would fill the disk.
-            raise Refusal(
+            raise HttpError(
                 503, "busy", "Too many errands are waiting for their end; no new one can begin."
             )
         number = self._log.next_number()
@@ -223,7 +223,7 @@ class Shoppers:
         if "fixed" in name:
             asked = _FIXED.fullmatch(name)
             if asked is None or int(asked[1]) >= len(goals):
-                raise Refusal(
+                raise HttpError(
                     404,
                     "no_errand",
                     f"There is no such errand: they are called fixed_0 to fixed_{len(goals) - 1}.",
@@ -243,9 +243,9 @@ class Shoppers:
 
     def _begun(
         self, number: int, name: str, goal: int, also: Callable[[Run], None] | None = None
-    ) -> Shopper:
+    ) -> Visitor:
         session = ShopSession(number, name, goal, self._clock(), None, None)
-        shopper = Shopper(session, self._setting.goals[goal])
+        shopper = Visitor(session, self._setting.goals[goal])
         first = LoggedStep(0, session.began, "", 0, True, SEARCH, build(shopper.here))
         self._log.begin(session, shopper.goal, first, also)
         shopper.follow(first, shopper.here)

@@ -16,12 +16,11 @@ from shop_served import PASSWORD, Shop, shop_served
 from errands.crowd.instructions.checks import copied_words
 from errands.crowd.store.database import open_database
 from errands.shop.catalog.catalog import Catalog
-from errands.web.core.auth import Gate
-from errands.web.core.limits import Limits
+from errands.web.core.auth import AuthMiddleware
+from errands.web.core.limits import ServerLimits, listen
 from errands.web.core.server import Server
 from errands.web.crowd.application import open_crowd_site
 from errands.web.crowd.instructions.writing_pages import EXAMPLE
-from errands.web.server import listen
 
 OFFICE, WORK = "/v1/office/instructions", "/v1/work/instructions"
 
@@ -337,7 +336,7 @@ def test_an_office_without_a_shop(tmp_path: Path) -> None:
     with open_database(str(tmp_path / "site.sqlite")) as database:
         part, _ = open_crowd_site(database, None, PASSWORD)
         started = threading.Event()
-        server = Server([part], Gate(None, public=True), Limits(), started.set)
+        server = Server([part], AuthMiddleware(None, public=True), ServerLimits(), started.set)
         with listen("127.0.0.1", 0) as listening:
             thread = threading.Thread(target=server.run, args=([listening],))
             thread.start()

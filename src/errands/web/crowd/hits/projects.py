@@ -4,7 +4,6 @@ import asyncio
 from typing import Final
 
 from starlette.responses import Response
-from starlette.routing import Route
 
 from errands.crowd.accounts.accounts import Role
 from errands.crowd.hits.agreement import FieldAgreement, agreements
@@ -13,8 +12,9 @@ from errands.crowd.hits.projects import Project, Projects, Terms
 from errands.crowd.hits.results import answer_names, field_kinds, results_csv
 from errands.crowd.hits.uploads import import_results, publish_files, publish_task
 from errands.reports.html.markup import badge, esc, table
+from errands.web.core.application import Route
 from errands.web.core.forms import Form
-from errands.web.core.http_errors import Refusal
+from errands.web.core.http_errors import HttpError
 from errands.web.crowd.accounts import page
 from errands.web.crowd.auth import CrowdRequest, redirect
 from errands.web.crowd.document import button
@@ -56,7 +56,7 @@ def own_project(projects: Projects, request: CrowdRequest) -> Project:
     """The project of an address, if it is the asker's; the admin may see all."""
     project = projects.project(request.number("id"))
     if project is None or (request.person.role != "admin" and project.owner != request.person.id):
-        raise Refusal(404, "not_found", "There is no such project of yours.")
+        raise HttpError(404, "not_found", "There is no such project of yours.")
     return project
 
 
@@ -101,7 +101,7 @@ class _ProjectPages:
     async def upload(self, request: CrowdRequest) -> Response:
         template, rows = request.form.file("template"), request.form.file("table")
         if template is None or rows is None:
-            raise Refusal(
+            raise HttpError(
                 400, "bad_request", "A task needs a template and a CSV file: choose both."
             )
         made = await asyncio.to_thread(
@@ -164,7 +164,7 @@ class _ProjectPages:
         project = own_project(self._projects, request)
         data = request.form.file("table")
         if data is None:
-            raise Refusal(400, "bad_request", "Choose a CSV file of results.")
+            raise HttpError(400, "bad_request", "Choose a CSV file of results.")
         brought = await asyncio.to_thread(import_results, self._projects, self._work, project, data)
         return await self._shown(request, project, pages.brought(brought))
 
@@ -174,7 +174,7 @@ class _ProjectPages:
         number = request.number("number")
         item = self._projects.item(project.id, number)
         if item is None:
-            raise Refusal(404, "not_found", "There is no such instance.")
+            raise HttpError(404, "not_found", "There is no such instance.")
         key = preview_key(self._site.secret, project.id, number)
         address = frame_address(request.http, key, hit_name(project.id, number))
         here = f"{PROJECTS}/{project.id}/items"
@@ -226,7 +226,7 @@ def _terms(form: Form) -> Terms:
             form.text("hosts").split(),
         )
     except ValueError:
-        raise Refusal(
+        raise HttpError(
             400, "bad_request", "Workers, pay and minutes are numbers; one of them is none."
         ) from None
 

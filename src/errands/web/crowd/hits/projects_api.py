@@ -5,13 +5,13 @@ from typing import Annotated, Any, Final
 
 import msgspec
 from starlette.responses import Response
-from starlette.routing import Route
 
 from errands.crowd.hits.agreement import FieldAgreement
 from errands.crowd.hits.assignments import Assignments, ProjectProgress, WorkerShare
 from errands.crowd.hits.projects import Project, Projects, Terms
 from errands.crowd.hits.uploads import ImportSummary, import_results, publish_files, publish_task
-from errands.web.core.http_errors import Refusal
+from errands.web.core.application import Route
+from errands.web.core.http_errors import HttpError
 from errands.web.crowd.auth import CrowdRequest, json_response
 from errands.web.crowd.hits.projects import (
     REQUESTERS,
@@ -154,14 +154,14 @@ class _ProjectApi:
         owner, with_answers = request.person.id, wanted.with_answers
         if wanted.task is not None:
             if wanted.template is not None or wanted.csv is not None:
-                raise Refusal(400, "bad_request", "Either task, or template and csv; not both.")
+                raise HttpError(400, "bad_request", "Either task, or template and csv; not both.")
             made = await asyncio.to_thread(
                 publish_task,
                 *(self._projects, self._work, owner, terms, self._site.tasks, wanted.task),
                 with_answers=with_answers,
             )
         elif wanted.template is None or wanted.csv is None:
-            raise Refusal(400, "bad_request", "A project needs template and csv, or task.")
+            raise HttpError(400, "bad_request", "A project needs template and csv, or task.")
         else:
             made = await asyncio.to_thread(
                 publish_files,
@@ -227,7 +227,7 @@ class _ProjectApi:
         project = own_project(self._projects, request)
         item = self._projects.item(project.id, request.number("number"))
         if item is None:
-            raise Refusal(404, "not_found", "There is no such instance.")
+            raise HttpError(404, "not_found", "There is no such instance.")
         key = preview_key(self._site.secret, project.id, item.number)
         address = frame_address(request.http, key, hit_name(project.id, item.number))
         return json_response(ProjectItem(item.number, item.inputs, address))

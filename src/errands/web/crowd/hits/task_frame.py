@@ -19,7 +19,6 @@ from urllib.parse import urlencode
 
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
 
 from errands.browser.libraries import SCRIPT, library
 from errands.browser.network_policy import inside
@@ -28,8 +27,9 @@ from errands.crowd.hits.projects import Project, Projects
 from errands.crowd.hits.task_page import EXTERNAL_SCRIPT, answers_of, task_page
 from errands.errors import TaskError
 from errands.reports.html.markup import esc
+from errands.web.core.application import Route
 from errands.web.core.forms import Form
-from errands.web.core.http_errors import Refusal
+from errands.web.core.http_errors import HttpError
 from errands.web.crowd.auth import Endpoint
 from errands.web.crowd.document import HEADERS
 from errands.web.crowd.openapi import operation, paths
@@ -102,7 +102,7 @@ def origin(request: Request) -> str:
     """This site, as its visitor knows it."""
     host = request.url.netloc
     if _HOST.fullmatch(host) is None:
-        raise Refusal(400, "bad_request", "The request names no host.")
+        raise HttpError(400, "bad_request", "The request names no host.")
     return f"{request.url.scheme}://{host}"
 
 
@@ -169,7 +169,7 @@ class _TaskFrames:
         if assignment is not None and assignment.status == "submitted":
             return _received()
         if assignment is not None and assignment.status == "returned":
-            raise Refusal(409, "conflict", "This was returned.")
+            raise HttpError(409, "conflict", "This was returned.")
         item = self._projects.item(shown.project.id, shown.item)
         if item is None:
             raise _nothing()
@@ -198,7 +198,7 @@ class _TaskFrames:
         """As `submit`, for pages that say which assignment they are."""
         given = [*form.texts("assignmentId"), request.query_params.get("assignmentId", "")]
         if not any(given):
-            raise Refusal(400, "bad_request", "The answers do not say their assignmentId.")
+            raise HttpError(400, "bad_request", "The answers do not say their assignmentId.")
         if UNAVAILABLE in given:
             raise _preview()
         for key in given:
@@ -213,7 +213,7 @@ class _TaskFrames:
         try:
             self._assignments.submit(shown.assignment.key, answers_of(form.fields))
         except Conflict as failure:
-            raise Refusal(409, "conflict", str(failure)) from None
+            raise HttpError(409, "conflict", str(failure)) from None
         return _received()
 
     async def file(self, request: Request, form: Form) -> Response:
@@ -302,12 +302,12 @@ def _received() -> Response:
     return Response(content.encode(), headers=headers, media_type="text/html")
 
 
-def _nothing() -> Refusal:
-    return Refusal(404, "not_found", "There is nothing here.")
+def _nothing() -> HttpError:
+    return HttpError(404, "not_found", "There is nothing here.")
 
 
-def _preview() -> Refusal:
-    return Refusal(403, "preview", "This is a preview: accept the task before you submit.")
+def _preview() -> HttpError:
+    return HttpError(403, "preview", "This is a preview: accept the task before you submit.")
 
 
 def _paths() -> dict[str, object]:

@@ -9,7 +9,6 @@ from typing import Annotated, Any, Final
 import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
 
 from errands.crowd.accounts.accounts import Person
 from errands.crowd.hits.assignments import Assignment, Assignments, Conflict
@@ -17,8 +16,9 @@ from errands.crowd.hits.batch_file import mturk_time
 from errands.crowd.hits.projects import Item, Project, Projects
 from errands.crowd.hits.task_page import NO_ANSWERS
 from errands.reports.html.markup import esc
+from errands.web.core.application import Route
 from errands.web.core.forms import MOST_FIELDS
-from errands.web.core.http_errors import Refusal
+from errands.web.core.http_errors import HttpError
 from errands.web.crowd.auth import CrowdRequest, json_response, redirect
 from errands.web.crowd.document import HEADERS, button, document, worker_links
 from errands.web.crowd.hits.task_frame import frame, frame_address, preview_key
@@ -202,7 +202,7 @@ class _TaskPages:
         project = self._project(request)
         item = _item(request.form.text("item"))
         if item is None:
-            raise Refusal(400, "bad_request", "Which instance is to be skipped?")
+            raise HttpError(400, "bad_request", "Which instance is to be skipped?")
         self._skip(project, item, request.person)
         return redirect(f"/work/{request.http.path_params['token']}/tasks/{project.id}")
 
@@ -252,7 +252,7 @@ class _TaskPages:
         project = self._project(request)
         item = self._work.upcoming(project, request.person.id) if project.is_open else None
         if item is None:
-            raise Refusal(409, "nothing_left", "There is nothing left to do here for you.")
+            raise HttpError(409, "nothing_left", "There is nothing left to do here for you.")
         address = self._preview(request.http, project, item)
         return json_response(ItemUpcoming(item.number, item.inputs, address))
 
@@ -262,7 +262,7 @@ class _TaskPages:
         try:
             taken = self._work.accept(project, request.person.id, wanted.item)
         except Conflict as failure:
-            raise Refusal(409, "nothing_left", str(failure)) from None
+            raise HttpError(409, "nothing_left", str(failure)) from None
         return json_response(self._told(request.http, taken), 201)
 
     async def api_skip(self, request: CrowdRequest) -> Response:
@@ -286,7 +286,7 @@ class _TaskPages:
         try:
             done = self._work.submit(held.key, given)
         except Conflict as failure:
-            raise Refusal(409, "conflict", str(failure)) from None
+            raise HttpError(409, "conflict", str(failure)) from None
         return json_response(self._told(request.http, done))
 
     async def api_return(self, request: CrowdRequest) -> Response:
@@ -336,13 +336,13 @@ class _TaskPages:
         try:
             self._work.skip(project.id, item, person.id)
         except Conflict as failure:
-            raise Refusal(404, "not_found", str(failure)) from None
+            raise HttpError(404, "not_found", str(failure)) from None
 
     def _return(self, held: Assignment) -> None:
         try:
             self._work.give_back(held)
         except Conflict as failure:
-            raise Refusal(409, "conflict", str(failure)) from None
+            raise HttpError(409, "conflict", str(failure)) from None
 
     def _preview(self, request: Request, project: Project, item: Item) -> str:
         key = preview_key(self._secret, project.id, item.number)
@@ -384,8 +384,8 @@ def _page(project: Project, token: str, body: str) -> Response:
     return Response(content, headers=HEADERS, media_type="text/html")
 
 
-def _nothing() -> Refusal:
-    return Refusal(404, "not_found", "There is no such work for you.")
+def _nothing() -> HttpError:
+    return HttpError(404, "not_found", "There is no such work for you.")
 
 
 def _paths() -> dict[str, Any]:

@@ -4,7 +4,6 @@ from typing import Annotated, Any, Final, Literal
 
 import msgspec
 from starlette.responses import Response
-from starlette.routing import Route
 
 from errands.crowd.accounts.qualifications import Qualification
 from errands.crowd.instructions.assignments import (
@@ -23,7 +22,8 @@ from errands.crowd.instructions.writing_lists import (
     writers,
 )
 from errands.errors import SettingError
-from errands.web.core.http_errors import Refusal
+from errands.web.core.application import Route
+from errands.web.core.http_errors import HttpError
 from errands.web.crowd.accounts import page
 from errands.web.crowd.auth import CrowdRequest, json_response, redirect
 from errands.web.crowd.instructions.review_pages import DESK, FILE, one_body, overview_body
@@ -197,13 +197,13 @@ class _ReviewPages:
     def _decided(self, request: CrowdRequest, told: InstructionDecision) -> Qualification:
         person = self._site.people.person(request.number("id"))
         if person is None or person.role != "worker":
-            raise Refusal(404, "not_found", "There is no such worker.")
+            raise HttpError(404, "not_found", "There is no such worker.")
         return self._writings.decide(person.id, told.status, request.person, told.note)
 
     def _one(self, id: int) -> WritingAssignment:
         found = self._writings.any(id)
         if found is None:
-            raise Refusal(404, "not_found", "There is no such instruction.")
+            raise HttpError(404, "not_found", "There is no such instruction.")
         return found
 
     def _listed(self, request: CrowdRequest) -> WritingAssignmentPage:
@@ -234,7 +234,7 @@ def _told(given: dict[str, str], request: CrowdRequest, record: Any) -> Any:
     try:
         return msgspec.convert({**given, "note": request.form.text("note").strip()}, record)
     except msgspec.ValidationError as failure:
-        raise Refusal(400, "bad_request", f"The form is not as expected: {failure}.") from None
+        raise HttpError(400, "bad_request", f"The form is not as expected: {failure}.") from None
 
 
 def _paths() -> dict[str, Any]:

@@ -5,7 +5,6 @@ from typing import Any, Final
 
 import msgspec
 from starlette.responses import Response
-from starlette.routing import Route
 
 from errands.crowd.accounts.accounts import Person
 from errands.crowd.instructions.assignments import (
@@ -19,7 +18,8 @@ from errands.crowd.instructions.assignments import (
 from errands.crowd.instructions.checks import InstructionDraft, ShownProduct
 from errands.crowd.instructions.writing_lists import listed
 from errands.reports.html.markup import esc
-from errands.web.core.http_errors import Refusal
+from errands.web.core.application import Route
+from errands.web.core.http_errors import HttpError
 from errands.web.crowd.auth import CrowdRequest, json_response, redirect
 from errands.web.crowd.document import HEADERS, document, worker_links
 from errands.web.crowd.instructions.writing_pages import (
@@ -74,11 +74,11 @@ def explained(work: Handler) -> Handler:
         try:
             return await work(request)
         except NotFound as failure:
-            raise Refusal(404, "not_found", str(failure)) from None
+            raise HttpError(404, "not_found", str(failure)) from None
         except NotAllowed as failure:
-            raise Refusal(403, "forbidden", str(failure)) from None
+            raise HttpError(403, "forbidden", str(failure)) from None
         except AlreadyDone as failure:
-            raise Refusal(409, "already_done", str(failure)) from None
+            raise HttpError(409, "already_done", str(failure)) from None
 
     return answer
 
@@ -178,7 +178,7 @@ class WritingPages:
         before = self._writings.in_hand(request.person.id)
         taken = self._taken(request.person)
         if taken is None:
-            raise Refusal(409, "nothing_left", "There is no product left for you now.")
+            raise HttpError(409, "nothing_left", "There is no product left for you now.")
         return json_response(_piece(taken), 200 if before == taken else 201)
 
     async def api_one(self, request: CrowdRequest) -> Response:
@@ -190,7 +190,7 @@ class WritingPages:
         if not handed.problems:
             return json_response(_piece(handed.writing), 201 if handed.is_new else 200)
         message = " ".join(problem.message for problem in handed.problems)
-        failure = Refusal(400, "bad_instruction", message).answer()
+        failure = HttpError(400, "bad_instruction", message).answer()
         wrong = [problem._asdict() for problem in handed.problems]
         return json_response({**failure, "problems": wrong}, 400)
 
@@ -201,7 +201,7 @@ class WritingPages:
 
     def _taken(self, person: Person) -> WritingAssignment | None:
         if self._catalog is None:
-            raise Refusal(409, "no_shop", "This office has no shop, so there are no products.")
+            raise HttpError(409, "no_shop", "This office has no shop, so there are no products.")
         return self._writings.take(person, self._catalog)
 
     def _idle(self, request: CrowdRequest, said: str = "") -> Response:

@@ -8,7 +8,6 @@ from typing import Any, Final
 
 import msgspec
 from starlette.responses import Response
-from starlette.routing import Route
 
 from errands.crowd.accounts.accounts import Person
 from errands.crowd.shopping.assignments import (
@@ -20,13 +19,14 @@ from errands.crowd.shopping.assignments import (
 )
 from errands.crowd.shopping.worker_quality import WorkerStatus
 from errands.reports.html.markup import badge, esc, table
-from errands.web.core.http_errors import Refusal
+from errands.web.core.application import Route
+from errands.web.core.http_errors import HttpError
 from errands.web.crowd.auth import CrowdRequest, json_response, redirect
 from errands.web.crowd.document import HEADERS, button, document, field, worker_links
 from errands.web.crowd.openapi import operation, paths
 from errands.web.crowd.shopping.guide import GUIDE
 from errands.web.crowd.site import CrowdSite, RouteGroup, WorkCard, dollars
-from errands.web.shop.visitors import Shoppers
+from errands.web.shop.visitors import Visitors
 
 __all__ = ["WorkerAssignment", "shopping_routes"]
 
@@ -102,7 +102,7 @@ def shopping_routes(site: CrowdSite) -> RouteGroup:
 
 
 class _ShoppingPages:
-    def __init__(self, outings: ShoppingAssignments, shoppers: Shoppers) -> None:
+    def __init__(self, outings: ShoppingAssignments, shoppers: Visitors) -> None:
         self._assignments = outings
         self._shoppers = shoppers
 
@@ -226,8 +226,8 @@ def _own(request: CrowdRequest) -> str:
     return f"/work/{request.http.path_params['token']}/shopping"
 
 
-def _refused(settled: Settled) -> Refusal:
-    return Refusal(409, "conflict", str(settled))
+def _refused(settled: Settled) -> HttpError:
+    return HttpError(409, "conflict", str(settled))
 
 
 def _body(told: Shopping, own: str, wrong: str, settings: ShoppingSettings) -> str:

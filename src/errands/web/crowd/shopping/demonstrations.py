@@ -15,7 +15,6 @@ import msgspec
 from starlette.background import BackgroundTask
 from starlette.requests import Request
 from starlette.responses import FileResponse, Response
-from starlette.routing import Route
 
 from errands.crowd.shopping.assignments import (
     ShoppingAssignment,
@@ -30,7 +29,8 @@ from errands.crowd.shopping.worker_quality import Verdict
 from errands.errors import ErrandsError
 from errands.runs.export import export
 from errands.runs.store.places import open_run
-from errands.web.core.http_errors import Refusal
+from errands.web.core.application import Route
+from errands.web.core.http_errors import HttpError
 from errands.web.crowd.accounts import page
 from errands.web.crowd.auth import CrowdRequest, json_response, redirect
 from errands.web.crowd.openapi import operation, paths
@@ -119,14 +119,14 @@ class _DemonstrationPages:
         try:
             settings = msgspec.convert(given, ShoppingSettings, strict=False)
         except msgspec.ValidationError as wrong:
-            raise Refusal(400, "bad_request", f"The settings make no sense: {wrong}.") from None
+            raise HttpError(400, "bad_request", f"The settings make no sense: {wrong}.") from None
         self._assignments.set_settings(settings)
         return redirect(HERE)
 
     async def decide(self, request: CrowdRequest) -> Response:
         said = request.form.text("verdict")
         if said not in ("granted", "refused", "results"):
-            raise Refusal(400, "bad_request", "The verdict is granted, refused or results.")
+            raise HttpError(400, "bad_request", "The verdict is granted, refused or results.")
         self._decided(request, said)  # type: ignore[arg-type]
         return redirect(HERE)
 
@@ -181,13 +181,13 @@ class _DemonstrationPages:
     def _decided(self, request: CrowdRequest, verdict: Verdict) -> None:
         id = request.number("id")
         if not self._database.rows("SELECT 1 FROM people WHERE id = ? AND role = 'worker'", (id,)):
-            raise Refusal(404, "not_found", "There is no such worker.")
+            raise HttpError(404, "not_found", "There is no such worker.")
         self._assignments.decide(id, verdict)
 
     def _walk(self, request: CrowdRequest) -> SessionReplay:
         session = find_session(self._database, request.http.path_params["session"])
         if session is None:
-            raise Refusal(404, "not_found", "There is no such session.")
+            raise HttpError(404, "not_found", "There is no such session.")
         sent = read_assignments(self._database, session=session.number)
         instruction = self._assignments.goals[session.goal].instruction_text
         steps = session_steps(self._database, session.number)
@@ -215,7 +215,7 @@ def _session_filter(request: Request) -> SessionFilter:
     query = request.query_params
     who = query.get("who", "workers")
     if who not in ("workers", "qualified", "experts", "visitors"):
-        raise Refusal(400, "bad_request", "who is workers, qualified, experts or visitors.")
+        raise HttpError(400, "bad_request", "who is workers, qualified, experts or visitors.")
     worker = query.get("worker")
     try:
         return SessionFilter(
@@ -229,13 +229,13 @@ def _session_filter(request: Request) -> SessionFilter:
     except ErrandsError:
         raise
     except ValueError:
-        raise Refusal(400, "bad_request", "worker and min_reward are numbers.") from None
+        raise HttpError(400, "bad_request", "worker and min_reward are numbers.") from None
 
 
 def _number(request: Request, name: str, otherwise: int, most: int) -> int:
     text = request.query_params.get(name, str(otherwise))
     if not (text.isascii() and text.isdecimal() and len(text) < 20 and int(text) <= most):
-        raise Refusal(400, "bad_request", f"{name} is a number up to {most}.")
+        raise HttpError(400, "bad_request", f"{name} is a number up to {most}.")
     return int(text)
 
 

@@ -1,4 +1,4 @@
-"""What a server offers: shops and form pages, by options that clients send.
+"""Environments that a server provides: shops and form pages, by options that clients send.
 
 Clients choose how to play, never where things lie: the catalogue, goal files and task folders
 are the server's. What can be shared is: a thousand shops with the same options are a thousand
@@ -24,23 +24,23 @@ from errands.shop.goals import GoalSet
 from errands.turk.drivers import Pages
 from errands.turk.tasks.loader import TaskSet, load_tasks
 from errands.web.core.http_errors import episode_over, no_episode
-from errands.web.core.limits import Limits
-from errands.web.env_api.sessions import Player, Turn
+from errands.web.core.limits import ServerLimits
+from errands.web.env_api.sessions import SessionEnv, Turn
 
-__all__ = ["Offer", "ShopOffer", "ShopOptions", "TurkOffer", "TurkOptions"]
+__all__ = ["EnvProvider", "ShopOptions", "ShopProvider", "TurkOptions", "TurkProvider"]
 
 _KEPT: Final = 32
 """So many different choices of options stay prepared."""
 
 
-class Offer(Protocol):
-    """Something that players can be made of."""
+class EnvProvider(Protocol):
+    """Makes environments of one domain for sessions."""
 
-    def at_hand(self, settings: dict[str, Any]) -> bool:
-        """Whether making a player of these settings is quick."""
+    def is_quick(self, settings: dict[str, Any]) -> bool:
+        """Whether making an environment of these settings is quick."""
         ...
 
-    def player(self, settings: dict[str, Any]) -> Player: ...
+    def make_env(self, settings: dict[str, Any]) -> SessionEnv: ...
 
     def about(self) -> dict[str, Any]: ...
 
@@ -70,10 +70,10 @@ ShopOptions: Any = client_options(
 TurkOptions: Any = client_options("TurkOptions", TurkConfig, hidden={"tasks"}, driver="dom")
 
 
-class ShopOffer:
+class ShopProvider:
     """The shop."""
 
-    def __init__(self, catalog: Catalog, goals: str | GoalSet, limits: Limits) -> None:
+    def __init__(self, catalog: Catalog, goals: str | GoalSet, limits: ServerLimits) -> None:
         self._catalog = catalog
         self._goals = catalog.goals(goals)
         named = isinstance(goals, str) and goals in catalog.manifest.goals
@@ -83,12 +83,12 @@ class ShopOffer:
         self._lock = threading.Lock()
         self._kept: dict[Any, ShopContext] = {}
 
-    def at_hand(self, settings: dict[str, Any]) -> bool:
+    def is_quick(self, settings: dict[str, Any]) -> bool:
         wanted = _convert(settings, ShopOptions)
         # A disjoint split of a full-size catalogue takes seconds to find.
         return wanted in self._kept or not (wanted.split or "").startswith("disjoint")
 
-    def player(self, settings: dict[str, Any]) -> "ShopPlayer":
+    def make_env(self, settings: dict[str, Any]) -> "ShopSessionEnv":
         wanted = _convert(settings, ShopOptions)
         context = self._kept.get(wanted) or self._prepared(wanted)
         with self._lock:
@@ -96,7 +96,7 @@ class ShopOffer:
             self._kept[wanted] = context
             for oldest in list(self._kept)[:-_KEPT]:
                 del self._kept[oldest]
-        return ShopPlayer(context)
+        return ShopSessionEnv(context)
 
     def about(self) -> dict[str, Any]:
         return {
@@ -134,11 +134,11 @@ class ShopOffer:
         return self._catalog.goals(name)
 
 
-class ShopPlayer:
-    """One customer."""
+class ShopSessionEnv:
+    """The shop of one session."""
 
     __slots__ = ("_context", "_episode", "_rng")
-    aside = False
+    is_slow = False
 
     def __init__(self, context: ShopContext) -> None:
         self._context = context
@@ -167,7 +167,7 @@ class ShopPlayer:
         self._episode = None
 
 
-class TurkOffer:
+class TurkProvider:
     """Form pages without a browser; all of it happens in one thread."""
 
     def __init__(self, tasks: str) -> None:
@@ -175,10 +175,10 @@ class TurkOffer:
         self._pages = Pages("dom")
         self._tasks: dict[str, TaskSet] = {"all": load_tasks(tasks)}
 
-    def at_hand(self, settings: dict[str, Any]) -> bool:
+    def is_quick(self, settings: dict[str, Any]) -> bool:
         return False
 
-    def player(self, settings: dict[str, Any]) -> "TurkPlayer":
+    def make_env(self, settings: dict[str, Any]) -> "TurkSessionEnv":
         wanted = _convert(settings, TurkOptions)
         if wanted.driver != "dom":
             raise SettingError(f"driver={wanted.driver!r}: this server has no browser, only 'dom'.")
@@ -192,7 +192,7 @@ class TurkOffer:
             tasks = load_tasks(self._place, wanted.split)
         env = TurkEnv(tasks, pages=self._pages, **msgspec.structs.asdict(wanted))
         self._tasks[wanted.split] = tasks
-        return TurkPlayer(env)
+        return TurkSessionEnv(env)
 
     def about(self) -> dict[str, Any]:
         return {
@@ -201,11 +201,11 @@ class TurkOffer:
         }
 
 
-class TurkPlayer:
-    """One worker."""
+class TurkSessionEnv:
+    """The form pages of one session."""
 
     __slots__ = ("_env", "_over")
-    aside = True
+    is_slow = True
 
     def __init__(self, env: TurkEnv) -> None:
         self._env = env
