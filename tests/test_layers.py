@@ -49,6 +49,15 @@ INSIDE: dict[str, str] = {
         < urls
         < page_addresses render
     """,
+    "turk": """
+        actions
+        < pages
+        < dom tasks
+        < browser proofs scoring
+        < drivers
+        < oracle
+        < effects
+    """,
 }
 """The order inside a package, lowest first, of its sub-packages and the modules beside them: each
 may use those on lower levels, never one on its own. Packages not listed have no order yet."""

@@ -10,7 +10,7 @@ from errands.agents.registry import make_factory
 from errands.envs.turk import TurkEnv
 from errands.turk.dom.driver import DomDriver
 from errands.turk.drivers import Pages
-from errands.turk.oracle.play import play_oracle
+from errands.turk.oracle.field_oracle import play_oracle
 from errands.turk.pages.driver import ActionError
 from errands.turk.scoring.instance_score import instance_figure, score_page
 from errands.turk.tasks.task import Instance

@@ -11,7 +11,7 @@ from errands.browser import chromium
 from errands.envs.turk import TurkEnv
 from errands.errors import ErrandsError, SettingError
 from errands.turk.actions.action import Action
-from errands.turk.oracle.play import play_oracle
+from errands.turk.oracle.field_oracle import play_oracle
 from errands.turk.pages.driver import DriverError
 
 TASK = {"task": "Teapot Reviews", "row": 0}

@@ -8,7 +8,7 @@ from errands.errors import SettingError
 from errands.turk import proofs
 from errands.turk.actions.action import Action
 from errands.turk.dom.driver import DomDriver
-from errands.turk.dom.effect import CHECKED, UNCHECKED, Effect, EffectRule, Target, Trigger
+from errands.turk.dom.effects import CHECKED, UNCHECKED, Effect, EffectRule, Target, Trigger
 from errands.turk.drivers import Pages
 from errands.turk.pages.driver import Driver, DriverError
 from errands.turk.proofs import EDITION, Proof, find_proof, keep_proof, proofs_folder

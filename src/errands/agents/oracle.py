@@ -1,7 +1,7 @@
 """`oracle`: fills in a form as people did, the ceiling of the paperwork.
 
-It is shown the labels and the page, does what `errands.turk.oracle.play` plans, one call a step,
-and submits when nothing is left to do.
+It is shown the labels and the page, does what `oracle_plan` says, one call a step, and
+submits when nothing is left to do.
 """
 
 from collections.abc import Mapping
@@ -10,7 +10,7 @@ from typing import Any
 from errands.agents import AgentError, AgentFactory
 from errands.agents.factory import SimpleFactory, turk_of
 from errands.turk.actions.grammar import format_action
-from errands.turk.oracle.play import Plan, oracle_plan
+from errands.turk.oracle.field_oracle import Plan, oracle_plan
 
 __all__ = ["Oracle", "make"]
 

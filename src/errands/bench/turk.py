@@ -9,7 +9,7 @@ from typing import TypeVar
 from errands.bench.figure import Figure, private_memory
 from errands.turk.drivers import start_browser
 from errands.turk.effects.verify import evenly_spaced
-from errands.turk.oracle.play import play_oracle
+from errands.turk.oracle.field_oracle import play_oracle
 from errands.turk.pages.driver import Driver, DriverError
 from errands.turk.scoring.instance_score import score_page
 from errands.turk.tasks.loader import load_tasks

@@ -12,6 +12,7 @@ from typing import Any, Final, TypeVar
 from errands.errors import SettingError
 from errands.shop.catalog.catalog import Catalog
 from errands.shop.goals import GoalSet
+from errands.turk.pages.driver import Driver
 from errands.turk.scoring.metrics import RULES
 from errands.turk.tasks.loader import TaskSet
 
@@ -70,8 +71,9 @@ class TurkConfig:
     """A folder, `demo`, or loaded tasks."""
     split: str = "all"
     """train, test, test_challenge, subjective or all."""
-    driver: str = "auto"
-    """`auto` (the browser, unless the task is proven to need none), `dom`, `browser`."""
+    driver: str | Driver = "auto"
+    """`auto` (the browser, unless the task is proven to need none), `dom`, `browser`, a driver or
+    the name of one: `module:attribute`, or an entry point of `errands.drivers`."""
     observation: str = "html"
     """`html`, `relevant`, `text`; with a browser `screenshot`, `html+screenshot`."""
     fields: str = "given"

@@ -1,36 +1,71 @@
-"""Choosing a driver: by name, or `auto`, which takes the browser unless a proof says otherwise."""
+"""Choosing a driver: by name, as an object, or `auto`, which takes the browser unless a proof says
+otherwise.
+
+A driver of your own is named as `module:attribute` (a class or function without arguments, or a
+driver), or by an entry point of the group `errands.drivers`; to test it, see
+`errands.testing.DriverConformance`.
+"""
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from errands.errors import SettingError
+from errands.plugins import Registry
 from errands.turk.dom.driver import DomDriver
 from errands.turk.pages.driver import Driver, DriverError, OpenPage
 from errands.turk.proofs import Proof, find_proof
 from errands.turk.tasks.task import Instance, Task
 from errands.turk.tasks.template import page_html
 
-__all__ = ["DRIVERS", "Pages", "start_browser"]
+__all__ = ["AUTO", "DRIVERS", "Pages", "find_driver", "start_browser"]
 
-DRIVERS: Final = ("auto", "dom", "browser")
+AUTO: Final = "auto"
+DRIVERS: Final = Registry(
+    "page driver",
+    "errands.drivers",
+    {
+        "dom": "errands.turk.dom.driver:DomDriver",
+        "browser": "errands.turk.drivers:start_browser",
+    },
+)
+
+
+def find_driver(name: str) -> Driver:
+    """A driver by name, started."""
+    driver: Any = DRIVERS.find(name)
+    if isinstance(driver, type) or (callable(driver) and not isinstance(driver, Driver)):
+        driver = driver()
+    if not isinstance(driver, Driver):
+        raise SettingError(
+            f"The page driver {name!r} is no driver but {type(driver).__name__}: expected name,"
+            " actions, open and close, as in errands.turk.Driver."
+        )
+    return driver
 
 
 class Pages:
-    """Opens instances with the driver that fits; drivers start when they are first needed."""
+    """Opens instances with the driver that fits; drivers start when they are first needed.
+
+    A driver that is given as an object is its owner's to close.
+    """
 
     def __init__(
         self,
-        driver: str = "auto",
+        driver: str | Driver = AUTO,
         *,
         browser: Callable[[], Driver] | None = None,
     ) -> None:
-        if driver not in DRIVERS:
-            raise SettingError(f"driver={driver!r}: expected {', '.join(DRIVERS)}.")
+        if isinstance(driver, str) and driver != AUTO and ":" not in driver:
+            names = [AUTO, *DRIVERS.names()]
+            if driver not in names:
+                raise SettingError(
+                    f"driver={driver!r}: expected {', '.join(names)}, or module:attribute."
+                )
         self.driver = driver
-        self._make_browser = browser or start_browser
+        self._start_browser = browser or start_browser
         self._dom: dict[str, tuple[Proof | None, Driver]] = {}
-        self._browser: Driver | None = None
+        self._started: dict[str, Driver] = {}
 
     def open(self, task: Task, instance: Instance, *, files: Path | None = None) -> OpenPage:
         """The instance's page, untouched."""
@@ -38,41 +73,50 @@ class Pages:
 
     def driver_for(self, task: Task) -> Driver:
         """The driver that a task runs on."""
-        if self.choice(task) == "dom":
+        if not isinstance(self.driver, str):
+            return self.driver
+        name = self._name(task)
+        if name == "dom":
             return self._dom_for(task)
-        if self._browser is None:
-            try:
-                self._browser = self._make_browser()
-            except DriverError as failure:
-                if self.driver == "browser":
-                    raise
-                raise DriverError(
-                    f"The task {task.name!r} is not proven to run without a browser, and there is"
-                    f" none: {failure} With a browser, `errands turk verify` proves tasks once and"
-                    " for all."
-                ) from None
-        return self._browser
+        if name not in self._started:
+            self._started[name] = self._browser(task) if name == "browser" else find_driver(name)
+        return self._started[name]
+
+    def _browser(self, task: Task) -> Driver:
+        try:
+            return self._start_browser()
+        except DriverError as failure:
+            if self.driver == "browser":
+                raise
+            raise DriverError(
+                f"The task {task.name!r} is not proven to run without a browser, and there is"
+                f" none: {failure} With a browser, `errands turk verify` proves tasks once and"
+                " for all."
+            ) from None
 
     def _dom_for(self, task: Task) -> Driver:
         """`dom` with the effects that the task's proof was made with."""
         proof = find_proof(task.template_hash)
         known = self._dom.get(task.template_hash)
         if known is None or known[0] is not proof:
-            effect_rules = proof.effect_rules if proof is not None else ()
-            known = self._dom[task.template_hash] = proof, DomDriver(effect_rules=effect_rules)
+            rules = proof.effect_rules if proof is not None else ()
+            known = self._dom[task.template_hash] = proof, DomDriver(effect_rules=rules)
         return known[1]
 
     def choice(self, task: Task) -> str:
-        """`dom` or `browser`."""
-        if self.driver != "auto":
-            return self.driver
+        """The name of the driver that a task runs on."""
+        return self._name(task) if isinstance(self.driver, str) else self.driver.name
+
+    def _name(self, task: Task) -> str:
+        if self.driver != AUTO:
+            return str(self.driver)
         proof = find_proof(task.template_hash)
         return "dom" if proof is not None and proof.allows_dom else "browser"
 
     def close(self) -> None:
-        if self._browser is not None:
-            self._browser.close()
-        self._dom, self._browser = {}, None
+        for driver in self._started.values():
+            driver.close()
+        self._dom, self._started = {}, {}
 
 
 def start_browser(*, pictures: bool = True) -> Driver:

@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 
 from errands.home import home
-from errands.turk.dom.effect import EffectRule
+from errands.turk.dom.effects import EffectRule
 
 __all__ = ["EDITION", "Proof", "find_proof", "keep_proof", "proofs_folder"]
 

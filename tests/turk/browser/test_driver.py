@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from errands.browser import chromium
-from errands.testing.driver import DriverConformance
+from errands.testing import DriverConformance
 from errands.turk.actions.action import ACTIONS, Action
 from errands.turk.browser.driver import BrowserDriver, BrowserPage
 from errands.turk.pages.driver import ActionError, DriverError

@@ -12,7 +12,7 @@ from effort import effort
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from errands.testing.driver import DriverConformance
+from errands.testing import DriverConformance
 from errands.turk.actions.action import Action, Value
 from errands.turk.dom.driver import DomDriver
 from errands.turk.dom.page import DomPage

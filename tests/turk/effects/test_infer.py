@@ -7,7 +7,7 @@ import pytest
 from errands.turk.actions.action import Action
 from errands.turk.browser.driver import BrowserDriver
 from errands.turk.dom.driver import DomDriver
-from errands.turk.dom.effect import CHECKED, EMPTY, UNCHECKED, Effect, EffectRule, Target, Trigger
+from errands.turk.dom.effects import CHECKED, EMPTY, UNCHECKED, Effect, EffectRule, Target, Trigger
 from errands.turk.effects.infer import (
     EffectInference,
     Fact,

@@ -4,8 +4,12 @@ import pytest
 
 from errands.turk.actions.action import Action
 from errands.turk.dom.driver import DomDriver
-from errands.turk.oracle.field_oracle import oracle_action, oracle_actions, range_ceiling
-from errands.turk.oracle.play import play_oracle
+from errands.turk.oracle.field_oracle import (
+    oracle_action,
+    oracle_actions,
+    play_oracle,
+    range_ceiling,
+)
 from errands.turk.pages.field import Field
 from errands.turk.scoring.instance_score import instance_figure, score_page
 from errands.turk.tasks.loader import load_tasks

@@ -10,7 +10,7 @@ from errands.turk.actions.action import Action
 from errands.turk.browser.driver import BrowserDriver
 from errands.turk.dom.driver import DomDriver
 from errands.turk.oracle.coverage import answered_fields
-from errands.turk.oracle.play import play_oracle
+from errands.turk.oracle.field_oracle import play_oracle
 from errands.turk.oracle.pointer_oracle import _spelled, answers_of, play_pointer
 from errands.turk.pages.driver import Driver
 from errands.turk.scoring.instance_score import instance_figure, score_page

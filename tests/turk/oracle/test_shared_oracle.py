@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from errands.turk.dom.driver import DomDriver
-from errands.turk.oracle.play import play_oracle
+from errands.turk.oracle.field_oracle import play_oracle
 from errands.turk.pages.driver import Driver
 from errands.turk.scoring.instance_score import instance_figure, score_page
 from errands.turk.tasks.loader import TaskSet, load_tasks

@@ -10,7 +10,7 @@ from errands.cli.turk.info import group
 from errands.errors import SettingError
 from errands.turk.actions.grammar import format_action
 from errands.turk.drivers import Pages
-from errands.turk.oracle.play import play_oracle
+from errands.turk.oracle.field_oracle import play_oracle
 from errands.turk.scoring.instance_score import instance_figure, score_page
 from errands.turk.scoring.metrics import RULES
 from errands.turk.tasks.loader import load_tasks

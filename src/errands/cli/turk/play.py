@@ -12,7 +12,7 @@ from errands.cli.output import Json, print_json, progress_bar, remarks, results
 from errands.cli.turk.info import group
 from errands.cli.turk.verify import register, show_summaries
 from errands.errors import ErrandsError, SettingError
-from errands.turk.drivers import DRIVERS, Pages
+from errands.turk.drivers import Pages
 from errands.turk.effects.verify import evenly_spaced
 from errands.turk.oracle.baselines import BASELINES, ScoredInstance, field_scores, play
 from errands.turk.scoring.metrics import RULES
@@ -28,7 +28,7 @@ def play_command(
     agent: str = typer.Option("oracle", help=f"One of {', '.join(BASELINES)}."),
     split: str = typer.Option("all", help="train, test, test_challenge, subjective or all."),
     instances: int = typer.Option(0, min=0, help="Instances of each task, evenly; 0: all."),
-    driver: str = typer.Option("auto", help=f"One of {', '.join(DRIVERS)}."),
+    driver: str = typer.Option("auto", help="auto, dom or browser."),
     seed: int = typer.Option(0, help="Of the random agent."),
     workers: int = typer.Option(1, min=1, help="Processes; each has its own driver."),
     as_json: bool = Json,

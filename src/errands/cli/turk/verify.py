@@ -12,7 +12,7 @@ from errands.cli.output import Json, print_json, progress_bar, remarks, results
 from errands.cli.turk.info import group, register
 from errands.errors import DataError, ErrandsError, SettingError
 from errands.turk.dom.driver import DomDriver
-from errands.turk.drivers import DRIVERS, Pages, start_browser
+from errands.turk.drivers import Pages, start_browser
 from errands.turk.effects.verify import TaskVerification, verify_task
 from errands.turk.oracle.baselines import field_scores
 from errands.turk.oracle.predictions import oracle_lines, read_predictions, score_prediction
@@ -24,7 +24,9 @@ from errands.turk.tasks.loader import load_tasks
 __all__ = ["register", "show_summaries"]
 
 _TASKS = typer.Argument("demo", metavar="[DIR]", help="A folder of tasks, or demo.")
-_DRIVER = typer.Option("auto", help=f"One of {', '.join(DRIVERS)}.")
+_DRIVER = typer.Option(
+    "auto", help="auto, dom, browser, one that is installed, or module:attribute."
+)
 _SPLIT = typer.Option("all", help="train, test, test_challenge, subjective or all.")
 
 

@@ -27,7 +27,7 @@ from errands.browser.page import WebPage
 from errands.browser.tab import Tab, TabConfig
 from errands.turk.actions.action import ACTIONS, Action
 from errands.turk.browser.page_actions import PASSIVE, ask, perform
-from errands.turk.dom.effect import Changes
+from errands.turk.dom.effects import Changes
 from errands.turk.pages.driver import DriverError, Result, Unsupported
 from errands.turk.pages.field import EXCLUDED, Field
 

@@ -10,7 +10,7 @@ from errands.browser.chromium import BrowserError
 from errands.browser.tab import Tab
 from errands.turk.actions.action import ACTIONS, Action, Value
 from errands.turk.pages.driver import ActionError, Result, Unsupported
-from errands.turk.pages.excerpt import MARK, excerpt
+from errands.turk.pages.field import MARK, excerpt
 
 __all__ = ["PASSIVE", "ask", "perform"]
 

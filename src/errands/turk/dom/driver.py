@@ -12,9 +12,8 @@ from urllib.parse import unquote, urlsplit
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-from errands.turk.dom.apply import EffectApplier, by_trigger
 from errands.turk.dom.css import StyleSheet, parse_sheet
-from errands.turk.dom.effect import EffectRule
+from errands.turk.dom.effects import EffectApplier, EffectRule, by_trigger
 from errands.turk.dom.forms import Forms
 from errands.turk.dom.media import media_matches
 from errands.turk.dom.page import ACTIONS, DomPage

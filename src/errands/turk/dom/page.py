@@ -14,16 +14,14 @@ from typing import Final
 from selectolax.lexbor import LexborHTMLParser
 
 from errands.turk.actions.action import Action, Value
-from errands.turk.dom.apply import EffectApplier
-from errands.turk.dom.effect import AGAIN, CHECKED, INPUT, UNCHECKED
-from errands.turk.dom.effect import chosen as chosen_state
+from errands.turk.dom.effects import AGAIN, CHECKED, INPUT, UNCHECKED, EffectApplier
+from errands.turk.dom.effects import chosen as chosen_state
 from errands.turk.dom.forms import Control, Forms
 from errands.turk.dom.input_value import cut, is_number, number_text, sanitize, valid
 from errands.turk.dom.text import page_text
 from errands.turk.dom.visibility import Cascade
 from errands.turk.pages.driver import ActionError, Result, Unsupported
-from errands.turk.pages.excerpt import MARK, excerpt
-from errands.turk.pages.field import EXCLUDED, TEXTS, Field
+from errands.turk.pages.field import EXCLUDED, MARK, TEXTS, Field, excerpt
 
 __all__ = ["ACTIONS", "DomPage"]
 

@@ -14,10 +14,10 @@ from typing import Final, NamedTuple
 
 from errands.turk.actions.action import Action
 from errands.turk.dom.driver import DomDriver
-from errands.turk.dom.effect import EffectRule
+from errands.turk.dom.effects import EffectRule
 from errands.turk.effects.explore import explore
 from errands.turk.effects.infer import EffectInference, NotInferable
-from errands.turk.oracle.play import play_oracle
+from errands.turk.oracle.field_oracle import play_oracle
 from errands.turk.oracle.pointer_oracle import answers_of
 from errands.turk.pages.comparison import Difference, compare
 from errands.turk.pages.driver import ActionError, Driver

@@ -19,7 +19,7 @@ from selectolax.lexbor import LexborHTMLParser
 from errands.errors import ErrandsError
 from errands.turk.actions.action import Action
 from errands.turk.dom.driver import parsed
-from errands.turk.dom.effect import (
+from errands.turk.dom.effects import (
     AGAIN,
     CHECKED,
     EMPTY,

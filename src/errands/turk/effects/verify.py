@@ -12,7 +12,7 @@ import msgspec
 from errands.errors import ErrandsError
 from errands.turk.drivers import Pages
 from errands.turk.effects.equivalence import prove_equivalence
-from errands.turk.oracle.play import play_oracle
+from errands.turk.oracle.field_oracle import play_oracle
 from errands.turk.pages.driver import Driver
 from errands.turk.proofs import keep_proof
 from errands.turk.scoring.instance_score import ScoredField, instance_figure, score_page

@@ -14,7 +14,7 @@ import msgspec
 from errands.errors import ErrandsError
 from errands.turk.actions.action import Action
 from errands.turk.drivers import Pages
-from errands.turk.oracle.play import play_oracle
+from errands.turk.oracle.field_oracle import play_oracle
 from errands.turk.oracle.pointer_oracle import play_pointer
 from errands.turk.pages.driver import ActionError, OpenPage
 from errands.turk.pages.field import TEXTS, Field

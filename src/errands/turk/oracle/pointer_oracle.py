@@ -21,8 +21,7 @@ from typing import Final
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from errands.turk.actions.action import Action, Value
-from errands.turk.oracle.field_oracle import NOTHING
-from errands.turk.oracle.play import play_oracle
+from errands.turk.oracle.field_oracle import NOTHING, play_oracle
 from errands.turk.pages.driver import ActionError, OpenPage
 from errands.turk.pages.elements import buttons, name_of, named, openers, selector_of, span_of
 from errands.turk.pages.field import Field

@@ -16,7 +16,7 @@ from errands.errors import DataError, ErrandsError
 from errands.turk.actions.grammar import GrammarError, format_action, parse_answer
 from errands.turk.drivers import Pages
 from errands.turk.oracle.baselines import ScoredInstance
-from errands.turk.oracle.play import play_oracle
+from errands.turk.oracle.field_oracle import play_oracle
 from errands.turk.pages.driver import ActionError, OpenPage
 from errands.turk.scoring.instance_score import ScoredField, score_page, score_values
 from errands.turk.tasks.loader import TaskSet

@@ -1,12 +1,12 @@
 """What a page driver is: something that opens a page, acts on it and reads it.
 
 Two come with Errands, `dom` (no browser) and `browser` (Chromium); both pass the conformance
-suite in `errands.testing.driver`, and so can a third party's.
+suite `errands.testing.DriverConformance`, and so can a third party's.
 """
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from errands.errors import ErrandsError
 from errands.turk.actions.action import Action
@@ -74,6 +74,7 @@ class OpenPage(Protocol):
     def close(self) -> None: ...
 
 
+@runtime_checkable
 class Driver(Protocol):
     """Opens pages; one driver serves many episodes, one after another or at once."""
 

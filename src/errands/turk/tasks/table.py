@@ -18,12 +18,11 @@ from dataclasses import dataclass
 from typing import Final
 
 from errands.errors import TaskError
-from errands.turk.tasks.plain_csv import read_plain
 from errands.turk.tasks.task import Label
 
 __all__ = [
-    "ANSWER", "CELL_LIMIT", "MISSING", "TaskTable", "decode", "infer", "meanings", "read_table",
-    "written",
+    "ANSWER", "CELL_LIMIT", "MISSING", "TaskTable", "decode", "infer", "meanings", "read_plain",
+    "read_table", "written",
 ]  # fmt: skip
 
 ANSWER: Final = "Answer."
@@ -51,6 +50,8 @@ _EXACT: Final = 15
 _DIGITS: Final = 17
 _LARGEST: Final = 308
 _BATCH: Final = 256
+_QUOTED: Final = "\0"
+"""Stands for a piece in quotes, where a text is read in one pass."""
 
 _csv_lock = threading.Lock()
 
@@ -137,6 +138,58 @@ def read_table(data: bytes) -> TaskTable:
         remarks.append(f"has {short:,} rows shorter than the header: filled with blanks")
     columns = dict(zip(names, map(list, zip(*cells, strict=True)), strict=True))
     return TaskTable(columns, tuple(remarks))
+
+
+def read_plain(text: str) -> tuple[list[str], list[list[str]]] | None:
+    """The header and the columns below it, read in a few passes; None where it is not regular.
+
+    The `csv` module looks at every character. Almost every table is regular, though: a header of
+    two cells or more, at least one row, equally many cells in every row, and quotes only around
+    whole cells. Such a text is cut at its quotes; what stands outside of them, with a mark for
+    each piece inside, is cut at line ends and commas; and the pieces are put back. A text that is
+    not regular is left to `csv`. Lines that are blank are no rows.
+    """
+    if _QUOTED in text:
+        return None
+    pieces = text.split('"')
+    if len(pieces) % 2 == 0:
+        return None
+    outline = _QUOTED.join(pieces[0::2])
+    if "\r" in outline:
+        outline = outline.replace("\r\n", "\n").replace("\r", "\n")
+    lines = [line for line in outline.split("\n") if line and not line.isspace()]
+    if len(lines) < 2:
+        return None
+    commas = lines[0].count(",")
+    if not commas or any(line.count(",") != commas for line in lines):
+        return None
+    cells = _filled(",".join(lines).split(","), pieces[1::2])
+    if cells is None:
+        return None
+    width = commas + 1
+    return cells[:width], [cells[place::width] for place in range(width, 2 * width)]
+
+
+def _filled(cells: list[str], quoted: list[str]) -> list[str] | None:
+    """Every mark replaced by its piece; None where a cell is only partly in quotes."""
+    if not quoted:
+        return cells
+    pieces = iter(quoted)
+    take = pieces.__next__
+    irregular = False
+
+    def joined(cell: str) -> str:
+        # Several pieces side by side: the quotes between them were doubled, and mean one.
+        nonlocal irregular
+        if cell.strip(_QUOTED):
+            irregular = True
+        return '"'.join(itertools.islice(pieces, cell.count(_QUOTED)))
+
+    filled = [
+        cell if _QUOTED not in cell else take() if cell == _QUOTED else joined(cell)
+        for cell in cells
+    ]
+    return None if irregular else filled
 
 
 def _rows(text: str) -> Iterator[tuple[int, list[str]]]:

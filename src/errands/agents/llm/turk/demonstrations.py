@@ -16,9 +16,8 @@ from errands.browser.screenshots import pixels
 from errands.errors import ErrandsError, SettingError
 from errands.turk.actions.action import Action
 from errands.turk.drivers import Pages
-from errands.turk.oracle.field_oracle import oracle_actions
-from errands.turk.oracle.play import play_oracle
-from errands.turk.pages.driver import OpenPage
+from errands.turk.oracle.field_oracle import oracle_actions, play_oracle
+from errands.turk.pages.driver import Driver, OpenPage
 from errands.turk.tasks.loader import TaskSet, load_tasks
 from errands.turk.tasks.task import Instance, Task
 
@@ -42,7 +41,13 @@ class Demonstration(msgspec.Struct, frozen=True):
 
 
 def demonstrations(
-    tested: TaskSet, driver: str, *, count: int, seed: int, whole: bool, shrink: float | None
+    tested: TaskSet,
+    driver: str | Driver,
+    *,
+    count: int,
+    seed: int,
+    whole: bool,
+    shrink: float | None,
 ) -> list[Demonstration]:
     """So many examples; `shrink` asks for pictures, which need the browser."""
     if not count:

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-from errands.turk.pages.excerpt import MARK, excerpt
+from errands.turk.pages.field import MARK, excerpt
 
 __all__ = ["Fitted", "field_names", "fit", "fit_all", "window"]
 

@@ -1,7 +1,7 @@
 """The oracle on pages whose answers get in each other's way."""
 
 from errands.turk.browser.driver import BrowserDriver
-from errands.turk.oracle.play import play_oracle
+from errands.turk.oracle.field_oracle import play_oracle
 from errands.turk.scoring.instance_score import score_page
 from errands.turk.tasks.task import Instance
 

@@ -4,7 +4,7 @@ import pytest
 
 from errands.turk.actions.action import Action
 from errands.turk.dom.driver import DomDriver
-from errands.turk.dom.effect import (
+from errands.turk.dom.effects import (
     AGAIN,
     CHECKED,
     EMPTY,

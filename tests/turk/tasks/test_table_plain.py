@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from errands.turk.tasks.plain_csv import read_plain
+from errands.turk.tasks.table import read_plain
 
 Plain = tuple[list[str], list[list[str]]]
 
