@@ -31,7 +31,7 @@ REACHED = {
     "Rationale Generation": (1.0, 1.0),
     "neural-pop (PLAN evaluation) t5-human-test b": (1 / 6, 0.0),
 }
-"""Score, and share of the answers, on the first row: see docs/paperwork-results.md for why."""
+"""Score, and share of the answers, on the first row: see docs/turkingbench-results.md for why."""
 TIMES = {"start_timestamp", "end_timestamp"}
 """Columns that say when somebody worked: no answers."""
 
