@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from errands.reports.statistics import estimate as module
 from errands.reports.statistics.estimate import (
-    Distribution,
+    WeightedValues,
     Estimate,
     estimate,
     named_rng,
@@ -47,7 +47,7 @@ def test_many_different_values_are_drawn_plainly_or_taken_as_normal(
     monkeypatch.setattr(module, "MOST_DISTINCT", 10)
     plain = estimate(values, "x")
     monkeypatch.setattr(module, "MOST_DRAWN", 10)
-    assert resampled_means(Distribution(values), named_rng(0, "x")) is None
+    assert resampled_means(WeightedValues(values), named_rng(0, "x")) is None
     normal = estimate(values, "x")
     for other in (plain, normal):
         assert other.low == pytest.approx(tallied.low, abs=0.003)
@@ -90,7 +90,7 @@ def test_bounds_lie_around_the_mean_and_within_the_values(values: list[float]) -
 
 
 def test_a_tally_of_counts_is_that_of_the_values() -> None:
-    counted = Distribution([1.0, 0.0, 1.0], [2, 5, 3]).plus(0.0, 4)
+    counted = WeightedValues([1.0, 0.0, 1.0], [2, 5, 3]).plus(0.0, 4)
     assert counted.values.tolist() == [0.0, 1.0]
     assert counted.counts.tolist() == [9, 5]
     assert counted.mean == pytest.approx(5 / 14)

@@ -14,7 +14,7 @@ import msgspec
 import numpy as np
 
 from errands.reports.statistics.columns import Columns
-from errands.reports.statistics.estimate import Distribution, Estimate, estimate, named_rng
+from errands.reports.statistics.estimate import WeightedValues, Estimate, estimate, named_rng
 from errands.runs.store.base import Store
 
 __all__ = [
@@ -139,8 +139,8 @@ def compare(
     gap = np.round(b - a, 12)
     label = f"{name} | {other}"
     won = (b >= 1.0).astype(int) - (a >= 1.0).astype(int)
-    difference = estimate(Distribution(gap), label, seed=seed).times(100)
-    success = estimate(Distribution(won), f"{label} success", seed=seed).times(100)
+    difference = estimate(WeightedValues(gap), label, seed=seed).times(100)
+    success = estimate(WeightedValues(won), f"{label} success", seed=seed).times(100)
     p = sign_flip(gap, seed=seed)
     success_p = mcnemar(int((won < 0).sum()), int((won > 0).sum()))
     remark = ""

@@ -1,7 +1,7 @@
 """A mean with its 95 % bootstrap interval, quick enough for a million episodes.
 
 Rewards have few distinct values, so a resample need not draw every episode: how often each
-distinct value comes up in it is one multinomial draw, which has exactly the distribution of the
+distinct value comes up in it is one multinomial draw, which has exactly the weighted of the
 plain bootstrap and costs a thousandth. The generator is private; its seed and the figure's name
 decide every bound.
 """
@@ -16,7 +16,7 @@ import numpy.typing as npt
 __all__ = [
     "NOTHING",
     "RESAMPLES",
-    "Distribution",
+    "WeightedValues",
     "Estimate",
     "estimate",
     "named_rng",
@@ -50,7 +50,7 @@ class Estimate(msgspec.Struct, frozen=True):
 NOTHING: Final = Estimate(None, None, None, 0)
 
 
-class Distribution:
+class WeightedValues:
     """Distinct values, ascending, and how often each came."""
 
     __slots__ = ("counts", "size", "values")
@@ -70,9 +70,9 @@ class Distribution:
     def mean(self) -> float:
         return float(self.values @ self.counts) / self.size
 
-    def plus(self, value: float, count: int) -> "Distribution":
+    def plus(self, value: float, count: int) -> "WeightedValues":
         """With so many more of one value."""
-        return Distribution(np.append(self.values, value), np.append(self.counts, count))
+        return WeightedValues(np.append(self.values, value), np.append(self.counts, count))
 
 
 def named_rng(seed: int, name: str) -> np.random.Generator:
@@ -81,54 +81,54 @@ def named_rng(seed: int, name: str) -> np.random.Generator:
 
 
 def resampled_means(
-    distribution: Distribution, rng: np.random.Generator, resamples: int = RESAMPLES
+    weighted: WeightedValues, rng: np.random.Generator, resamples: int = RESAMPLES
 ) -> Floats | None:
     """The mean of each resample; None where there are too many values to draw."""
-    distinct = len(distribution.values)
+    distinct = len(weighted.values)
     means = np.empty(resamples)
     if distinct <= MOST_DISTINCT:
-        shares = distribution.counts / distribution.size
+        shares = weighted.counts / weighted.size
         step = max(1, _CHUNK // distinct)
         for start in range(0, resamples, step):
             end = min(start + step, resamples)
-            drawn = rng.multinomial(distribution.size, shares, size=end - start)
-            means[start:end] = drawn @ distribution.values / distribution.size
+            drawn = rng.multinomial(weighted.size, shares, size=end - start)
+            means[start:end] = drawn @ weighted.values / weighted.size
         return means
-    if distribution.size > MOST_DRAWN:
+    if weighted.size > MOST_DRAWN:
         return None
-    plain = np.repeat(distribution.values, distribution.counts)
-    step = max(1, _CHUNK // distribution.size)
+    plain = np.repeat(weighted.values, weighted.counts)
+    step = max(1, _CHUNK // weighted.size)
     for start in range(0, resamples, step):
         end = min(start + step, resamples)
-        picked = rng.integers(distribution.size, size=(end - start, distribution.size))
+        picked = rng.integers(weighted.size, size=(end - start, weighted.size))
         means[start:end] = plain[picked].mean(axis=1)
     return means
 
 
 def estimate(
-    values: "Distribution | npt.ArrayLike", name: str, *, seed: int = 0, resamples: int = RESAMPLES
+    values: "WeightedValues | npt.ArrayLike", name: str, *, seed: int = 0, resamples: int = RESAMPLES
 ) -> Estimate:
     """The mean of values with its interval.
 
     Of more than 20,000 values that are nearly all different the normal interval is taken: the
     bootstrap's differs from it by less than what chance adds to its bounds.
     """
-    distribution = values if isinstance(values, Distribution) else Distribution(values)
-    if not distribution.size:
+    weighted = values if isinstance(values, WeightedValues) else WeightedValues(values)
+    if not weighted.size:
         return NOTHING
-    mean = distribution.mean
-    if len(distribution.values) == 1:
-        mean = float(distribution.values[0])
-        return Estimate(mean, mean, mean, distribution.size)
-    means = resampled_means(distribution, named_rng(seed, name), resamples)
+    mean = weighted.mean
+    if len(weighted.values) == 1:
+        mean = float(weighted.values[0])
+        return Estimate(mean, mean, mean, weighted.size)
+    means = resampled_means(weighted, named_rng(seed, name), resamples)
     if means is None:
         spread = float(
-            np.sqrt(((distribution.values - mean) ** 2) @ distribution.counts) / distribution.size
+            np.sqrt(((weighted.values - mean) ** 2) @ weighted.counts) / weighted.size
         )
         low, high = mean - 1.959964 * spread, mean + 1.959964 * spread
     else:
         low, high = bounds(means)
-    return Estimate(mean, min(low, mean), max(high, mean), distribution.size)
+    return Estimate(mean, min(low, mean), max(high, mean), weighted.size)
 
 
 def bounds(resampled: Any) -> tuple[float, float]:

@@ -12,7 +12,7 @@ import msgspec
 import numpy as np
 
 from errands.reports.statistics.columns import STATUSES, Columns, failed_summaries, part_rows
-from errands.reports.statistics.estimate import Distribution, Estimate, estimate
+from errands.reports.statistics.estimate import WeightedValues, Estimate, estimate
 from errands.reports.statistics.turk_figures import TurkFigures, turk_figures
 from errands.runs.store.base import Store
 
@@ -131,12 +131,12 @@ class RunFigures(msgspec.Struct, frozen=True, kw_only=True):
 
 def run_figures(store: Store, columns: Columns, *, seed: int = 0) -> RunFigures:
     """All figures of a run whose columns have been read."""
-    rewards = Distribution(columns.rewards)
+    rewards = WeightedValues(columns.rewards)
     errors = int(columns.failed.sum())
     counted = np.bincount(columns.status[~columns.failed], minlength=len(STATUSES))
     shop = store.info.domain == "shop"
     bought, parts = _shop_parts(part_rows(store), rewards.size, seed) if shop else (None, ())
-    success = Distribution([0.0, 1.0], _wins(rewards))
+    success = WeightedValues([0.0, 1.0], _wins(rewards))
     score = estimate(rewards, "score", seed=seed).times(100)
     won = _share(success, "success", seed)
     least, least_won = score, won
@@ -167,20 +167,20 @@ def run_figures(store: Store, columns: Columns, *, seed: int = 0) -> RunFigures:
     )
 
 
-def _wins(rewards: Distribution) -> tuple[int, int]:
+def _wins(rewards: WeightedValues) -> tuple[int, int]:
     won = int(rewards.counts[rewards.values >= 1.0].sum())
     return rewards.size - won, won
 
 
-def _share(distribution: Distribution, name: str, seed: int) -> Estimate:
+def _share(weighted: WeightedValues, name: str, seed: int) -> Estimate:
     """A percentage; the values that never came are dropped first."""
-    there = distribution.counts > 0
+    there = weighted.counts > 0
     return estimate(
-        Distribution(distribution.values[there], distribution.counts[there]), name, seed=seed
+        WeightedValues(weighted.values[there], weighted.counts[there]), name, seed=seed
     ).times(100)
 
 
-def reward_bins(rewards: Distribution) -> tuple[Bin, ...]:
+def reward_bins(rewards: WeightedValues) -> tuple[Bin, ...]:
     """Exactly 0, ten steps between, exactly 1: both ends mean something of their own."""
     if not rewards.size:
         return ()
@@ -204,12 +204,12 @@ def _shop_parts(
         if "r_type" in part:
             kinds[tuple(map(part.get, names))] += 1
     bought = sum(kinds.values())
-    share = _share(Distribution([0.0, 1.0], [max(0, scored - bought), bought]), "bought", seed)
+    share = _share(WeightedValues([0.0, 1.0], [max(0, scored - bought), bought]), "bought", seed)
     parts = []
     for at, name in enumerate(names):
         there = [(kind[at], count) for kind, count in kinds.items() if kind[at] is not None]
-        distribution = Distribution([float(v) for v, _ in there], [count for _, count in there])
-        parts.append(RewardPart(name, PARTS[name], estimate(distribution, name, seed=seed)))
+        weighted = WeightedValues([float(v) for v, _ in there], [count for _, count in there])
+        parts.append(RewardPart(name, PARTS[name], estimate(weighted, name, seed=seed)))
     return share, tuple(parts)
 
 

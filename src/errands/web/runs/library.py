@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from errands.errors import ErrandsError, SettingError
-from errands.reports.statistics.estimate import NOTHING, Distribution, Estimate, estimate
+from errands.reports.statistics.estimate import NOTHING, WeightedValues, Estimate, estimate
 from errands.runs.episode import RunInfo
 from errands.runs.store.places import FILE, Database, read_place
 from errands.runs.store.postgres_view import postgres_views
@@ -158,10 +158,10 @@ def _scores(totals: Totals) -> tuple[Estimate, Estimate]:
     if not totals.rewards:
         return NOTHING, NOTHING
     values, counts = zip(*totals.rewards, strict=True)
-    rewards = Distribution(values, counts)
+    rewards = WeightedValues(values, counts)
     won = sum(count for value, count in totals.rewards if value >= 1.0)
     parts = [(v, c) for v, c in ((0.0, rewards.size - won), (1.0, won)) if c]
-    success = Distribution([v for v, _ in parts], [c for _, c in parts])
+    success = WeightedValues([v for v, _ in parts], [c for _, c in parts])
     return estimate(rewards, "score").times(100), estimate(success, "success").times(100)
 
 

@@ -13,7 +13,7 @@ from errands.reports.formatting import DASH, count, dollars, duration, fixed
 from errands.reports.html import plots, sections
 from errands.reports.html.markup import badge, cut, esc, figure, grid, table, value
 from errands.reports.html.replay import outcome
-from errands.reports.statistics.estimate import Distribution
+from errands.reports.statistics.estimate import WeightedValues
 from errands.reports.statistics.figures import reward_bins
 from errands.runs.episode import RunInfo, Summary
 from errands.runs.store.view import ORDERS, Chosen
@@ -270,7 +270,7 @@ def _figures(held: RunEntry, standing: RunStatus) -> str:
     ]
     if totals.rewards:
         values, counts = zip(*totals.rewards, strict=True)
-        bins = reward_bins(Distribution(values, counts))
+        bins = reward_bins(WeightedValues(values, counts))
         drawn = plots.histogram(
             "Rewards",
             [(_short(one.title), one.share, one.count) for one in bins],
