@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from errands.bench.curves import Curve, curves
 from errands.bench.figure import Figure
 from errands.bench.scale import Point, bench_scale, markdown, plot
 from errands.errors import SettingError
+from errands.reports.html.plots import log_curves
 
 
 def test_two_sizes(tmp_path: Path) -> None:
@@ -53,7 +53,7 @@ def test_a_table_with_bounds() -> None:
 
 
 def test_curves_escape_and_stand_alone() -> None:
-    drawn = curves([Curve("a < b & c", [(1000, 0.5), (1e6, 0.5)])])
+    drawn = log_curves("t", [("a < b & c", [(1000, 0.5), (1e6, 0.5)])], unit="products")
     root = ElementTree.fromstring(drawn)
     assert "a < b & c" in [text.text for text in root.iter("{http://www.w3.org/2000/svg}text")]
     assert "href" not in drawn

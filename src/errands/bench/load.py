@@ -54,7 +54,7 @@ class Link(asyncio.Protocol, abc.ABC):
 
     def __init__(self, lost: Callable[[], None]) -> None:
         self._lost = lost
-        self._held = b""
+        self._buffer = b""
         self._then: Callable[[bytes], None] | None = None
         self.transport: asyncio.Transport | None = None
 
@@ -67,11 +67,11 @@ class Link(asyncio.Protocol, abc.ABC):
             self._lost()
 
     def data_received(self, data: bytes) -> None:
-        self._held = self._held + data if self._held else data
-        while (found := self._message()) is not None:
+        self._buffer = self._buffer + data if self._buffer else data
+        while (message := self._message()) is not None:
             then, self._then = self._then, None
             if then is not None:
-                then(found)
+                then(message)
 
     def write(self, data: bytes, then: Callable[[bytes], None]) -> None:
         assert self.transport is not None
@@ -96,7 +96,7 @@ class HttpLink(Link):
     """HTTP with a connection that stays open."""
 
     def _message(self) -> bytes | None:
-        head, gap, rest = self._held.partition(b"\r\n\r\n")
+        head, gap, rest = self._buffer.partition(b"\r\n\r\n")
         if not gap:
             return None
         at = head.index(b"content-length: ") + 16
@@ -104,7 +104,7 @@ class HttpLink(Link):
         size = int(head[at : end if end >= 0 else None])
         if len(rest) < size:
             return None
-        self._held = rest[size:]
+        self._buffer = rest[size:]
         return rest[:size]
 
     def ask(self, call: dict[str, Any], then: Callable[[bytes], None]) -> None:
@@ -133,27 +133,27 @@ class SocketLink(Link):
         )
 
     def _message(self) -> bytes | None:
-        held = self._held
+        data = self._buffer
         if not self._open:
-            head, gap, rest = held.partition(b"\r\n\r\n")
+            head, gap, rest = data.partition(b"\r\n\r\n")
             if not gap:
                 return None
             self._open = True
-            self._held = rest
+            self._buffer = rest
             return head
-        if len(held) < 2:
+        if len(data) < 2:
             return None
-        size, start = held[1], 2
+        size, start = data[1], 2
         if size >= 126:
             start = 4 if size == 126 else 10
-            if len(held) < start:
+            if len(data) < start:
                 return None
-            size = int.from_bytes(held[2:start])
-        if len(held) < start + size:
+            size = int.from_bytes(data[2:start])
+        if len(data) < start + size:
             return None
-        self._held = held[start + size :]
-        message = held[start : start + size]
-        if held[0] & 0x0F == 0x9:
+        self._buffer = data[start + size :]
+        message = data[start : start + size]
+        if data[0] & 0x0F == 0x9:
             assert self.transport is not None
             self.transport.write(_frame(0x8A, message))
             return self._message()
@@ -174,14 +174,14 @@ def _frame(kind: int, payload: bytes) -> bytes:
     return head + b"\0\0\0\0" + payload
 
 
-class Shopper:
+class RandomClicker:
     """Clicks about at random; searches for the instruction where nothing else is to be done."""
 
-    __slots__ = ("dice", "query", "session", "steps")
+    __slots__ = ("query", "rng", "session", "steps")
 
-    def __init__(self, session: str, dice: random.Random) -> None:
+    def __init__(self, session: str, rng: random.Random) -> None:
         self.session = session
-        self.dice = dice
+        self.rng = rng
         self.steps = -1
         self.query = ""
 
@@ -195,7 +195,7 @@ class Shopper:
         clickables = info.available_actions.clickables
         action = f"search[{info.instruction}]"
         if self.steps > 1 and clickables:
-            picked = self.dice.choice(clickables)
+            picked = self.rng.choice(clickables)
             action = action if picked == "search" else f"click[{picked}]"
         return {"do": "step", "session": self.session, "action": action}
 
@@ -211,7 +211,7 @@ class Load:
         self.steps = self.resets = 0
         self.errors: list[str] = []
         self.latencies = array("d")
-        self._idle: deque[tuple[Link, list[Shopper], list[_Answer]]] = deque()
+        self._idle: deque[tuple[Link, list[RandomClicker], list[_Answer]]] = deque()
         self._until = 0.0
         self._busy = 0
         self._done: asyncio.Future[None] | None = None
@@ -224,7 +224,7 @@ class Load:
             some = groups[start : start + _OPENING]
             self._idle.extend(await asyncio.gather(*map(self._group, some)))
 
-    async def _group(self, size: int) -> tuple[Link, list[Shopper], list[_Answer]]:
+    async def _group(self, size: int) -> tuple[Link, list[RandomClicker], list[_Answer]]:
         loop = asyncio.get_running_loop()
         kind = HttpLink if self.transport == "http" else SocketLink
         _, link = await loop.create_connection(lambda: kind(self._lost), self.host, self.port)
@@ -240,7 +240,7 @@ class Load:
         if created.sessions is None:
             raise RuntimeError(f"sessions could not be opened: {created.error}")
         shoppers = [
-            Shopper(session, random.Random(len(self._idle) * _BATCH + place))
+            RandomClicker(session, random.Random(len(self._idle) * _BATCH + place))
             for place, session in enumerate(created.sessions)
         ]
         return link, shoppers, [_EMPTY] * size

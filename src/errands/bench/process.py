@@ -1,18 +1,21 @@
-"""What a program costs: its time and the most memory that it and its children held."""
+"""Programs that are measured: what one costs from beginning to end, and a server under load."""
 
+import contextlib
 import os
+import re
 import resource
 import subprocess
 import sys
+import tempfile
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from errands.errors import ErrandsError
 
-__all__ = ["Cost", "errands_command", "measure"]
+__all__ = ["Cost", "cpu_seconds", "environment", "errands_command", "measure", "server"]
 
 _PAUSE: Final = 0.1
 """Seconds between two looks at the memory."""
@@ -36,13 +39,17 @@ def errands_command(*arguments: str | Path) -> list[str]:
     return [sys.executable, "-c", code, *map(str, arguments)]
 
 
+def environment() -> dict[str, str]:
+    """Variables for a program that is to import what this one does."""
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+
+
 def measure(command: Sequence[str]) -> Cost:
     """Run a program to its end and watch it."""
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     begun = time.perf_counter()
     process = subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment()
     )
     private = resident = 0
     over = threading.Event()
@@ -64,11 +71,43 @@ def measure(command: Sequence[str]) -> Cost:
     seconds = time.perf_counter() - begun
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     if process.returncode:
-        said = [line.strip("│ ") for line in complaint.splitlines() if any(map(str.isalpha, line))]
-        reason = said[-1] if said else f"exit status {process.returncode}"
+        words = [line.strip("│ ") for line in complaint.splitlines() if any(map(str.isalpha, line))]
+        reason = words[-1] if words else f"exit status {process.returncode}"
         raise ErrandsError(f"A program that was measured failed: {reason}")
     cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     return Cost(seconds, cpu, private, resident, output)
+
+
+@contextlib.contextmanager
+def server(words: Sequence[str]) -> Iterator[tuple["subprocess.Popen[str]", int]]:
+    """A server on a free port, and its port; `words` are what `errands serve` is told."""
+    with tempfile.TemporaryFile("w+") as log:
+        process = subprocess.Popen(
+            errands_command("serve", "--port", "0", *words),
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=log,
+            env=environment(),
+        )
+        assert process.stdout is not None
+        try:
+            port = re.search(r":(\d+)$", process.stdout.readline().strip())
+            if port is None:
+                process.wait()
+                log.seek(0)
+                raise ErrandsError(f"The server did not start: {log.read().strip()}")
+            yield process, int(port[1])
+        finally:
+            process.terminate()
+            process.wait()
+            process.stdout.close()
+
+
+def cpu_seconds(pid: int) -> float:
+    """CPU time of a process that runs, in its own code and in the system's."""
+    stat = Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace")
+    fields = stat.rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def _memory(root: int) -> tuple[int, int]:

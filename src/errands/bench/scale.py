@@ -12,12 +12,12 @@ from typing import Final
 
 import msgspec
 
-from errands.bench.curves import Curve, curves
 from errands.bench.figure import Figure, machine
 from errands.bench.process import Cost, errands_command, measure
 from errands.bench.search import bench_cold, bench_queries
 from errands.bench.shop import FULL, bench_steps
 from errands.errors import SettingError
+from errands.reports.html.plots import log_curves
 from errands.shop.catalog.catalog import Catalog
 
 __all__ = ["SIZES", "Point", "bench_scale", "markdown", "plot"]
@@ -142,7 +142,7 @@ def plot(points: Sequence[Point]) -> str:
         "search, 99th percentile",
         "steps per second",
     )
-    drawn = []
+    panels: list[tuple[str, list[tuple[float, float]]]] = []
     for name in shown:
         found = [
             (point.products, figure)
@@ -152,5 +152,5 @@ def plot(points: Sequence[Point]) -> str:
         ]
         if found:
             unit = found[-1][1].unit
-            drawn.append(Curve(f"{name} ({unit})", [(x, figure.value) for x, figure in found]))
-    return curves(drawn)
+            panels.append((f"{name} ({unit})", [(x, figure.value) for x, figure in found]))
+    return log_curves("Figures by number of products", panels, unit="products")

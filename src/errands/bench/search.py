@@ -8,7 +8,6 @@ file with one query a line and a number of hits, and prints one JSON object with
 
 import contextlib
 import json
-import os
 import random
 import shlex
 import subprocess
@@ -20,7 +19,7 @@ from pathlib import Path
 from typing import Final
 
 from errands.bench.figure import Figure, percentile
-from errands.bench.process import errands_command, measure
+from errands.bench.process import environment, errands_command, measure
 from errands.errors import SettingError
 from errands.shop.build.chunk import indexed_text
 from errands.shop.catalog.catalog import Catalog
@@ -60,12 +59,12 @@ sys.stdin.readline()
 
 def product_queries(catalog: Catalog, count: int, seed: int) -> list[str]:
     """Queries of 8 to 16 words, each out of the text of one product."""
-    dice = random.Random(seed)
+    rng = random.Random(seed)
     made: list[str] = []
     while len(made) < count:
-        words = indexed_text(catalog.product_at(dice.randrange(len(catalog)))).split()[:60]
+        words = indexed_text(catalog.product_at(rng.randrange(len(catalog)))).split()[:60]
         if words:
-            made.append(" ".join(dice.sample(words, min(dice.randint(8, 16), len(words)))))
+            made.append(" ".join(rng.sample(words, min(rng.randint(8, 16), len(words)))))
     return made
 
 
@@ -103,20 +102,21 @@ def bench_cold(folder: Path) -> Iterator[Figure]:
 def bench_sharing(folder: Path, processes: int) -> Iterator[Figure]:
     """So many processes that all have the catalogue open and have searched in it."""
     queries = product_queries(Catalog.open(folder), 20, 0)
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     command = [sys.executable, "-c", _SHARE, str(folder), *queries]
     pipe = subprocess.PIPE
     with contextlib.ExitStack() as stack:
-        crew = []
+        children = []
         for _ in range(processes):
-            process = subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True, env=environment)
-            crew.append(stack.enter_context(process))
+            process = subprocess.Popen(
+                command, stdin=pipe, stdout=pipe, text=True, env=environment()
+            )
+            children.append(stack.enter_context(process))
             stack.callback(process.kill)
         # All have searched before any of them looks at its memory.
-        for process in crew:
+        for process in children:
             _next_line(process)
-        told = [json.loads(_next_line(process, "\n")) for process in crew]
-    private, shared, resident = (sum(column) / 1e6 for column in zip(*told, strict=True))
+        sizes = [json.loads(_next_line(process, "\n")) for process in children]
+    private, shared, resident = (sum(column) / 1e6 for column in zip(*sizes, strict=True))
     yield Figure(
         f"{processes} processes: private, each", private / processes, "MB", 150, None, False
     )
@@ -126,10 +126,10 @@ def bench_sharing(folder: Path, processes: int) -> Iterator[Figure]:
     )
 
 
-def _next_line(process: "subprocess.Popen[str]", said: str = "") -> str:
+def _next_line(process: "subprocess.Popen[str]", message: str = "") -> str:
     assert process.stdin is not None
     assert process.stdout is not None
-    process.stdin.write(said)
+    process.stdin.write(message)
     process.stdin.flush()
     return process.stdout.readline()
 

@@ -5,30 +5,25 @@ of the server. Memory is what belongs to the server alone, read while it works.
 """
 
 import asyncio
-import contextlib
-import os
-import re
 import subprocess
-import sys
-import tempfile
 import time
 from collections.abc import Iterator
 from typing import NamedTuple, NoReturn
 
 from errands.bench.figure import Figure, percentile
 from errands.bench.load import TRANSPORTS, Load
+from errands.bench.process import cpu_seconds, server
 from errands.errors import ErrandsError, SettingError
 from errands.web.core.limits import raise_open_files
 from errands.web.core.metrics import resident_memory
 
-__all__ = ["bench_serve", "cpu_seconds", "server"]
+__all__ = ["bench_serve"]
 
 _WARM = 30
 """Steps of each session after which its memory is looked at: two episodes."""
-_CODE = "from errands.cli import main; main()"
 
 
-class Sample(NamedTuple):
+class ServerSample(NamedTuple):
     """The server at one moment."""
 
     memory: int
@@ -59,7 +54,7 @@ def bench_serve(
     yield Figure("load generator's CPU, of one core", 100 * own / took, "%", None, None, False)
 
 
-def _figures(load: Load, took: float, samples: list[Sample]) -> Iterator[Figure]:
+def _figures(load: Load, took: float, samples: list[ServerSample]) -> Iterator[Figure]:
     latencies = list(load.latencies)
     cpu = samples[-1].cpu - samples[0].cpu
     memory = [sample.memory / 2**20 for sample in samples]
@@ -86,9 +81,9 @@ def _figures(load: Load, took: float, samples: list[Sample]) -> Iterator[Figure]
 
 async def _loaded(
     load: Load, process: "subprocess.Popen[str]", seconds: float
-) -> tuple[float, list[Sample]]:
+) -> tuple[float, list[ServerSample]]:
     """Play, and look at the server meanwhile."""
-    samples: list[Sample] = []
+    samples: list[ServerSample] = []
 
     async def play() -> float:
         await load.open()
@@ -114,38 +109,5 @@ async def _loaded(
     return took, samples
 
 
-def _sample(load: Load, pid: int) -> Sample:
-    return Sample(resident_memory(pid)[1], cpu_seconds(pid), load.steps)
-
-
-def cpu_seconds(pid: int) -> float:
-    with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as file:
-        fields = file.read().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
-@contextlib.contextmanager
-def server(words: list[str]) -> Iterator[tuple[subprocess.Popen[str], int]]:
-    """A server on a free port, and its port; `words` are what `errands serve` is told."""
-    path = os.pathsep.join(filter(None, sys.path))
-    with tempfile.TemporaryFile("w+") as log:
-        process = subprocess.Popen(
-            [sys.executable, "-c", _CODE, "serve", "--port", "0", *words],
-            text=True,
-            stdout=subprocess.PIPE,
-            stderr=log,
-            env={**os.environ, "PYTHONPATH": path},
-        )
-        try:
-            assert process.stdout is not None
-            found = re.search(r":(\d+)$", process.stdout.readline().strip())
-            if found is None:
-                process.wait()
-                log.seek(0)
-                raise ErrandsError(f"The server did not start: {log.read().strip()}")
-            yield process, int(found[1])
-        finally:
-            process.terminate()
-            process.wait()
-            assert process.stdout is not None
-            process.stdout.close()
+def _sample(load: Load, pid: int) -> ServerSample:
+    return ServerSample(resident_memory(pid)[1], cpu_seconds(pid), load.steps)

@@ -16,7 +16,7 @@ from typing import Final
 from urllib.parse import urlencode
 
 from errands.bench.figure import Figure, percentile
-from errands.bench.serve import cpu_seconds, server
+from errands.bench.process import cpu_seconds, server
 from errands.shop.catalog.catalog import Catalog
 from errands.shop.navigation import SEARCH
 from errands.shop.urls import parse
@@ -42,30 +42,30 @@ def bench_site(
     with tempfile.TemporaryDirectory(prefix="errands-bench-") as folder:
         words = ["--catalog", str(opened.path), "--store", str(Path(folder) / "site.sqlite")]
         with server(words) as (process, port):
-            crowd = _Crowd(port, queries, think, random.Random(seed))
+            people = _Shoppers(port, queries, think, random.Random(seed))
             begun, cpu = time.perf_counter(), cpu_seconds(process.pid)
-            asyncio.run(crowd.shop(shoppers, seconds))
+            asyncio.run(people.shop(shoppers, seconds))
             took, cpu = time.perf_counter() - begun, cpu_seconds(process.pid) - cpu
     yield Figure("shoppers at once", shoppers, "", 500, None)
-    yield Figure("pages", len(crowd.latencies), "")
-    yield Figure("pages per second", len(crowd.latencies) / took, "1/s")
-    yield Figure("purchases", crowd.purchases, "")
-    yield Figure("errors", len(crowd.errors), "", 0, None, False)
+    yield Figure("pages", len(people.latencies), "")
+    yield Figure("pages per second", len(people.latencies) / took, "1/s")
+    yield Figure("purchases", people.purchases, "")
+    yield Figure("errors", len(people.errors), "", 0, None, False)
     for name, share, floor in (("median", 0.5, 50.0), ("99th percentile", 0.99, None)):
-        value = percentile(crowd.latencies, share) * 1e3
+        value = percentile(people.latencies, share) * 1e3
         yield Figure(f"answer, {name}", value, "ms", floor, None, False)
-    yield Figure("server's CPU time of a page", 1e3 * cpu / len(crowd.latencies), "ms")
+    yield Figure("server's CPU time of a page", 1e3 * cpu / len(people.latencies), "ms")
     yield Figure("server's CPU, of one core", 100 * cpu / took, "%", None, None, False)
 
 
-class _Crowd:
+class _Shoppers:
     """Shoppers, and what they saw."""
 
-    def __init__(self, port: int, queries: list[str], think: float, dice: random.Random) -> None:
+    def __init__(self, port: int, queries: list[str], think: float, rng: random.Random) -> None:
         self._port = port
         self._queries = queries
         self._think = think
-        self._dice = dice
+        self._rng = rng
         self.latencies: list[float] = []
         self.errors: list[str] = []
         self.purchases = 0
@@ -76,18 +76,18 @@ class _Crowd:
 
     async def _shopper(self, place: int, end: float) -> None:
         # They do not all come through the door at the same moment.
-        await asyncio.sleep(self._dice.uniform(0, self._think))
-        errand = 0
+        await asyncio.sleep(self._rng.uniform(0, self._think))
+        episode = 0
         try:
             reader, writer = await asyncio.open_connection("127.0.0.1", self._port)
             while time.perf_counter() < end:
-                errand += 1
-                await self._errand(reader, writer, f"s{place}-{errand}", end)
+                episode += 1
+                await self._episode(reader, writer, f"s{place}-{episode}", end)
             writer.close()
         except (OSError, EOFError, ValueError) as failure:
             self.errors.append(repr(failure))
 
-    async def _errand(
+    async def _episode(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, name: str, end: float
     ) -> None:
         path, form = f"/{name}", b""
@@ -104,7 +104,7 @@ class _Crowd:
                 return
             if time.perf_counter() > end:
                 return
-            await asyncio.sleep(self._dice.expovariate(1 / self._think))
+            await asyncio.sleep(self._rng.expovariate(1 / self._think))
             path, form = self._choice(name, path, body, visit)
 
     def _choice(self, name: str, path: str, body: bytes, visit: int) -> tuple[str, bytes]:
@@ -117,9 +117,9 @@ class _Crowd:
             links = [link for link in links if link.startswith("/item_page/")]
         here = parse(path)
         if not links or here is None or here.page == SEARCH:
-            query = self._dice.choice(self._queries)
+            query = self._rng.choice(self._queries)
             return f"/{name}", urlencode({"search_query": query}).encode()
-        return self._dice.choice(links), b""
+        return self._rng.choice(links), b""
 
     async def _ask(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, path: str, form: bytes

@@ -5,8 +5,8 @@ from hypothesis import strategies as st
 
 from errands.reports.statistics import estimate as module
 from errands.reports.statistics.estimate import (
-    WeightedValues,
     Estimate,
+    WeightedValues,
     estimate,
     named_rng,
     resampled_means,

@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from errands.turk.tasks.chart import draw
+from errands.reports.html.turk_chart import draw
 from errands.turk.tasks.loader import load_tasks
 from errands.turk.tasks.markup import field_types
 from errands.turk.tasks.statistics import (

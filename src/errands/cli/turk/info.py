@@ -9,7 +9,7 @@ from rich.table import Table
 
 from errands.cli.output import Json, print_json, remarks, results
 from errands.errors import DataError
-from errands.turk.tasks.chart import draw
+from errands.reports.html.turk_chart import draw
 from errands.turk.tasks.loader import load_tasks
 from errands.turk.tasks.splits import SPLITS
 from errands.turk.tasks.statistics import Distribution, TaskSetStatistics, ranked, survey

@@ -25,7 +25,7 @@ from errands.reports.html.replay import (
     packed_block,
     replay,
     views,
-)  # fmt: skip
+)
 from errands.reports.statistics.training import Training
 from errands.runs.episode import Episode, RunInfo
 from errands.runs.store.base import Store

@@ -1,10 +1,10 @@
 """The plots of a report, as inline SVG in the colours of the page's style sheet, light and dark."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final, NamedTuple
 
-from errands.markup import Markup
+from errands.markup import Markup, html, join
 from errands.reports.html import svg
 from errands.reports.html.elements import cut
 from errands.reports.html.svg import WIDTH
@@ -21,9 +21,10 @@ __all__ = [
     "dots",
     "histogram",
     "lines",
+    "log_curves",
     "scatter",
     "split_bar",
-]  # fmt: skip
+]
 
 COLOURS: Final = 8
 
@@ -406,3 +407,78 @@ def split_bar(title: str, pieces: Sequence[tuple[str, int, str]]) -> Markup:
             body.append(svg.text(x + width / 2 - 1, 18, f"{count:,}", "on", "middle"))
         x += width
     return svg.plot(26, title, "; ".join(f"{count:,} {name}" for name, count, _ in pieces), body)
+
+
+_SMALL_WIDTH, _SMALL_HEIGHT, _ACROSS = 300, 190, 2
+_SMALL_STYLE: Final = Markup("""
+svg { font: 12px system-ui, sans-serif; background: #fff; color: #1c2430; }
+text { fill: currentColor; } .title { font-weight: 600; } .tick { font-size: 10px; opacity: .75; }
+.grid { stroke: currentColor; opacity: .14; }
+.line { fill: none; stroke: #2563a8; stroke-width: 2; }
+.dot { fill: #2563a8; }
+@media (prefers-color-scheme: dark) { svg { background: #14181f; color: #e6e9ee; }
+.line { stroke: #7db4ee; } .dot { fill: #7db4ee; } }
+""")
+
+
+def log_curves(
+    title: str, panels: Sequence[tuple[str, Sequence[tuple[float, float]]]], *, unit: str
+) -> Markup:
+    """Small curves side by side, both scales logarithmic, as a file of its own.
+
+    `panels` are names with points, all above 0; `unit` is what is counted from left to right.
+    """
+    return svg.picture(
+        _SMALL_WIDTH * _ACROSS,
+        _SMALL_HEIGHT * max(-(-len(panels) // _ACROSS), 1),
+        title,
+        _SMALL_STYLE,
+        (
+            html(
+                '<g transform="translate({},{})">{}</g>',
+                place % _ACROSS * _SMALL_WIDTH,
+                place // _ACROSS * _SMALL_HEIGHT,
+                join(_panel(name, points, unit)),
+            )
+            for place, (name, points) in enumerate(panels)
+        ),
+    )
+
+
+def _panel(name: str, points: Sequence[tuple[float, float]], unit: str) -> Iterator[Markup]:
+    left, right, base = 52, _SMALL_WIDTH - 14, 158
+    across = _LogScale([x for x, _ in points], left, right)
+    up = _LogScale([y for _, y in points], base, 30)
+    yield svg.text(6, 16, name, "title")
+    for power in up.powers:
+        y = up.place(10.0**power)
+        yield svg.line(left, y, right, y, "grid")
+        yield svg.text(left - 6, y + 3, _short(10.0**power), "tick", "end")
+    for x, _ in points:
+        yield svg.text(across.place(x), base + 16, _short(x), "tick", "middle")
+    yield svg.polyline(((across.place(x), up.place(y)) for x, y in points), "line")
+    for x, y in points:
+        yield svg.dot(across.place(x), up.place(y), 3.5, "dot", f"{x:,.0f} {unit}: {y:.3g}")
+
+
+def _short(value: float) -> str:
+    for size, letter in ((1e6, "M"), (1e3, "k")):
+        if value >= size:
+            return f"{value / size:.3g}{letter}"
+    return f"{value:.3g}"
+
+
+class _LogScale:
+    """A logarithmic scale between two places, at least from one power of ten to the next."""
+
+    def __init__(self, values: Sequence[float], start: float, end: float) -> None:
+        logs = [math.log10(value) for value in values]
+        self.low, self.high = math.floor(min(logs)), math.ceil(max(logs))
+        if self.high == self.low:
+            self.high += 1
+        self.powers = range(self.low, self.high + 1)
+        self._start, self._end = start, end
+
+    def place(self, value: float) -> float:
+        part = (math.log10(value) - self.low) / (self.high - self.low)
+        return self._start + (self._end - self._start) * part

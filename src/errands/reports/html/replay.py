@@ -29,7 +29,7 @@ __all__ = [
     "replay",
     "step_card",
     "views",
-]  # fmt: skip
+]
 
 MOST_STEPS: Final = 100
 """Of longer episodes the first and the last half of so many are shown."""

@@ -14,7 +14,7 @@ import msgspec
 import numpy as np
 
 from errands.reports.statistics.columns import Columns
-from errands.reports.statistics.estimate import WeightedValues, Estimate, estimate, named_rng
+from errands.reports.statistics.estimate import Estimate, WeightedValues, estimate, named_rng
 from errands.runs.store.base import Store
 
 __all__ = [

@@ -1,7 +1,7 @@
 """A mean with its 95 % bootstrap interval, quick enough for a million episodes.
 
 Rewards have few distinct values, so a resample need not draw every episode: how often each
-distinct value comes up in it is one multinomial draw, which has exactly the weighted of the
+distinct value comes up in it is one multinomial draw, which has exactly the distribution of the
 plain bootstrap and costs a thousandth. The generator is private; its seed and the figure's name
 decide every bound.
 """
@@ -16,8 +16,8 @@ import numpy.typing as npt
 __all__ = [
     "NOTHING",
     "RESAMPLES",
-    "WeightedValues",
     "Estimate",
+    "WeightedValues",
     "estimate",
     "named_rng",
     "resampled_means",
@@ -106,7 +106,11 @@ def resampled_means(
 
 
 def estimate(
-    values: "WeightedValues | npt.ArrayLike", name: str, *, seed: int = 0, resamples: int = RESAMPLES
+    values: "WeightedValues | npt.ArrayLike",
+    name: str,
+    *,
+    seed: int = 0,
+    resamples: int = RESAMPLES,
 ) -> Estimate:
     """The mean of values with its interval.
 
@@ -122,9 +126,7 @@ def estimate(
         return Estimate(mean, mean, mean, weighted.size)
     means = resampled_means(weighted, named_rng(seed, name), resamples)
     if means is None:
-        spread = float(
-            np.sqrt(((weighted.values - mean) ** 2) @ weighted.counts) / weighted.size
-        )
+        spread = float(np.sqrt(((weighted.values - mean) ** 2) @ weighted.counts) / weighted.size)
         low, high = mean - 1.959964 * spread, mean + 1.959964 * spread
     else:
         low, high = bounds(means)

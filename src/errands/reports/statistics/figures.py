@@ -12,7 +12,7 @@ import msgspec
 import numpy as np
 
 from errands.reports.statistics.columns import STATUSES, Columns, failed_summaries, part_rows
-from errands.reports.statistics.estimate import WeightedValues, Estimate, estimate
+from errands.reports.statistics.estimate import Estimate, WeightedValues, estimate
 from errands.reports.statistics.turk_figures import TurkFigures, turk_figures
 from errands.runs.store.base import Store
 
@@ -27,7 +27,7 @@ __all__ = [
     "RunUsage",
     "reward_bins",
     "run_figures",
-]  # fmt: skip
+]
 
 PARTS: Final = {
     "r_type": "type",

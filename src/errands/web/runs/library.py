@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from errands.errors import ErrandsError, SettingError
-from errands.reports.statistics.estimate import NOTHING, WeightedValues, Estimate, estimate
+from errands.reports.statistics.estimate import NOTHING, Estimate, WeightedValues, estimate
 from errands.runs.episode import RunInfo
 from errands.runs.store.places import FILE, Database, read_place
 from errands.runs.store.postgres_view import postgres_views
