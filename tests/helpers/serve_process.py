@@ -19,7 +19,7 @@ def started(*words: str) -> tuple["subprocess.Popen[str]", Shop]:
     assert process.stdout is not None
     line = process.stdout.readline()
     found = re.fullmatch(
-        r"Serving the shop and the office( and environments)? on http://127\.0\.0\.1:(\d+)\n", line
+        r"Serving the shop and crowd work( and environments)? on http://127\.0\.0\.1:(\d+)\n", line
     )
     assert found, line + process.communicate()[1]
     return process, Shop(int(found[2]))

@@ -109,7 +109,7 @@ def shop_served(
         database = stack.enter_context(open_database(str(store)))
         setting = open_shop(catalog, goals, SiteConfig(seed, attrs))
         steps = open_log(setting, database)
-        shoppers = Visitors(setting, steps, seed=seed, most=most, visitors=visitors)
+        shoppers = Visitors(setting, steps, seed=seed, most=most, unfinished=visitors)
         shown = (setting, shoppers) if has_site else ()
         office, _ = open_crowd_site(database, "demo", PASSWORD, *shown)
         parts = [housekeeping(database), office]

@@ -50,25 +50,25 @@ def serve(
         None,
         envvar="ERRANDS_ADMIN_PASSWORD",
         show_default=False,
-        help="The admin's, for a new --store (default: one is made up and shown once).",
+        help="The admin's, for a new --store (default: one is generated and shown once).",
     ),
     reset_password: bool = typer.Option(
         False,
         "--reset-password",
-        help="Give the admin another password, --password or a made-up one: the old one is lost.",
+        help="Give the admin another password, --password or a generated one: the old one is lost.",
     ),
     seed: int = typer.Option(0, min=0, help="Of the goals that visitors of the website get."),
     attrs: bool = typer.Option(
         False, "--attrs", help="Let the website show the hidden attributes of products."
     ),
-    tasks: str = typer.Option("demo", help="Paperwork and crowd work: a folder of tasks, or demo."),
+    tasks: str = typer.Option("demo", help="Form pages and crowd work: a task folder, or demo."),
     host: str = typer.Option(
         "127.0.0.1", help="The address to listen on; 0.0.0.0 for other machines, too."
     ),
     port: int = typer.Option(8000, min=0, max=65535, help="The port; 0 takes a free one."),
     sessions: int = typer.Option(10_000, min=1, help="Open sessions at most."),
     visitors: int = typer.Option(
-        100_000, min=0, help="Unfinished errands of strangers at most; beyond, no new one begins."
+        100_000, min=0, help="Unfinished sessions of visitors at most; beyond, no new one begins."
     ),
     per_client: int | None = typer.Option(
         None, min=1, help="Open sessions at most from one address (default: no such limit)."
@@ -97,8 +97,8 @@ def serve(
       ERRANDS_TOKEN=... errands serve --environments --host 0.0.0.0
     """
     has_site = not (environments or runs) if site is None else site
-    has_office = has_site if office is None else office
-    if not (has_site or has_office or environments or runs):
+    has_crowd = has_site if office is None else office
+    if not (has_site or has_crowd or environments or runs):
         raise SettingError("Nothing is left to serve; leave out --no-site, or add --environments.")
     if token is not None and (not token or not token.isascii() or not token.isprintable()):
         raise SettingError("The token must be printable ASCII, and not empty.")
@@ -114,27 +114,27 @@ def serve(
         idle_seconds=idle,
     )
 
-    def started(told: ServerStart) -> None:
-        address = told.address
-        named = (
+    def started(start: ServerStart) -> None:
+        address = start.address
+        served = (
             ("the shop", has_site),
-            ("the office", has_office),
+            ("crowd work", has_crowd),
             ("environments", environments),
             ("runs", bool(runs)),
         )
-        what = " and ".join(name for name, is_there in named if is_there)
+        what = " and ".join(name for name, is_there in served if is_there)
         results.print(f"Serving {what} on {address}", soft_wrap=True)
         results.file.flush()
-        if has_site or has_office:
+        if has_site or has_crowd:
             remarks.print(f"Everything is kept in {shown(store)}.", soft_wrap=True)
-        if told.password is not None:
+        if start.password is not None:
             remarks.print(
-                f"The admin's password, shown only now: {told.password}",
+                f"The admin's password, shown only now: {start.password}",
                 soft_wrap=True,
                 markup=False,
                 highlight=False,
             )
-        if has_office:
+        if has_crowd:
             remarks.print(f"Open {address}/office to invite people.", soft_wrap=True)
         if runs:
             secret = "; the password is the token" if token else ""
@@ -146,7 +146,7 @@ def serve(
         goals=goals,
         tasks=tasks if environments else None,
         site=SiteConfig(seed, attrs) if has_site else None,
-        office=CrowdConfig(tasks, password, reset_password) if has_office else None,
+        crowd=CrowdConfig(tasks, password, reset_password) if has_crowd else None,
         store=store,
         runs=runs,
         host=host,

@@ -1,4 +1,4 @@
-"""`errands serve`: the catalogue opened, the port taken, the parts put together, the server run."""
+"""`errands serve`: opens the catalogue, takes the port, joins the parts, runs the server."""
 
 import contextlib
 from collections.abc import Callable, Sequence
@@ -22,21 +22,21 @@ __all__ = ["CrowdConfig", "ServerStart", "SiteConfig", "open_log", "open_shop", 
 
 
 class SiteConfig(msgspec.Struct, frozen=True):
-    """What the shop's website is told."""
+    """Options of the shop's website."""
 
     seed: int = 0
-    """Of the generator that draws goals."""
+    """Of the generator that samples goals."""
     attrs: bool = False
     """Whether products have a page with their hidden attributes."""
 
 
 class CrowdConfig(msgspec.Struct, frozen=True):
-    """What the office is told."""
+    """Options of crowd work."""
 
     tasks: str | None = "demo"
     """A folder of tasks that requesters may take from."""
     password: str | None = None
-    """Of the admin, for a place that has none yet; None: one is made up."""
+    """Of the admin, for a store that has none yet; None: one is generated."""
     reset_password: bool = False
     """Whether the admin gets another one."""
 
@@ -46,7 +46,7 @@ class ServerStart(msgspec.Struct, frozen=True):
 
     address: str
     password: str | None = None
-    """That was made up for the admin just now."""
+    """That was generated for the admin just now."""
 
 
 def serve(
@@ -55,7 +55,7 @@ def serve(
     goals: str,
     tasks: str | None,
     site: SiteConfig | None,
-    office: CrowdConfig | None = None,
+    crowd: CrowdConfig | None = None,
     store: str = "errands-site.sqlite",
     runs: Sequence[str] = (),
     host: str,
@@ -66,7 +66,7 @@ def serve(
 ) -> None:
     """Serve until asked to stop; `on_start` is told the address.
 
-    With `tasks` there are environments, with `site` there is the shop's website, with `office`
+    With `tasks` there are environments, with `site` there is the shop's website, with `crowd`
     people can work, with `runs` (directories) there are pages about runs. What visitors and
     workers do is kept in `store`.
     """
@@ -88,36 +88,38 @@ def serve(
         # Before the shop's, whose addresses begin with anything.
         parts = [runs_site(RunLibrary(runs))] if runs else []
         if tasks is not None or site is not None:
-            opened = Catalog.open(catalog)
+            products = Catalog.open(catalog)
             # The first search of a process is slow; nobody should have to wait for it.
-            opened.search("warm up")
+            products.search("warm up")
         if tasks is not None:
-            shop = ShopProvider(opened, goals, limits)
-            offers: dict[str, EnvProvider] = {"shop": shop, "turk": TurkProvider(tasks)}
-            parts.append(environments(Service(offers, limits)))
-        setting = shoppers = password = None
-        if site is not None or office is not None:
+            shops = ShopProvider(products, goals, limits)
+            providers: dict[str, EnvProvider] = {"shop": shops, "turk": TurkProvider(tasks)}
+            parts.append(environments(Service(providers, limits)))
+        context = visitors = password = None
+        if site is not None or crowd is not None:
             database = stack.enter_context(open_database(store))
             parts.append(housekeeping(database))
         if site is not None:
-            setting = open_shop(opened, goals, site)
-            log = open_log(setting, database)
-            shoppers = Visitors(
-                setting, log, seed=site.seed, most=limits.sessions, visitors=limits.visitors
+            context = open_shop(products, goals, site)
+            log = open_log(context, database)
+            visitors = Visitors(
+                context, log, seed=site.seed, most=limits.sessions, unfinished=limits.visitors
             )
-        if office is not None:
+        if crowd is not None:
             part, password = open_crowd_site(
-                *(database, office.tasks, office.password, setting, shoppers),
-                reset_password=office.reset_password,
+                *(database, crowd.tasks, crowd.password, context, visitors),
+                reset_password=crowd.reset_password,
             )
             parts.append(part)
-        if setting is not None and shoppers is not None:
-            parts.append(shop_site(ShopSite(setting, shoppers)))
-        taken = listening.getsockname()[1]
-        address = f"http://[{host}]:{taken}" if ":" in host else f"http://{host}:{taken}"
-        gate = AuthMiddleware(token, public=site is not None)
-        started = ServerStart(address, password)
-        Server(parts, gate, limits, lambda: on_start(started)).run([listening])
+        if context is not None and visitors is not None:
+            parts.append(shop_site(ShopSite(context, visitors)))
+        auth = AuthMiddleware(token, public=site is not None)
+        start = ServerStart(_address(host, listening.getsockname()[1]), password)
+        Server(parts, auth, limits, lambda: on_start(start)).run([listening])
+
+
+def _address(host: str, port: int) -> str:
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
 def open_shop(catalog: Catalog, goals: str | GoalSet, site: SiteConfig) -> ShopContext:
@@ -133,11 +135,11 @@ def open_shop(catalog: Catalog, goals: str | GoalSet, site: SiteConfig) -> ShopC
     return ShopContext(config)
 
 
-def open_log(setting: ShopContext, database: Database) -> StepLog:
-    """Its log; a database that belongs to another shop is refused."""
+def open_log(context: ShopContext, database: Database) -> StepLog:
+    """The log of its visitors; a database that belongs to another shop is an error."""
     about = {
-        "catalogue": setting.catalog.manifest.checksum,
-        "goals": f"{setting.goals.name} ({len(setting.goals)})",
+        "catalogue": context.catalog.manifest.checksum,
+        "goals": f"{context.goals.name} ({len(context.goals)})",
         "rules": "released",
     }
     return StepLog(database, about)

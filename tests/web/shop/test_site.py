@@ -13,6 +13,7 @@ import pytest
 from shop_served import Shop, shop_served
 
 import errands.envs  # noqa: F401
+from errands.crowd.shopping.assignments import completion_code
 from errands.crowd.store.database import open_database
 from errands.crowd.store.sqlite import SqliteDatabase
 from errands.errors import ErrandsError
@@ -21,7 +22,6 @@ from errands.shop.navigation import DETAILS, DONE, ITEM, RESULTS, SEARCH
 from errands.shop.product import Product
 from errands.shop.urls import Address, build, parse
 from errands.web.server import SiteConfig, open_log, open_shop
-from errands.web.shop.score import completion_code
 
 
 @pytest.fixture(scope="module")

@@ -21,7 +21,7 @@ class ServerLimits(msgspec.Struct, frozen=True, kw_only=True):
     turk_sessions: int = 256
     """Sessions of form pages among them: each holds a whole page."""
     visitors: int = 100_000
-    """Sessions of the shop's website that nobody was sent for and that have not ended."""
+    """Unfinished sessions of visitors (not of workers) of the shop's website."""
     idle_seconds: float = 900.0
     """After so long without a call a session is closed."""
     body_bytes: int = 2**20

@@ -73,9 +73,6 @@ class ScoringSite:
                 "# TYPE errands_hand_scores_saved counter\n"
                 f"errands_hand_scores_saved {self._saved}\n"
             ),
-            ready=lambda: True,
-            drain=lambda: None,
-            busy=lambda: False,
         )
 
     async def overview(self, request: Request) -> Response:

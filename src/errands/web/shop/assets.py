@@ -1,4 +1,4 @@
-"""What the pages of the website wear: the style sheet, its little drawings, products' pictures.
+"""Files of the website: the style sheet, its icons, picture_file pictures of products.
 
 The shop's documents carry their style sheet and its drawings inside, so that one file is enough.
 A site hands them out once, under names that change when they do, and can forbid everything that
@@ -14,7 +14,7 @@ from urllib.parse import unquote
 from errands.shop.render.html import style_sheet
 from errands.shop.render.images import kinds, picture
 
-__all__ = ["File", "SiteAssets", "drawn", "picture_path", "site_assets"]
+__all__ = ["AssetFile", "SiteAssets", "picture_file", "picture_path", "site_assets"]
 
 _DRAWING: Final = re.compile(r'url\("data:image/svg\+xml,([^"]*)"\)')
 _REFERENCE: Final = re.compile(r"picture:([a-z]{1,20}/[0-9a-f]{6}/[0-9]{1,6})", re.ASCII)
@@ -29,7 +29,7 @@ _ICON: Final = (
 )
 
 
-class File(NamedTuple):
+class AssetFile(NamedTuple):
     """Something that never changes under its address."""
 
     media_type: str
@@ -41,24 +41,24 @@ class SiteAssets(NamedTuple):
 
     sheet: str
     icon: str
-    files: dict[str, File]
+    files: dict[str, AssetFile]
 
 
 @cache
 def site_assets() -> SiteAssets:
     """The style sheet and all that it shows, as files."""
-    files: dict[str, File] = {}
+    files: dict[str, AssetFile] = {}
 
     def add(text: str, ending: str, media_type: str) -> str:
         body = text.encode()
         path = f"/style/{hashlib.sha256(body).hexdigest()[:16]}.{ending}"
-        files[path] = File(media_type, body)
+        files[path] = AssetFile(media_type, body)
         return path
 
-    def moved(drawing: re.Match[str]) -> str:
+    def as_file(drawing: re.Match[str]) -> str:
         return f'url("{add(unquote(drawing[1]), "svg", _SVG)}")'
 
-    sheet = add(_DRAWING.sub(moved, style_sheet()), "css", "text/css; charset=utf-8")
+    sheet = add(_DRAWING.sub(as_file, style_sheet()), "css", "text/css; charset=utf-8")
     return SiteAssets(sheet, add(_ICON, "svg", _SVG), files)
 
 
@@ -73,9 +73,9 @@ def picture_path(reference: str) -> str:
 
 
 @lru_cache(4096)
-def drawn(path: str) -> File | None:
+def picture_file(path: str) -> AssetFile | None:
     """The picture at a path; None where there is none."""
-    asked = _PATH.fullmatch(path)
-    if asked is None or asked[2] not in kinds():
+    match = _PATH.fullmatch(path)
+    if match is None or match[2] not in kinds():
         return None
-    return File(_SVG, picture(f"picture:{asked[1]}").encode())
+    return AssetFile(_SVG, picture(f"picture:{match[1]}").encode())

@@ -1,7 +1,7 @@
 """The shop as a website: the pages of the state machine at their addresses, for people.
 
 Every page is plain HTML made here; there is no script and no cookie. The address is the state
-(`errands.shop.urls`), so Back, reload and a second tab work; what a session is sent for, what
+(`errands.shop.urls`), so Back, reload and a second tab work; which goal a session has, what
 it did and what it bought is in the log, which is written before a page is sent.
 """
 
@@ -9,6 +9,7 @@ import contextlib
 import logging
 import secrets
 import time
+from collections import Counter
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import chain
@@ -28,11 +29,10 @@ from errands.shop.rewards.rules import Purchase
 from errands.shop.urls import MAX_PATH, Address, build, parse
 from errands.web.core.application import AppPart, read_body
 from errands.web.core.http_errors import HttpError, internal, too_large
-from errands.web.shop.assets import File, drawn, picture_path, site_assets
-from errands.web.shop.metrics import SiteMetrics
-from errands.web.shop.notices import Way, notice
+from errands.web.core.metrics import Histogram, metric
+from errands.web.shop.assets import AssetFile, picture_file, picture_path, site_assets
 from errands.web.shop.openapi import site_paths
-from errands.web.shop.score import explain, wanted
+from errands.web.shop.pages import Link, error_page, explain, goal_details
 from errands.web.shop.visitors import Visitor, Visitors
 
 __all__ = ["ShopSite", "shop_site"]
@@ -61,21 +61,51 @@ _SAFETY: Final = (
     (b"referrer-policy", b"same-origin"),
 )
 _PAGE: Final = ((b"content-type", b"text/html; charset=utf-8"), (b"cache-control", b"no-store"))
-_FOR_EVER: Final = (b"cache-control", b"public, max-age=31536000, immutable")
+_IMMUTABLE: Final = (b"cache-control", b"public, max-age=31536000, immutable")
 
 Headers = Sequence[tuple[bytes, bytes]]
 Answer = tuple[int, Headers, bytes]
 
 
+class SiteMetrics:
+    """Counters of one site."""
+
+    def __init__(self, visitors: Visitors) -> None:
+        self._visitors = visitors
+        self.pages: Counter[str] = Counter()
+        """Pages shown, by kind."""
+        self.errors: Counter[int] = Counter()
+        """Errors, by status."""
+        self.purchases = 0
+        self.latency = Histogram()
+
+    def text(self) -> str:
+        """Everything, for `GET /metrics`."""
+        visitors = self._visitors
+        lines = chain(
+            metric("site_shoppers", "gauge", "Visitors in memory.", len(visitors)),
+            metric("site_sessions_total", "counter", "Sessions begun.", visitors.begun),
+            metric("site_purchases_total", "counter", "Products bought.", self.purchases),
+            metric("site_pages_total", "counter", "Pages shown, by kind.", self.pages, "kind"),
+            metric("site_refusals_total", "counter", "Errors, by status.", self.errors, "status"),
+            metric(
+                *("site_seconds", "histogram", "How long answers take to make."),
+                {"site": self.latency},
+                "part",
+            ),
+        )
+        return "\n".join(lines) + "\n"
+
+
 class ShopSite:
     """Answers requests for the shop's pages."""
 
-    def __init__(self, setting: ShopContext, shoppers: Visitors) -> None:
-        self._setting = setting
-        self._shoppers = shoppers
-        self.figures = SiteMetrics(shoppers)
+    def __init__(self, context: ShopContext, visitors: Visitors) -> None:
+        self._context = context
+        self._visitors = visitors
+        self.metrics = SiteMetrics(visitors)
         # Ten products of a results page would be read for their pictures' sake alone.
-        self._image_of = lru_cache(2**14)(lambda asin: setting.catalog[asin].image)
+        self._image_of = lru_cache(2**14)(lambda asin: context.catalog[asin].image)
         self.in_flight = 0
         self.is_draining = False
 
@@ -84,7 +114,7 @@ class ShopSite:
         self.in_flight += 1
         try:
             status, headers, body = await self._answer(scope, receive)
-            self.figures.latency.add(time.perf_counter() - begun)
+            self.metrics.latency.add(time.perf_counter() - begun)
             length = (b"content-length", str(len(body)).encode())
             start = {"status": status, "headers": [*headers, *_SAFETY, length]}
             await send({"type": "http.response.start", **start})
@@ -93,29 +123,29 @@ class ShopSite:
             self.in_flight -= 1
 
     async def _answer(self, scope: Scope, receive: Receive) -> Answer:
-        ways: list[Way] = []
+        links: list[Link] = []
         try:
-            return await self._found(scope, receive, ways)
+            return await self._respond(scope, receive, links)
         except HttpError as refusal:
-            said = refusal
+            error = refusal
         except PageNotFound as missing:
-            said = HttpError(missing.status, missing.code, str(missing))
+            error = HttpError(missing.status, missing.code, str(missing))
         except StorageError:
             _log.exception("the log cannot be written")
-            said = HttpError(
-                503, "unavailable", "What you did could not be noted, so it was not done."
+            error = HttpError(
+                503, "unavailable", "What you did could not be logged, so it was not done."
             )
         except Exception:
-            # A defect of ours: the log says which, and the other shoppers go on.
+            # A defect of ours: the log says which, and the other visitors go on.
             _log.exception("a page could not be made")
-            said = internal()
-        self.figures.refusals[said.status] += 1
-        more = [(b"connection", b"close")] if said.status in (408, 413) else []
-        if said.status == 405:
+            error = internal()
+        self.metrics.errors[error.status] += 1
+        more = [(b"connection", b"close")] if error.status in (408, 413) else []
+        if error.status == 405:
             more.append((b"allow", b"GET, POST"))
-        return said.status, (*_PAGE, *more), notice(said, ways).encode()
+        return error.status, (*_PAGE, *more), error_page(error, links).encode()
 
-    async def _found(self, scope: Scope, receive: Receive, ways: list[Way]) -> Answer:
+    async def _respond(self, scope: Scope, receive: Receive, links: list[Link]) -> Answer:
         method = scope["method"]
         if method not in ("GET", "POST"):
             raise HttpError(405, "method_not_allowed", "Pages are asked for with GET or POST.")
@@ -126,101 +156,101 @@ class ShopSite:
             form = _form(await read_body(scope, receive, _BODY, _BODY_SECONDS))
         path = _path(scope)
         if path == "/":
-            return _see(f"/{secrets.token_hex(12)}")
-        file = site_assets().files.get(path) or drawn(path)
+            return _redirect(f"/{secrets.token_hex(12)}")
+        file = site_assets().files.get(path) or picture_file(path)
         if file is not None:
             return _file(file)
         address = _address(path)
-        # From here on there is a shopper, who may want to go on.
-        shopper = self._shoppers.of(address.session)
-        ways.append(("Back to Search", build(Address(SEARCH, shopper.name))))
-        clicked_on = _referrer(scope)
+        # From here on there is a visitor, who may want to continue.
+        visitor = self._visitors.of(address.session)
+        links.append(("Back to Search", build(Address(SEARCH, visitor.name))))
+        referrer = _referrer(scope)
         query = form.get("search_query", "").lower()
         if address.page == SEARCH and query.strip():
-            return self._search(shopper, query, clicked_on)
+            return self._search(visitor, query, referrer)
         if address.page == DONE:
-            return self._purchase(shopper, address, clicked_on, ways, method)
-        return self._page(shopper, address, clicked_on, ways)
+            return self._purchase(visitor, address, referrer, links, method)
+        return self._page(visitor, address, referrer, links)
 
-    def _search(self, shopper: Visitor, query: str, clicked_on: Address | None) -> Answer:
+    def _search(self, visitor: Visitor, query: str, referrer: Address | None) -> Answer:
         if len(query) > _QUERY:
             raise too_large(f"The search has {len(query):,} characters; the most is {_QUERY:,}.")
-        address = Address(RESULTS, shopper.name, query)
-        self._shoppers.step(shopper, address, clicked_on)
-        return _see(build(address))
+        address = Address(RESULTS, visitor.name, query)
+        self._visitors.step(visitor, address, referrer)
+        return _redirect(build(address))
 
     def _page(
-        self, shopper: Visitor, address: Address, clicked_on: Address | None, ways: list[Way]
+        self, visitor: Visitor, address: Address, referrer: Address | None, links: list[Link]
     ) -> Answer:
-        visited = shopper.visited_at(address)
+        visited = visitor.visited_at(address)
         try:
-            page = page_at(self._setting.shop, address, visited)
+            page = page_at(self._context.shop, address, visited)
         except PageNotFound as missing:
             if missing.code == "no_option":
                 plain = address._replace(page=ITEM, options=())
-                ways.append(("Back to the product", build(plain)))
+                links.append(("Back to the product", build(plain)))
             raise
-        body = self._shown(page, shopper).encode()
-        self._shoppers.step(shopper, address, clicked_on)
-        self.figures.pages[address.page] += 1
+        body = self._render(page, visitor).encode()
+        self._visitors.step(visitor, address, referrer)
+        self.metrics.pages[address.page] += 1
         return 200, _PAGE, body
 
     def _purchase(
         self,
-        shopper: Visitor,
+        visitor: Visitor,
         address: Address,
-        clicked_on: Address | None,
-        ways: list[Way],
+        referrer: Address | None,
+        links: list[Link],
         method: str,
     ) -> Answer:
-        if shopper.bought is None and not self._shoppers.may_buy(shopper):
-            ways.append(("Begin another errand", "/"))
+        if visitor.bought is None and not self._visitors.may_buy(visitor):
+            links.append(("Start another session", "/"))
             raise HttpError(
                 409,
-                "somebody_is_out",
-                "Somebody is being sent for the same product, and the score would tell what is"
-                " wanted; buy this another day, or begin another errand.",
+                "goal_in_use",
+                "A worker has a goal with the same product, and the score would tell what is"
+                " wanted; buy this another day, or start another session.",
             )
-        bought = shopper.bought
+        bought = visitor.bought
         if bought is not None:
-            first = Address(DONE, shopper.name, asin=bought.asin, options=bought.options)
+            first = Address(DONE, visitor.name, asin=bought.asin, options=bought.options)
             if (address.asin, dict(address.options)) != (bought.asin, dict(bought.options)):
-                ways[:] = [("See what you bought", build(first)), ("Begin another errand", "/")]
+                links[:] = [("See what you bought", build(first)), ("Start another session", "/")]
                 raise HttpError(
                     409,
                     "bought_already",
-                    "An errand ends with its first purchase, and only that one counts.",
+                    "A session ends with its first purchase, and only that one counts.",
                 )
             address = first
-        page = page_at(self._setting.shop, address, ())
+        page = page_at(self._context.shop, address, ())
         product = page.product
         assert product is not None
         if bought is None:
-            price = self._setting.goals.price(product)
-            reward = self._setting.rules(Purchase(product, page.options, price), shopper.goal)
-            self._shoppers.buy(shopper, address, clicked_on, price, reward)
-            self.figures.purchases += 1
+            price = self._context.goals.price(product)
+            reward = self._context.rules(Purchase(product, page.options, price), visitor.goal)
+            self._visitors.buy(visitor, address, referrer, price, reward)
+            self.metrics.purchases += 1
         if method == "POST":
             # So that a reload does not ask whether to buy again.
-            return _see(build(address))
-        self.figures.pages[DONE] += 1
-        return 200, _PAGE, self._shown(page, shopper).encode()
+            return _redirect(build(address))
+        self.metrics.pages[DONE] += 1
+        return 200, _PAGE, self._render(page, visitor).encode()
 
-    def _shown(self, page: Page, shopper: Visitor) -> str:
-        worn = site_assets()
-        bought = shopper.bought if page.state.page == DONE else None
-        goal = shopper.goal
+    def _render(self, page: Page, visitor: Visitor) -> str:
+        assets = site_assets()
+        bought = visitor.bought if page.state.page == DONE else None
+        goal = visitor.goal
         return html(
             page,
             goal.instruction_text,
             None if bought is None else bought.reward,
-            session=shopper.name,
+            session=visitor.name,
             picture=picture_path,
             image_of=self._image_of,
             explanation=None if bought is None else explain(bought, goal),
-            extra="" if bought is None else wanted(shopper.name, goal),
-            sheet=worn.sheet,
-            icon=worn.icon,
+            extra="" if bought is None else goal_details(visitor.name, goal),
+            sheet=assets.sheet,
+            icon=assets.icon,
             anchors=True,
         )
 
@@ -232,16 +262,16 @@ def shop_site(site: ShopSite) -> AppPart:
         site.is_draining = True
 
     return AppPart(
-        routes=(_Rest(site),),
+        routes=(_ShopRoute(site),),
         paths=site_paths,
-        metrics=site.figures.text,
+        metrics=site.metrics.text,
         ready=lambda: not site.is_draining,
         drain=drain,
         busy=lambda: site.in_flight > 0,
     )
 
 
-class _Rest(BaseRoute):
+class _ShopRoute(BaseRoute):
     """Every address that does not belong to another part, also those where nothing is."""
 
     def __init__(self, site: ShopSite) -> None:
@@ -299,11 +329,11 @@ def _form(body: bytes) -> dict[str, str]:
         raise HttpError(400, "bad_request", "The form that was sent makes no sense.") from None
 
 
-def _file(file: File) -> Answer:
-    return 200, ((b"content-type", file.media_type.encode()), _FOR_EVER), file.body
+def _file(file: AssetFile) -> Answer:
+    return 200, ((b"content-type", file.media_type.encode()), _IMMUTABLE), file.body
 
 
-def _see(address: str) -> Answer:
+def _redirect(address: str) -> Answer:
     headers = ((b"location", address.encode()), (b"cache-control", b"no-store"))
     return 303, headers, b""
 
