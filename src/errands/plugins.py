@@ -7,6 +7,7 @@ anything importable, the folder of the call included. Objects are passed through
 
 import difflib
 import importlib
+import importlib.util
 import os
 import sys
 from collections.abc import Iterable, Mapping
@@ -31,8 +32,9 @@ def import_attribute(path: str, what: str = "attribute") -> Any:
     expected = "expected module:attribute, for example mine:Name for Name in the file mine.py"
     if not module or not attribute or module.startswith("."):
         raise SettingError(f"The {what} {path!r} cannot be found; {expected}.")
-    # A command does not look into the folder it is called from, but that is where mine.py is.
-    if os.getcwd() not in sys.path and "" not in sys.path:
+    top = module.partition(".")[0]
+    if top not in sys.modules and importlib.util.find_spec(top) is None:
+        # A command does not look into the folder it is called from, but that is where mine.py is.
         sys.path.append(os.getcwd())
     try:
         value: Any = importlib.import_module(module)

@@ -10,7 +10,8 @@ import pytest
 from errands.agents.best_purchase import BestPurchase, Offer, best_options, best_purchase
 from errands.shop.catalog.catalog import Catalog
 from errands.shop.goals import Goal, option_choices
-from errands.shop.rewards.rules import RULES, Purchase, Rules
+from errands.shop.rewards.registry import RULES, rules_named
+from errands.shop.rewards.rules import Purchase, RewardRules
 
 WORDS = "black white dark red blue x large small 9.5 wide pack of 2 3 tan cotton ounce".split()
 
@@ -25,7 +26,7 @@ def combinations(offer: Offer) -> Iterator[dict[str, str]]:
             yield chosen
 
 
-def by_trying(offers: list[Offer], goal: Goal, rules: Rules) -> tuple[float, int, int]:
+def by_trying(offers: list[Offer], goal: Goal, rules: RewardRules) -> tuple[float, int, int]:
     """The best reward, the first place that has it, and the fewest options there."""
     tried = [
         (rules(Purchase(offer.product, chosen, offer.price), goal).total, -place, -len(chosen))
@@ -52,7 +53,7 @@ def invented(rng: random.Random, goal: Goal) -> Goal:
     return msgspec.structs.replace(goal, goal_options=wanted)
 
 
-@pytest.mark.parametrize("rules", list(RULES))
+@pytest.mark.parametrize("rules", RULES.names())
 def test_invented_products(little: Catalog, rules: str) -> None:
     rng = random.Random(4)
     goals = little.goals("human")
@@ -70,8 +71,8 @@ def test_invented_products(little: Catalog, rules: str) -> None:
             most = None if large else rng.choice([None, 0, 1, 2])
             offers.append(Offer(product, rng.choice([1.0, 1e7]), choices, most))
         largest = max(largest, *(len(list(combinations(offer))) for offer in offers))
-        found = best_purchase(offers, goal, RULES[rules])
-        assert summed_up(found) == by_trying(offers, goal, RULES[rules])
+        found = best_purchase(offers, goal, rules_named(rules))
+        assert summed_up(found) == by_trying(offers, goal, rules_named(rules))
         chosen += len(found.options) if found else 0
     assert chosen > 10
     assert largest > 1500
@@ -79,7 +80,7 @@ def test_invented_products(little: Catalog, rules: str) -> None:
 
 @pytest.mark.shared
 @pytest.mark.parametrize("goal_set", ["synthetic", "human"])
-@pytest.mark.parametrize("rules", list(RULES))
+@pytest.mark.parametrize("rules", RULES.names())
 def test_real_products(catalog_1k: Catalog, goal_set: str, rules: str) -> None:
     goals = catalog_1k.goals(goal_set)
     rng = random.Random(1)
@@ -91,8 +92,8 @@ def test_real_products(catalog_1k: Catalog, goal_set: str, rules: str) -> None:
         hits = [*catalog_1k.find(goal.instruction_text, 3), catalog_1k.number(goal.asin)]
         products = [catalog_1k.product(hit) for hit in [*hits, largest[number // 2]]]
         offers = [Offer(item, goals.price(item), item.options) for item in products]
-        found = best_purchase(offers, goal, RULES[rules])
-        assert summed_up(found) == by_trying(offers, goal, RULES[rules])
+        found = best_purchase(offers, goal, rules_named(rules))
+        assert summed_up(found) == by_trying(offers, goal, rules_named(rules))
     assert counts[largest[0]] > 500
 
 
@@ -108,11 +109,11 @@ def test_thousands_of_combinations_cost_little(little: Catalog) -> None:
     def counted(purchase: Purchase, goal: Goal) -> object:
         nonlocal asked
         asked += 1
-        return RULES["released"](purchase, goal)
+        return rules_named("released")(purchase, goal)
 
     best_options(offer, goal, counted)  # type: ignore[arg-type]
     assert asked <= 5 * 5 * len(choices["a"])
 
 
 def test_nothing_on_offer(little: Catalog) -> None:
-    assert best_purchase([], little.goals("human")[0], RULES["paper"]) is None
+    assert best_purchase([], little.goals("human")[0], rules_named("paper")) is None

@@ -81,7 +81,7 @@ def test_scores_by_hand(place: Path) -> None:
     [
         (["none"], "none"),
         (["careful", "--rules", "released"], "first scorer"),
-        (["careful", "--rules", "nobody"], "There are no rules 'nobody'"),
+        (["careful", "--rules", "nobody"], "There is no reward rule 'nobody'"),
         (["careful", "--web", "--json"], "--web serves pages"),
         (["careful", "--web", "--hand", "/proc/none/x.jsonl"], "/proc/none/x.jsonl"),
     ],

@@ -174,7 +174,7 @@ def test_splits(little: Catalog) -> None:
     ("arguments", "complaint"),
     [
         ({"observation": "pixels"}, "observation='pixels': expected text, text_rich, html, url"),
-        ({"rules": "mine"}, "no rules 'mine'"),
+        ({"rules": "mine"}, "no reward rule 'mine'"),
         ({"goals": "none"}, "no goal set 'none'"),
         ({"max_steps": 0}, "max_steps=0"),
         ({"num_prev_obs": -1}, "num_prev_obs"),

@@ -9,7 +9,8 @@ from errands.crowd.shopping.steps import LoggedPurchase, LoggedStep, ShopSession
 from errands.crowd.store.database import Database, Run
 from errands.shop.catalog.catalog import Catalog
 from errands.shop.navigation import DONE, ITEM, RESULTS, SEARCH
-from errands.shop.rewards.rules import Purchase, rules_named
+from errands.shop.rewards.registry import rules_named
+from errands.shop.rewards.rules import Purchase
 from errands.shop.urls import Address, build
 
 

@@ -66,7 +66,7 @@ def test_other_rules_are_told_by_the_key(little: Catalog, tmp_path: Path) -> Non
     for (_, before, _, actions), (_, after, _, same_actions) in pairs:
         assert actions == same_actions
         assert after >= before
-    with pytest.raises(SettingError, match="There are no rules"):
+    with pytest.raises(SettingError, match="There is no reward rule"):
         run(protocol, "rule", out=tmp_path / "none", rules="kindness")
 
 

@@ -13,7 +13,7 @@ from errands.runs.protocol import Protocol
 from errands.runs.runner import run
 from errands.runs.store.places import open_run
 from errands.shop.catalog.catalog import Catalog
-from errands.shop.rewards.rules import rules_named
+from errands.shop.rewards.registry import rules_named
 from errands.verify.hand_scores import HandScore
 from errands.verify.page import verification_body, write_verification_page
 from errands.verify.scores import PARTS, by_rules, reasons
@@ -109,7 +109,7 @@ def test_a_person_is_the_third_scorer(careful: Material) -> None:
 def test_the_second_scorer_is_another(careful: Material) -> None:
     with pytest.raises(SettingError, match="is the first scorer"):
         verify(careful, "released")
-    with pytest.raises(SettingError, match="There are no rules"):
+    with pytest.raises(SettingError, match="There is no reward rule"):
         verify(careful, "nobody")
     held = verify(careful, "paper")
     assert (held.rules, held.counted) == ("paper", {})

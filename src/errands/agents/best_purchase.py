@@ -14,7 +14,7 @@ import msgspec
 
 from errands.shop.goals import Goal
 from errands.shop.product import Product
-from errands.shop.rewards.rules import Purchase, Reward, Rules
+from errands.shop.rewards.rules import Purchase, Reward, RewardRules
 
 __all__ = ["BestPurchase", "Offer", "best_options", "best_purchase"]
 
@@ -45,7 +45,7 @@ class BestPurchase(NamedTuple):
     reward: Reward
 
 
-def best_purchase(offers: Iterable[Offer], goal: Goal, rules: Rules) -> BestPurchase | None:
+def best_purchase(offers: Iterable[Offer], goal: Goal, rules: RewardRules) -> BestPurchase | None:
     """The purchase with the highest reward; of equal ones the first, with the fewest options."""
     best: BestPurchase | None = None
     for place, offer in enumerate(offers):
@@ -66,7 +66,7 @@ def best_purchase(offers: Iterable[Offer], goal: Goal, rules: Rules) -> BestPurc
     return best
 
 
-def best_options(offer: Offer, goal: Goal, rules: Rules) -> Chosen:
+def best_options(offer: Offer, goal: Goal, rules: RewardRules) -> Chosen:
     """The fewest options that match as many wanted ones as possible."""
     wanted = _singly(goal)
     shortest: dict[int, Chosen] = {0: ()}
@@ -96,7 +96,9 @@ def _singly(goal: Goal) -> list[Goal]:
     return [msgspec.structs.replace(goal, goal_options=one) for one in options]
 
 
-def _matched(offer: Offer, name: str, value: str, wanted: Sequence[Goal], rules: Rules) -> int:
+def _matched(
+    offer: Offer, name: str, value: str, wanted: Sequence[Goal], rules: RewardRules
+) -> int:
     """Which wanted options a value matches, as a set of bits."""
     bought = Purchase(offer.product, {name: value}, offer.price)
     return sum(1 << at for at, goal in enumerate(wanted) if rules(bought, goal).parts["r_option"])

@@ -85,7 +85,9 @@ def run_command(
     data: str | None = typer.Option(None, help="Another catalogue or folder of tasks."),
     max_steps: int | None = typer.Option(None, min=1, help="Another limit of steps."),
     rules: str | None = typer.Option(
-        None, help="Other rules of the reward: released, paper, synonym (docs/reward.md)."
+        None,
+        help="Other rules of the reward: released, paper, synonym, an installed name, or"
+        " module:attribute of your own (docs/reward.md).",
     ),
     seconds: float = typer.Option(DEFAULT_SECONDS, help="An episode's time; 0: no limit."),
     observations: str = typer.Option(

@@ -24,7 +24,7 @@ def register(app: typer.Typer) -> None:
 
 def verify_reward(
     run: str = typer.Argument(help="The directory of a run of the shop, or its address."),
-    rules: str = typer.Option("synonym", help="The second scorer: synonym or paper."),
+    rules: str = typer.Option("synonym", help="The second scorer: synonym, paper, or your own."),
     hand: Path | None = typer.Option(
         None,
         metavar="FILE.jsonl",

@@ -12,6 +12,7 @@ from typing import Any, Final, TypeVar
 from errands.errors import SettingError
 from errands.shop.catalog.catalog import Catalog
 from errands.shop.goals import GoalSet
+from errands.shop.rewards.rules import RewardRules
 from errands.turk.pages.driver import Driver
 from errands.turk.scoring.metrics import RULES
 from errands.turk.tasks.loader import TaskSet
@@ -38,8 +39,8 @@ class ShopConfig:
     """`test`, `eval`, `train` and others of docs/data.md; None: all goals."""
     observation: str = "text"
     """`text`, `text_rich`, `html`, `url`; with a browser `screenshot`, `html+screenshot`."""
-    rules: str = "released"
-    """The reward: see docs/reward.md."""
+    rules: str | RewardRules = "released"
+    """The reward, by name, `module:attribute` or as an object: see docs/reward.md."""
     max_steps: int | None = None
     """Episodes are truncated after so many actions; None: never."""
     search_anywhere: bool = True

@@ -22,7 +22,8 @@ from errands.shop.navigation import DONE, Page, Shop, State
 from errands.shop.render.html import html
 from errands.shop.render.images import picture_source
 from errands.shop.render.text import SEPARATOR, text, text_rich
-from errands.shop.rewards.rules import Purchase, Reward, rules_named
+from errands.shop.rewards.registry import rules_named
+from errands.shop.rewards.rules import Purchase, Reward
 from errands.shop.splits import split_indices
 from errands.shop.urls import page_url
 

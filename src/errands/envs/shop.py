@@ -35,8 +35,8 @@ class ShopEnv(gymnasium.Env[Any, str]):
     (800 x 1280 x 3), and `html+screenshot`, a dictionary of both.
 
     ## Rewards
-    0.0, and at the purchase the reward of the chosen `rules`, `released`, `paper` or `synonym`
-    (see docs/reward.md); its parts are in `info["reward_parts"]`.
+    0.0, and at the purchase the reward of the chosen `rules`: `released`, `paper`, `synonym`, or
+    rules of your own (see docs/reward.md); its parts are in `info["reward_parts"]`.
 
     ## Starting state
     The search page of one goal: that of `reset(options={"goal": index})`, else one drawn from

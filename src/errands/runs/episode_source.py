@@ -24,7 +24,7 @@ from errands.runs.protocol import Protocol, ProtocolError
 from errands.shop.catalog.catalog import Catalog
 from errands.shop.goals import shuffled
 from errands.shop.navigation import ITEM
-from errands.shop.rewards.rules import rules_version
+from errands.shop.rewards.registry import rules_key
 from errands.shop.splits import split_indices
 from errands.turk.drivers import Pages
 from errands.turk.tasks.loader import load_tasks
@@ -143,10 +143,9 @@ class ShopSource:
                 listed.update(msgspec.json.encode(self.goals[index]))
             self.checksum = listed.hexdigest()
         self.key = f"{protocol.id}@{protocol.version} data:{self.checksum[:12]}"
-        version = rules_version(protocol.rules)
-        if version:
-            # Other words would give other scores.
-            self.key += f" words:{version}"
+        if added := rules_key(protocol.rules):
+            # Other words, or other rules of the same name, would give other scores.
+            self.key += f" {added}"
         self.waits = protocol.observation in PICTURED
         self.camera = Camera()
 

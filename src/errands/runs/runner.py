@@ -33,6 +33,8 @@ from errands.runs.store.places import create_run, open_run, run_lock
 from errands.runs.workers.processes import Job, play_in_processes
 from errands.runs.workers.ray_cluster import joined
 from errands.runs.workers.ray_pool import play_on_ray
+from errands.shop.rewards.registry import rules_reference
+from errands.shop.rewards.rules import RewardRules
 
 __all__ = ["DEFAULT_SECONDS", "Finished", "default_place", "protocol_key", "run"]
 
@@ -65,7 +67,7 @@ def run(
     data: str | None = None,
     episodes: int | None = None,
     max_steps: int | None = None,
-    rules: str | None = None,
+    rules: str | RewardRules | None = None,
     settings: Mapping[str, Any] | None = None,
     workers: int | None = None,
     ray: str | None = None,
@@ -83,7 +85,8 @@ def run(
 
     `out` is a new directory (default: one below `runs`), or a PostgreSQL address; with `resume`
     one that holds a run. `data` names other data than the protocol's; `episodes`, `max_steps` and
-    `rules` (of the reward) change the protocol, and its key says so. `workers` play at once: as
+    `rules` (of the reward: a name, `module:attribute` or the rules themselves) change the protocol,
+    and its key says so. `workers` play at once: as
     processes, or in one process where the agent waits for a model. `ray` is the address of a Ray
     cluster (see `errands.runs.workers.ray_cluster`) that plays instead, by default with every CPU
     it has; what it tells on the way, as that a node cannot play, goes to `on_remark`.
@@ -103,7 +106,8 @@ def run(
             f"observations={observations!r}: expected auto, {', '.join(OBSERVATIONS)}."
         )
     base = find_protocol(protocol) if isinstance(protocol, str) else protocol
-    used = _changed(base, data=data, episodes=episodes, max_steps=max_steps, rules=rules)
+    named = None if rules is None else rules_reference(rules)
+    used = _changed(base, data=data, episodes=episodes, max_steps=max_steps, rules=named)
     with contextlib.ExitStack() as stack:
         source = stack.enter_context(contextlib.closing(open_source(used)))
         given = dict(settings or {})

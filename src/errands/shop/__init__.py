@@ -1,8 +1,52 @@
-"""The shop: products, search, goals, rewards and pages, as data and pure functions."""
+"""WebShop: a catalogue of products, a shop to walk through, goals, and the reward of a purchase.
 
-from errands.shop.catalog.catalog import Catalog, Hit
-from errands.shop.goals import Goal, GoalSet
-from errands.shop.product import Product
-from errands.shop.rewards.rules import Reward
+from errands.shop import Catalog
 
-__all__ = ["Catalog", "Goal", "GoalSet", "Hit", "Product", "Reward"]
+catalog = Catalog.open("demo")
+catalog.search("red shoes", 5)
+"""
+
+from typing import TYPE_CHECKING
+
+from errands.lazy import lazy_exports
+
+__all__ = [
+    "Card",
+    "Catalog",
+    "Goal",
+    "GoalSet",
+    "Hit",
+    "Page",
+    "Product",
+    "ProductSource",
+    "Purchase",
+    "Reward",
+    "RewardRules",
+    "Shop",
+    "State",
+    "build_catalog",
+    "generate_catalog",
+    "rules_named",
+]
+
+if TYPE_CHECKING:
+    from errands.shop.build.builder import build_catalog, generate_catalog
+    from errands.shop.catalog.catalog import Catalog, Hit
+    from errands.shop.goals import Goal, GoalSet
+    from errands.shop.navigation import Page, Shop, State
+    from errands.shop.product import Card, Product, ProductSource
+    from errands.shop.rewards.registry import rules_named
+    from errands.shop.rewards.rules import Purchase, Reward, RewardRules
+else:
+    __getattr__ = lazy_exports(
+        __name__,
+        {
+            "errands.shop.build.builder": ["build_catalog", "generate_catalog"],
+            "errands.shop.catalog.catalog": ["Catalog", "Hit"],
+            "errands.shop.goals": ["Goal", "GoalSet"],
+            "errands.shop.navigation": ["Page", "Shop", "State"],
+            "errands.shop.product": ["Card", "Product", "ProductSource"],
+            "errands.shop.rewards.registry": ["rules_named"],
+            "errands.shop.rewards.rules": ["Purchase", "Reward", "RewardRules"],
+        },
+    )

@@ -22,7 +22,8 @@ from errands.shop.catalog.catalog import Catalog
 from errands.shop.goals import ListedGoals
 from errands.shop.navigation import Page, State
 from errands.shop.rewards.nouns import tagger
-from errands.shop.rewards.rules import Purchase, Reward, rules_named
+from errands.shop.rewards.registry import rules_named
+from errands.shop.rewards.rules import Purchase, Reward, RewardRules
 from errands.transfer.fetch.fetcher import Fetch, Gate
 from errands.transfer.goals import TAGGER, Errand, plain_errand
 from errands.transfer.live_catalog import RealProduct, RealShop, Shelf
@@ -154,7 +155,7 @@ class RealShopEnv(ShopEnv):
         site: str | Site,
         fetch: Fetch,
         observation: str = "text_rich",
-        rules: str = "released",
+        rules: str | RewardRules = "released",
         max_steps: int | None = 50,
         search_anywhere: bool = True,
         *,

@@ -6,7 +6,7 @@ from typing import Final
 import msgspec
 
 from errands.shop.goals import Goal
-from errands.shop.rewards.rules import Reward, Rules
+from errands.shop.rewards.rules import Reward, RewardRules
 from errands.shop.rewards.synonym import Credit, second_look
 from errands.verify.trajectories import Trajectory
 
@@ -36,7 +36,7 @@ def nothing(goal: Goal) -> Scores:
     return Scores(0.0, 0.0, 0.0, 0.0 if goal.goal_options else None, 0.0)
 
 
-def by_rules(trajectory: Trajectory, rules: Rules) -> Scores:
+def by_rules(trajectory: Trajectory, rules: RewardRules) -> Scores:
     """What rules give a trajectory's purchase."""
     if trajectory.purchase is None:
         return nothing(trajectory.goal)

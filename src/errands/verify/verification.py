@@ -9,7 +9,7 @@ import msgspec
 from errands.errors import DataError, SettingError
 from errands.runs.episode import RunInfo
 from errands.runs.store.base import Store
-from errands.shop.rewards.rules import RULES, rules_named, rules_version
+from errands.shop.rewards.registry import RULES, rules_named, rules_version
 from errands.shop.rewards.synonym import Credit
 from errands.verify.agreement import Agreement, agreement, means
 from errands.verify.hand_scores import HandScore
@@ -95,7 +95,7 @@ def verify(
     """Score every purchase by the released rules and by others; with `hand`, only those that a
     person has scored, by three scorers."""
     if rules == FIRST:
-        expected = " or ".join(name for name in RULES if name != FIRST)
+        expected = " or ".join(name for name in RULES.names() if name != FIRST)
         raise SettingError(f"{FIRST!r} is the first scorer; expected {expected} as the second.")
     second = rules_named(rules)
     chosen = _chosen(material, hand)

@@ -10,15 +10,14 @@ from errands.errors import ErrandsError
 from errands.shop.goals import Goal
 from errands.shop.product import Product
 from errands.shop.rewards.nouns import tagger
+from errands.shop.rewards.registry import RULES, rules_named
 from errands.shop.rewards.rules import (
     COLORS,
-    RULES,
     Purchase,
     Reward,
     fuzzy_score,
     matches,
     normalize_color,
-    rules_named,
 )
 
 SNEAKERS = "Mens D.O.N. Issue 2 Gca Basketball Sneakers Shoes Casual - Off White"
@@ -306,7 +305,7 @@ def test_rewards_are_between_0_and_1_and_agree_with_their_parts(
     attributes: list[str], options: dict[str, str], title: str, price: float
 ) -> None:
     bought = product(attributes=tuple(attributes), title=title, price=price)
-    for rules in RULES:
+    for rules in RULES.names():
         reward = judge(bought, goal(), options, rules)
         parts = reward.parts
         assert 0 <= reward.total <= 1
@@ -321,5 +320,5 @@ def test_rewards_are_between_0_and_1_and_agree_with_their_parts(
 
 
 def test_unknown_rules_are_one_sentence() -> None:
-    with pytest.raises(ErrandsError, match="no rules 'strict'; expected released or paper"):
+    with pytest.raises(ErrandsError, match="no reward rule 'strict'; expected released, paper"):
         rules_named("strict")

@@ -13,7 +13,8 @@ import errands.envs  # noqa: F401
 from errands.shop.catalog.catalog import Catalog
 from errands.shop.goals import Goal
 from errands.shop.product import Product
-from errands.shop.rewards.rules import Purchase, Reward, paper, released, rules_named
+from errands.shop.rewards.registry import rules_named
+from errands.shop.rewards.rules import Purchase, Reward, paper, released
 from errands.shop.rewards.synonym import Credit, second_look, synonym
 
 

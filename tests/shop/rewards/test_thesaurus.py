@@ -7,7 +7,7 @@ import pytest
 
 from errands.errors import SettingError
 from errands.shop.rewards import thesaurus as module
-from errands.shop.rewards.rules import rules_named, rules_version
+from errands.shop.rewards.registry import rules_named, rules_version
 from errands.shop.rewards.thesaurus import found_words, phrase, plain, thesaurus, words_of
 
 

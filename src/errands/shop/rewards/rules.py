@@ -9,37 +9,36 @@ matches; the text around it and the released code show that the case is the oppo
 `synonym` is `released` and what a person would count besides; it needs the extra `synonyms`, and
 is in `errands.shop.rewards.synonym`.
 
-All are pure functions of the product bought, what it costs, the options chosen and the goal.
+All are pure functions of the product bought, what it costs, the options chosen and the goal;
+`errands.shop.rewards.registry` finds them, and rules of your own, by name.
 """
 
 import functools
 import re
-from collections.abc import Callable, Iterable, Mapping
-from typing import Final, NamedTuple
+from collections.abc import Iterable, Mapping
+from typing import Final, NamedTuple, Protocol
 
 import msgspec
 from rapidfuzz.fuzz import token_set_ratio
 
-from errands.errors import SettingError
 from errands.shop.goals import Goal
 from errands.shop.product import Product
 from errands.shop.rewards.nouns import title_score
 
 __all__ = [
-    "RULES",
     "Purchase",
     "Reward",
-    "Rules",
+    "RewardRules",
     "Type",
     "category_path",
     "matched_options",
     "matches",
     "missing_attributes",
     "normalize_color",
+    "paper",
+    "released",
     "released_type",
     "reward_of",
-    "rules_named",
-    "rules_version",
     "type_reward",
 ]
 
@@ -74,7 +73,11 @@ class Reward(msgspec.Struct, frozen=True):
     """`r_` the parts, `w_` their weights, and what decided the type: see docs/reward.md."""
 
 
-Rules = Callable[[Purchase, Goal], Reward]
+class RewardRules(Protocol):
+    """How a purchase is rewarded: a pure function. Rules of your own may have a `name` and a
+    `version`, both of which are stored with results (`errands.shop.rewards.registry`)."""
+
+    def __call__(self, purchase: Purchase, goal: Goal, /) -> Reward: ...
 
 
 class Type(NamedTuple):
@@ -113,39 +116,6 @@ def paper(purchase: Purchase, goal: Goal) -> Reward:
         affordable=purchase.price <= goal.price_upper,
         goal=goal,
     )
-
-
-def synonym(purchase: Purchase, goal: Goal) -> Reward:
-    """What a person would give: `released`, and synonyms where the wanted value is nowhere."""
-    from errands.shop.rewards.synonym import synonym
-
-    return synonym(purchase, goal)
-
-
-RULES: Final[Mapping[str, Rules]] = {"released": released, "paper": paper, "synonym": synonym}
-
-
-def rules_named(name: str) -> Rules:
-    """The rule set of that name; what it needs must be installed."""
-    if name not in RULES:
-        raise SettingError(f"There are no rules {name!r}; expected {' or '.join(RULES)}.")
-    if name == "synonym":
-        # Now, and not at the first purchase, it is told what is missing.
-        from errands.shop.rewards.synonym import synonym
-        from errands.shop.rewards.thesaurus import thesaurus
-
-        thesaurus()
-        return synonym
-    return RULES[name]
-
-
-def rules_version(name: str) -> str:
-    """What a result under these rules depends on beside this code; empty for most."""
-    if name != "synonym":
-        return ""
-    from errands.shop.rewards.thesaurus import thesaurus
-
-    return thesaurus().name
 
 
 def reward_of(type_: Type, attributes: int, options: int, affordable: bool, goal: Goal) -> Reward:

@@ -21,6 +21,7 @@ from errands.envs.turk import TurkEnv
 from errands.errors import SettingError
 from errands.shop.catalog.catalog import Catalog
 from errands.shop.goals import GoalSet
+from errands.shop.rewards.registry import RULES
 from errands.turk.drivers import Pages
 from errands.turk.tasks.loader import TaskSet, load_tasks
 from errands.web.core.http_errors import episode_over, no_episode
@@ -114,6 +115,9 @@ class ShopProvider:
         most = self._limits.history
         if wanted.num_prev_obs > most or wanted.num_prev_actions > most:
             raise SettingError(f"num_prev_obs and num_prev_actions are at most {most} here.")
+        if wanted.rules not in RULES.names():
+            # `module:attribute` here would let a client import what it likes.
+            raise SettingError(f"rules={wanted.rules!r}: expected {', '.join(RULES.names())}.")
         expected = ", ".join(OBSERVATIONS)
         no_pictures(
             wanted.observation,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from errands.errors import ErrandsError
 from errands.mining.review import Review
-from errands.shop.rewards.rules import rules_named
+from errands.shop.rewards.registry import rules_named
 from errands.verify.hand_scores import HandFile
 from errands.verify.verification import Material, sample
 from errands.web.core.limits import ServerLimits, listen

@@ -1,0 +1,119 @@
+"""Which reward rules there are: ours, those of installed packages, and any object of yours.
+
+Wherever rules are asked for (`ShopEnv(rules=...)`, `errands.run`, `--rules`, a protocol's `rules`)
+they can be given as a name, as `module:attribute`, or as the object itself. A package offers rules
+by an entry point of the group `errands.rules`. See docs/reward.md for a rule of your own.
+"""
+
+from typing import Any, Final
+
+from errands.errors import SettingError
+from errands.plugins import Registry, import_attribute
+from errands.shop.goals import Goal
+from errands.shop.rewards.rules import Purchase, Reward, RewardRules
+from errands.shop.rewards.thesaurus import thesaurus
+
+__all__ = ["RULES", "ForeignRules", "rules_key", "rules_named", "rules_reference", "rules_version"]
+
+RULES: Final = Registry(
+    "reward rule",
+    "errands.rules",
+    {
+        "released": "errands.shop.rewards.rules:released",
+        "paper": "errands.shop.rewards.rules:paper",
+        "synonym": "errands.shop.rewards.synonym:synonym",
+    },
+)
+
+
+class ForeignRules:
+    """Rules that are not ours: what they are called in results, and a check of what they return.
+
+    `name` and `version` are attributes of the rules; without them they are called `module:name` by
+    where they are defined, and their version is 0. Raise the version whenever a score can move.
+    """
+
+    def __init__(self, rules: RewardRules) -> None:
+        self.rules = rules
+        self.name = str(getattr(rules, "name", None) or _path(rules))
+        self.version = str(getattr(rules, "version", "0"))
+
+    def __call__(self, purchase: Purchase, goal: Goal) -> Reward:
+        reward: Any = self.rules(purchase, goal)
+        if not isinstance(reward, Reward) or not 0 <= reward.total <= 1:
+            raise SettingError(
+                f"The reward rule {self.name!r} returned {reward!r}; expected a Reward"
+                " (errands.shop.Reward) whose total is between 0 and 1."
+            )
+        return reward
+
+
+def _path(rules: Any) -> str:
+    """`module:name` of what defines some rules: a function, or the class of an object."""
+    defined = rules if hasattr(rules, "__qualname__") else type(rules)
+    return f"{defined.__module__}:{defined.__qualname__}"
+
+
+def _own_name(rules: Any) -> str:
+    """What rules of ours are called; empty for others'."""
+    path = _path(rules)
+    return next((name for name, own in RULES.own.items() if own == path), "")
+
+
+def rules_named(rules: str | RewardRules) -> RewardRules:
+    """The rules that a name or `module:attribute` stands for, or those that are given.
+
+    A class is called without arguments. What the rules need must be installed.
+    """
+    given: Any = RULES.find(rules) if isinstance(rules, str) else rules
+    if isinstance(given, type):
+        given = given()
+    if not callable(given):
+        raise SettingError(
+            f"The reward rule {rules!r} cannot be called; expected a function of a purchase and a"
+            " goal that returns a Reward."
+        )
+    own = _own_name(given)
+    if own == "synonym":
+        thesaurus()  # Now, and not at the first purchase, it is told what is missing.
+    found: RewardRules = given if own or isinstance(given, ForeignRules) else ForeignRules(given)
+    return found
+
+
+def rules_version(rules: str | RewardRules) -> str:
+    """What a result under these rules depends on beside this code; empty for most of ours."""
+    found = rules_named(rules)
+    if isinstance(found, ForeignRules):
+        return found.version
+    return thesaurus().name if _own_name(found) == "synonym" else ""
+
+
+def rules_key(rules: str | RewardRules) -> str:
+    """What rules add to the key of a result; nothing where a protocol's version covers them.
+
+    >>> rules_key("released")
+    ''
+    """
+    found = rules_named(rules)
+    version = rules_version(found)
+    if isinstance(found, ForeignRules):
+        return f"rules:{found.name}@{version}"
+    return f"words:{version}" if version else ""
+
+
+def rules_reference(rules: str | RewardRules) -> str:
+    """The text by which other processes find these rules, for records that are stored."""
+    if isinstance(rules, str):
+        return rules
+    given = rules.rules if isinstance(rules, ForeignRules) else rules
+    path = _path(given)
+    try:
+        importable = import_attribute(path, RULES.what) is given
+    except SettingError:
+        importable = False
+    if not importable:
+        raise SettingError(
+            f"Other processes cannot find the reward rule {path!r}; define it at the top of a"
+            " module, and give its `module:attribute`."
+        )
+    return _own_name(given) or path
