@@ -15,10 +15,9 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import typer
 
-from errands.agents.llm.shop.tools import ShopTools, opening_messages
-from errands.envs.episode import ShopContext
-from errands.envs.shop import ShopEnv
-from errands.errors import ErrandsError
+from errands import ErrandsError, ShopEnv
+from errands.agents.llm import ShopTools, opening_messages
+from errands.envs import ShopContext
 
 if TYPE_CHECKING:
     from datasets import Dataset

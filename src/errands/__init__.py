@@ -1,4 +1,8 @@
-"""Errands: the shop and the office where web agents are trained and tested.
+"""Errands: WebShop and TurkingBench, environments in which web agents are trained and tested.
+
+    import errands
+    result = errands.run("demo-shop", "rule", episodes=100)
+    errands.report([result.place], "report.html")
 
 Importing this package registers its Gymnasium environments:
 
@@ -6,10 +10,43 @@ Importing this package registers its Gymnasium environments:
     env = gymnasium.make("errands/Shop-v0")
 """
 
-from errands.envs import register
+from typing import TYPE_CHECKING
 
-__all__ = ["__version__"]
+from errands.envs import register
+from errands.errors import ErrandsError
+from errands.lazy import lazy_exports
+
+__all__ = [
+    "Agent",
+    "Catalog",
+    "ErrandsError",
+    "ShopEnv",
+    "TurkEnv",
+    "__version__",
+    "report",
+    "run",
+]
 
 __version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from errands.agents.agent import Agent
+    from errands.envs.shop import ShopEnv
+    from errands.envs.turk import TurkEnv
+    from errands.reports.writing import report
+    from errands.runs.runner import run
+    from errands.shop.catalog.catalog import Catalog
+else:
+    __getattr__ = lazy_exports(
+        __name__,
+        {
+            "errands.agents.agent": ["Agent"],
+            "errands.envs.shop": ["ShopEnv"],
+            "errands.envs.turk": ["TurkEnv"],
+            "errands.reports.writing": ["report"],
+            "errands.runs.runner": ["run"],
+            "errands.shop.catalog.catalog": ["Catalog"],
+        },
+    )
 
 register()

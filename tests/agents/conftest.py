@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from errands.agents import AgentFactory, Move, PrivilegedAgent
+from errands.agents.agent import AgentFactory, Move, PrivilegedAgent
 from errands.envs.turk import TurkEnv
 from errands.turk.tasks.loader import TaskSet, load_tasks
 

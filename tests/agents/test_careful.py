@@ -5,7 +5,7 @@ from typing import Any
 
 import gymnasium
 
-from errands.agents import Agent
+from errands.agents.agent import Agent
 from errands.agents.careful import CarefulShopper
 from errands.agents.random_shopper import RandomShopper
 from errands.shop.catalog.catalog import Catalog

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from errands.agents import AgentError, Move
+from errands.agents.agent import AgentError, Move
 from errands.agents.choice_oracle import ChoiceOracle, best_plan, choices
 from errands.agents.query_source import query_source
 from errands.agents.registry import make_factory

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from errands.agents import EndOfRun
+from errands.agents.agent import EndOfRun
 from errands.agents.human import PersonShopper, field_value, page_lines, shop_action
 from errands.agents.registry import make_factory
 from errands.agents.terminal import Terminal

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from errands.agents import AgentError
+from errands.agents.agent import AgentError
 from errands.agents.oracle import Oracle, make
 from errands.agents.registry import make_factory
 from errands.envs.turk import TurkEnv

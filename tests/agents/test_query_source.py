@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from errands.agents import AgentError
+from errands.agents.agent import AgentError
 from errands.agents.query_source import instruction_key, query_source
 from errands.errors import DataError
 from errands.shop.catalog.catalog import Catalog

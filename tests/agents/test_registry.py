@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from errands.agents import PrivilegedAgent
+from errands.agents.agent import PrivilegedAgent
 from errands.agents.registry import find_kind, kinds, make_factory
 from errands.envs.shop import ShopEnv
 from errands.envs.turk import TurkEnv
@@ -197,6 +197,6 @@ def test_own_mistakes(
 def test_a_missing_extra_says_what_to_install(
     shop: ShopEnv, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(sys.modules, "errands.agents.llm", None)
+    monkeypatch.setitem(sys.modules, "errands.agents.llm.factory", None)
     with pytest.raises(SettingError, match=r"pip install 'errands\[llm\]'"):
         make_factory("llm", "shop", shop, {"anything": "goes"})

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from errands.agents import AgentError
+from errands.agents.agent import AgentError
 from errands.agents.registry import make_factory
 from errands.agents.replay import read_script
 from errands.envs.shop import ShopEnv

@@ -12,7 +12,7 @@ import pytest
 import torch
 from protocols import Rules
 
-from errands.agents import Agent
+from errands.agents.agent import Agent
 from errands.agents.registry import find_kind, make_factory
 from errands.envs.shop import ShopEnv
 from errands.errors import ErrandsError, SettingError

@@ -10,8 +10,8 @@ from typing import Any
 import gymnasium
 import pytest
 
-from errands.agents import ModelError, Move
-from errands.agents.llm import LanguageModel, make
+from errands.agents.agent import ModelError, Move
+from errands.agents.llm.factory import LanguageModel, make
 from errands.envs.shop import ShopEnv
 from errands.envs.turk import TurkEnv
 from errands.turk.actions.grammar import GrammarError, parse_answer

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from errands.agents import AgentError, EndOfRun, ModelError, Move, Usage
+from errands.agents.agent import AgentError, EndOfRun, ModelError, Move, Usage
 from errands.agents.careful import CarefulShopper
 from errands.runs.episode import digest
 from errands.runs.episode_source import ShopSource, TurkSource

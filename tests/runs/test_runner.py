@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from errands.agents import EndOfRun, Move
+from errands.agents.agent import EndOfRun, Move
 from errands.agents.careful import CarefulShopper
 from errands.agents.factory import SimpleFactory
 from errands.errors import ErrandsError, SettingError

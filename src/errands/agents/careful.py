@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from errands.agents import AgentFactory
+from errands.agents.agent import AgentFactory
 from errands.agents.factory import SimpleFactory, need_observation
 
 __all__ = ["CarefulShopper", "make"]

@@ -10,7 +10,7 @@ steps suffice. Where nothing can be bought it lets its steps run out.
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from errands.agents import Agent, AgentError, AgentFactory, Move
+from errands.agents.agent import Agent, AgentError, AgentFactory, Move
 from errands.agents.best_purchase import BestPurchase, Offer, best_purchase
 from errands.agents.factory import SimpleFactory, give_up, shop_of
 from errands.agents.query_source import QuerySource, query_source

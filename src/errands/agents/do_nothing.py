@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from errands.agents import AgentFactory
+from errands.agents.agent import AgentFactory
 from errands.agents.factory import SimpleFactory
 
 __all__ = ["DoNothing", "make"]

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from errands.agents import Agent, AgentError, Mode
+from errands.agents.agent import Agent, AgentError, Mode
 from errands.envs.config import ShopConfig
 from errands.envs.shop import ShopEnv
 from errands.envs.turk import TurkEnv

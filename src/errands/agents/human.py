@@ -10,7 +10,7 @@ raises `EndOfRun`: the unfinished episode does not count, and everything before 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from errands.agents import AgentFactory
+from errands.agents.agent import AgentFactory
 from errands.agents.factory import SimpleFactory
 from errands.agents.random_agent import visible_fields
 from errands.agents.rule import search_action

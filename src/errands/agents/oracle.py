@@ -7,7 +7,7 @@ submits when nothing is left to do.
 from collections.abc import Mapping
 from typing import Any
 
-from errands.agents import AgentError, AgentFactory
+from errands.agents.agent import AgentError, AgentFactory
 from errands.agents.factory import SimpleFactory, turk_of
 from errands.turk.actions.grammar import format_action
 from errands.turk.oracle.field_oracle import Plan, oracle_plan

@@ -13,7 +13,7 @@ from typing import Final
 
 import msgspec
 
-from errands.agents import AgentError
+from errands.agents.agent import AgentError
 from errands.agents.factory import checked_file, one_of
 from errands.errors import DataError, SettingError
 

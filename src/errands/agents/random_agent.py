@@ -8,7 +8,7 @@ import random
 from collections.abc import Mapping
 from typing import Any
 
-from errands.agents import AgentError, AgentFactory
+from errands.agents.agent import AgentError, AgentFactory
 from errands.agents.factory import SimpleFactory, shop_of
 from errands.agents.random_shopper import RandomShopper
 from errands.envs.shop import ShopEnv

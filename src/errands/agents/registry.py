@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple
 import gymnasium
 import msgspec
 
-from errands.agents import AgentFactory, Mode
+from errands.agents.agent import AgentFactory, Mode
 from errands.agents.factory import SimpleFactory
 from errands.errors import ErrandsError, SettingError
 
@@ -165,7 +165,7 @@ _KINDS: Final = (
         name="llm",
         summary="a chat model behind an OpenAI-compatible endpoint",
         domains=("shop", "turk"),
-        factory="errands.agents.llm:make",
+        factory="errands.agents.llm.factory:make",
         mode="model",
         own_settings=True,
         extra="llm",

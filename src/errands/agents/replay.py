@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from errands.agents import AgentError, AgentFactory
+from errands.agents.agent import AgentError, AgentFactory
 from errands.agents.factory import SimpleFactory, checked_file
 from errands.errors import DataError, SettingError
 

@@ -9,7 +9,7 @@ be clicked, so any observation will do.
 from collections.abc import Mapping
 from typing import Any
 
-from errands.agents import AgentFactory
+from errands.agents.agent import AgentFactory
 from errands.agents.factory import SimpleFactory, give_up, shop_of
 
 __all__ = ["RuleShopper", "make", "search_action"]

@@ -10,7 +10,7 @@ import random
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
-from errands.agents import AgentFactory
+from errands.agents.agent import AgentFactory
 from errands.agents.factory import SimpleFactory, give_up, need_observation
 from errands.agents.page_reading import Offer, Wish, groups, offers, price_of, wish, words
 from errands.errors import SettingError

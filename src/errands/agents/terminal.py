@@ -11,7 +11,7 @@ from typing import Final
 from rich.console import Console
 from rich.text import Text
 
-from errands.agents import EndOfRun
+from errands.agents.agent import EndOfRun
 
 __all__ = ["Terminal", "harmless"]
 

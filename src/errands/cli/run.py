@@ -30,7 +30,7 @@ from errands.reports.statistics.figures import RunFigures, run_figures
 from errands.reports.statistics.turk_figures import estimate_of
 from errands.runs.episode import RunInfo, Summary
 from errands.runs.protocol import find_protocol, named_protocols, read_protocols
-from errands.runs.runner import DEFAULT_SECONDS, Finished, default_place, run
+from errands.runs.runner import DEFAULT_SECONDS, RunResult, default_place, run
 from errands.runs.store.places import open_run
 
 __all__ = ["register"]
@@ -172,7 +172,7 @@ def run_command(
         raise typer.Exit(1)
 
 
-def _conclude(finished: Finished, figures: RunFigures) -> None:
+def _conclude(finished: RunResult, figures: RunFigures) -> None:
     _print_figures(finished.info, figures)
     place = shlex.quote(finished.place)
     if finished.ended:

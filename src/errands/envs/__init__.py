@@ -1,8 +1,39 @@
-"""Gymnasium environments. Importing `errands` registers their ids."""
+"""Gymnasium environments of both domains. Importing `errands` registers their ids."""
+
+from typing import TYPE_CHECKING
 
 import gymnasium
 
-__all__ = ["register"]
+from errands.lazy import lazy_exports
+
+__all__ = [
+    "ShopConfig",
+    "ShopContext",
+    "ShopEnv",
+    "ShopEpisode",
+    "ShopVectorEnv",
+    "TurkConfig",
+    "TurkEnv",
+    "register",
+]
+
+if TYPE_CHECKING:
+    from errands.envs.config import ShopConfig, TurkConfig
+    from errands.envs.episode import ShopContext, ShopEpisode
+    from errands.envs.shop import ShopEnv
+    from errands.envs.shop_vector import ShopVectorEnv
+    from errands.envs.turk import TurkEnv
+else:
+    __getattr__ = lazy_exports(
+        __name__,
+        {
+            "errands.envs.config": ["ShopConfig", "TurkConfig"],
+            "errands.envs.episode": ["ShopContext", "ShopEpisode"],
+            "errands.envs.shop": ["ShopEnv"],
+            "errands.envs.shop_vector": ["ShopVectorEnv"],
+            "errands.envs.turk": ["TurkEnv"],
+        },
+    )
 
 SHOP = "errands/Shop-v0"
 TURK = "errands/Turk-v0"

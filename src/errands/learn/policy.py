@@ -15,7 +15,7 @@ from typing import Any, Final
 import msgspec
 import torch
 
-from errands.agents import AgentFactory
+from errands.agents.agent import AgentFactory
 from errands.agents.factory import SimpleFactory, need_observation, one_of
 from errands.agents.page_reading import wish
 from errands.agents.rule import search_action

@@ -18,7 +18,7 @@ from typing import Any, Final
 
 import msgspec
 
-from errands.agents import Agent, AgentFactory, EndOfRun, ModelError, Move, PrivilegedAgent
+from errands.agents.agent import Agent, AgentFactory, EndOfRun, ModelError, Move, PrivilegedAgent
 from errands.browser.chromium import BrowserError
 from errands.errors import ErrandsError
 from errands.runs.episode import Episode, Step, Summary, digest

@@ -21,7 +21,7 @@ from typing import Any, Final
 import msgspec
 
 import errands
-from errands.agents import AgentFactory, EndOfRun, PrivilegedAgent, Spender
+from errands.agents.agent import AgentFactory, EndOfRun, PrivilegedAgent, Spender
 from errands.agents.registry import make_factory
 from errands.errors import SettingError
 from errands.runs.episode import OBSERVATIONS, RunInfo, Summary
@@ -36,7 +36,7 @@ from errands.runs.workers.ray_pool import play_on_ray
 from errands.shop.rewards.registry import rules_reference
 from errands.shop.rewards.rules import RewardRules
 
-__all__ = ["DEFAULT_SECONDS", "Finished", "default_place", "protocol_key", "run"]
+__all__ = ["DEFAULT_SECONDS", "RunResult", "default_place", "protocol_key", "run"]
 
 DEFAULT_SECONDS: Final = 900.0
 """How long an episode may take if nobody says otherwise."""
@@ -46,7 +46,7 @@ _LONGEST_SECONDS: Final = 1e9
 OnEpisode = Callable[[Summary], None]
 
 
-class Finished(msgspec.Struct, frozen=True, kw_only=True):
+class RunResult(msgspec.Struct, frozen=True, kw_only=True):
     """How a run ended."""
 
     place: str
@@ -80,7 +80,7 @@ def run(
     on_start: Callable[[RunInfo, Sequence[int]], None] | None = None,
     on_episode: OnEpisode | None = None,
     on_remark: Callable[[str], None] | None = None,
-) -> Finished:
+) -> RunResult:
     """Play an agent under a protocol.
 
     `out` is a new directory (default: one below `runs`), or a PostgreSQL address; with `resume`
@@ -178,7 +178,7 @@ def run(
                 _play_here(source, factory, played_by, store, pending, played)
         except EndOfRun as reason:
             ended = str(reason) or "the agent ended the run"
-        return Finished(
+        return RunResult(
             place=store.place if "://" in place else place,
             info=store.info,
             kept=len(done) + played.count,

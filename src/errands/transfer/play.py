@@ -12,7 +12,7 @@ from typing import Any, Final
 import msgspec
 
 import errands as package
-from errands.agents import AgentFactory, EndOfRun
+from errands.agents.agent import AgentFactory, EndOfRun
 from errands.agents.registry import find_kind, make_factory
 from errands.errors import DataError, SettingError
 from errands.runs.episode import Episode, Summary

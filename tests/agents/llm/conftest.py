@@ -12,7 +12,7 @@ from typing import Any
 import gymnasium
 import pytest
 
-from errands.agents.llm import LanguageModel, make
+from errands.agents.llm.factory import LanguageModel, make
 
 KEY = "sk-very-secret-4711-abcdef"
 

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from errands.agents.llm import make, prompts
+from errands.agents.llm import prompts
+from errands.agents.llm.factory import make
 from errands.agents.llm.settings import ClientSettings, ShopSettings, TurkSettings, described
 from errands.agents.llm.transport.budget import known_prices, price_of
 from errands.envs.shop import ShopEnv

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from errands.agents import EndOfRun
+from errands.agents.agent import EndOfRun
 from errands.agents.llm.shop.page import look
 from errands.envs.shop import ShopEnv
 from errands.errors import SettingError

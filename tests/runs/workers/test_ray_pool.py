@@ -74,7 +74,7 @@ def agents(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, st
         lines = "".join(f"        {line}\n" for line in act.splitlines())
         (tmp_path / f"{module}.py").write_text(
             "import asyncio, os, time\n"
-            "from errands.agents import EndOfRun\n"
+            "from errands.agents.agent import EndOfRun\n"
             "from errands.agents.careful import CarefulShopper\n"
             "class Mine(CarefulShopper):\n"
             f"    def act(self, observation, info):\n{lines}"

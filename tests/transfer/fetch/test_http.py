@@ -12,7 +12,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from made_up_shops import GOODS, shop_item, shop_results
 
-from errands.agents import EndOfRun
+from errands.agents.agent import EndOfRun
 from errands.errors import SettingError
 from errands.transfer.environment import RealShopEnv
 from errands.transfer.fetch.fetcher import Answer, FetchError, Gate, Request, own_fetch

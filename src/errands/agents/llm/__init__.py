@@ -1,143 +1,20 @@
-"""Language-model agents for both domains: any chat model behind an OpenAI-compatible endpoint.
+"""Language-model agents: `transport` talks to a chat endpoint, `shop` and `turk` show it pages and
+read its answers, `prompts` has the words."""
 
-`make("shop" | "turk", env, settings)` gives the factory of a run's agents; they all share one
-client, and with it the rate limit, the spending cap and the cache. See docs/language-models.md.
-"""
+from typing import TYPE_CHECKING
 
-from abc import ABC, abstractmethod
-from collections.abc import Mapping
-from typing import Any
+from errands.lazy import lazy_exports
 
-import gymnasium
+__all__ = ["LanguageModel", "ShopTools", "ToolError", "make", "opening_messages"]
 
-from errands.agents import Agent, Mode
-from errands.agents.llm.prompts import Prompt, load
-from errands.agents.llm.settings import (
-    ClientSettings,
-    ShopSettings,
-    TurkSettings,
-    read,
-    recorded,
-)
-from errands.agents.llm.shop.agent import ShopAgent, check_window
-from errands.agents.llm.transport.client import ChatModel, Conversation
-from errands.agents.llm.turk.agent import Desk, TurkAgent
-from errands.agents.llm.turk.demonstrations import demonstrations
-from errands.envs.screenshots import no_pictures
-from errands.envs.shop import ShopEnv
-from errands.envs.turk import TurkEnv
-from errands.errors import SettingError
-
-__all__ = ["LanguageModel", "make"]
-
-
-class LanguageModel(ABC):
-    """Makes the agents of a run, on one model."""
-
-    name = "llm"
-    mode: Mode = "model"
-
-    def __init__(self, model: ChatModel, settings: Mapping[str, Any]) -> None:
-        self._model = model
-        self.settings = settings
-
-    @property
-    def spent(self) -> float:
-        """What this run has cost so far, in US dollars."""
-        return self._model.ledger.spent
-
-    def charge(self, cost: float) -> None:
-        """Count what an earlier part of the run has cost: the cap is for all of it."""
-        self._model.ledger.spent += cost
-
-    def agent(self, seed: int) -> Agent:
-        return self._player(Conversation(self._model, seed))
-
-    def close(self) -> None:
-        self._model.close()
-
-    @abstractmethod
-    def _player(self, conversation: Conversation) -> Agent: ...
-
-
-class _Shoppers(LanguageModel):
-    def __init__(
-        self, client: ClientSettings, play: ShopSettings, prompt: Prompt, env: ShopEnv
-    ) -> None:
-        model = ChatModel(client)
-        super().__init__(model, _kept(model, play, prompt))
-        self._play = play
-        self._prompt = prompt
-        self._search_anywhere = env.context.shop.search_anywhere
-
-    def _player(self, conversation: Conversation) -> Agent:
-        return ShopAgent(
-            conversation, self._prompt, self._play, search_anywhere=self._search_anywhere
-        )
-
-
-class _Clerks(LanguageModel):
-    def __init__(
-        self, client: ClientSettings, play: TurkSettings, prompt: Prompt, desk: Desk
-    ) -> None:
-        model = ChatModel(client)
-        kept = _kept(model, play, prompt)
-        super().__init__(model, {**kept, "demonstrations": list(desk.examples)})
-        self._desk = desk
-
-    def _player(self, conversation: Conversation) -> Agent:
-        return TurkAgent(conversation, self._desk)
-
-
-def make(domain: str, env: gymnasium.Env[Any, Any], settings: Mapping[str, Any]) -> LanguageModel:
-    """The factory of language-model agents for an environment of this domain."""
-    if domain == "shop" and isinstance(env, ShopEnv):
-        no_pictures(
-            env.observation,
-            "is not for the agent llm, which reads the shop as text; take observation='text'",
-        )
-        client, play = read(settings, ShopSettings)
-        tools = "-tools" if play.calls == "tools" else ""
-        prompt = load(f"shop-{play.style}{tools}", "shop", play.prompt)
-        check_window(prompt, play)
-        return _Shoppers(client, play, prompt, env)
-    if domain == "turk" and isinstance(env, TurkEnv):
-        client, work = read(settings, TurkSettings)
-        return _Clerks(client, work, *_desk(client, work, env))
-    raise SettingError(
-        f"The agent llm plays 'shop' and 'turk', each in its own environment, not {domain!r} in"
-        f" {type(env).__name__}."
+if TYPE_CHECKING:
+    from errands.agents.llm.factory import LanguageModel, make
+    from errands.agents.llm.shop.tools import ShopTools, ToolError, opening_messages
+else:
+    __getattr__ = lazy_exports(
+        __name__,
+        {
+            "errands.agents.llm.factory": ["LanguageModel", "make"],
+            "errands.agents.llm.shop.tools": ["ShopTools", "ToolError", "opening_messages"],
+        },
     )
-
-
-def _desk(client: ClientSettings, play: TurkSettings, env: TurkEnv) -> tuple[Prompt, Desk]:
-    shows = env.observation
-    if play.view == "full" and shows == "relevant":
-        raise SettingError(
-            "view='full' needs the whole page, but the environment shows observation='relevant':"
-            " take observation='html'."
-        )
-    tools = "-tools" if play.calls == "tools" else ""
-    kind = f"turk-{play.ask}"
-    prompt = load(f"{kind}{tools}", kind, play.prompt)
-    examples = demonstrations(
-        env.tasks,
-        env.pages.driver,
-        count=play.demos,
-        seed=play.demo_seed,
-        whole=play.ask == "whole",
-        shrink=play.shrink if "screenshot" in shows else None,
-    )
-    return prompt, Desk(play, prompt, examples, shows=shows, max_tokens=client.max_tokens or 512)
-
-
-def _kept(model: ChatModel, play: ShopSettings | TurkSettings, prompt: Prompt) -> dict[str, Any]:
-    """The settings that a run keeps: no key, and what a prompt's file says, not only its path."""
-    price = model.ledger.price
-    return {
-        **recorded(model.settings, play),
-        "base_url": model.base_url,
-        "price_in": None if price is None else price.tokens_in,
-        "price_out": None if price is None else price.tokens_out,
-        "prompt_sha256": prompt.sha256,
-    }

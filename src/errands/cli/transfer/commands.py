@@ -259,7 +259,7 @@ def score(
       errands transfer score runs/mine.jsonl --form form.csv
       errands transfer score runs/mine.jsonl --csv form.csv --by ada
     """
-    from errands.agents import EndOfRun
+    from errands.agents.agent import EndOfRun
     from errands.transfer.journal import appended, read_run
     from errands.transfer.scores import read_scores, unscored, write_form
     from errands.transfer.tables import rows_of

@@ -10,7 +10,7 @@ from typing import BinaryIO, Final
 
 import msgspec
 
-from errands.agents import EndOfRun
+from errands.agents.agent import EndOfRun
 from errands.agents.registry import make_factory
 from errands.errors import ErrandsError
 from errands.runs.episode import Summary

@@ -18,7 +18,7 @@ from typing import Any, Final
 
 import msgspec
 
-from errands.agents import EndOfRun
+from errands.agents.agent import EndOfRun
 from errands.runs.episode import Summary
 from errands.runs.episode_source import EpisodeSource
 from errands.runs.play import Rules, failed

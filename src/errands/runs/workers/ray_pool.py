@@ -19,7 +19,7 @@ from typing import Any, Final
 import msgspec
 
 import errands
-from errands.agents import EndOfRun
+from errands.agents.agent import EndOfRun
 from errands.runs.episode import Episode, Summary
 from errands.runs.episode_source import EpisodeSource
 from errands.runs.play import failed

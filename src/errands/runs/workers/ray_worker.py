@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 import errands
-from errands.agents import EndOfRun, Spender
+from errands.agents.agent import EndOfRun, Spender
 from errands.agents.registry import make_factory
 from errands.errors import ErrandsError
 from errands.runs.episode import Episode

@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple, Protocol
 
 import msgspec
 
-from errands.agents import EndOfRun
+from errands.agents.agent import EndOfRun
 from errands.errors import ErrandsError, SettingError
 from errands.transfer.sites.site import Kind, Site, SiteError
 

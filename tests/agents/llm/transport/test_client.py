@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from errands.agents import EndOfRun, ModelError, Usage
+from errands.agents.agent import EndOfRun, ModelError, Usage
 from errands.agents.llm.settings import ClientSettings
 from errands.agents.llm.transport.answer import Answer, Request, ToolCall
 from errands.agents.llm.transport.client import ChatModel, Conversation

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import msgspec
 
-from errands.agents import Move, Usage
+from errands.agents.agent import Move, Usage
 from errands.agents.llm.prompts import Prompt
 from errands.agents.llm.settings import ShopSettings
 from errands.agents.llm.shop.grammar import NoAction, ShopAction, invalid, read

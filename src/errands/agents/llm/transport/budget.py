@@ -8,7 +8,7 @@ from typing import Final
 
 import msgspec
 
-from errands.agents import EndOfRun
+from errands.agents.agent import EndOfRun
 from errands.errors import SettingError
 
 __all__ = ["Ledger", "Price", "known_prices", "price_of"]

@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from errands.agents import ModelError
+from errands.agents.agent import ModelError
 from errands.agents.llm.transport.answer import Answer
 from errands.errors import SettingError
 

@@ -10,7 +10,7 @@ import urllib.parse
 from collections.abc import Mapping
 from typing import Any, Final
 
-from errands.agents import ModelError, Usage
+from errands.agents.agent import ModelError, Usage
 from errands.agents.llm.settings import ClientSettings
 from errands.agents.llm.transport.answer import Answer, Request, Trouble
 from errands.agents.llm.transport.budget import Ledger, price_of

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from errands.agents import Usage
+from errands.agents.agent import Usage
 
 __all__ = ["total"]
 

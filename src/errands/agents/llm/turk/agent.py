@@ -7,7 +7,7 @@ are asked for, too. When nothing is left to ask, the agent submits.
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from errands.agents import Move, Usage
+from errands.agents.agent import Move, Usage
 from errands.agents.llm.prompts import Prompt
 from errands.agents.llm.settings import TurkSettings
 from errands.agents.llm.transport.answer import Request, shown
