@@ -1,7 +1,8 @@
 """A store in memory, filled by really playing: what the tests of reports look at."""
 
 import random
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import gymnasium
@@ -14,8 +15,10 @@ from errands.agents.random_shopper import RandomShopper
 from errands.envs.shop import ShopEnv
 from errands.envs.turk import TurkEnv
 from errands.errors import SettingError
-from errands.reports.html.replay import PageView
+from errands.reports.content import gather
+from errands.reports.html.replay import PageView, Watch
 from errands.reports.statistics.columns import STATUSES
+from errands.reports.writing import FORMATS, write
 from errands.runs.episode import Episode, RunInfo, Step, Summary, digest
 from errands.turk.actions.action import Action
 from errands.turk.actions.grammar import format_action
@@ -217,3 +220,15 @@ def watch_shop(info: RunInfo, episode: Episode) -> list[PageView]:
         views.append(PageView(env.episode.html(), seen, digest(seen) == episode.last_digest))
     views[-1] = views[-1]._replace(same=digest(seen) == episode.last_digest)
     return views
+
+
+def write_report(
+    stores: Sequence[MemoryStore],
+    out: Path,
+    *,
+    formats: Iterable[str] = FORMATS,
+    watch: Watch | None = None,
+    **options: Any,
+) -> list[Path]:
+    """The files of a report on these runs."""
+    return write(gather(stores, **options), stores, out, formats=formats, watch=watch)

@@ -83,6 +83,6 @@ def test_runs_without_purchases_are_refused(
     run(desk, "do-nothing", out=tmp_path / "desk")
     with (
         closing(open_run(tmp_path / "desk")) as store,
-        pytest.raises(ErrandsError, match="paperwork"),
+        pytest.raises(ErrandsError, match="TurkingBench"),
     ):
         read_trajectories(store)

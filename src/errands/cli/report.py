@@ -10,19 +10,17 @@ import typer
 from rich.table import Table
 
 from errands.cli.output import Json, print_json, progress_bar, remarks, results
-from errands.errors import ErrandsError, SettingError
+from errands.errors import SettingError
 from errands.reports.content import Report, gather
 from errands.reports.statistics.estimate import Estimate
-from errands.reports.writing import FORMATS, episode_page, write
-from errands.runs.episode import Episode, RunInfo
-from errands.runs.episode_source import EpisodeSource
+from errands.reports.writing import FORMATS, PageReplayer, episode_page, write
 from errands.runs.export import FORMATS as EXPORTS
 from errands.runs.export import export
-from errands.runs.replay import Seen, reopen_source, replay, watch
+from errands.runs.replay import reopen_source, replay
 from errands.runs.store.base import Store
 from errands.runs.store.places import open_run
 
-__all__ = ["Watcher", "register", "show_report"]
+__all__ = ["register", "show_report"]
 
 
 _TOLD: Final = 3
@@ -33,34 +31,6 @@ def register(app: typer.Typer) -> None:
     app.command("report")(report_command)
     app.command("replay")(replay_command)
     app.command("export")(export_command)
-
-
-class Watcher:
-    """Plays episodes again for a report; sources are opened once, and closed at the end."""
-
-    def __init__(self) -> None:
-        self._worlds: dict[str, EpisodeSource | None] = {}
-
-    def __call__(self, info: RunInfo, episode: Episode) -> Sequence[Seen] | None:
-        if info.id not in self._worlds:
-            try:
-                self._worlds[info.id] = reopen_source(info)
-            except ErrandsError as failure:
-                self._worlds[info.id] = None
-                remarks.print(f"Pages of {info.agent} are not shown again: {failure}")
-        source = self._worlds[info.id]
-        if source is None:
-            return None
-        try:
-            return list(watch(source, episode))
-        except ErrandsError as failure:
-            remarks.print(f"Episode {episode.summary.number} of {info.agent}: {failure}")
-            return None
-
-    def close(self) -> None:
-        for source in self._worlds.values():
-            if source is not None:
-                source.close()
 
 
 def report_command(
@@ -90,12 +60,12 @@ def report_command(
     """
     with ExitStack() as stack:
         stores = [stack.enter_context(closing(open_run(place))) for place in runs]
-        watcher = stack.enter_context(closing(Watcher())) if pages else None
+        replayer = stack.enter_context(closing(PageReplayer(remarks.print))) if pages else None
         folder = out or _beside(runs[0])
         if episode is not None:
             if len(stores) > 1:
                 raise SettingError("--episode shows an episode of one run; name one run only.")
-            path = episode_page(stores[0], episode, folder, watch=watcher)
+            path = episode_page(stores[0], episode, folder, watch=replayer)
             if as_json:
                 print_json({"written": [str(path)]})
             else:
@@ -104,8 +74,8 @@ def report_command(
         with remarks.status("reading the runs"):
             made = gather(stores, title=title, compare_anyway=compare_anyway, most_listed=listed)
         with remarks.status("writing the report"):
-            asked = [name.strip() for name in formats.split(",") if name.strip()]
-            paths = write(made, stores, folder, formats=asked, watch=watcher)
+            names = [name.strip() for name in formats.split(",") if name.strip()]
+            paths = write(made, stores, folder, formats=names, watch=replayer)
         if as_json:
             print_json({"written": [str(path) for path in paths], "runs": _plain(made)})
         else:

@@ -9,9 +9,9 @@ from typing import Final
 import typer
 
 from errands.cli.output import Json, print_json, program, progress_bar, remarks, results
-from errands.cli.report import Watcher, show_report
+from errands.cli.report import show_report
 from errands.reports.content import gather
-from errands.reports.writing import write
+from errands.reports.writing import PageReplayer, write
 from errands.runs.episode import RunInfo, Summary
 from errands.runs.runner import run
 from errands.runs.store.places import open_run
@@ -50,12 +50,12 @@ def tour(
                 places.append(place)
     with contextlib.ExitStack() as stack:
         stores = [stack.enter_context(contextlib.closing(open_run(place))) for place in places]
-        watcher = stack.enter_context(contextlib.closing(Watcher()))
+        replayer = stack.enter_context(contextlib.closing(PageReplayer(remarks.print)))
         with remarks.status("writing the report"):
             made = gather(
                 stores, title="Baselines and oracles on the demo data", most_listed=_LISTED
             )
-            paths = write(made, stores, folder, watch=watcher)
+            paths = write(made, stores, folder, watch=replayer)
     if as_json:
         print_json({"report": str(paths[0]), "runs": [str(place) for place in places]})
         return

@@ -77,25 +77,25 @@ def verify_reward(
         return
     scores = None if hand is None else read_hand_scores(hand, material.info.id)
     with remarks.status("scoring"):
-        held = verify(material, rules, scores, examples=examples)
+        verification = verify(material, rules, scores, examples=examples)
     if out is not None:
-        write_verification_page(held, out, replace=force)
+        write_verification_page(verification, out, replace=force)
     if as_json:
-        print_json(held.plain())
+        print_json(verification.plain())
         return
-    _show(held)
+    _show(verification)
     if out is not None:
         results.print(f"Written: {out}")
 
 
-def _show(held: Verification) -> None:
-    results.print(summary_line(held))
-    table = Table("scorer", *PARTS, title=f"{held.agent} on {held.protocol}")
+def _show(verification: Verification) -> None:
+    results.print(summary_line(verification))
+    table = Table("scorer", *PARTS, title=f"{verification.agent} on {verification.protocol}")
     for column in table.columns[1:]:
         column.justify = "right"
-    for name, parts in held.means.items():
+    for name, parts in verification.means.items():
         table.add_row(name, *(dash(parts[part]) for part in PARTS))
-    for pair in held.agreements:
+    for pair in verification.agreements:
         table.add_section()
         table.add_row(f"{pair.first} and {pair.second}")
         parts_of = pair.parts
@@ -104,12 +104,14 @@ def _show(held: Verification) -> None:
         table.add_row("  equal", *(f"{parts_of[part].equal:,}" for part in PARTS))
         table.add_row("  second is lower", *(f"{parts_of[part].below:,}" for part in PARTS))
     results.print(table)
-    results.print(f"Second scorer: {held.rules}. {NOTE}")
-    if held.counted:
-        counted = ", ".join(f"{number:,} for {part}s" for part, number in held.counted.items())
+    results.print(f"Second scorer: {verification.rules}. {NOTE}")
+    if verification.counted:
+        counted = ", ".join(
+            f"{number:,} for {part}s" for part, number in verification.counted.items()
+        )
         results.print(f"Synonyms that counted: {counted}.")
-    for one in held.examples:
-        scores = ", ".join(f"{name} {given.overall:.2f}" for name, given in one.scores.items())
+    for one in verification.examples:
+        scores = ", ".join(f"{name} {score.overall:.2f}" for name, score in one.scores.items())
         results.print(f"Episode {one.episode} ({one.key}): {scores}", soft_wrap=True)
         for credit in one.credits:
             results.print(

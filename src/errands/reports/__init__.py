@@ -1,1 +1,29 @@
-"""Reports: figures, plots and pages made from stores of runs, for people to look at."""
+"""Reports on runs: figures with intervals, comparisons, and episodes to walk through.
+
+`statistics` turns the episodes of a store into figures; `html` shows them as pages and plots;
+`content` is a whole report as data, which is written as HTML, Markdown and JSON.
+"""
+
+from typing import TYPE_CHECKING
+
+from errands.lazy import lazy_exports
+
+__all__ = ["Estimate", "Report", "RunFigures", "gather", "report", "to_json", "to_markdown"]
+
+if TYPE_CHECKING:
+    from errands.reports.content import Report, gather, to_json
+    from errands.reports.markdown import to_markdown
+    from errands.reports.statistics.estimate import Estimate
+    from errands.reports.statistics.figures import RunFigures
+    from errands.reports.writing import report
+else:
+    __getattr__ = lazy_exports(
+        __name__,
+        {
+            "errands.reports.content": ["Report", "gather", "to_json"],
+            "errands.reports.markdown": ["to_markdown"],
+            "errands.reports.statistics.estimate": ["Estimate"],
+            "errands.reports.statistics.figures": ["RunFigures"],
+            "errands.reports.writing": ["report"],
+        },
+    )

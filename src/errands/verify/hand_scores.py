@@ -46,13 +46,13 @@ class HandScore(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     def scores(self, trajectory: Trajectory) -> Scores:
         """As numbers; they must be about this goal."""
         goal = trajectory.goal
-        for name, given, wanted in (
+        for name, ticks, wanted in (
             ("attributes", self.attributes, len(goal.attributes)),
             ("options", self.options, len(goal.goal_options)),
         ):
-            if len(given) != wanted:
+            if len(ticks) != wanted:
                 raise DataError(
-                    f"The hand score of episode {self.episode} has {len(given)} {name}, and its"
+                    f"The hand score of episode {self.episode} has {len(ticks)} {name}, and its"
                     f" goal has {wanted}: it is about other data."
                 )
         return from_ticks(self.type, self.attributes, self.options, self.price)
@@ -67,15 +67,15 @@ def read_hand_scores(path: Path, run: str) -> dict[int, HandScore]:
             f"The hand scores {path} cannot be read ({failure.strerror}); `errands verify-reward"
             " RUN --web` makes such a file."
         ) from None
-    found: dict[int, HandScore] = {}
+    scores: dict[int, HandScore] = {}
     for line, score in _lines(path, data):
         if score.run != run:
             raise DataError(
                 f"{path}, line {line}: that score is about the run {score.run[:40]}, and this is"
                 f" {run}; each run has a file of its own."
             )
-        found[score.episode] = score
-    return found
+        scores[score.episode] = score
+    return scores
 
 
 def _lines(path: Path, data: bytes) -> Iterator[tuple[int, HandScore]]:

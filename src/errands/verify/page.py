@@ -9,7 +9,7 @@ from errands.reports.formatting import count, dash, share
 from errands.reports.html.elements import cut, table
 from errands.reports.html.page import style_sheet
 from errands.verify.scores import PARTS
-from errands.verify.verification import Example, Verification
+from errands.verify.verification import Disagreement, Verification
 
 __all__ = ["NOTE", "summary_line", "verification_body", "write_verification_page"]
 
@@ -20,21 +20,24 @@ NOTE: Final = (
 )
 
 
-def summary_line(held: Verification) -> str:
+def summary_line(verification: Verification) -> str:
     """How much was scored, and what was not."""
-    said = f"{count(held.trajectories, 'trajectory', 'trajectories')}: {held.bought:,} bought"
-    if held.out_of_steps:
-        said += f", {held.out_of_steps:,} bought nothing (0 for every scorer)"
-    if held.failed:
-        said += f"; {count(held.failed, 'failed episode')} left out"
-    return f"{said}."
+    total = count(verification.trajectories, "trajectory", "trajectories")
+    line = f"{total}: {verification.bought:,} bought"
+    if verification.out_of_steps:
+        line += f", {verification.out_of_steps:,} bought nothing (0 for every scorer)"
+    if verification.failed:
+        line += f"; {count(verification.failed, 'failed episode')} left out"
+    return f"{line}."
 
 
-def verification_body(held: Verification) -> Markup:
+def verification_body(verification: Verification) -> Markup:
     """The tables and the examples."""
-    means = [[name, *(dash(parts[part]) for part in PARTS)] for name, parts in held.means.items()]
+    means = [
+        [name, *(dash(parts[part]) for part in PARTS)] for name, parts in verification.means.items()
+    ]
     agreements = []
-    for pair in held.agreements:
+    for pair in verification.agreements:
         name = f"{pair.first} and {pair.second}"
         parts = pair.parts
         agreements += [
@@ -43,11 +46,11 @@ def verification_body(held: Verification) -> Markup:
             [f"{name}: equal", *(f"{parts[part].equal:,}" for part in PARTS)],
             [f"{name}: the second is lower", *(f"{parts[part].below:,}" for part in PARTS)],
         ]
-    counts = ", ".join(f"{number:,} for {part}s" for part, number in held.counted.items())
-    examples = join(map(_example, held.examples))
+    counts = ", ".join(f"{number:,} for {part}s" for part, number in verification.counted.items())
+    examples = join(map(_disagreement, verification.examples))
     return html(
         '<section><h2>Scores</h2><p>{}</p>{}{}{}<p class="note">{}</p></section>{}',
-        summary_line(held),
+        summary_line(verification),
         table(["scorer", *PARTS], means, "Mean scores"),
         table(["agreement", *PARTS], agreements, "How they agree"),
         html("<p>Synonyms that counted: {}.</p>", counts) if counts else EMPTY,
@@ -58,7 +61,7 @@ def verification_body(held: Verification) -> Markup:
     )
 
 
-def _example(one: Example) -> Markup:
+def _disagreement(one: Disagreement) -> Markup:
     credits = join(
         html(
             "<li>{}: “{}” ({}) counted for “{}”</li>",
@@ -81,7 +84,9 @@ def _example(one: Example) -> Markup:
     )
 
 
-def write_verification_page(held: Verification, path: Path, *, replace: bool = False) -> None:
+def write_verification_page(
+    verification: Verification, path: Path, *, replace: bool = False
+) -> None:
     """The same as a file, in one piece or not at all."""
     text = html(
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
@@ -96,10 +101,10 @@ def write_verification_page(held: Verification, path: Path, *, replace: bool = F
         "<p>{}; second scorer: {}</p></div></header>\n"
         "<main>{}</main>\n</body>\n</html>\n",
         style_sheet(),
-        held.protocol,
-        held.rules,
-        verification_body(held),
-        title=f"Reward verification: {held.agent}",
+        verification.protocol,
+        verification.rules,
+        verification_body(verification),
+        title=f"Reward verification: {verification.agent}",
     )
     if path.exists() and not replace:
         raise DataError(f"{path} exists already; --force replaces it.")

@@ -46,13 +46,13 @@ def read_trajectories(
     info = store.info
     if info.domain != "shop":
         raise StoreError(
-            f"{store.place} is a run of paperwork, where nothing is bought; `errands turk score` is"
-            " for those."
+            f"{store.place} is a run of TurkingBench, where nothing is bought; `errands turk score`"
+            " is for those."
         )
     total = len(store.numbers())
     if not total:
         raise StoreError(f"{store.place} holds no episodes yet; there is nothing to verify.")
-    found: list[Trajectory] = []
+    trajectories: list[Trajectory] = []
     failed = 0
     with contextlib.closing(reopen_source(_as_text(info))) as source:
         env: Any = source.env()
@@ -60,12 +60,13 @@ def read_trajectories(
             if episode.summary.status == "error":
                 failed += 1
             else:
-                found.append(_again(source, env, episode))
+                trajectories.append(_again(source, env, episode))
             if on_progress is not None:
                 on_progress(done, total)
-    if not found:
+    if not trajectories:
         raise StoreError(f"All {total} episodes of {store.place} failed; none can be verified.")
-    return found, Unbought(sum(one.purchase is None for one in found), failed)
+    without = sum(one.purchase is None for one in trajectories)
+    return trajectories, Unbought(without, failed)
 
 
 def _as_text(info: RunInfo) -> RunInfo:

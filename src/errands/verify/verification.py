@@ -1,5 +1,6 @@
 """The verification of a run's rewards: everything that the table, the page and the JSON show."""
 
+import itertools
 import random
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
@@ -11,12 +12,11 @@ from errands.runs.episode import RunInfo
 from errands.runs.store.base import Store
 from errands.shop.rewards.registry import RULES, rules_named, rules_version
 from errands.shop.rewards.synonym import Credit
-from errands.verify.agreement import Agreement, agreement, means
 from errands.verify.hand_scores import HandScore
-from errands.verify.scores import Scores, by_rules, reasons
+from errands.verify.scores import Agreement, Scores, agreement, by_rules, means, reasons
 from errands.verify.trajectories import Trajectory, Unbought, read_trajectories
 
-__all__ = ["FIRST", "HAND", "Example", "Material", "Verification", "sample", "verify"]
+__all__ = ["FIRST", "HAND", "Disagreement", "Material", "Verification", "sample", "verify"]
 
 FIRST: Final = "released"
 HAND: Final = "by hand"
@@ -33,11 +33,11 @@ class Material(NamedTuple):
     def read(
         cls, store: Store, on_progress: Callable[[int, int], None] | None = None
     ) -> "Material":
-        found, unbought = read_trajectories(store, on_progress)
-        return cls(store.info, tuple(found), unbought)
+        trajectories, unbought = read_trajectories(store, on_progress)
+        return cls(store.info, tuple(trajectories), unbought)
 
 
-class Example(msgspec.Struct, frozen=True):
+class Disagreement(msgspec.Struct, frozen=True):
     """A trajectory that two scorers see differently."""
 
     episode: int
@@ -68,12 +68,12 @@ class Verification(msgspec.Struct, frozen=True):
     agreements: tuple[Agreement, ...]
     counted: dict[str, int]
     """Synonyms that counted, by part."""
-    examples: tuple[Example, ...]
+    examples: tuple[Disagreement, ...]
     """Where scorers differ most."""
 
     def plain(self) -> dict[str, Any]:
-        held: dict[str, Any] = msgspec.to_builtins(self)
-        return held
+        plain: dict[str, Any] = msgspec.to_builtins(self)
+        return plain
 
 
 def sample(material: Material, count: int | None, seed: int) -> list[Trajectory]:
@@ -107,9 +107,9 @@ def verify(
         scorers[HAND] = {one.number: hand[one.number].scores(one) for one in chosen}
     names = list(scorers)
     pairs = [(a, b) for place, a in enumerate(names) for b in names[place + 1 :]]
-    told = {one.number: reasons(one) if rules == "synonym" else () for one in chosen}
+    credits = {one.number: reasons(one) if rules == "synonym" else () for one in chosen}
     counted = {"type": 0, "attribute": 0, "option": 0}
-    for credit in (credit for credits in told.values() for credit in credits):
+    for credit in itertools.chain.from_iterable(credits.values()):
         counted[credit.part] += 1
     unbought = sum(one.purchase is None for one in chosen)
     version = rules_version(rules)
@@ -122,10 +122,10 @@ def verify(
         bought=len(chosen) - unbought,
         out_of_steps=unbought,
         failed=material.unbought.failed if hand is None else 0,
-        means={name: means(list(held.values())) for name, held in scorers.items()},
+        means={name: means(list(scores.values())) for name, scores in scorers.items()},
         agreements=tuple(agreement(a, b, scorers[a], scorers[b]) for a, b in pairs),
         counted=counted if rules == "synonym" else {},
-        examples=tuple(_examples(chosen, scorers, told, examples)),
+        examples=tuple(_disagreements(chosen, scorers, credits, examples)),
     )
 
 
@@ -146,25 +146,25 @@ def _chosen(material: Material, hand: Mapping[int, HandScore] | None) -> list[Tr
     return chosen
 
 
-def _examples(
+def _disagreements(
     chosen: Sequence[Trajectory],
     scorers: Mapping[str, Mapping[int, Scores]],
-    told: Mapping[int, tuple[Credit, ...]],
+    credits: Mapping[int, tuple[Credit, ...]],
     most: int,
-) -> list[Example]:
+) -> list[Disagreement]:
     def spread(one: Trajectory) -> float:
-        given = [held[one.number].overall for held in scorers.values()]
-        return max(given) - min(given)
+        scores = [by_number[one.number].overall for by_number in scorers.values()]
+        return max(scores) - min(scores)
 
     apart = sorted((one for one in chosen if spread(one) > 1e-9), key=lambda one: -spread(one))
     return [
-        Example(
+        Disagreement(
             episode=one.number,
             key=one.key,
             instruction=one.goal.instruction_text,
             bought=one.purchase.product.title if one.purchase else "",
-            scores={name: held[one.number] for name, held in scorers.items()},
-            credits=told[one.number],
+            scores={name: by_number[one.number] for name, by_number in scorers.items()},
+            credits=credits[one.number],
         )
         for one in apart[:most]
     ]

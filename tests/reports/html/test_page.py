@@ -4,9 +4,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from played import MemoryStore, made, run_info, watch_shop
+from played import MemoryStore, made, run_info, watch_shop, write_report
 
-from errands.reports.writing import episode_page, report
+from errands.reports.writing import episode_page
 from errands.runs.episode import Episode, Step
 
 HOSTILE = (
@@ -53,7 +53,7 @@ def opened(browser: Any, path: Path, **how: Any) -> tuple[Any, list[str], list[s
 
 
 def test_hostile_text_stays_inert(browser: Any, tmp_path: Path) -> None:
-    (path,) = report([hostile_store()], tmp_path, formats=["html"])
+    (path,) = write_report([hostile_store()], tmp_path, formats=["html"])
     page, said, asked = opened(browser, path)
     page.locator("#episodes details.episode > summary").first.click()
     frame = page.frame_locator("#episodes .page iframe").first
@@ -83,7 +83,7 @@ def test_one_episode_shows_its_page_at_once(
 def test_no_width_scrolls_sideways(
     browser: Any, careful: MemoryStore, oracle: MemoryStore, tmp_path: Path, width: int
 ) -> None:
-    (path,) = report([careful, oracle], tmp_path, formats=["html"], watch=_watch)
+    (path,) = write_report([careful, oracle], tmp_path, formats=["html"], watch=_watch)
     page, said, asked = opened(browser, path, viewport={"width": width, "height": 800})
     page.evaluate(
         "for (const d of [...document.querySelectorAll('details')].slice(0, 60)) d.open = 1"
@@ -100,7 +100,7 @@ def _watch(info, episode):
 def test_without_scripts_all_can_be_walked_through_and_read(
     browser: Any, careful: MemoryStore, tmp_path: Path
 ) -> None:
-    (path,) = report([careful], tmp_path, formats=["html"])
+    (path,) = write_report([careful], tmp_path, formats=["html"])
     page, _, asked = opened(browser, path, java_script_enabled=False)
     episode = page.locator("#e0-3")
     episode.locator("summary").first.click()

@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from played import MemoryStore, made, run_info
+from played import MemoryStore, made, run_info, write_report
 
 from errands.errors import DataError, SettingError
 from errands.reports.content import gather, to_json
 from errands.reports.markdown import to_markdown
 from errands.reports.statistics.training import MOST_POINTS, labelled, read_training, training_of
-from errands.reports.writing import report, training_report
+from errands.reports.writing import training_report
 
 HOSTILE = "</script><img src=x onerror=alert(1)>"
 
@@ -116,7 +116,7 @@ def store(folder: Path | str, **more: Any) -> MemoryStore:
 
 def test_a_run_shows_how_its_model_was_trained(tmp_path: Path) -> None:
     folder = checkpoint(tmp_path / "il")
-    paths = report([store(folder, started="2126-01-01T00:00:00Z")], tmp_path / "report")
+    paths = write_report([store(folder, started="2126-01-01T00:00:00Z")], tmp_path / "report")
     html, markdown, data = (path.read_text() for path in paths)
     assert '<section id="training">' in html
     assert "polyline" in html
@@ -128,7 +128,7 @@ def test_a_run_shows_how_its_model_was_trained(tmp_path: Path) -> None:
 
 
 def test_a_checkpoint_that_is_gone_is_a_sentence(tmp_path: Path) -> None:
-    (path,) = report([store(tmp_path / HOSTILE)], tmp_path / "report", formats=["html"])
+    (path,) = write_report([store(tmp_path / HOSTILE)], tmp_path / "report", formats=["html"])
     html = path.read_text()
     assert "is gone, or cannot be read from here." in html
     assert "<img" not in html

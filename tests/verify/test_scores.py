@@ -5,8 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from errands.verify.agreement import agreement, means, pearson
-from errands.verify.scores import Scores, from_ticks
+from errands.verify.scores import Scores, agreement, from_ticks, means, pearson
 
 
 def score(overall: float, option: float | None = None) -> Scores:
