@@ -51,7 +51,7 @@ def demo_tasks() -> TaskSet:
 
 
 @pytest.fixture
-def desk(demo_tasks: TaskSet) -> Iterator[TurkEnv]:
+def turk_env(demo_tasks: TaskSet) -> Iterator[TurkEnv]:
     """The demo tasks without a browser."""
     env = TurkEnv(demo_tasks, driver="dom", max_steps=200)
     yield env

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import msgspec
 import pytest
 
-from errands.agents.best_purchase import BestPurchase, Offer, best_options, best_purchase
+from errands.agents.best_purchase import BestPurchase, PurchaseOption, best_options, best_purchase
 from errands.shop.catalog.catalog import Catalog
 from errands.shop.goals import Goal, option_choices
 from errands.shop.rewards.registry import RULES, rules_named
@@ -16,7 +16,7 @@ from errands.shop.rewards.rules import Purchase, RewardRules
 WORDS = "black white dark red blue x large small 9.5 wide pack of 2 3 tan cotton ounce".split()
 
 
-def combinations(offer: Offer) -> Iterator[dict[str, str]]:
+def combinations(offer: PurchaseOption) -> Iterator[dict[str, str]]:
     """Everything that can be chosen: of each name one value, or none."""
     names = list(offer.choices)
     most = offer.most_options
@@ -26,7 +26,9 @@ def combinations(offer: Offer) -> Iterator[dict[str, str]]:
             yield chosen
 
 
-def by_trying(offers: list[Offer], goal: Goal, rules: RewardRules) -> tuple[float, int, int]:
+def by_trying(
+    offers: list[PurchaseOption], goal: Goal, rules: RewardRules
+) -> tuple[float, int, int]:
     """The best reward, the first place that has it, and the fewest options there."""
     tried = [
         (rules(Purchase(offer.product, chosen, offer.price), goal).total, -place, -len(chosen))
@@ -69,7 +71,7 @@ def test_invented_products(little: Catalog, rules: str) -> None:
                 for name in rng.sample("abcde", 3 if large else rng.randint(0, 3))
             }
             most = None if large else rng.choice([None, 0, 1, 2])
-            offers.append(Offer(product, rng.choice([1.0, 1e7]), choices, most))
+            offers.append(PurchaseOption(product, rng.choice([1.0, 1e7]), choices, most))
         largest = max(largest, *(len(list(combinations(offer))) for offer in offers))
         found = best_purchase(offers, goal, rules_named(rules))
         assert summed_up(found) == by_trying(offers, goal, rules_named(rules))
@@ -91,7 +93,7 @@ def test_real_products(catalog_1k: Catalog, goal_set: str, rules: str) -> None:
         # The target, which has the options, some of its neighbours, and much to choose from.
         hits = [*catalog_1k.find(goal.instruction_text, 3), catalog_1k.number(goal.asin)]
         products = [catalog_1k.product(hit) for hit in [*hits, largest[number // 2]]]
-        offers = [Offer(item, goals.price(item), item.options) for item in products]
+        offers = [PurchaseOption(item, goals.price(item), item.options) for item in products]
         found = best_purchase(offers, goal, rules_named(rules))
         assert summed_up(found) == by_trying(offers, goal, rules_named(rules))
     assert counts[largest[0]] > 500
@@ -103,7 +105,7 @@ def test_thousands_of_combinations_cost_little(little: Catalog) -> None:
     )
     values = [f"{word} {number}" for number in range(8) for word in WORDS]
     choices = {name: [*values, wanted] for name, wanted in zip("abcde", WORDS, strict=False)}
-    offer = Offer(little.product(0), 1.0, choices)
+    offer = PurchaseOption(little.product(0), 1.0, choices)
     asked = 0
 
     def counted(purchase: Purchase, goal: Goal) -> object:

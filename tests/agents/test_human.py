@@ -67,7 +67,7 @@ def test_chosen_options_are_marked(
     assert len([line for line in marked if value in line]) == 2
 
 
-def test_quitting_ends_the_run(little: Catalog, desk: TurkEnv, play: Any, typed: Typed) -> None:
+def test_quitting_ends_the_run(little: Catalog, turk_env: TurkEnv, play: Any, typed: Typed) -> None:
     env = ShopEnv(little, max_steps=20)
     typed("s shoes", "quit", "s never read")
     with pytest.raises(EndOfRun, match="quit"):
@@ -77,33 +77,37 @@ def test_quitting_ends_the_run(little: Catalog, desk: TurkEnv, play: Any, typed:
         play(env, make_factory("human", "shop", env, {}), {"goal": 0})
     typed("quit")
     with pytest.raises(EndOfRun, match="quit"):
-        play(desk, make_factory("human", "turk", desk, {}), {"task": desk.tasks.names[0], "row": 0})
+        play(
+            turk_env,
+            make_factory("human", "turk", turk_env, {}),
+            {"task": turk_env.tasks.names[0], "row": 0},
+        )
 
 
-def test_every_form_can_be_filled_in(desk: TurkEnv, play: Any, typed: Typed) -> None:
+def test_every_form_can_be_filled_in(turk_env: TurkEnv, play: Any, typed: Typed) -> None:
     """What the oracle would do, typed by hand, scores what the oracle scores."""
-    oracle = make_factory("oracle", "turk", desk, {})
-    person = make_factory("human", "turk", desk, {})
-    for name in desk.tasks.names:
+    oracle = make_factory("oracle", "turk", turk_env, {})
+    person = make_factory("human", "turk", turk_env, {})
+    for name in turk_env.tasks.names:
         where = {"task": name, "row": 0}
-        wanted = play(desk, oracle, where)
-        _, info = desk.reset(options=where)
+        wanted = play(turk_env, oracle, where)
+        _, info = turk_env.reset(options=where)
         answers = [f"!{action}" for action in wanted.actions[:-1]]
         typed(*answers, *[""] * (2 * len(info["fields"]) + 4))
-        assert play(desk, person, where).reward == wanted.reward, name
+        assert play(turk_env, person, where).reward == wanted.reward, name
 
 
 def test_a_form_field_by_field(
-    desk: TurkEnv, play: Any, typed: Typed, capsys: pytest.CaptureFixture[str]
+    turk_env: TurkEnv, play: Any, typed: Typed, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for name in desk.tasks.names:
-        _, info = desk.reset(options={"task": name, "row": 0})
+    for name in turk_env.tasks.names:
+        _, info = turk_env.reset(options={"task": name, "row": 0})
         fields = [field for field in info["fields"] if field["visible"]]
         if fields and fields[0]["type"] == "radio":
             break
     first = fields[0]
     typed("nonsense", "1", *[""] * (len(info["fields"]) + 3))
-    played = play(desk, make_factory("human", "turk", desk, {}), {"task": name, "row": 0})
+    played = play(turk_env, make_factory("human", "turk", turk_env, {}), {"task": name, "row": 0})
     value = first["options"][0]
     assert played.actions[0] == f"modify_radio({first['name']!r}, {value!r})"
     assert played.actions[-1] == "submit()"
@@ -113,11 +117,11 @@ def test_a_form_field_by_field(
 
 
 def test_what_did_not_work_is_asked_again(
-    desk: TurkEnv, play: Any, typed: Typed, capsys: pytest.CaptureFixture[str]
+    turk_env: TurkEnv, play: Any, typed: Typed, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    name = desk.tasks.names[0]
+    name = turk_env.tasks.names[0]
     typed("!modify_text('no such field', 'x')", *[""] * 40)
-    played = play(desk, make_factory("human", "turk", desk, {}), {"task": name, "row": 0})
+    played = play(turk_env, make_factory("human", "turk", turk_env, {}), {"task": name, "row": 0})
     assert played.actions == ["modify_text('no such field', 'x')", "submit()"]
     assert "That did not work" in capsys.readouterr().out
 

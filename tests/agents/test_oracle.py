@@ -16,14 +16,14 @@ from errands.turk.scoring.instance_score import instance_figure, score_page
 from errands.turk.tasks.task import Instance
 
 
-def test_equal_on_all_demo_tasks(desk: TurkEnv, play: Any) -> None:
-    factory = make_factory("oracle", "turk", desk, {})
+def test_equal_on_all_demo_tasks(turk_env: TurkEnv, play: Any) -> None:
+    factory = make_factory("oracle", "turk", turk_env, {})
     pages = Pages("dom")
-    assert len(desk.tasks) == 30
+    assert len(turk_env.tasks) == 30
     steps = 0
-    for task in desk.tasks:
+    for task in turk_env.tasks:
         for row in (0, len(task.instances) - 1):
-            played = play(desk, factory, {"task": task.name, "row": row})
+            played = play(turk_env, factory, {"task": task.name, "row": row})
             page = pages.open(task, task.instances[row])
             done = play_oracle(page, task.instances[row])
             scored = score_page(page, task.instances[row])
@@ -63,21 +63,21 @@ class Desk:
         return getattr(self._page, name)
 
 
-def test_fields_that_come_to_life(desk: TurkEnv) -> None:
-    desk.reset(options={"task": desk.tasks.names[0], "row": 0})
+def test_fields_that_come_to_life(turk_env: TurkEnv) -> None:
+    turk_env.reset(options={"task": turk_env.tasks.names[0], "row": 0})
     page: Any = Desk()
     labels = {"never": ("x",), "second": ("b",), "first": ("a",), "box": ("a",)}
-    desk._page = page
-    desk.instance = Instance("task", 0, {}, labels)
-    agent: Any = make("turk", desk, {}).agent(0)
-    agent.look(desk)
+    turk_env._page = page
+    turk_env.instance = Instance("task", 0, {}, labels)
+    agent: Any = make("turk", turk_env, {}).agent(0)
+    agent.look(turk_env)
     agent.begin("", {"message": ""})
     info: Any = {"message": ""}
     actions = []
     while not actions or actions[-1] != "submit()":
         assert len(actions) < 30
         actions.append(agent.act("", info))
-        info = desk.step(actions[-1])[4]
+        info = turk_env.step(actions[-1])[4]
     assert page.values("second") == ["b"]
     assert page.values("box") == ["a"]
     assert page.values("never") in ([], [""])

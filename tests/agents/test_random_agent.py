@@ -12,10 +12,10 @@ from errands.shop.catalog.catalog import Catalog
 from errands.turk.tasks.loader import TaskSet
 
 
-def test_every_field_gets_something(desk: TurkEnv, play: Any) -> None:
-    factory = make_factory("random", "turk", desk, {})
-    for name in desk.tasks.names:
-        played = play(desk, factory, {"task": name, "row": 0}, 1)
+def test_every_field_gets_something(turk_env: TurkEnv, play: Any) -> None:
+    factory = make_factory("random", "turk", turk_env, {})
+    for name in turk_env.tasks.names:
+        played = play(turk_env, factory, {"task": name, "row": 0}, 1)
         assert played.actions[-1] == "submit()"
         assert played.terminated
         assert len(set(played.actions)) == len(played.actions)

@@ -30,9 +30,9 @@ def shop(little: Catalog) -> ShopEnv:
 
 @pytest.mark.parametrize(("name", "domain"), PLAYABLE)
 def test_every_agent_plays_and_repeats_itself(
-    name: str, domain: str, shop: ShopEnv, desk: TurkEnv, play: Any, tmp_path: Path
+    name: str, domain: str, shop: ShopEnv, turk_env: TurkEnv, play: Any, tmp_path: Path
 ) -> None:
-    env: Any = shop if domain == "shop" else desk
+    env: Any = shop if domain == "shop" else turk_env
     settings = {}
     if name == "shopper":
         env = ShopEnv(shop.context.catalog, max_steps=40, observation="text_rich")
@@ -46,7 +46,7 @@ def test_every_agent_plays_and_repeats_itself(
     assert (factory.name, factory.mode) == (name, kind.mode)
     assert set(factory.settings) == set(kind.settings)
     assert isinstance(factory.agent(0), PrivilegedAgent) == kind.privileged
-    wheres = [{"goal": 3}] if domain == "shop" else [{"task": desk.tasks.names[4], "row": 1}]
+    wheres = [{"goal": 3}] if domain == "shop" else [{"task": turk_env.tasks.names[4], "row": 1}]
     for where in wheres:
         first = play(env, factory, where, 7)
         assert first == play(env, factory, where, 7)
@@ -102,10 +102,10 @@ def test_mistakes(
     settings: dict[str, Any],
     words: list[str],
     shop: ShopEnv,
-    desk: TurkEnv,
+    turk_env: TurkEnv,
 ) -> None:
     with pytest.raises(SettingError) as caught:
-        make_factory(name, domain, desk if domain == "turk" else shop, settings)
+        make_factory(name, domain, turk_env if domain == "turk" else shop, settings)
     for word in words:
         assert word in str(caught.value)
 

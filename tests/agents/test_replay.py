@@ -15,7 +15,7 @@ from errands.errors import DataError
 from errands.shop.catalog.catalog import Catalog
 
 
-def test_by_episode(little: Catalog, desk: TurkEnv, play: Any, tmp_path: Path) -> None:
+def test_by_episode(little: Catalog, turk_env: TurkEnv, play: Any, tmp_path: Path) -> None:
     env = ShopEnv(little, max_steps=50)
     rule = make_factory("rule", "shop", env, {})
     lines = [
@@ -34,10 +34,10 @@ def test_by_episode(little: Catalog, desk: TurkEnv, play: Any, tmp_path: Path) -
         play(env, factory, {"goal": 3})
 
 
-def test_paperwork(desk: TurkEnv, play: Any, tmp_path: Path) -> None:
-    name = desk.tasks.names[0]
-    oracle = make_factory("oracle", "turk", desk, {})
-    wanted = play(desk, oracle, {"task": name, "row": 0})
+def test_paperwork(turk_env: TurkEnv, play: Any, tmp_path: Path) -> None:
+    name = turk_env.tasks.names[0]
+    oracle = make_factory("oracle", "turk", turk_env, {})
+    wanted = play(turk_env, oracle, {"task": name, "row": 0})
     path = tmp_path / "script.jsonl"
     call = {"name": "submit", "arguments": {}}
     lines = [
@@ -46,10 +46,10 @@ def test_paperwork(desk: TurkEnv, play: Any, tmp_path: Path) -> None:
         {"task": name, "row": 2, "actions": "submit()"},
     ]
     path.write_text("\n".join(map(json.dumps, lines)))
-    factory = make_factory("replay", "turk", desk, {"actions": path})
-    assert play(desk, factory, {"task": name, "row": 0}).reward == wanted.reward > 0
+    factory = make_factory("replay", "turk", turk_env, {"actions": path})
+    assert play(turk_env, factory, {"task": name, "row": 0}).reward == wanted.reward > 0
     for row in (1, 2):
-        assert play(desk, factory, {"task": name, "row": row}).terminated
+        assert play(turk_env, factory, {"task": name, "row": row}).terminated
 
 
 def test_one_list_for_all() -> None:

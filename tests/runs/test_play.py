@@ -12,7 +12,7 @@ from errands.agents.agent import AgentError, EndOfRun, ModelError, Move, Usage
 from errands.agents.careful import CarefulShopper
 from errands.runs.episode import digest
 from errands.runs.episode_source import ShopSource, TurkSource
-from errands.runs.play import Rules, episode_seed, failed, play, play_waiting
+from errands.runs.play import PlayConfig, episode_seed, failed, play, play_waiting
 from errands.runs.protocol import Protocol
 from errands.runs.replay import replay, watch
 from errands.shop.catalog.catalog import Catalog
@@ -62,7 +62,7 @@ class Waiting(Scripted):
 
 
 def test_an_episode_is_recorded_whole_and_replays_to_the_same_pages(shop: ShopSource) -> None:
-    episode = play(shop, shop.env(), CarefulShopper(), 3, Rules(observations="full"))
+    episode = play(shop, shop.env(), CarefulShopper(), 3, PlayConfig(observations="full"))
     summary = episode.summary
     assert (summary.number, summary.key, summary.status) == (3, "goal 3", "done")
     assert summary.reward is not None
@@ -84,7 +84,7 @@ def test_an_episode_is_recorded_whole_and_replays_to_the_same_pages(shop: ShopSo
 
 
 def test_a_replay_tells_what_is_not_the_same(shop: ShopSource) -> None:
-    episode = play(shop, shop.env(), CarefulShopper(), 3, Rules(observations="hash"))
+    episode = play(shop, shop.env(), CarefulShopper(), 3, PlayConfig(observations="hash"))
     first = msgspec.structs.replace(episode.steps[0], digest="00")
     other = msgspec.structs.replace(episode, steps=(first, *episode.steps[1:]))
     assert replay(shop, other).differences == ("page 0 is another",)
@@ -95,14 +95,14 @@ def test_a_replay_tells_what_is_not_the_same(shop: ShopSource) -> None:
 
 @pytest.mark.parametrize("kept", ["full", "hash", "none"])
 def test_how_much_of_the_pages_is_kept(shop: ShopSource, kept: str) -> None:
-    episode = play(shop, shop.env(), CarefulShopper(), 0, Rules(observations=kept))
+    episode = play(shop, shop.env(), CarefulShopper(), 0, PlayConfig(observations=kept))
     step = episode.steps[0]
     assert (step.observation is not None) == (kept == "full")
     assert bool(step.digest) == bool(episode.last_digest) == (kept != "none")
 
 
 def test_the_steps_run_out(shop: ShopSource) -> None:
-    episode = play(shop, shop.env(), Scripted(*["search[x]"] * 15), 0, Rules())
+    episode = play(shop, shop.env(), Scripted(*["search[x]"] * 15), 0, PlayConfig())
     assert (episode.summary.status, episode.summary.reward) == ("truncated", 0.0)
 
 
@@ -123,9 +123,9 @@ def test_a_failure_is_an_error_with_an_owner_and_never_a_reward(
 ) -> None:
     for agent in (Scripted("search[x]", failure), Waiting("search[x]", failure)):
         if isinstance(agent, Waiting):
-            episode = asyncio.run(play_waiting(shop, shop.env(), agent, 1, Rules()))
+            episode = asyncio.run(play_waiting(shop, shop.env(), agent, 1, PlayConfig()))
         else:
-            episode = play(shop, shop.env(), agent, 1, Rules())
+            episode = play(shop, shop.env(), agent, 1, PlayConfig())
         summary = episode.summary
         assert (summary.status, summary.reward, summary.success) == ("error", None, None)
         assert summary.owner == owner
@@ -138,15 +138,15 @@ def test_a_failing_environment_is_not_the_agents_fault(shop: ShopSource) -> None
         def reset(self, options: Any) -> Any:
             raise OSError("the disk is gone")
 
-    episode = play(shop, Broken(), CarefulShopper(), 0, Rules())
+    episode = play(shop, Broken(), CarefulShopper(), 0, PlayConfig())
     assert (episode.summary.owner, episode.summary.status) == ("environment", "error")
 
 
 def test_the_end_of_a_run_is_no_episode(shop: ShopSource) -> None:
     with pytest.raises(EndOfRun):
-        play(shop, shop.env(), Scripted(EndOfRun("enough")), 0, Rules())
+        play(shop, shop.env(), Scripted(EndOfRun("enough")), 0, PlayConfig())
     with pytest.raises(EndOfRun):
-        asyncio.run(play_waiting(shop, shop.env(), Waiting(EndOfRun("enough")), 0, Rules()))
+        asyncio.run(play_waiting(shop, shop.env(), Waiting(EndOfRun("enough")), 0, PlayConfig()))
 
 
 def test_time_runs_out_even_inside_an_agent_that_catches_everything(shop: ShopSource) -> None:
@@ -160,7 +160,7 @@ def test_time_runs_out_even_inside_an_agent_that_catches_everything(shop: ShopSo
         return "search[x]"
 
     begun = time.monotonic()
-    episode = play(shop, shop.env(), Scripted("search[x]", hang), 0, Rules(seconds=0.3))
+    episode = play(shop, shop.env(), Scripted("search[x]", hang), 0, PlayConfig(seconds=0.3))
     assert time.monotonic() - begun < 5
     assert (episode.summary.owner, episode.summary.status) == ("time", "error")
     assert len(episode.steps) == 1
@@ -171,14 +171,14 @@ def test_time_runs_out_while_waiting(shop: ShopSource) -> None:
         async def act(self, observation: Any, info: Mapping[str, Any]) -> Any:
             await asyncio.sleep(60)
 
-    episode = asyncio.run(play_waiting(shop, shop.env(), Slow(), 0, Rules(seconds=0.2)))
+    episode = asyncio.run(play_waiting(shop, shop.env(), Slow(), 0, PlayConfig(seconds=0.2)))
     assert episode.summary.owner == "time"
 
 
 def test_moves_bring_thoughts_and_costs(shop: ShopSource) -> None:
     usage = Usage(calls=1, tokens_in=10, tokens_out=2, cost=0.5)
     move = Move("search[shoes]", "shoes were asked for", usage)
-    episode = play(shop, shop.env(), Scripted(move, move, *["x"] * 13), 0, Rules())
+    episode = play(shop, shop.env(), Scripted(move, move, *["x"] * 13), 0, PlayConfig())
     assert episode.steps[0].thought == "shoes were asked for"
     summary = episode.summary
     assert (summary.tokens_in, summary.tokens_out, summary.cost) == (20, 4, 1.0)
@@ -190,14 +190,14 @@ def test_waiting_agents_play_what_others_play(shop: ShopSource) -> None:
             await asyncio.sleep(0)
             return super().act(observation, info)
 
-    here = play(shop, shop.env(), CarefulShopper(), 5, Rules())
-    waiting = asyncio.run(play_waiting(shop, shop.env(), Careful(), 5, Rules()))
+    here = play(shop, shop.env(), CarefulShopper(), 5, PlayConfig())
+    waiting = asyncio.run(play_waiting(shop, shop.env(), Careful(), 5, PlayConfig()))
     assert [step.action for step in here.steps] == [step.action for step in waiting.steps]
     assert here.summary.reward == waiting.summary.reward
 
 
 def test_an_asynchronous_agent_needs_its_mode(shop: ShopSource) -> None:
-    episode = play(shop, shop.env(), Waiting("search[x]"), 0, Rules())
+    episode = play(shop, shop.env(), Waiting("search[x]"), 0, PlayConfig())
     assert "mode must be 'model'" in episode.summary.error
 
 
@@ -215,7 +215,7 @@ def test_paperwork_keeps_the_fields_scores() -> None:
         )
     )
     episode = play(
-        source, source.env(), Scripted("modify_text('nowhere', 'x')", "submit()"), 0, Rules()
+        source, source.env(), Scripted("modify_text('nowhere', 'x')", "submit()"), 0, PlayConfig()
     )
     assert episode.summary.status == "done"
     assert episode.summary.parts["task"] == "Doorbell Log"

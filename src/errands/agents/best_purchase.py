@@ -16,15 +16,15 @@ from errands.shop.goals import Goal
 from errands.shop.product import Product
 from errands.shop.rewards.rules import Purchase, Reward, RewardRules
 
-__all__ = ["BestPurchase", "Offer", "best_options", "best_purchase"]
+__all__ = ["BestPurchase", "PurchaseOption", "best_options", "best_purchase"]
 
 _NOISE = 1e-9
 """Rewards that differ by less are the same."""
 
-Chosen = tuple[tuple[str, str], ...]
+ChosenOptions = tuple[tuple[str, str], ...]
 
 
-class Offer(NamedTuple):
+class PurchaseOption(NamedTuple):
     """A product that can be bought."""
 
     product: Product
@@ -40,12 +40,14 @@ class BestPurchase(NamedTuple):
 
     place: int
     """Of the offer, from 0."""
-    offer: Offer
-    options: Chosen
+    offer: PurchaseOption
+    options: ChosenOptions
     reward: Reward
 
 
-def best_purchase(offers: Iterable[Offer], goal: Goal, rules: RewardRules) -> BestPurchase | None:
+def best_purchase(
+    offers: Iterable[PurchaseOption], goal: Goal, rules: RewardRules
+) -> BestPurchase | None:
     """The purchase with the highest reward; of equal ones the first, with the fewest options."""
     best: BestPurchase | None = None
     for place, offer in enumerate(offers):
@@ -66,10 +68,10 @@ def best_purchase(offers: Iterable[Offer], goal: Goal, rules: RewardRules) -> Be
     return best
 
 
-def best_options(offer: Offer, goal: Goal, rules: RewardRules) -> Chosen:
+def best_options(offer: PurchaseOption, goal: Goal, rules: RewardRules) -> ChosenOptions:
     """The fewest options that match as many wanted ones as possible."""
     wanted = _singly(goal)
-    shortest: dict[int, Chosen] = {0: ()}
+    shortest: dict[int, ChosenOptions] = {0: ()}
     for name, values in offer.choices.items():
         worth: dict[int, str] = {}
         for value in values:
@@ -97,7 +99,7 @@ def _singly(goal: Goal) -> list[Goal]:
 
 
 def _matched(
-    offer: Offer, name: str, value: str, wanted: Sequence[Goal], rules: RewardRules
+    offer: PurchaseOption, name: str, value: str, wanted: Sequence[Goal], rules: RewardRules
 ) -> int:
     """Which wanted options a value matches, as a set of bits."""
     bought = Purchase(offer.product, {name: value}, offer.price)

@@ -11,17 +11,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from errands.agents.agent import Agent, AgentError, AgentFactory, Move
-from errands.agents.best_purchase import BestPurchase, Offer, best_purchase
+from errands.agents.best_purchase import BestPurchase, PurchaseOption, best_purchase
 from errands.agents.factory import SimpleFactory, give_up, shop_of
 from errands.agents.query_source import QuerySource, query_source
 from errands.agents.rule import search_action
 from errands.envs.episode import ShopEpisode
 from errands.shop.navigation import ITEM, RESULT_LIMIT, Page, Shop, State, parse_action
 
-__all__ = ["ChoiceOracle", "Plan", "best_plan", "choices", "make"]
+__all__ = ["ChoiceOracle", "PurchasePlan", "best_plan", "choices", "make"]
 
 
-class Plan(NamedTuple):
+class PurchasePlan(NamedTuple):
     """The way to the best purchase."""
 
     actions: tuple[str, ...]
@@ -65,7 +65,7 @@ class ChoiceOracle:
         return Move(action or give_up("Nothing can be bought", self._max_steps), thought)
 
 
-def best_plan(episode: ShopEpisode, query: str) -> Plan | None:
+def best_plan(episode: ShopEpisode, query: str) -> PurchasePlan | None:
     """The actions that buy the best of what a query finds; None where nothing can be bought."""
     search = search_action(query)
     if search is None:
@@ -80,7 +80,7 @@ def best_plan(episode: ShopEpisode, query: str) -> Plan | None:
     if best is None:
         return None
     options = (f"click[{value}]" for _, value in best.options)
-    return Plan((search, *results[best.place][0].way, *options, "click[buy now]"), best)
+    return PurchasePlan((search, *results[best.place][0].way, *options, "click[buy now]"), best)
 
 
 def _results(shop: Shop, page: Page) -> Iterator[_Result]:
@@ -94,7 +94,7 @@ def _results(shop: Shop, page: Page) -> Iterator[_Result]:
         page = shop.turn(page, turns[-1])
 
 
-def _offer(episode: ShopEpisode, result: _Result) -> Offer | None:
+def _offer(episode: ShopEpisode, result: _Result) -> PurchaseOption | None:
     context = episode.context
     most = None
     if context.max_steps is not None:
@@ -103,7 +103,7 @@ def _offer(episode: ShopEpisode, result: _Result) -> Offer | None:
         if most < 0:
             return None
     product, offered = choices(context.shop, result.number)
-    return Offer(product, context.goals.price(product), offered, most)
+    return PurchaseOption(product, context.goals.price(product), offered, most)
 
 
 def choices(shop: Shop, number: int) -> tuple[Any, dict[str, Sequence[str]]]:

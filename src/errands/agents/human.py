@@ -1,7 +1,7 @@
 """`human`: a person at the terminal, in both domains.
 
 In the shop: `[3]` beside a button, product or option means that `3` clicks it; `s words`
-searches; the text of an action works too. At the desk, each field is asked for in turn, with its
+searches; the text of an action works too. On form pages, each field is asked for in turn, with its
 options: a number or a value answers, an empty line leaves the field alone, `=text` is a text as
 it stands, `!call(...)` any action; then the form is submitted. `quit` (or the end of the input)
 raises `EndOfRun`: the unfinished episode does not count, and everything before it is kept.
@@ -22,7 +22,7 @@ from errands.turk.actions.grammar import format_action
 from errands.turk.dom.driver import DomDriver
 from errands.turk.pages.field import CHOICES, TEXTS, Field
 
-__all__ = ["PersonClerk", "PersonShopper", "make"]
+__all__ = ["PersonShopper", "PersonWorker", "make"]
 
 _BUTTONS: Final = frozenset(
     {"back to search", "< prev", "next >", "buy now", "description", "features", "reviews",
@@ -112,7 +112,7 @@ def page_lines(observation: Any) -> list[str]:
     return [line for line in observation.replace(SEPARATOR, "\n").splitlines() if line.strip()]
 
 
-class PersonClerk:
+class PersonWorker:
     """Fills in a form as the person says."""
 
     def __init__(self, terminal: Terminal) -> None:
@@ -188,5 +188,5 @@ def _numbered(line: str, choices: Sequence[str]) -> str | None:
 
 
 def make(domain: str, env: Any, settings: Mapping[str, Any]) -> AgentFactory:
-    person = PersonShopper if domain == "shop" else PersonClerk
+    person = PersonShopper if domain == "shop" else PersonWorker
     return SimpleFactory("human", lambda seed: person(Terminal()), mode="person")

@@ -1,4 +1,4 @@
-"""`oracle`: fills in a form as people did, the ceiling of the paperwork.
+"""`oracle`: fills in a form as people did, the ceiling of TurkingBench.
 
 It is shown the labels and the page, does what `oracle_plan` says, one call a step, and
 submits when nothing is left to do.
@@ -23,10 +23,10 @@ class Oracle:
         self._started = False
 
     def look(self, env: Any) -> None:
-        desk = turk_of(env)
-        if desk.instance is None:
+        turk = turk_of(env)
+        if turk.instance is None:
             raise AgentError("The oracle was shown an environment without an episode.")
-        self._plan = oracle_plan(desk.page, desk.instance, set())
+        self._plan = oracle_plan(turk.page, turk.instance, set())
         self._started = False
 
     def begin(self, observation: Any, info: Mapping[str, Any]) -> None:

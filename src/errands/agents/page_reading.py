@@ -8,7 +8,16 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-__all__ = ["BUTTONS", "Offer", "Wish", "groups", "offers", "price_of", "wish", "words"]
+__all__ = [
+    "BUTTONS",
+    "InstructionParts",
+    "ResultItem",
+    "groups",
+    "offers",
+    "price_of",
+    "read_instruction",
+    "words",
+]
 
 BUTTONS: Final = frozenset(
     {"back to search", "< prev", "next >", "description", "features", "reviews", "attributes",
@@ -30,7 +39,7 @@ _DULL: Final = frozenset(
 )
 
 
-class Wish(NamedTuple):
+class InstructionParts(NamedTuple):
     """What an instruction asks for."""
 
     text: str
@@ -41,7 +50,7 @@ class Wish(NamedTuple):
     """The most that it may cost; infinite where nothing is said."""
 
 
-class Offer(NamedTuple):
+class ResultItem(NamedTuple):
     """A product on a page of results."""
 
     name: str
@@ -51,17 +60,17 @@ class Offer(NamedTuple):
 
 
 @lru_cache(4096)
-def wish(instruction: str) -> Wish:
+def read_instruction(instruction: str) -> InstructionParts:
     """Read an instruction.
 
-    >>> wish("I need a red hat, and price lower than 20.00 dollars").words
+    >>> read_instruction("I need a red hat, and price lower than 20.00 dollars").words
     ('red', 'hat')
     """
     lowered = instruction.lower().strip()
     cap = _CAP.search(lowered)
     text = _CAP.sub("", lowered)
     said = tuple(dict.fromkeys(word for word in words(text) if word not in _DULL))
-    return Wish(text, said, float(cap[1]) if cap else float("inf"))
+    return InstructionParts(text, said, float(cap[1]) if cap else float("inf"))
 
 
 def words(text: str) -> list[str]:
@@ -74,7 +83,7 @@ def price_of(text: str) -> float | None:
     return None if found is None else float(found[1])
 
 
-def offers(observation: str, clickables: Sequence[str]) -> list[Offer]:
+def offers(observation: str, clickables: Sequence[str]) -> list[ResultItem]:
     """The products on a page of results."""
     lines = [line.strip() for line in observation.splitlines()]
     names = set(clickables) - BUTTONS
@@ -83,7 +92,9 @@ def offers(observation: str, clickables: Sequence[str]) -> list[Offer]:
         link = _LINK.match(line)
         if link and link[1].lower() in names:
             price = price_of(lines[at + 2])
-            found.append(Offer(link[1].lower(), lines[at + 1], 0.0 if price is None else price))
+            found.append(
+                ResultItem(link[1].lower(), lines[at + 1], 0.0 if price is None else price)
+            )
     return found
 
 

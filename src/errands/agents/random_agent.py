@@ -1,6 +1,6 @@
 """`random`: the floor of every comparison, in both domains.
 
-In the shop it searches for other people's instructions and clicks on anything. At the desk it
+In the shop it searches for other people's instructions and clicks on anything. On form pages it
 gives every visible field a valid value, one a step, and submits.
 """
 

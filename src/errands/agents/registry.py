@@ -118,7 +118,7 @@ _KINDS: Final = (
     ),
     AgentKind(
         name="oracle",
-        summary="the ceiling of the paperwork: answers as people did",
+        summary="the ceiling of TurkingBench: answers as people did",
         domains=("turk",),
         factory="errands.agents.oracle:make",
         privileged=True,

@@ -58,7 +58,7 @@ def episode_key(info: Mapping[str, Any]) -> str:
     return f"goal {info['goal']}" if "goal" in info else f"{info['task']}/{info['row']}"
 
 
-class _Line(msgspec.Struct):
+class _ScriptLine(msgspec.Struct):
     actions: str | list[str | dict[str, Any]]
     key: str | None = None
     goal: int | None = None
@@ -90,7 +90,7 @@ def read_script(data: bytes, place: str) -> Script:
     by_key: dict[str, list[str]] = {}
     for number, line in enumerate(lines, 1):
         try:
-            read = msgspec.json.decode(line.encode(), type=_Line)
+            read = msgspec.json.decode(line.encode(), type=_ScriptLine)
         except msgspec.DecodeError as failure:
             raise DataError(
                 f"Line {number} of {place} has no actions ({failure}); expected"

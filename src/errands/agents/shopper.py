@@ -12,7 +12,15 @@ from typing import Any, Final, NamedTuple
 
 from errands.agents.agent import AgentFactory
 from errands.agents.factory import SimpleFactory, give_up, need_observation
-from errands.agents.page_reading import Offer, Wish, groups, offers, price_of, wish, words
+from errands.agents.page_reading import (
+    InstructionParts,
+    ResultItem,
+    groups,
+    offers,
+    price_of,
+    read_instruction,
+    words,
+)
 from errands.errors import SettingError
 
 __all__ = ["ScriptedShopper", "make"]
@@ -41,7 +49,7 @@ class ScriptedShopper:
         self._max_steps = max_steps
 
     def begin(self, observation: str, info: Mapping[str, Any]) -> None:
-        self._wish: Wish = wish(info["instruction"])
+        self._wish: InstructionParts = read_instruction(info["instruction"])
         self._queries: list[str] = []
         self._opened: set[str] = set()
         self._here = ""
@@ -112,7 +120,7 @@ class ScriptedShopper:
             return "click[back to search]"
         return give_up("Nothing was found that could be bought", self._max_steps)
 
-    def _promise(self, offer: Offer) -> float:
+    def _promise(self, offer: ResultItem) -> float:
         """How good an offer looks from outside."""
         if offer.price > self._wish.cap:
             return -1.0

@@ -19,14 +19,14 @@ import msgspec
 from errands.bench.figure import Figure
 from errands.bench.runs import bench_protocol
 from errands.runs.episode import Episode
-from errands.runs.play import Rules
+from errands.runs.play import PlayConfig
 from errands.runs.protocol import Protocol
 from errands.runs.runner import run
 from errands.runs.store.places import create_run, open_run
 from errands.runs.store.rows import pack, unpack
 from errands.runs.workers.processes import Job
 from errands.runs.workers.ray_cluster import import_ray, joined, living_nodes
-from errands.runs.workers.ray_worker import Played, actor_class
+from errands.runs.workers.ray_worker import WorkerReply, actor_class
 
 __all__ = ["bench_ray"]
 
@@ -48,7 +48,7 @@ def bench_ray(catalog: str, *, episodes: int = 12_000) -> Iterator[Figure]:
             kept /= "0"
             with contextlib.closing(open_run(kept)) as store:
                 played = list(store.episodes())
-            size = len(pack(Played(done=tuple(played)))) / len(played)
+            size = len(pack(WorkerReply(done=tuple(played)))) / len(played)
             yield Figure(f"a worker: episodes a second of CPU, {observations}", pace, "1/s")
             yield Figure(f"bytes of an episode, {observations}", size, "B")
             cost = min(_keeping(place, Path(folder), played) for _ in range(_ROUNDS))
@@ -59,7 +59,7 @@ def bench_ray(catalog: str, *, episodes: int = 12_000) -> Iterator[Figure]:
                 protocol=protocol,
                 agent="random",
                 settings={},
-                rules=Rules(0, None, "hash"),
+                rules=PlayConfig(0, None, "hash"),
                 place="",
             )
             yield from _one_worker(ray, job, second, cluster)
@@ -127,14 +127,14 @@ def _keeping(run_place: Path, folder: Path, played: Sequence[Episode]) -> float:
     """CPU seconds from a message to a kept episode."""
     with contextlib.closing(open_run(run_place)) as store:
         info = store.info
-    said = pack(Played(done=tuple(played)))
+    said = pack(WorkerReply(done=tuple(played)))
     with (
         tempfile.TemporaryDirectory(dir=folder) as place,
         contextlib.closing(create_run(place, info)) as store,
     ):
         begun = time.process_time()
         with store.writer() as writer:
-            for episode in unpack(said, Played).done:
+            for episode in unpack(said, WorkerReply).done:
                 writer.write(episode)
         return (time.process_time() - begun) / len(played)
 

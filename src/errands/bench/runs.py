@@ -151,7 +151,7 @@ def bench_store(episodes: int = 1_000_000) -> Iterator[Figure]:
 
 def _fill(place: Path, episodes: int) -> None:
     """Made-up purchases, as varied as real ones."""
-    dice = random.Random(1)
+    rng = random.Random(1)
     info = RunInfo(
         id="large",
         protocol=msgspec.to_builtins(
@@ -169,14 +169,14 @@ def _fill(place: Path, episodes: int) -> None:
     store = create_run(place, info)
     actions = ["search[red running shoes]", "click[b000001]", "click[large]", "click[buy now]"]
     for number in range(episodes):
-        thirds = dice.randrange(13) / 12
+        thirds = rng.randrange(13) / 12
         parts = {
-            "r_type": dice.choice((0.0, 0.1, 0.5, 1.0)),
+            "r_type": rng.choice((0.0, 0.1, 0.5, 1.0)),
             "r_att": thirds,
             "w_att": 0.5,
-            "r_option": dice.randrange(3) / 2,
+            "r_option": rng.randrange(3) / 2,
             "w_option": 0.25,
-            "r_price": dice.random() < 0.9,
+            "r_price": rng.random() < 0.9,
             "w_price": 0.25,
         }
         reward = round(parts["r_type"] * (0.5 * thirds + 0.5), 6)
@@ -189,10 +189,10 @@ def _fill(place: Path, episodes: int) -> None:
                     reward=reward if thirds else 0.0,
                     success=bool(thirds) and reward >= 1.0,
                     steps=len(actions),
-                    seconds=dice.random(),
-                    states=dice.randrange(1, 12),
-                    items=dice.randrange(1, 5),
-                    searches=dice.randrange(1, 4),
+                    seconds=rng.random(),
+                    states=rng.randrange(1, 12),
+                    items=rng.randrange(1, 5),
+                    searches=rng.randrange(1, 4),
                     parts=parts if thirds else {},
                 ),
                 steps=tuple(Step(action) for action in actions),

@@ -17,7 +17,7 @@ import torch
 
 from errands.agents.agent import AgentFactory
 from errands.agents.factory import SimpleFactory, need_observation, one_of
-from errands.agents.page_reading import wish
+from errands.agents.page_reading import read_instruction
 from errands.agents.rule import search_action
 from errands.errors import SettingError
 from errands.learn.checkpoint import load_weights, read_about, stamp
@@ -78,7 +78,7 @@ class Queries:
         self._asked = 0
 
     def begin(self, instruction: str) -> None:
-        asked = wish(instruction)
+        asked = read_instruction(instruction)
         own = " ".join(asked.words) or asked.text
         self._held = (self._model.queries(instruction, _BEAMS) if self._model else []) or [own]
         self._asked = 0

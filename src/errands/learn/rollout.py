@@ -10,7 +10,7 @@ import random
 from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple, Protocol
 
-from errands.agents.page_reading import wish
+from errands.agents.page_reading import read_instruction
 from errands.agents.rule import search_action
 from errands.learn.data.view import Memory, View
 from errands.learn.timing import Stopwatch
@@ -40,7 +40,7 @@ class Finished(NamedTuple):
 
 def own_words(instruction: str) -> list[str]:
     """The words of an instruction that say something, as the only query."""
-    asked = wish(instruction)
+    asked = read_instruction(instruction)
     return [" ".join(asked.words) or asked.text]
 
 

@@ -25,18 +25,18 @@ from errands.runs.episode import Episode, Step, Summary, digest
 from errands.runs.episode_source import EpisodeSource
 from errands.turk.pages.driver import DriverError
 
-__all__ = ["Rules", "agent_for", "episode_seed", "failed", "play", "play_waiting"]
+__all__ = ["PlayConfig", "agent_for", "episode_seed", "failed", "play", "play_waiting"]
 
 _LONGEST_REASON: Final = 500
 _AT_ONCE: Final = frozenset({str, tuple, Move, type(None)})
 """What agents and environments answer that do not wait: nothing to be awaited in it."""
 
 
-Conversation = Generator[tuple[str, Callable[..., Any], tuple[Any, ...]], Any, Episode]
+EpisodeCalls = Generator[tuple[str, Callable[..., Any], tuple[Any, ...]], Any, Episode]
 """Asks, again and again, for a call of the agent or of the environment."""
 
 
-class Rules(msgspec.Struct, frozen=True):
+class PlayConfig(msgspec.Struct, frozen=True):
     """How episodes are played and kept, beside what the protocol says."""
 
     seed: int = 0
@@ -55,7 +55,7 @@ def episode_seed(seed: int, number: int) -> int:
     return int.from_bytes(drawn)
 
 
-class _Unmade:
+class _FailedAgent:
     """In place of an agent that could not be made: the episode fails for its reason."""
 
     def __init__(self, failure: BaseException) -> None:
@@ -75,21 +75,21 @@ def agent_for(factory: AgentFactory, seed: int, number: int) -> Agent:
     except EndOfRun:
         raise
     except (Exception, SystemExit) as failure:
-        return _Unmade(failure)
+        return _FailedAgent(failure)
 
 
-def play(source: EpisodeSource, env: Any, agent: Agent, number: int, rules: Rules) -> Episode:
+def play(source: EpisodeSource, env: Any, agent: Agent, number: int, rules: PlayConfig) -> Episode:
     """Play one episode with an agent that answers at once."""
-    talk = _Talk(source, env, agent, number, rules)
+    calls = _EpisodeRecorder(source, env, agent, number, rules)
     try:
         with _alarm(rules.seconds):
-            return _answered(talk.episode())
+            return _answered(calls.episode())
     except OutOfTime:
-        return talk.out_of_time()
+        return calls.out_of_time()
 
 
-def _answered(talk: Conversation) -> Episode:
-    _, call, arguments = next(talk)
+def _answered(calls: EpisodeCalls) -> Episode:
+    _, call, arguments = next(calls)
     while True:
         try:
             try:
@@ -99,28 +99,28 @@ def _answered(talk: Conversation) -> Episode:
                         answer.close()
                     raise TypeError("the agent is asynchronous; its factory's mode must be 'model'")
             except (Exception, SystemExit) as failure:
-                _, call, arguments = talk.throw(failure)
+                _, call, arguments = calls.throw(failure)
             else:
-                _, call, arguments = talk.send(answer)
+                _, call, arguments = calls.send(answer)
         except StopIteration as over:
             episode: Episode = over.value
             return episode
 
 
 async def play_waiting(
-    source: EpisodeSource, env: Any, agent: Agent, number: int, rules: Rules
+    source: EpisodeSource, env: Any, agent: Agent, number: int, rules: PlayConfig
 ) -> Episode:
     """Play one episode with an agent that may wait; other episodes go on meanwhile."""
-    talk = _Talk(source, env, agent, number, rules)
+    calls = _EpisodeRecorder(source, env, agent, number, rules)
     try:
         async with asyncio.timeout(rules.seconds):
-            return await _awaited(talk.episode(), source.waits)
+            return await _awaited(calls.episode(), source.waits)
     except TimeoutError:
-        return talk.out_of_time()
+        return calls.out_of_time()
 
 
-async def _awaited(talk: Conversation, waits: bool) -> Episode:
-    whom, call, arguments = next(talk)
+async def _awaited(calls: EpisodeCalls, waits: bool) -> Episode:
+    whom, call, arguments = next(calls)
     while True:
         try:
             try:
@@ -132,19 +132,19 @@ async def _awaited(talk: Conversation, waits: bool) -> Episode:
                     if inspect.isawaitable(answer):
                         answer = await answer
             except (Exception, SystemExit) as failure:
-                whom, call, arguments = talk.throw(failure)
+                whom, call, arguments = calls.throw(failure)
             else:
-                whom, call, arguments = talk.send(answer)
+                whom, call, arguments = calls.send(answer)
         except StopIteration as over:
             episode: Episode = over.value
             return episode
 
 
-class _Talk:
+class _EpisodeRecorder:
     """One episode's conversation and what has been recorded of it."""
 
     def __init__(
-        self, source: EpisodeSource, env: Any, agent: Agent, number: int, rules: Rules
+        self, source: EpisodeSource, env: Any, agent: Agent, number: int, rules: PlayConfig
     ) -> None:
         self._source = source
         self._env = env
@@ -157,7 +157,7 @@ class _Talk:
         self._keeps = rules.observations
         self._usage = [0, 0, 0.0]
 
-    def episode(self) -> Conversation:
+    def episode(self) -> EpisodeCalls:
         """Everything that happens, one call at a time."""
         env, agent, track = self._env, self._agent, self._track
         owner = "environment"

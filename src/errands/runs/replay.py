@@ -12,10 +12,10 @@ from errands.runs.episode_source import EpisodeSource, open_source
 from errands.runs.protocol import Protocol
 from errands.runs.store.base import StoreError
 
-__all__ = ["Replayed", "Seen", "prove", "reopen_source", "replay", "watch"]
+__all__ = ["ReplayResult", "ReplayedPage", "prove", "reopen_source", "replay", "watch"]
 
 
-class Seen(msgspec.Struct, frozen=True):
+class ReplayedPage(msgspec.Struct, frozen=True):
     """One page of an episode, as it is shown again."""
 
     text: str
@@ -30,7 +30,7 @@ class Seen(msgspec.Struct, frozen=True):
     """What that brought."""
 
 
-class Replayed(msgspec.Struct, frozen=True):
+class ReplayResult(msgspec.Struct, frozen=True):
     """What a replay found."""
 
     number: int
@@ -59,17 +59,17 @@ def reopen_source(info: RunInfo) -> EpisodeSource:
     return source
 
 
-def watch(source: EpisodeSource, episode: Episode) -> Iterator[Seen]:
+def watch(source: EpisodeSource, episode: Episode) -> Iterator[ReplayedPage]:
     """Every page of an episode, by doing its actions again."""
     return _pages(source, episode, html=True)
 
 
-def replay(source: EpisodeSource, episode: Episode) -> Replayed:
+def replay(source: EpisodeSource, episode: Episode) -> ReplayResult:
     """Do an episode's actions again and compare every page, every reward and the end."""
     return prove(episode, _pages(source, episode, html=False))
 
 
-def prove(episode: Episode, again: Iterable[Seen]) -> Replayed:
+def prove(episode: Episode, again: Iterable[ReplayedPage]) -> ReplayResult:
     """Compare every page, every reward and the end with those of a new play."""
     differences: list[str] = []
     pages = compared = 0
@@ -87,10 +87,10 @@ def prove(episode: Episode, again: Iterable[Seen]) -> Replayed:
     summary = episode.summary
     if summary.status != "error" and reward != summary.reward:
         differences.append(f"the reward is {reward}, not {summary.reward}")
-    return Replayed(summary.number, summary.key, pages, compared, tuple(differences), reward)
+    return ReplayResult(summary.number, summary.key, pages, compared, tuple(differences), reward)
 
 
-def _pages(source: EpisodeSource, episode: Episode, *, html: bool) -> Iterator[Seen]:
+def _pages(source: EpisodeSource, episode: Episode, *, html: bool) -> Iterator[ReplayedPage]:
     env: Any = source.env()
     try:
         observation, _ = env.reset(options=source.options(episode.summary.number))
@@ -109,9 +109,11 @@ def _pages(source: EpisodeSource, episode: Episode, *, html: bool) -> Iterator[S
             env.close()
 
 
-def _seen(observation: Any, html: str, kept: str, action: str = "", reward: float = 0.0) -> Seen:
+def _seen(
+    observation: Any, html: str, kept: str, action: str = "", reward: float = 0.0
+) -> ReplayedPage:
     text = observation.get("html", "") if isinstance(observation, dict) else observation
-    return Seen(
+    return ReplayedPage(
         text if isinstance(text, str) else "",
         html,
         digest(observation) == kept if kept else None,

@@ -11,7 +11,7 @@ from errands.agents.registry import make_factory
 from errands.errors import SettingError
 from errands.runs.episode import OBSERVATIONS, Episode
 from errands.runs.episode_source import open_source
-from errands.runs.play import Rules
+from errands.runs.play import PlayConfig
 from errands.runs.protocol import Protocol, find_protocol
 from errands.runs.workers.processes import Job
 from errands.runs.workers.ray_cluster import joined
@@ -64,7 +64,7 @@ def rollouts(
             protocol=used,
             agent=agent,
             settings=given,
-            rules=Rules(used.seed if seed is None else seed, seconds, observations),
+            rules=PlayConfig(used.seed if seed is None else seed, seconds, observations),
             place="",
         )
         cluster = stack.enter_context(joined(ray, workers))

@@ -26,7 +26,7 @@ from errands.agents.registry import make_factory
 from errands.errors import SettingError
 from errands.runs.episode import OBSERVATIONS, RunInfo, Summary
 from errands.runs.episode_source import EpisodeSource, open_source
-from errands.runs.play import Rules, agent_for, play, play_waiting
+from errands.runs.play import PlayConfig, agent_for, play, play_waiting
 from errands.runs.protocol import Protocol, find_protocol, named_protocols
 from errands.runs.store.base import EpisodeWriter, Store, StoreError
 from errands.runs.store.places import create_run, open_run, run_lock
@@ -121,7 +121,7 @@ def run(
             _check_for_cluster(agent, factory)
         if observations == "auto":
             observations = "hash" if factory.mode == "compute" and not source.waits else "full"
-        played_by = Rules(used.seed if seed is None else seed, seconds, observations)
+        played_by = PlayConfig(used.seed if seed is None else seed, seconds, observations)
         info = _info(base, used, source, factory, played_by)
         place = str(out if out is not None else default_place(info))
         lock = stack.enter_context(run_lock(place))
@@ -269,7 +269,7 @@ def _fingerprint(protocol: Protocol) -> str:
 
 
 def _info(
-    base: Protocol, used: Protocol, source: EpisodeSource, factory: AgentFactory, rules: Rules
+    base: Protocol, used: Protocol, source: EpisodeSource, factory: AgentFactory, rules: PlayConfig
 ) -> RunInfo:
     return RunInfo(
         id=uuid.uuid4().hex[:12],
@@ -299,7 +299,7 @@ def default_place(info: RunInfo) -> Path:
 def _play_here(
     source: EpisodeSource,
     factory: AgentFactory,
-    rules: Rules,
+    rules: PlayConfig,
     store: Store,
     pending: Sequence[int],
     on_episode: OnEpisode,
@@ -316,7 +316,7 @@ def _play_here(
 def _play_waiting(
     source: EpisodeSource,
     factory: AgentFactory,
-    rules: Rules,
+    rules: PlayConfig,
     store: Store,
     pending: Sequence[int],
     workers: int,

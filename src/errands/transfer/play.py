@@ -16,7 +16,7 @@ from errands.agents.agent import AgentFactory, EndOfRun
 from errands.agents.registry import find_kind, make_factory
 from errands.errors import DataError, SettingError
 from errands.runs.episode import Episode, Summary
-from errands.runs.play import Rules, agent_for, play, play_waiting
+from errands.runs.play import PlayConfig, agent_for, play, play_waiting
 from errands.runs.protocol import Protocol
 from errands.transfer.environment import RealShopEnv
 from errands.transfer.fetch.fetcher import Fetch, Gate, Outgoing
@@ -192,7 +192,7 @@ def transfer(
                 current[0] = world.number = number
                 journal.write(Started(episode=number))
                 try:
-                    episode = _played(world, env, factory, number, Rules(seed, limits.seconds))
+                    episode = _played(world, env, factory, number, PlayConfig(seed, limits.seconds))
                 except EndOfRun as reason:
                     ended = str(reason) or "the agent ended the run"
                     break
@@ -203,7 +203,7 @@ def transfer(
 
 
 def _played(
-    world: _World, env: RealShopEnv, factory: AgentFactory, number: int, rules: Rules
+    world: _World, env: RealShopEnv, factory: AgentFactory, number: int, rules: PlayConfig
 ) -> Episode:
     player = agent_for(factory, rules.seed, number)
     if factory.mode == "model":

@@ -19,14 +19,14 @@ from errands.turk.oracle.field_oracle import oracle_action
 from errands.turk.tasks.loader import load_tasks
 
 TEST = ("Picture Captions", "Lost Property Matching", "Doorbell Log", "Two Charts",
-        "Delivery Trouble Report", "Teapot Reviews")  # fmt: skip
+        "Delivery CallFailure Report", "Teapot Reviews")  # fmt: skip
 
 
 BEST = 0.95
 """Where workers set a slider differently, nobody reaches 1."""
 
 
-def desk(observation: str = "html", **settings: Any) -> TurkEnv:
+def turk_env(observation: str = "html", **settings: Any) -> TurkEnv:
     return TurkEnv(split="test", driver="dom", observation=observation, **settings)
 
 
@@ -86,14 +86,14 @@ def tool_message(call: str) -> dict[str, Any]:
 def test_field_by_field(
     endpoint: Any, factory: Any, play: Any, observation: str, settings: dict[str, Any]
 ) -> None:
-    env = desk(observation)
+    env = turk_env(observation)
     script = perfect(env)
     if settings.get("calls") == "tools":
         endpoint.script = lambda request, number: tool_message(script(request, number))
     else:
         endpoint.script = script
     made = factory("turk", env, **settings)
-    for task in ("Two Charts", "Teapot Reviews", "Delivery Trouble Report"):
+    for task in ("Two Charts", "Teapot Reviews", "Delivery CallFailure Report"):
         played = play(made, env, options={"task": task, "row": 0})
         assert played.terminated
         assert played.moves[-1].action == "submit()"
@@ -108,7 +108,7 @@ def test_a_model_may_leave_a_field_as_it_is(
     endpoint: Any, factory: Any, play: Any, ask: str, answer: str
 ) -> None:
     endpoint.script = lambda request, number: answer
-    env = desk()
+    env = turk_env()
     played = play(factory("turk", env, ask=ask), env, options={"task": "Two Charts", "row": 0})
     [move] = played.moves
     assert move.action == "submit()"
@@ -119,7 +119,7 @@ def test_a_model_may_leave_a_field_as_it_is(
 def test_fields_that_come_into_sight_are_asked_for(endpoint: Any, factory: Any) -> None:
     endpoint.script = lambda request, number: f"modify_radio({asked_field(request)!r}, 'no')"
     html = "<input type=radio name=arrived value=no><input type=radio name=seen value=no>"
-    agent = factory("turk", desk()).agent(0)
+    agent = factory("turk", turk_env()).agent(0)
 
     def info(*visible: str) -> dict[str, Any]:
         fields = [
@@ -142,7 +142,7 @@ def test_fields_that_come_into_sight_are_asked_for(endpoint: Any, factory: Any) 
 
 @pytest.mark.parametrize("calls", ["text", "tools"])
 def test_a_whole_page_in_one_answer(endpoint: Any, factory: Any, play: Any, calls: str) -> None:
-    env = desk()
+    env = turk_env()
     script = perfect_whole(env)
     endpoint.script = (
         script if calls == "text" else lambda request, number: tool_message(script(request, number))
@@ -164,7 +164,7 @@ def test_in_a_whole_page_one_bad_action_spoils_no_other(
         "modify_radio('more', 'B')",
     ]
     endpoint.script = lambda request, number: answers[number]
-    env = desk()
+    env = turk_env()
     played = play(factory("turk", env, ask="whole"), env, options={"task": "Two Charts", "row": 0})
     actions = [move.action for move in played.moves]
     assert actions == [
@@ -181,7 +181,7 @@ def test_in_a_whole_page_one_bad_action_spoils_no_other(
 
 def test_a_failed_action_is_put_to_the_model_again(endpoint: Any, factory: Any, play: Any) -> None:
     endpoint.script = lambda request, number: f"modify_radio({asked_field(request)!r}, 'Z')"
-    env = desk()
+    env = turk_env()
     played = play(factory("turk", env), env, options={"task": "Two Charts", "row": 0})
     asked = [asked_field(request) for request in endpoint.requests]
     assert asked == ["more", "more", "best_day", "best_day", "confidence", "confidence"]
@@ -192,7 +192,7 @@ def test_a_failed_action_is_put_to_the_model_again(endpoint: Any, factory: Any, 
 
 def test_an_answer_for_another_field_is_refused(endpoint: Any, factory: Any, play: Any) -> None:
     endpoint.script = lambda request, number: "modify_radio('best_day', 'A')\nsubmit()"
-    env = desk()
+    env = turk_env()
     played = play(factory("turk", env), env, options={"task": "Two Charts", "row": 0})
     assert [move.action for move in played.moves] == [
         "no_answer()",
@@ -211,7 +211,7 @@ def test_nonsense_is_explained_by_the_environment(
     endpoint: Any, factory: Any, play: Any, answer: str
 ) -> None:
     endpoint.script = lambda request, number: answer
-    env = desk()
+    env = turk_env()
     played = play(factory("turk", env), env, options={"task": "Two Charts", "row": 0})
     assert [move.action for move in played.moves] == ["no_answer()"] * 3 + ["submit()"]
     assert all("no action" in message for message in played.messages[:3])
@@ -221,7 +221,7 @@ def test_nonsense_is_explained_by_the_environment(
 def test_broken_tool_arguments_are_asked_about(endpoint: Any, factory: Any, play: Any) -> None:
     function = {"name": "modify_radio", "arguments": '{"name": "more", "val'}
     endpoint.script = lambda request, number: {"tool_calls": [{"function": function}]}
-    env = desk()
+    env = turk_env()
     made = factory("turk", env, calls="tools")
     played = play(made, env, most=1, options={"task": "Two Charts", "row": 0})
     assert played.moves[0].action == "no_answer()"
@@ -234,7 +234,7 @@ def test_broken_tool_arguments_are_asked_about(endpoint: Any, factory: Any, play
 def test_without_a_list_of_fields_the_page_tells_them(
     endpoint: Any, factory: Any, play: Any
 ) -> None:
-    env = desk(fields="hidden")
+    env = turk_env(fields="hidden")
     endpoint.script = perfect(env)
     played = play(factory("turk", env), env, options={"task": "Two Charts", "row": 0})
     assert played.reward > BEST
@@ -269,8 +269,8 @@ def test_demonstrations_are_from_train_before_the_action(whole: bool) -> None:
         for action in one.actions:
             value = str(action.arguments["value"])
             if action.name == "modify_text" and len(value) > 12:
-                assert f'value="{value}"' not in one.sheet.html
-        assert not re.search(r"<input[^>]*\schecked(=|\s|>)", one.sheet.html)
+                assert f'value="{value}"' not in one.form.html
+        assert not re.search(r"<input[^>]*\schecked(=|\s|>)", one.form.html)
     if not whole:
         kinds = [one.blank.type for one in made]
         assert {"radio", "select", "checkbox", "text", "range", "textarea"} <= set(kinds)
@@ -281,7 +281,7 @@ def test_demonstrations_are_from_train_before_the_action(whole: bool) -> None:
 
 
 def test_demonstrations_go_before_the_question(endpoint: Any, factory: Any, play: Any) -> None:
-    env = desk()
+    env = turk_env()
     endpoint.script = perfect(env)
     made = factory("turk", env, demos=4)
     play(made, env, options={"task": "Two Charts", "row": 0})
@@ -297,19 +297,19 @@ def test_a_tested_task_is_never_a_demonstration() -> None:
 
 def test_a_budget_without_room_is_refused(factory: Any) -> None:
     with pytest.raises(SettingError, match="leaves 0 tokens for a page"):
-        factory("turk", desk(), budget=600)
+        factory("turk", turk_env(), budget=600)
     with pytest.raises(SettingError, match="9 demonstrations"):
-        factory("turk", desk(), budget=1500, demos=9)
+        factory("turk", turk_env(), budget=1500, demos=9)
 
 
 def test_full_pages_need_full_pages(factory: Any) -> None:
     with pytest.raises(SettingError, match="take observation='html'"):
-        factory("turk", desk("relevant"), view="full")
+        factory("turk", turk_env("relevant"), view="full")
 
 
 @pytest.mark.parametrize("form", ["both", "picture"])
 def test_a_screenshot_goes_along_as_a_picture(endpoint: Any, factory: Any, form: str) -> None:
-    env = desk()
+    env = turk_env()
     html, info = env.reset(options={"task": "Two Charts", "row": 0})
     picture = np.zeros((800, 1280, 3), np.uint8)
     picture[:, 640:] = (255, 128, 0)
@@ -334,6 +334,6 @@ def test_a_screenshot_goes_along_as_a_picture(endpoint: Any, factory: Any, form:
 
 def test_fifty_desks_at_once(endpoint: Any, factory: Any, play_many: Any) -> None:
     endpoint.script = lambda request, number: f"modify_text({asked_field(request)!r}, 'x')"
-    envs = [desk() for _ in range(50)]
+    envs = [turk_env() for _ in range(50)]
     results = play_many(factory("turk", envs[0], view="relevant", repairs=0), envs)
     assert all(played.terminated for played in results)

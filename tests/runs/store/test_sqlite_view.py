@@ -14,7 +14,7 @@ from errands.runs.store.base import StoreError
 from errands.runs.store.lock import RunLock, is_held
 from errands.runs.store.sqlite import SqliteStore
 from errands.runs.store.sqlite_view import SqliteView
-from errands.runs.store.view import Chosen
+from errands.runs.store.view import EpisodeFilter
 
 
 def info(episodes: int) -> RunInfo:
@@ -143,7 +143,7 @@ def test_stretches_are_what_sorting_all_would_give(tmp_path: Path) -> None:
         for descending in (False, True):
             for status in (None, "done", "error"):
                 for least, most in ((None, None), (0.25, 0.5)):
-                    chosen = Chosen(
+                    chosen = EpisodeFilter(
                         status=status, least=least, most=most, order=order, descending=descending
                     )
                     want = [

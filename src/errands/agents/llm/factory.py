@@ -21,7 +21,7 @@ from errands.agents.llm.settings import (
 )
 from errands.agents.llm.shop.agent import ShopAgent, check_window
 from errands.agents.llm.transport.client import ChatModel, Conversation
-from errands.agents.llm.turk.agent import Desk, TurkAgent
+from errands.agents.llm.turk.agent import TurkAgent, TurkPrompter
 from errands.agents.llm.turk.demonstrations import demonstrations
 from errands.envs.screenshots import no_pictures
 from errands.envs.shop import ShopEnv
@@ -44,11 +44,11 @@ class LanguageModel(ABC):
     @property
     def spent(self) -> float:
         """What this run has cost so far, in US dollars."""
-        return self._model.ledger.spent
+        return self._model.budget.spent
 
     def charge(self, cost: float) -> None:
         """Count what an earlier part of the run has cost: the cap is for all of it."""
-        self._model.ledger.spent += cost
+        self._model.budget.spent += cost
 
     def agent(self, seed: int) -> Agent:
         return self._player(Conversation(self._model, seed))
@@ -60,7 +60,7 @@ class LanguageModel(ABC):
     def _player(self, conversation: Conversation) -> Agent: ...
 
 
-class _Shoppers(LanguageModel):
+class _ShopFactory(LanguageModel):
     def __init__(
         self, client: ClientSettings, play: ShopSettings, prompt: Prompt, env: ShopEnv
     ) -> None:
@@ -76,17 +76,17 @@ class _Shoppers(LanguageModel):
         )
 
 
-class _Clerks(LanguageModel):
+class _TurkFactory(LanguageModel):
     def __init__(
-        self, client: ClientSettings, play: TurkSettings, prompt: Prompt, desk: Desk
+        self, client: ClientSettings, play: TurkSettings, prompt: Prompt, prompter: TurkPrompter
     ) -> None:
         model = ChatModel(client)
         kept = _kept(model, play, prompt)
-        super().__init__(model, {**kept, "demonstrations": list(desk.examples)})
-        self._desk = desk
+        super().__init__(model, {**kept, "demonstrations": list(prompter.examples)})
+        self._prompter = prompter
 
     def _player(self, conversation: Conversation) -> Agent:
-        return TurkAgent(conversation, self._desk)
+        return TurkAgent(conversation, self._prompter)
 
 
 def make(domain: str, env: gymnasium.Env[Any, Any], settings: Mapping[str, Any]) -> LanguageModel:
@@ -100,17 +100,19 @@ def make(domain: str, env: gymnasium.Env[Any, Any], settings: Mapping[str, Any])
         tools = "-tools" if play.calls == "tools" else ""
         prompt = load(f"shop-{play.style}{tools}", "shop", play.prompt)
         check_window(prompt, play)
-        return _Shoppers(client, play, prompt, env)
+        return _ShopFactory(client, play, prompt, env)
     if domain == "turk" and isinstance(env, TurkEnv):
         client, work = read(settings, TurkSettings)
-        return _Clerks(client, work, *_desk(client, work, env))
+        return _TurkFactory(client, work, *_turk_prompter(client, work, env))
     raise SettingError(
         f"The agent llm plays 'shop' and 'turk', each in its own environment, not {domain!r} in"
         f" {type(env).__name__}."
     )
 
 
-def _desk(client: ClientSettings, play: TurkSettings, env: TurkEnv) -> tuple[Prompt, Desk]:
+def _turk_prompter(
+    client: ClientSettings, play: TurkSettings, env: TurkEnv
+) -> tuple[Prompt, TurkPrompter]:
     shows = env.observation
     if play.view == "full" and shows == "relevant":
         raise SettingError(
@@ -128,12 +130,14 @@ def _desk(client: ClientSettings, play: TurkSettings, env: TurkEnv) -> tuple[Pro
         whole=play.ask == "whole",
         shrink=play.shrink if "screenshot" in shows else None,
     )
-    return prompt, Desk(play, prompt, examples, shows=shows, max_tokens=client.max_tokens or 512)
+    return prompt, TurkPrompter(
+        play, prompt, examples, shows=shows, max_tokens=client.max_tokens or 512
+    )
 
 
 def _kept(model: ChatModel, play: ShopSettings | TurkSettings, prompt: Prompt) -> dict[str, Any]:
     """The settings that a run keeps: no key, and what a prompt's file says, not only its path."""
-    price = model.ledger.price
+    price = model.budget.price
     return {
         **recorded(model.settings, play),
         "base_url": model.base_url,

@@ -88,7 +88,7 @@ class ShopSettings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TurkSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """How a model does paperwork."""
+    """How a model fills in forms."""
 
     ask: Annotated[Literal["field", "whole"], Meta(description="'field' or 'whole'")] = "field"
     view: Annotated[

@@ -23,7 +23,7 @@ from errands.crowd.shopping.steps import LoggedStep
 from errands.errors import ErrandsError, SettingError
 from errands.runs.episode import Episode, RunInfo, digest
 from errands.runs.episode_source import ShopSource
-from errands.runs.play import Rules, play
+from errands.runs.play import PlayConfig, play
 from errands.runs.protocol import Protocol
 from errands.runs.runner import protocol_key
 from errands.runs.store.base import Store
@@ -139,7 +139,7 @@ def write_run(
     unfit = list(unfit)
     fit: list[SessionPath] = []
     protocol = _fitting(protocol, ways)
-    rules = Rules(observations="none", seconds=None)
+    rules = PlayConfig(observations="none", seconds=None)
     with contextlib.closing(ShopSource(protocol)) as source:
         env = source.env()
         for number, (one, steps) in enumerate(ways):
@@ -238,7 +238,7 @@ def _fill(
     on_episode: Callable[[], None] | None,
 ) -> None:
     env = source.env()
-    rules = Rules(observations="full", seconds=None)
+    rules = PlayConfig(observations="full", seconds=None)
     with store.writer() as writer:
         for number, (one, steps) in enumerate(fit):
             writer.write(

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from errands.agents.page_reading import wish
+from errands.agents.page_reading import read_instruction
 from errands.errors import DataError
 from errands.learn.models.search import QueryModel
 
@@ -24,7 +24,7 @@ def predict_queries(
     """Queries of every different instruction, without its price phrase."""
     found: dict[str, list[str]] = {}
     for instruction in instructions:
-        text = wish(instruction).text
+        text = read_instruction(instruction).text
         if text not in found:
             found[text] = model.queries(text, beams)
         on_text()

@@ -10,7 +10,7 @@ from typing import Final
 
 import msgspec
 
-from errands.agents.page_reading import offers, wish
+from errands.agents.page_reading import offers, read_instruction
 
 __all__ = ["PAST", "Memory", "View", "look"]
 
@@ -71,7 +71,7 @@ def look(observation: str, past: Sequence[str] = (), opened: str = "", count: in
     """What a model is shown of a page; `past` are all earlier actions, in words, `opened` is the
     product that was opened last, and `count` says how many were."""
     instruction, page = _split(observation)
-    asked = wish(instruction)
+    asked = read_instruction(instruction)
     price = "" if asked.cap == float("inf") else f" ${asked.cap:.2f}"
     clicked = {name.lower(): bool(mark) for mark, name in _BUTTON.findall(page)}
     names = tuple(clicked)

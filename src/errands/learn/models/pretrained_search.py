@@ -10,7 +10,7 @@ from typing import Any, Final
 import msgspec
 import torch
 
-from errands.agents.page_reading import wish
+from errands.agents.page_reading import read_instruction
 from errands.errors import DataError
 from errands.learn.checkpoint import load_weights
 from errands.learn.data.demonstrations import Query
@@ -49,7 +49,7 @@ class PretrainedSearcher(msgspec.Struct, frozen=True):
 
     def queries(self, instruction: str, beams: int = 5) -> list[str]:
         """Different queries, the model's best first."""
-        text = plain(wish(instruction).text)
+        text = plain(read_instruction(instruction).text)
         if not text:
             return []
         given = self._tokens([text])

@@ -16,7 +16,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from errands.agents.page_reading import wish
+from errands.agents.page_reading import read_instruction
 from errands.agents.page_reading import words as split
 from errands.learn.data.vocabulary import PAD, STRANGERS, Vocabulary
 from errands.learn.models.beam import beam_search
@@ -152,7 +152,7 @@ class SearchModel(nn.Module):
 
 def read(instruction: str, words: Vocabulary, longest: int) -> Wish:
     """An instruction, with or without its price phrase, as words that can be said."""
-    found = tuple(split(wish(instruction).text))[:longest]
+    found = tuple(split(read_instruction(instruction).text))[:longest]
     known = words.places
     strangers = tuple(dict.fromkeys(word for word in found if word not in known))
     first = 1 + len(words.words)

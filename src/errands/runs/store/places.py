@@ -17,14 +17,14 @@ from errands.runs.store.lock import RunLock
 from errands.runs.store.postgres import PostgresLock, PostgresStore
 from errands.runs.store.sqlite import SqliteStore
 
-__all__ = ["FILE", "Database", "create_run", "open_run", "read_place", "run_lock"]
+__all__ = ["FILE", "DatabaseAddress", "create_run", "open_run", "read_place", "run_lock"]
 
 FILE: Final = "run.sqlite"
 
 Place = str | os.PathLike[str]
 
 
-class Database(msgspec.Struct, frozen=True):
+class DatabaseAddress(msgspec.Struct, frozen=True):
     """A database's URL, and which of its runs is meant."""
 
     url: str
@@ -33,7 +33,7 @@ class Database(msgspec.Struct, frozen=True):
     """The URL without its password."""
 
 
-def read_place(place: Place) -> Path | Database:
+def read_place(place: Place) -> Path | DatabaseAddress:
     """A place as written: the file of a run, or a database."""
     text = os.fspath(place)
     scheme, colon, _ = text.partition("://")
@@ -62,7 +62,7 @@ def read_place(place: Place) -> Path | Database:
     run = run or unquote(parts.fragment) or None
     query = urlencode([(name, value) for name, value in settings if name != "run"])
     user = f"{parts.username}@" if parts.username else ""
-    return Database(
+    return DatabaseAddress(
         url=urlunsplit(("postgresql", parts.netloc, parts.path, query, "")),
         run=run,
         shown=f"postgresql://{user}{host}{parts.path}",

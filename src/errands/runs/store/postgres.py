@@ -159,8 +159,8 @@ class PostgresStore:
 
         return self._do(insert)
 
-    def writer(self) -> "_EpisodeWriter":
-        return _EpisodeWriter(self)
+    def writer(self) -> "PostgresWriter":
+        return PostgresWriter(self)
 
     def gather(self) -> None:
         """Nothing: what was kept is in the database at once."""
@@ -245,7 +245,7 @@ class PostgresStore:
                 yield from cursor
 
 
-class _EpisodeWriter:
+class PostgresWriter:
     """Every episode at once: the way to the server is longer than the commit."""
 
     def __init__(self, store: PostgresStore) -> None:

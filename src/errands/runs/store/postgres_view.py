@@ -19,7 +19,7 @@ from errands.runs.store.postgres import (
     is_locked,
 )
 from errands.runs.store.rows import SUMMARY, summary_of, unpack
-from errands.runs.store.view import Chosen, Totals, conditions, ordering
+from errands.runs.store.view import EpisodeFilter, Totals, conditions, ordering
 
 if TYPE_CHECKING:
     import psycopg
@@ -95,12 +95,12 @@ class PostgresView(PostgresStore):
 
         return self._do(work)
 
-    def count(self, chosen: Chosen) -> int:
+    def count(self, chosen: EpisodeFilter) -> int:
         where, given = self._where(chosen)
         query = f"SELECT count(*) FROM errands_episodes WHERE {where}"
         return int(self._row(query, given)[0])
 
-    def some(self, chosen: Chosen, offset: int, limit: int) -> Sequence[Summary]:
+    def some(self, chosen: EpisodeFilter, offset: int, limit: int) -> Sequence[Summary]:
         where, given = self._where(chosen)
         query = (
             f"SELECT {_COLUMNS} FROM errands_episodes WHERE {where} {ordering(chosen)}"
@@ -114,7 +114,7 @@ class PostgresView(PostgresStore):
         return self._do(work)
 
     def latest(self, limit: int) -> Sequence[Summary]:
-        return self.some(Chosen(descending=True), 0, limit)
+        return self.some(EpisodeFilter(descending=True), 0, limit)
 
     def find(self, number: int) -> Episode | None:
         query = "SELECT count(*) FROM errands_episodes WHERE run = %s AND number = %s"
@@ -149,7 +149,7 @@ class PostgresView(PostgresStore):
     def _refuse(self) -> NoReturn:
         raise StoreError(f"{self.place} was opened to look at; nothing can be written to it.")
 
-    def _where(self, chosen: Chosen) -> tuple[str, tuple[object, ...]]:
+    def _where(self, chosen: EpisodeFilter) -> tuple[str, tuple[object, ...]]:
         tests, given = conditions(chosen, "%s")
         return " AND ".join(["run = %s", *tests]), (self._run, *given)
 

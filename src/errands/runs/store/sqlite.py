@@ -162,9 +162,9 @@ class SqliteStore:
             run(_ADD_BODY, (row[0], body))
             return True
 
-    def writer(self) -> "_EpisodeWriter":
+    def writer(self) -> "SqliteWriter":
         with explained(self.path):
-            return _EpisodeWriter(self, Journal(self.path, fsync=self._fsync))
+            return SqliteWriter(self, Journal(self.path, fsync=self._fsync))
 
     def gather(self) -> None:
         with explained(self.path):
@@ -332,7 +332,7 @@ class SqliteStore:
             yield connection.execute
 
 
-class _EpisodeWriter:
+class SqliteWriter:
     """Into the journal at once, into the database from time to time."""
 
     def __init__(self, store: SqliteStore, journal: Journal) -> None:

@@ -17,7 +17,7 @@ from errands.runs.store.lock import is_held
 from errands.runs.store.rows import SUMMARY, summary_of
 from errands.runs.store.sqlite import SqliteStore, explained
 from errands.runs.store.sqlite_read import fingerprint, looked_into
-from errands.runs.store.view import Chosen, Totals, conditions, ordering
+from errands.runs.store.view import EpisodeFilter, Totals, conditions, ordering
 
 __all__ = ["SqliteView"]
 
@@ -59,13 +59,13 @@ class SqliteView(SqliteStore):
                 cost=cost,
             )
 
-    def count(self, chosen: Chosen) -> int:
+    def count(self, chosen: EpisodeFilter) -> int:
         where, given = _where(chosen)
         with self._reading() as run:
             [found] = run(f"SELECT count(*) FROM episodes {where}", given).fetchone()
             return int(found)
 
-    def some(self, chosen: Chosen, offset: int, limit: int) -> Sequence[Summary]:
+    def some(self, chosen: EpisodeFilter, offset: int, limit: int) -> Sequence[Summary]:
         where, given = _where(chosen)
         order = ordering(chosen)
         # Without the wide columns there is little to sort.
@@ -76,7 +76,7 @@ class SqliteView(SqliteStore):
 
     def latest(self, limit: int) -> Sequence[Summary]:
         # Workers take numbers in order, so the highest are the newest, but for a few.
-        return self.some(Chosen(descending=True), 0, limit)
+        return self.some(EpisodeFilter(descending=True), 0, limit)
 
     def find(self, number: int) -> Episode | None:
         with self._reading() as run:
@@ -132,6 +132,6 @@ class SqliteView(SqliteStore):
                 raise StoreError(f"{self.path} changed while it was read; read it once more.")
 
 
-def _where(chosen: Chosen) -> tuple[str, tuple[object, ...]]:
+def _where(chosen: EpisodeFilter) -> tuple[str, tuple[object, ...]]:
     tests, given = conditions(chosen, "?")
     return f"WHERE {' AND '.join(tests)}" if tests else "", tuple(given)

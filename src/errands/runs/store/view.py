@@ -13,13 +13,13 @@ import msgspec
 from errands.runs.episode import Episode, Status, Summary
 from errands.runs.store.base import Store
 
-__all__ = ["ORDERS", "Chosen", "Order", "Totals", "View", "conditions", "ordering"]
+__all__ = ["ORDERS", "EpisodeFilter", "Order", "RunView", "Totals", "conditions", "ordering"]
 
 Order = Literal["number", "reward", "steps", "seconds", "cost"]
 ORDERS: Final[tuple[Order, ...]] = ("number", "reward", "steps", "seconds", "cost")
 
 
-class Chosen(msgspec.Struct, frozen=True, kw_only=True):
+class EpisodeFilter(msgspec.Struct, frozen=True, kw_only=True):
     """Which episodes are asked for, and in which order; equals come by number."""
 
     status: Status | None = None
@@ -30,7 +30,7 @@ class Chosen(msgspec.Struct, frozen=True, kw_only=True):
     descending: bool = False
 
 
-def conditions(chosen: Chosen, mark: str) -> tuple[list[str], list[object]]:
+def conditions(chosen: EpisodeFilter, mark: str) -> tuple[list[str], list[object]]:
     """The tests of a query for them, and their values; `mark` stands for a value."""
     tests: list[str] = []
     given: list[object] = []
@@ -45,7 +45,7 @@ def conditions(chosen: Chosen, mark: str) -> tuple[list[str], list[object]]:
     return tests, given
 
 
-def ordering(chosen: Chosen) -> str:
+def ordering(chosen: EpisodeFilter) -> str:
     """The order of a query for them; what has no reward comes last."""
     way = "DESC" if chosen.descending else "ASC"
     if chosen.order == "number":
@@ -65,16 +65,16 @@ class Totals(msgspec.Struct, frozen=True, kw_only=True):
     cost: float
 
 
-class View(Store, Protocol):
+class RunView(Store, Protocol):
     """A store that is only looked at; what would write says no."""
 
     def totals(self) -> Totals: ...
 
-    def count(self, chosen: Chosen) -> int:
+    def count(self, chosen: EpisodeFilter) -> int:
         """How many episodes are chosen."""
         ...
 
-    def some(self, chosen: Chosen, offset: int, limit: int) -> Sequence[Summary]:
+    def some(self, chosen: EpisodeFilter, offset: int, limit: int) -> Sequence[Summary]:
         """A stretch of the chosen ones."""
         ...
 

@@ -21,7 +21,7 @@ import msgspec
 from errands.agents.agent import EndOfRun
 from errands.runs.episode import Summary
 from errands.runs.episode_source import EpisodeSource
-from errands.runs.play import Rules, failed
+from errands.runs.play import PlayConfig, failed
 from errands.runs.protocol import Protocol
 from errands.runs.store.base import Store, StoreError
 from errands.shop.build.process_map import standard_error
@@ -72,12 +72,12 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     protocol: Protocol
     agent: str
     settings: dict[str, Any]
-    rules: Rules
+    rules: PlayConfig
     place: str
     fsync: bool = False
 
 
-class _Worker:
+class _WorkerProcess:
     """One process and the numbers it was given."""
 
     def __init__(self, job: bytes, locks: Sequence[int]) -> None:
@@ -183,20 +183,20 @@ def play_in_processes(
     line = msgspec.json.encode(job)
     waiting = deque(pending)
     strikes: Counter[int] = Counter()
-    crew: set[_Worker] = set()
-    with _selector() as selector, _ended_in_any_case(crew, store):
+    processes: set[_WorkerProcess] = set()
+    with _selector() as selector, _ended_in_any_case(processes, store):
 
         def hire() -> None:
-            worker = _Worker(line, locks)
-            crew.add(worker)
+            worker = _WorkerProcess(line, locks)
+            processes.add(worker)
             selector.register(worker.pipe, selectors.EVENT_READ, worker)
             worker.give([waiting.popleft()])
 
         for _ in range(min(workers, len(pending))):
             hire()
-        while crew:
+        while processes:
             for key, _ in selector.select(1.0):
-                worker: _Worker = key.data
+                worker: _WorkerProcess = key.data
                 messages, alive = worker.heard()
                 for message in messages:
                     _take(message, worker, on_episode)
@@ -207,17 +207,17 @@ def play_in_processes(
                         worker.stop()
                     continue
                 selector.unregister(worker.pipe)
-                crew.discard(worker)
+                processes.discard(worker)
                 worker.end(_PATIENCE)
                 if worker.given:
-                    _mourn(worker, source, store, waiting, strikes, on_episode)
+                    _report_lost(worker, source, store, waiting, strikes, on_episode)
                     if waiting:
                         hire()
-            for worker in crew:
+            for worker in processes:
                 worker.end_if_stuck(job.rules.seconds)
 
 
-def _take(message: Message, worker: _Worker, on_episode: Callable[[Summary], None]) -> None:
+def _take(message: Message, worker: _WorkerProcess, on_episode: Callable[[Summary], None]) -> None:
     for summary in message.done:
         worker.given.remove(summary.number)
         on_episode(summary)
@@ -227,8 +227,8 @@ def _take(message: Message, worker: _Worker, on_episode: Callable[[Summary], Non
         raise StoreError(message.broken)
 
 
-def _mourn(
-    worker: _Worker,
+def _report_lost(
+    worker: _WorkerProcess,
     source: EpisodeSource,
     store: Store,
     waiting: deque[int],
@@ -263,10 +263,10 @@ def _selector() -> Iterator[selectors.BaseSelector]:
 
 
 @contextlib.contextmanager
-def _ended_in_any_case(crew: set[_Worker], store: Store) -> Iterator[None]:
+def _ended_in_any_case(processes: set[_WorkerProcess], store: Store) -> Iterator[None]:
     try:
         yield
     finally:
-        for worker in crew:
+        for worker in processes:
             worker.end()
         store.gather()

@@ -140,7 +140,7 @@ def _reach(place: str) -> None:
 @contextlib.contextmanager
 def _silence(ray: Any) -> Iterator[None]:
     """Ray prints on standard output that a worker has died, whatever its settings say. That is
-    the crew's to tell; and standard output may be JSON."""
+    the pool's to tell; and standard output may be JSON."""
     worker: Any = ray._private.worker
     before = getattr(worker, "_worker_logs_enabled", True)
     worker._worker_logs_enabled = False

@@ -27,7 +27,7 @@ from errands.runs.store.base import Store
 from errands.runs.store.rows import unpack
 from errands.runs.workers import processes as pool
 from errands.runs.workers.ray_cluster import ClusterError, Node, living_nodes
-from errands.runs.workers.ray_worker import Played, Ready, actor_class
+from errands.runs.workers.ray_worker import Ready, WorkerReply, actor_class
 
 __all__ = ["AT_ONCE", "play_on_ray", "played_on_ray", "time_slice"]
 
@@ -100,22 +100,22 @@ def played_on_ray(
     model, a worker plays many episodes at once, and all of them together so many as `workers`;
     `spent` is what the run has cost before, in US dollars.
     """
-    crew = _Crew(ray, job, source, pending, workers, on_remark, waits, spent)
+    pool = _RayPool(ray, job, source, pending, workers, on_remark, waits, spent)
     try:
-        while crew.left:
-            crew.recruit()
-            for call, answer in crew.heard():
-                yield from crew.take(call, answer)
-            yield from crew.end_stuck()
-            crew.deal()
+        while pool.left:
+            pool.recruit()
+            for call, answer in pool.heard():
+                yield from pool.take(call, answer)
+            yield from pool.end_stuck()
+            pool.deal()
     finally:
-        crew.end()
+        pool.end()
 
 
 class _Call:
     """Something asked of a worker, and not answered yet."""
 
-    def __init__(self, worker: "_Worker", numbers: list[int]) -> None:
+    def __init__(self, worker: "_RayWorker", numbers: list[int]) -> None:
         self.worker = worker
         self.numbers = numbers
         """What is to be dealt again if it is not played; empty for the first call."""
@@ -123,7 +123,7 @@ class _Call:
         self.ref: Any = None
 
 
-class _Worker:
+class _RayWorker:
     """One actor, and what it was asked."""
 
     def __init__(self, actor: Any, node: Node) -> None:
@@ -139,7 +139,7 @@ class _Worker:
         self.heard = time.monotonic()
 
 
-class _Crew:
+class _RayPool:
     """All workers of a run, what is left to play, and who plays it."""
 
     def __init__(
@@ -166,8 +166,8 @@ class _Crew:
         self._waiting = deque(pending)
         self._suspects: deque[int] = deque()
         self._strikes: defaultdict[int, float] = defaultdict(float)
-        self._workers: set[_Worker] = set()
-        self._hungry: set[_Worker] = set()
+        self._workers: set[_RayWorker] = set()
+        self._hungry: set[_RayWorker] = set()
         self._excluded: dict[str, str] = {}
         self._starts: Counter[str] = Counter()
         self._events: queue.SimpleQueue[tuple[_Call, Future[bytes | str]]] = queue.SimpleQueue()
@@ -219,12 +219,12 @@ class _Crew:
         actor = self._kind.options(
             num_cpus=1, max_restarts=0, max_task_retries=0, scheduling_strategy=place, **settings
         ).remote()
-        worker = _Worker(actor, node)
+        worker = _RayWorker(actor, node)
         self._workers.add(worker)
         path = [os.path.abspath(entry) for entry in sys.path if entry]
         self._ask(worker, [], actor.hello.remote(path, os.getcwd(), self._line))
 
-    def _ask(self, worker: _Worker, numbers: list[int], ref: Any) -> None:
+    def _ask(self, worker: _RayWorker, numbers: list[int], ref: Any) -> None:
         call = _Call(worker, numbers)
         call.ref = ref
         if not worker.calls:
@@ -268,7 +268,7 @@ class _Crew:
                 self._welcome(worker, said)
             return
         assert isinstance(said, bytes)
-        message: Played = unpack(said, Played)
+        message: WorkerReply = unpack(said, WorkerReply)
         if expected:  # Else they have been dealt again.
             done = {episode.summary.number for episode in message.done}
             again = [number for number in call.numbers if number not in done]
@@ -288,7 +288,7 @@ class _Crew:
         self._cost += episode.summary.cost
         return episode
 
-    def _welcome(self, worker: _Worker, said: bytes | str) -> None:
+    def _welcome(self, worker: _RayWorker, said: bytes | str) -> None:
         """A worker has opened the data, the same as here, or its node does not play."""
         ready: Ready = Ready(broken=said) if isinstance(said, str) else unpack(said, Ready)
         problem = ready.broken
@@ -312,7 +312,7 @@ class _Crew:
                 self._waiting.extendleft(reversed(call.numbers))
         self._looked = -_LOOK
 
-    def _dismiss(self, worker: _Worker) -> None:
+    def _dismiss(self, worker: _RayWorker) -> None:
         worker.gone = True
         self._workers.discard(worker)
         self._hungry.discard(worker)
@@ -331,7 +331,7 @@ class _Crew:
             if now - worker.heard > limit:
                 yield from self._lost(worker, None)
 
-    def _lost(self, worker: _Worker, failure: BaseException | None) -> Iterator[Episode]:
+    def _lost(self, worker: _RayWorker, failure: BaseException | None) -> Iterator[Episode]:
         """A worker is gone. The batch it was at is tried once more, each number of it alone, for
         one may be the reason; what waited behind it is dealt as if nothing had happened."""
         self._dismiss(worker)
@@ -355,7 +355,7 @@ class _Crew:
         if len(suspects) == 1:
             yield from self._struck(suspects[0], worker, 1.0 if own_fault else _LOST_NODE)
 
-    def _struck(self, number: int, worker: _Worker, weight: float) -> Iterator[Episode]:
+    def _struck(self, number: int, worker: _RayWorker, weight: float) -> Iterator[Episode]:
         """A worker was lost that played nothing but this; in the end that is an error."""
         self._strikes[number] += weight
         if self._strikes[number] >= pool.TRIES:
@@ -365,7 +365,7 @@ class _Crew:
             )
             yield self._counted(failed(number, self._source.keys[number], "worker", reason))
 
-    def _own_fault(self, worker: _Worker, failure: BaseException) -> bool:
+    def _own_fault(self, worker: _RayWorker, failure: BaseException) -> bool:
         """Whether the process ended, and not the machine or the way to it."""
         known = self._ray.exceptions
         if isinstance(failure, known.ActorUnavailableError | known.ObjectLostError):
@@ -394,7 +394,7 @@ class _Crew:
             if worker.alone or len(worker.calls) >= self._room:
                 self._hungry.discard(worker)
 
-    def _batch(self, worker: _Worker) -> list[int]:
+    def _batch(self, worker: _RayWorker) -> list[int]:
         """The next numbers for a worker: a slice's work, and a fair share at most."""
         size = 1
         if not self._waits:
@@ -407,7 +407,7 @@ class _Crew:
                 numbers.append(number)
         return numbers
 
-    def _give(self, worker: _Worker, numbers: list[int]) -> None:
+    def _give(self, worker: _RayWorker, numbers: list[int]) -> None:
         spent = self._cost - worker.cost
         if self._waits:
             ref = worker.actor.play.remote(numbers[0], spent)

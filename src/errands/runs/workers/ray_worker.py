@@ -19,7 +19,7 @@ from errands.runs.play import agent_for, play, play_waiting
 from errands.runs.store.rows import pack
 from errands.runs.workers.processes import Job
 
-__all__ = ["Played", "Player", "Ready", "actor_class", "begin"]
+__all__ = ["RayPlayer", "Ready", "WorkerReply", "actor_class", "begin"]
 
 
 class Ready(msgspec.Struct, frozen=True, kw_only=True):
@@ -31,7 +31,7 @@ class Ready(msgspec.Struct, frozen=True, kw_only=True):
     broken: str = ""
 
 
-class Played(msgspec.Struct, frozen=True, kw_only=True):
+class WorkerReply(msgspec.Struct, frozen=True, kw_only=True):
     """What a worker says then."""
 
     done: tuple[Episode, ...] = ()
@@ -41,16 +41,16 @@ class Played(msgspec.Struct, frozen=True, kw_only=True):
     """How long all of it took."""
 
 
-def begin(line: bytes) -> "tuple[Player | None, bytes]":
+def begin(line: bytes) -> "tuple[RayPlayer | None, bytes]":
     """Open what a job needs; the player, and its first word."""
     try:
-        player = Player(msgspec.json.decode(line, type=Job))
+        player = RayPlayer(msgspec.json.decode(line, type=Job))
     except ErrandsError as failure:
         return None, pack(Ready(broken=str(failure)))
     return player, pack(Ready(key=player.key, version=errands.__version__))
 
 
-class Player:
+class RayPlayer:
     """Data, environments and agents of one process."""
 
     def __init__(self, job: Job) -> None:
@@ -82,7 +82,7 @@ class Player:
         except EndOfRun as reason:
             ended = str(reason) or "the agent ended the run"
         self._free.append(env)
-        return pack(Played(done=tuple(done), ended=ended, seconds=took))
+        return pack(WorkerReply(done=tuple(done), ended=ended, seconds=took))
 
     async def play_waiting(self, number: int, spent: float) -> bytes:
         """Play one of many at once, with an agent that waits for a model."""
@@ -93,9 +93,9 @@ class Player:
             agent = agent_for(self._factory, self._rules.seed, number)
             episode = await play_waiting(self._source, env, agent, number, self._rules)
         except EndOfRun as reason:
-            return pack(Played(ended=str(reason) or "the agent ended the run"))
+            return pack(WorkerReply(ended=str(reason) or "the agent ended the run"))
         self._free.append(env)
-        return pack(Played(done=(episode,), seconds=time.monotonic() - begun))
+        return pack(WorkerReply(done=(episode,), seconds=time.monotonic() - begun))
 
     def _charge(self, spent: float) -> None:
         """A limit of money is for the whole run."""

@@ -17,10 +17,10 @@ from typing import Final, NamedTuple
 from errands.errors import ErrandsError, SettingError
 from errands.reports.statistics.estimate import NOTHING, Estimate, WeightedValues, estimate
 from errands.runs.episode import RunInfo
-from errands.runs.store.places import FILE, Database, read_place
+from errands.runs.store.places import FILE, DatabaseAddress, read_place
 from errands.runs.store.postgres_view import postgres_views
 from errands.runs.store.sqlite_view import SqliteView
-from errands.runs.store.view import Totals, View
+from errands.runs.store.view import RunView, Totals
 
 __all__ = ["RunEntry", "RunLibrary", "RunStatus", "UnreadableRun"]
 
@@ -51,7 +51,7 @@ class RunEntry(NamedTuple):
     id: str
     name: str
     """Its place below the folder that was named."""
-    view: View
+    view: RunView
 
     @property
     def info(self) -> RunInfo:
@@ -74,7 +74,7 @@ class RunLibrary:
         self._looked = float("-inf")
         self._held: dict[str, RunEntry] = {}
         self._damaged: tuple[UnreadableRun, ...] = ()
-        self._views: dict[Path, tuple[object, View]] = {}
+        self._views: dict[Path, tuple[object, RunView]] = {}
         self._standings: dict[str, tuple[object, RunStatus]] = {}
 
     def runs(self) -> list[RunEntry]:
@@ -129,7 +129,7 @@ class RunLibrary:
             held: list[RunEntry] = []
             damaged: list[UnreadableRun] = []
             for named in self._places:
-                if isinstance(named, Database):
+                if isinstance(named, DatabaseAddress):
                     _ask(named, held, damaged)
                     continue
                 for name, path in _files(named):
@@ -143,7 +143,7 @@ class RunLibrary:
             self._standings = {k: v for k, v in self._standings.items() if k in self._held}
             self._looked = now
 
-    def _view(self, path: Path) -> View:
+    def _view(self, path: Path) -> RunView:
         """A view for each file, for as long as it is the same file."""
         there = path.stat()
         which = there.st_dev, there.st_ino
@@ -165,7 +165,7 @@ def _scores(totals: Totals) -> tuple[Estimate, Estimate]:
     return estimate(rewards, "score").times(100), estimate(success, "success").times(100)
 
 
-def _ask(database: Database, held: list[RunEntry], damaged: list[UnreadableRun]) -> None:
+def _ask(database: DatabaseAddress, held: list[RunEntry], damaged: list[UnreadableRun]) -> None:
     """The runs of a database."""
     try:
         for id, view in postgres_views(database.url, database.run, database.shown):
@@ -177,10 +177,10 @@ def _ask(database: Database, held: list[RunEntry], damaged: list[UnreadableRun])
         damaged.append(UnreadableRun("the database", str(failure).replace(database.shown, "It")))
 
 
-def _place(place: str) -> Path | Database:
+def _place(place: str) -> Path | DatabaseAddress:
     if "://" in place:
         found = read_place(place)
-        assert isinstance(found, Database)
+        assert isinstance(found, DatabaseAddress)
         return found
     path = Path(place).absolute()
     if not path.exists():

@@ -16,7 +16,7 @@ from errands.reports.html.replay import outcome
 from errands.reports.statistics.estimate import WeightedValues
 from errands.reports.statistics.figures import reward_bins
 from errands.runs.episode import RunInfo, Summary
-from errands.runs.store.view import ORDERS, Chosen
+from errands.runs.store.view import ORDERS, EpisodeFilter
 from errands.web.runs.document import document, protocol_of, title_of
 from errands.web.runs.library import RunEntry, RunStatus, UnreadableRun
 
@@ -164,7 +164,7 @@ def run_page(
     standing: RunStatus,
     episodes: Sequence[Summary],
     latest: Sequence[Summary],
-    chosen: Chosen,
+    chosen: EpisodeFilter,
     *,
     total: int,
     offset: int,
@@ -291,7 +291,7 @@ def _short(title: str) -> str:
     return "<1" if upper == "1.0" else upper.removeprefix("0") or "0"
 
 
-def _query(chosen: Chosen) -> dict[str, str]:
+def _query(chosen: EpisodeFilter) -> dict[str, str]:
     """What is chosen, as an address says it; the usual is left out."""
     given = {
         "status": chosen.status or "",
@@ -304,7 +304,12 @@ def _query(chosen: Chosen) -> dict[str, str]:
 
 
 def _episodes(
-    held: RunEntry, rows: Sequence[Summary], chosen: Chosen, total: int, offset: int, limit: int
+    held: RunEntry,
+    rows: Sequence[Summary],
+    chosen: EpisodeFilter,
+    total: int,
+    offset: int,
+    limit: int,
 ) -> str:
     address = f"/runs/{held.id}"
     query = _query(chosen)
@@ -359,7 +364,7 @@ def _number(name: str, label: str, held: str) -> str:
     )
 
 
-def _sorter(address: str, chosen: Chosen, order: str) -> str:
+def _sorter(address: str, chosen: EpisodeFilter, order: str) -> str:
     """A column's head that sorts by it, and the other way round when it does already."""
     assert order in ORDERS
     now = chosen.order == order

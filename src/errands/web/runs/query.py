@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from starlette.requests import Request
 
-from errands.runs.store.view import ORDERS, Chosen
+from errands.runs.store.view import ORDERS, EpisodeFilter
 from errands.web.core.http_errors import HttpError, bad_request
 
 __all__ = ["Query", "unknown_episode", "unknown_run"]
@@ -57,10 +57,10 @@ class Query:
             raise bad_request(f"{name} is none of {', '.join(known)}.")
         return held
 
-    def chosen(self) -> Chosen:
+    def chosen(self) -> EpisodeFilter:
         """Which episodes."""
         status = self._one_of("status", ("all", "done", "truncated", "error"), "all")
-        return Chosen(
+        return EpisodeFilter(
             status=None if status == "all" else status,
             least=self._share("least"),
             most=self._share("most"),

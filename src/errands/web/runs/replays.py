@@ -14,7 +14,7 @@ from errands.reports.html.replay import PageView as Page
 from errands.reports.html.replay import views
 from errands.runs.episode import Episode, RunInfo
 from errands.runs.episode_source import EpisodeSource
-from errands.runs.replay import Replayed, Seen, prove, reopen_source, watch
+from errands.runs.replay import ReplayedPage, ReplayResult, prove, reopen_source, watch
 
 __all__ = ["EpisodeReplay", "ReplayCache"]
 
@@ -31,7 +31,7 @@ class EpisodeReplay(NamedTuple):
 
     pages: tuple[Page, ...]
     """Before each action, and the last."""
-    proof: Replayed | None
+    proof: ReplayResult | None
     """What playing it again found; None where that was not possible."""
     trouble: str
     """Why it was not."""
@@ -72,7 +72,7 @@ class ReplayCache:
             self._seen.clear()
 
     def _watched(self, info: RunInfo, episode: Episode) -> EpisodeReplay:
-        seen: list[Seen] | None = None
+        seen: list[ReplayedPage] | None = None
         trouble = ""
         source = self._source(info)
         if isinstance(source, str):

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from errands.agents.llm.shop.grammar import NoAction, ShopAction, invalid, read
-from errands.agents.llm.transport.answer import Answer, ToolCall
+from errands.agents.llm.transport.answer import ChatAnswer, ToolCall
 from errands.shop.navigation import parse_action
 
 
@@ -29,7 +29,7 @@ from errands.shop.navigation import parse_action
     ],
 )
 def test_actions_are_found(text: str, kind: str, words: str) -> None:
-    assert read(Answer(text), thinks=True) == ShopAction(kind, words)
+    assert read(ChatAnswer(text), thinks=True) == ShopAction(kind, words)
 
 
 @pytest.mark.parametrize(
@@ -47,17 +47,17 @@ def test_actions_are_found(text: str, kind: str, words: str) -> None:
 )
 def test_what_is_wrong_is_said(text: str, problem: str) -> None:
     with pytest.raises(NoAction, match=problem):
-        read(Answer(text), thinks=True)
+        read(ChatAnswer(text), thinks=True)
 
 
 def test_a_cut_answer_is_called_that() -> None:
     with pytest.raises(NoAction, match="cut off"):
-        read(Answer("Let me think about", cut=True), thinks=True)
+        read(ChatAnswer("Let me think about", cut=True), thinks=True)
 
 
 def test_thoughts_only_where_they_are_allowed() -> None:
     with pytest.raises(NoAction, match="no action think"):
-        read(Answer("think[hm]"), thinks=False)
+        read(ChatAnswer("think[hm]"), thinks=False)
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,7 @@ def test_thoughts_only_where_they_are_allowed() -> None:
     ids=lambda value: str(value)[:30],
 )
 def test_tool_calls(name: str, arguments: str, expected: ShopAction | str) -> None:
-    answer = Answer("some words", (ToolCall(name, arguments),))
+    answer = ChatAnswer("some words", (ToolCall(name, arguments),))
     if isinstance(expected, ShopAction):
         assert read(answer, thinks=False) == expected
     else:
@@ -96,7 +96,7 @@ def test_an_invalid_action_does_nothing_whatever_it_is_made_of(text: str) -> Non
 @given(st.text(max_size=300))
 def test_any_text_is_an_action_or_a_reason(text: str) -> None:
     try:
-        said = read(Answer(text), thinks=True).kind
+        said = read(ChatAnswer(text), thinks=True).kind
     except NoAction as reason:
         said = str(reason)[-1]
     assert said in ("search", "click", "think", ".")
@@ -104,11 +104,11 @@ def test_any_text_is_an_action_or_a_reason(text: str) -> None:
 
 def test_a_megabyte_of_brackets_takes_no_time() -> None:
     with pytest.raises(NoAction):
-        read(Answer("click[" * 200_000), thinks=True)
+        read(ChatAnswer("click[" * 200_000), thinks=True)
     with pytest.raises(NoAction):
-        read(Answer("click[\n" * 200_000), thinks=True)
+        read(ChatAnswer("click[\n" * 200_000), thinks=True)
 
 
 def test_brackets_inside_a_query_are_spaces() -> None:
-    assert str(read(Answer("search[a [red] hat]"), thinks=False)) == "search[a  red  hat]"
-    assert str(read(Answer("click[pack [2] of 3]"), thinks=False)) == "click[pack [2] of 3]"
+    assert str(read(ChatAnswer("search[a [red] hat]"), thinks=False)) == "search[a  red  hat]"
+    assert str(read(ChatAnswer("click[pack [2] of 3]"), thinks=False)) == "click[pack [2] of 3]"

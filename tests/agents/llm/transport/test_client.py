@@ -15,17 +15,17 @@ import pytest
 
 from errands.agents.agent import EndOfRun, ModelError, Usage
 from errands.agents.llm.settings import ClientSettings
-from errands.agents.llm.transport.answer import Answer, Request, ToolCall
+from errands.agents.llm.transport.answer import ChatAnswer, ChatRequest, ToolCall
 from errands.agents.llm.transport.client import ChatModel, Conversation
 from errands.agents.llm.transport.wire import retry_after
 from errands.errors import SettingError
 
 KEY = "sk-very-secret-4711-abcdef"
-HELLO = Request([{"role": "user", "content": "hello"}])
+HELLO = ChatRequest([{"role": "user", "content": "hello"}])
 JSON = {"Content-Type": "application/json"}
 
 
-def ask(endpoint: Any, request: Request = HELLO, **settings: Any) -> tuple[Answer, Usage]:
+def ask(endpoint: Any, request: ChatRequest = HELLO, **settings: Any) -> tuple[ChatAnswer, Usage]:
     given = {"model": "m", "wait": 0.01, "timeout": 5.0, "price_in": 1.0, "price_out": 2.0}
     model = ChatModel(ClientSettings(**(given | {"base_url": endpoint.url} | settings)))
     try:
@@ -185,7 +185,9 @@ def test_an_endpoint_that_echoes_the_key_cannot_spread_it(
     answer, _ = ask(endpoint, stream=stream, cache=str(cache))
     assert answer.text == "Your key is [key]."
     with pytest.raises(ModelError) as failure:
-        ask(endpoint, Request([{"role": "user", "content": "other"}]), tries=1, cache=str(cache))
+        ask(
+            endpoint, ChatRequest([{"role": "user", "content": "other"}]), tries=1, cache=str(cache)
+        )
     written = b"".join(file.read_bytes() for file in tmp_path.iterdir()).decode("latin-1")
     for text in (str(answer), str(failure.value), written, caplog.text):
         assert KEY not in text
@@ -215,7 +217,7 @@ def test_a_megabyte_is_an_answer_like_any_other(endpoint: Any) -> None:
 
 def test_an_endpoint_that_does_not_count_is_counted_for(endpoint: Any) -> None:
     endpoint.usage = None
-    _, usage = ask(endpoint, Request([{"role": "user", "content": "x" * 3000}]))
+    _, usage = ask(endpoint, ChatRequest([{"role": "user", "content": "x" * 3000}]))
     assert usage.tokens_in > 900
     assert usage.tokens_out > 0
     assert usage.cost > 0
@@ -230,7 +232,7 @@ def test_the_spending_cap_stops_before_the_next_call(endpoint: Any) -> None:
     async def many() -> list[Any]:
         asked = []
         for number in range(5):
-            one = Request([{"role": "user", "content": str(number)}])
+            one = ChatRequest([{"role": "user", "content": str(number)}])
             asked.append(await model.ask(one, sample=0, seed=0))
         return asked
 
@@ -241,7 +243,7 @@ def test_the_spending_cap_stops_before_the_next_call(endpoint: Any) -> None:
         model.close()
     # 0.00012 a call: the third call still began below the cap.
     assert len(endpoint.requests) == 3
-    assert model.ledger.spent == pytest.approx(0.00036)
+    assert model.budget.spent == pytest.approx(0.00036)
 
 
 def test_with_many_at_once_no_more_is_overspent_than_was_in_flight(endpoint: Any) -> None:
@@ -262,7 +264,7 @@ def test_with_many_at_once_no_more_is_overspent_than_was_in_flight(endpoint: Any
 
     async def many(count: int) -> list[Any]:
         calls = [
-            model.ask(Request([{"role": "user", "content": str(n)}]), sample=0, seed=0)
+            model.ask(ChatRequest([{"role": "user", "content": str(n)}]), sample=0, seed=0)
             for n in range(count)
         ]
         return await asyncio.gather(*calls, return_exceptions=True)
@@ -303,7 +305,7 @@ def test_cached_answers_cost_nothing_and_call_nobody(endpoint: Any, tmp_path: Pa
     assert free == Usage(calls=1, cached=1)
     assert len(endpoint.requests) == 1
     ask(endpoint, cache=cache, top_p=0.5)
-    ask(endpoint, Request(HELLO.messages, stop=["x"]), cache=cache)
+    ask(endpoint, ChatRequest(HELLO.messages, stop=["x"]), cache=cache)
     ask(endpoint, cache=cache, extra={"min_p": 0.1})
     assert len(endpoint.requests) == 4
 
@@ -444,5 +446,5 @@ def test_a_cancelled_episode_leaves_the_others_alone(endpoint: Any) -> None:
 
 
 def test_answers_survive_a_round_trip() -> None:
-    answer = Answer("text", (ToolCall("click", "{}"),), True, 3, 4)
-    assert msgspec.json.decode(msgspec.json.encode(answer), type=Answer) == answer
+    answer = ChatAnswer("text", (ToolCall("click", "{}"),), True, 3, 4)
+    assert msgspec.json.decode(msgspec.json.encode(answer), type=ChatAnswer) == answer

@@ -15,8 +15,8 @@ from errands.agents.agent import Move, Usage
 from errands.agents.llm.prompts import Prompt
 from errands.agents.llm.settings import ShopSettings
 from errands.agents.llm.shop.grammar import NoAction, ShopAction, invalid, read
-from errands.agents.llm.shop.page import View, look
-from errands.agents.llm.transport.answer import Answer, Request, shown
+from errands.agents.llm.shop.page import ShopView, look
+from errands.agents.llm.transport.answer import ChatAnswer, ChatRequest, shown
 from errands.agents.llm.transport.client import Conversation
 from errands.agents.llm.transport.messages import Message, answered, called, system, tool, user
 from errands.agents.llm.transport.usage import total
@@ -104,7 +104,7 @@ class ShopAgent:
         thoughts = repairs = 0
         aside: list[Message] = []
         while True:
-            request = Request(
+            request = ChatRequest(
                 [*self._messages(), *aside],
                 [] if self._settings.calls == "text" else self._tools(),
                 _STOP if self._settings.calls == "text" else [],
@@ -133,7 +133,7 @@ class ShopAgent:
             break
         return Move(action_text, "\n\n".join(answers), total(used))
 
-    def _see(self, observation: str, info: Mapping[str, Any]) -> View:
+    def _see(self, observation: str, info: Mapping[str, Any]) -> ShopView:
         """Take in the page: it answers the last action, or opens the episode."""
         available = info["available_actions"]["clickables"]
         if "search" in available or "next >" in available:
@@ -146,7 +146,7 @@ class ShopAgent:
             self._turns[-1].observation = view.text
         return view
 
-    def _decide(self, action: ShopAction, view: View) -> str:
+    def _decide(self, action: ShopAction, view: ShopView) -> str:
         """The action for the environment, and what history will say of it."""
         name = action.words.lower()
         if action.kind == "search":
@@ -161,7 +161,7 @@ class ShopAgent:
             return invalid(str(action))
         return str(action)
 
-    def _give_up(self, answer: Answer) -> str:
+    def _give_up(self, answer: ChatAnswer) -> str:
         """An answer that is no action goes to the environment as one it does not know."""
         text = invalid(shown(answer))
         self._was_invalid = True

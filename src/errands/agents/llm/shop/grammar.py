@@ -10,7 +10,7 @@ from typing import Final
 
 import msgspec
 
-from errands.agents.llm.transport.answer import Answer
+from errands.agents.llm.transport.answer import ChatAnswer
 
 __all__ = ["NoAction", "ShopAction", "invalid", "read"]
 
@@ -39,7 +39,7 @@ class NoAction(Exception):
     """An answer without an action; the message tells the model what was wrong."""
 
 
-def read(answer: Answer, *, thinks: bool) -> ShopAction:
+def read(answer: ChatAnswer, *, thinks: bool) -> ShopAction:
     """The action in an answer; `thinks`: whether think is one."""
     found = _called(answer) if answer.calls else _written(answer.text, answer.cut)
     if found.kind == "think" and not thinks:
@@ -103,7 +103,7 @@ def _bare(words: str) -> str:
     return words
 
 
-def _called(answer: Answer) -> ShopAction:
+def _called(answer: ChatAnswer) -> ShopAction:
     """The first call counts: a page has changed before the second could."""
     call = answer.calls[0]
     name = call.name.strip().lower()

@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 from errands.shop.navigation import DETAILS
 from errands.shop.render.text import SEPARATOR
 
-__all__ = ["View", "look"]
+__all__ = ["ShopView", "look"]
 
 _RICH: Final = re.compile(r"\s*\[(?:clicked )?button\] (.*) \[(?:clicked )?button_\]\s*")
 _COUNT: Final = re.compile(r"Page \d+ \(Total results: \d+\)")
@@ -22,7 +22,7 @@ _BUY: Final = "buy now"
 _BUTTONS: Final = frozenset({*_TURNS, _BACK, *DETAILS, _BUY})
 
 
-class View(NamedTuple):
+class ShopView(NamedTuple):
     """A page's text, and what can be done on it."""
 
     text: str
@@ -43,7 +43,7 @@ class _Node(NamedTuple):
 
 def look(
     observation: str, info: Mapping[str, Any], *, chosen: Collection[str] = (), top: int = 0
-) -> View:
+) -> ShopView:
     """The page now; `chosen` are options clicked on it, which `text` pages do not mark."""
     available = info["available_actions"]
     names = [name for name in available["clickables"] if name != "search"]
@@ -54,7 +54,7 @@ def look(
         products = [name for name in names if name not in (*_TURNS, _BACK)]
         hidden = frozenset(products[top:]).union(_TURNS)
         nodes = _only_top(nodes, set(products), hidden)
-    return View(
+    return ShopView(
         "\n".join(_line(node) for node in nodes),
         frozenset(names) - hidden,
         hidden,

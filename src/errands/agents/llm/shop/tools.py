@@ -19,8 +19,8 @@ from errands.agents.llm.prompts import load
 from errands.agents.llm.settings import ShopSettings
 from errands.agents.llm.shop.agent import INVALID, opening
 from errands.agents.llm.shop.grammar import NoAction, ShopAction, invalid, read
-from errands.agents.llm.shop.page import View, look
-from errands.agents.llm.transport.answer import Answer, ToolCall
+from errands.agents.llm.shop.page import ShopView, look
+from errands.agents.llm.transport.answer import ChatAnswer, ToolCall
 from errands.agents.llm.transport.messages import Message, clean, system, user
 from errands.envs.episode import ShopContext, ShopEpisode
 from errands.envs.shop import ShopEnv
@@ -151,7 +151,7 @@ class ShopTools:
         """The action for the shop, and what is wrong with it."""
         written = json.dumps({argument: value}, default=repr)
         try:
-            action = read(Answer(calls=(ToolCall(tool, written),)), thinks=False)
+            action = read(ChatAnswer(calls=(ToolCall(tool, written),)), thinks=False)
         except NoAction as problem:
             return invalid(written), f"{str(problem)[:1].upper()}{str(problem)[1:]}"
         if tool == "search":
@@ -167,6 +167,6 @@ class ShopTools:
             return invalid(str(action)), "This page has no search bar."
         return str(action), None
 
-    def _view(self, episode: ShopEpisode) -> View:
+    def _view(self, episode: ShopEpisode) -> ShopView:
         chosen = episode.page.options.values()
         return look(episode.text_rich(), episode.info(), chosen=chosen, top=self._top)

@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-__all__ = ["Answer", "Request", "ToolCall", "Trouble", "shown"]
+__all__ = ["CallFailure", "ChatAnswer", "ChatRequest", "ToolCall", "shown"]
 
 
 class ToolCall(msgspec.Struct, frozen=True):
@@ -15,7 +15,7 @@ class ToolCall(msgspec.Struct, frozen=True):
     """JSON, or what the model takes for it."""
 
 
-class Request(msgspec.Struct, frozen=True):
+class ChatRequest(msgspec.Struct, frozen=True):
     """What is asked of a model."""
 
     messages: list[dict[str, Any]]
@@ -23,7 +23,7 @@ class Request(msgspec.Struct, frozen=True):
     stop: list[str] = []
 
 
-class Answer(msgspec.Struct, frozen=True):
+class ChatAnswer(msgspec.Struct, frozen=True):
     """What a model said, and how many tokens that took."""
 
     text: str = ""
@@ -34,11 +34,16 @@ class Answer(msgspec.Struct, frozen=True):
     tokens_out: int = 0
 
 
-class Trouble(Exception):
+class CallFailure(Exception):
     """A try that failed."""
 
     def __init__(
-        self, reason: str, *, again: bool, after: float | None = None, spent: Answer | None = None
+        self,
+        reason: str,
+        *,
+        again: bool,
+        after: float | None = None,
+        spent: ChatAnswer | None = None,
     ) -> None:
         super().__init__(reason)
         self.reason = reason
@@ -54,7 +59,7 @@ class Trouble(Exception):
 _LONGEST_SHOWN = 200_000
 
 
-def shown(answer: Answer) -> str:
+def shown(answer: ChatAnswer) -> str:
     """An answer as it is kept with a move: whole, unless it is absurdly long."""
     lines = [answer.text] if answer.text else []
     lines += [f"{call.name}({call.arguments})" for call in answer.calls]

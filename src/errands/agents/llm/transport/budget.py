@@ -11,7 +11,7 @@ import msgspec
 from errands.agents.agent import EndOfRun
 from errands.errors import SettingError
 
-__all__ = ["Ledger", "Price", "known_prices", "price_of"]
+__all__ = ["Budget", "Price", "known_prices", "price_of"]
 
 _MILLION: Final = 1_000_000
 _log = logging.getLogger("errands.llm")
@@ -49,7 +49,7 @@ def price_of(model: str, price_in: float | None, price_out: float | None) -> Pri
     return Price(price_in, price_out)
 
 
-class Ledger:
+class Budget:
     """What was spent; asked before every call, told after it."""
 
     def __init__(self, model: str, price: Price | None, max_cost: float | None) -> None:

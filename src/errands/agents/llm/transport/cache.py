@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from errands.agents.agent import ModelError
-from errands.agents.llm.transport.answer import Answer
+from errands.agents.llm.transport.answer import ChatAnswer
 from errands.errors import SettingError
 
 __all__ = ["Cache", "fingerprint"]
@@ -54,15 +54,15 @@ class Cache:
             " made, or a path where one can be made."
         )
 
-    def get(self, key: str) -> Answer | None:
+    def get(self, key: str) -> ChatAnswer | None:
         """The answer kept under a key."""
         try:
             row = self._file.execute("SELECT answer FROM answers WHERE key = ?", (key,)).fetchone()
-            return None if row is None else msgspec.json.decode(row[0], type=Answer)
+            return None if row is None else msgspec.json.decode(row[0], type=ChatAnswer)
         except (sqlite3.Error, msgspec.DecodeError) as failure:
             raise ModelError(f"The cache {self._path} cannot be read: {failure}.") from None
 
-    def keep(self, key: str, answer: Answer) -> Answer:
+    def keep(self, key: str, answer: ChatAnswer) -> ChatAnswer:
         """Keep an answer unless there is one; the one that is kept."""
         try:
             self._file.execute(

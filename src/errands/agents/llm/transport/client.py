@@ -12,8 +12,8 @@ from typing import Any, Final
 
 from errands.agents.agent import ModelError, Usage
 from errands.agents.llm.settings import ClientSettings
-from errands.agents.llm.transport.answer import Answer, Request, Trouble
-from errands.agents.llm.transport.budget import Ledger, price_of
+from errands.agents.llm.transport.answer import CallFailure, ChatAnswer, ChatRequest
+from errands.agents.llm.transport.budget import Budget, price_of
 from errands.agents.llm.transport.cache import Cache, fingerprint
 from errands.agents.llm.transport.rate import RateLimit
 from errands.agents.llm.transport.thread import LoopThread
@@ -36,14 +36,16 @@ class ChatModel:
         self.base_url = _address(settings.base_url or environ.get("OPENAI_BASE_URL") or OPENAI)
         key = _key(settings, self.base_url, environ)
         price = price_of(settings.model, settings.price_in, settings.price_out)
-        self.ledger = Ledger(settings.model, price, settings.max_cost)
+        self.budget = Budget(settings.model, price, settings.max_cost)
         self._wire = Wire(self.base_url, key, settings.key_env, settings.timeout)
         self._cache = Cache(settings.cache) if settings.cache is not None else None
         self._rate = RateLimit(settings.rpm, settings.tpm)
         self._jitter = random.Random(0)
         self._thread = LoopThread("errands-llm")
 
-    async def ask(self, request: Request, *, sample: int, seed: int) -> tuple[Answer, Usage]:
+    async def ask(
+        self, request: ChatRequest, *, sample: int, seed: int
+    ) -> tuple[ChatAnswer, Usage]:
         """The model's answer and what it cost; a `ModelError` where there is none to be had.
 
         `sample` tells equal requests apart whose answers may differ; `seed` goes with the request
@@ -56,7 +58,7 @@ class ChatModel:
         if self._cache is not None:
             self._cache.close()
 
-    async def _ask(self, request: Request, sample: int, seed: int) -> tuple[Answer, Usage]:
+    async def _ask(self, request: ChatRequest, sample: int, seed: int) -> tuple[ChatAnswer, Usage]:
         body = self._body(request, seed)
         key = fingerprint({**body, **self.settings.extra}, sample)
         if self._cache is not None and (kept := self._cache.get(key)) is not None:
@@ -64,17 +66,17 @@ class ChatModel:
         answer, usage = await self._until_answered(body)
         return (self._cache.keep(key, answer) if self._cache is not None else answer), usage
 
-    async def _until_answered(self, body: dict[str, Any]) -> tuple[Answer, Usage]:
+    async def _until_answered(self, body: dict[str, Any]) -> tuple[ChatAnswer, Usage]:
         guess = message_tokens(body["messages"])
         paid: list[tuple[int, int, float]] = []
         for attempt in range(1, self.settings.tries + 1):
             slot = await self._rate.enter(guess + (self.settings.max_tokens or 0))
             # Asked after the wait: others have spent meanwhile.
-            self.ledger.check()
+            self.budget.check()
             try:
                 answer = await self._wire.ask(body, self.settings.extra, self.settings.stream)
-            except Trouble as trouble:
-                spent = trouble.spent or Answer()
+            except CallFailure as trouble:
+                spent = trouble.spent or ChatAnswer()
                 paid.append(self._book(spent.tokens_in, spent.tokens_out))
                 await self._wait(trouble, attempt)
                 continue
@@ -92,9 +94,9 @@ class ChatModel:
         raise AssertionError("the last try ends in an answer or an error")
 
     def _book(self, tokens_in: int, tokens_out: int) -> tuple[int, int, float]:
-        return tokens_in, tokens_out, self.ledger.charge(tokens_in, tokens_out)
+        return tokens_in, tokens_out, self.budget.charge(tokens_in, tokens_out)
 
-    async def _wait(self, trouble: Trouble, attempt: int) -> None:
+    async def _wait(self, trouble: CallFailure, attempt: int) -> None:
         """Back off before the next try, or give up."""
         where = f"The model {self.settings.model!r} at {self.base_url}"
         if not trouble.again:
@@ -114,7 +116,7 @@ class ChatModel:
             ) from None
         self._rate.pause(max(trouble.after, delay))
 
-    def _body(self, request: Request, seed: int) -> dict[str, Any]:
+    def _body(self, request: ChatRequest, seed: int) -> dict[str, Any]:
         settings = self.settings
         body: dict[str, Any] = {"model": settings.model, "messages": request.messages}
         if request.tools:
@@ -140,7 +142,7 @@ class Conversation:
         self._seed = seed
         self._asked: dict[str, int] = {}
 
-    async def ask(self, request: Request) -> tuple[Answer, Usage]:
+    async def ask(self, request: ChatRequest) -> tuple[ChatAnswer, Usage]:
         """Without chance, equal requests have equal answers; with it, each is a new draw."""
         if self._model.settings.temperature == 0:
             return await self._model.ask(request, sample=0, seed=self._seed)

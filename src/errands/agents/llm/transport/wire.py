@@ -1,7 +1,7 @@
 """The wire to an OpenAI-compatible endpoint: one try of one request, whole or as a stream.
 
 The `openai` package speaks HTTP; what came back is read here, field by field, since endpoints
-differ and may send anything. Every failure is a `Trouble` that says whether to try again. The
+differ and may send anything. Every failure is a `CallFailure` that says whether to try again. The
 key is taken out of whatever an endpoint sends before anybody else sees it.
 """
 
@@ -12,7 +12,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from typing import Any, Final
 
-from errands.agents.llm.transport.answer import Answer, ToolCall, Trouble
+from errands.agents.llm.transport.answer import CallFailure, ChatAnswer, ToolCall
 from errands.errors import SettingError
 
 __all__ = ["Wire", "decode", "retry_after"]
@@ -48,8 +48,10 @@ class Wire:
                 " such as http://127.0.0.1:8000/v1."
             ) from None
 
-    async def ask(self, body: Mapping[str, Any], extra: Mapping[str, Any], stream: bool) -> Answer:
-        """One try; a `Trouble` where it fails."""
+    async def ask(
+        self, body: Mapping[str, Any], extra: Mapping[str, Any], stream: bool
+    ) -> ChatAnswer:
+        """One try; a `CallFailure` where it fails."""
         try:
             async with asyncio.timeout(self._timeout):
                 return await (self._streamed if stream else self._whole)(body, extra)
@@ -67,12 +69,12 @@ class Wire:
     async def close(self) -> None:
         await self._client.close()
 
-    async def _whole(self, body: Mapping[str, Any], extra: Mapping[str, Any]) -> Answer:
+    async def _whole(self, body: Mapping[str, Any], extra: Mapping[str, Any]) -> ChatAnswer:
         create: Any = self._client.chat.completions.with_raw_response.create
         raw = await create(**body, extra_body=dict(extra) or None)
         return decode(self._hide(raw.text))
 
-    async def _streamed(self, body: Mapping[str, Any], extra: Mapping[str, Any]) -> Answer:
+    async def _streamed(self, body: Mapping[str, Any], extra: Mapping[str, Any]) -> ChatAnswer:
         create: Any = self._client.chat.completions.create
         chunks = await create(
             **body,
@@ -86,39 +88,41 @@ class Wire:
     def _hide(self, text: str) -> str:
         return text.replace(self._key, _HIDDEN) if self._key else text
 
-    def _slow(self) -> Trouble:
-        return Trouble(f"did not answer within {self._timeout:g} seconds", again=True)
+    def _slow(self) -> CallFailure:
+        return CallFailure(f"did not answer within {self._timeout:g} seconds", again=True)
 
-    def _explained(self, failure: Exception) -> Trouble:
+    def _explained(self, failure: Exception) -> CallFailure:
         openai = self._openai
         if isinstance(failure, openai.APITimeoutError):
             return self._slow()
         if isinstance(failure, openai.APIStatusError):
             return self._status(failure.status_code, failure.response.headers, failure.body)
         if isinstance(failure, openai.APIConnectionError):
-            return Trouble("could not be reached, or cut the connection", again=True)
-        return Trouble(f"failed: {self._cut(failure)}", again=isinstance(failure, openai.APIError))
+            return CallFailure("could not be reached, or cut the connection", again=True)
+        return CallFailure(
+            f"failed: {self._cut(failure)}", again=isinstance(failure, openai.APIError)
+        )
 
-    def _status(self, status: int, headers: Mapping[str, str], body: object) -> Trouble:
+    def _status(self, status: int, headers: Mapping[str, str], body: object) -> CallFailure:
         if status in (401, 403):
             # Not its message: that may quote the key, or a part of it.
             origin = f"the key in {self._key_env}" if self._key else "requests without a key"
-            return Trouble(f"refused {origin} ({status})", again=False)
+            return CallFailure(f"refused {origin} ({status})", again=False)
         said = self._cut(_message(body))
         reason = f"answered {status}" + (f": {said}" if said else "")
         if status == 429 and "insufficient_quota" in json.dumps(body, default=str):
-            return Trouble(f"{reason} (the account is out of money)", again=False)
+            return CallFailure(f"{reason} (the account is out of money)", again=False)
         if status == 404:
-            return Trouble(f"{reason} (no such model, or not its address)", again=False)
-        return Trouble(reason, again=status in _AGAIN, after=retry_after(headers))
+            return CallFailure(f"{reason} (no such model, or not its address)", again=False)
+        return CallFailure(reason, again=status in _AGAIN, after=retry_after(headers))
 
     def _cut(self, text: object) -> str:
         line = " ".join(self._hide(str(text)).split()).rstrip(".")
         return line if len(line) <= _LONGEST_REASON else f"{line[:_LONGEST_REASON]}..."
 
 
-def _broken(failure: Exception) -> Trouble:
-    return Trouble(f"cut the answer short ({type(failure).__name__})", again=True)
+def _broken(failure: Exception) -> CallFailure:
+    return CallFailure(f"cut the answer short ({type(failure).__name__})", again=True)
 
 
 def _message(body: object) -> object:
@@ -148,26 +152,26 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
         return None
 
 
-def decode(text: str) -> Answer:
+def decode(text: str) -> ChatAnswer:
     """The answer in a response's body."""
     try:
         body = json.loads(text)
     except (ValueError, RecursionError):
-        raise Trouble("sent something that is not JSON", again=True) from None
+        raise CallFailure("sent something that is not JSON", again=True) from None
     if not isinstance(body, dict):
-        raise Trouble("sent JSON that is no chat completion", again=True)
+        raise CallFailure("sent JSON that is no chat completion", again=True)
     tokens_in, tokens_out = _tokens(body)
-    spent = Answer(tokens_in=tokens_in, tokens_out=tokens_out)
+    spent = ChatAnswer(tokens_in=tokens_in, tokens_out=tokens_out)
     choices = body.get("choices")
     if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
         said = _message(body) if "error" in body else ""
         reason = f"sent an error: {str(said)[:_LONGEST_REASON]}" if said else "sent no choices"
-        raise Trouble(reason, again=True, spent=spent)
+        raise CallFailure(reason, again=True, spent=spent)
     message = choices[0].get("message")
     if not isinstance(message, dict):
-        raise Trouble("sent a choice without a message", again=True, spent=spent)
+        raise CallFailure("sent a choice without a message", again=True, spent=spent)
     listed = message.get("tool_calls")
-    return Answer(
+    return ChatAnswer(
         text=_text(message.get("content")) or _text(message.get("refusal")),
         calls=tuple(
             _tool_call(call.get("function"))
@@ -213,7 +217,7 @@ def _plain(chunk: Any) -> dict[str, Any]:
     return plain if isinstance(plain, dict) else {}
 
 
-async def _collect(chunks: AsyncIterator[Any], hide: Callable[[str], str]) -> Answer:
+async def _collect(chunks: AsyncIterator[Any], hide: Callable[[str], str]) -> ChatAnswer:
     """An answer from its pieces; a stream that stops without an end was cut."""
     text: list[str] = []
     calls: dict[int, list[str]] = {}
@@ -238,12 +242,12 @@ async def _collect(chunks: AsyncIterator[Any], hide: Callable[[str], str]) -> An
                 parts[0] += piece.name
                 parts[1] += piece.arguments
     if finish is None:
-        raise Trouble(
+        raise CallFailure(
             "cut the stream before its end",
             again=True,
-            spent=Answer(tokens_in=tokens_in, tokens_out=tokens_out),
+            spent=ChatAnswer(tokens_in=tokens_in, tokens_out=tokens_out),
         )
-    return Answer(
+    return ChatAnswer(
         text=hide("".join(text)),
         calls=tuple(ToolCall(hide(name), hide(rest)) for _, (name, rest) in sorted(calls.items())),
         cut=finish == "length",

@@ -5,7 +5,7 @@ import re
 from collections.abc import Sequence
 from typing import Any, Final
 
-from errands.agents.llm.transport.answer import Answer
+from errands.agents.llm.transport.answer import ChatAnswer
 from errands.agents.llm.transport.messages import Message, assistant, called, tool
 from errands.turk.actions.action import ACTIONS, Action
 from errands.turk.actions.grammar import GrammarError, format_action, parse_answer
@@ -47,7 +47,7 @@ def tools() -> list[dict[str, Any]]:
     return made
 
 
-def read(answer: Answer) -> list[Action]:
+def read(answer: ChatAnswer) -> list[Action]:
     """The actions in an answer, none where it leaves all as it is; or a `GrammarError`.
 
     `submit` is the agent's own, and passed over.

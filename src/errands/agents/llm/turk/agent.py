@@ -1,4 +1,4 @@
-"""A language model that does paperwork: field by field, or a whole page in one answer.
+"""A language model that fills in forms: field by field, or a whole page in one answer.
 
 After each action the page is looked at again, so that fields which an answer brings into sight
 are asked for, too. When nothing is left to ask, the agent submits.
@@ -10,19 +10,19 @@ from typing import Any, Final
 from errands.agents.agent import Move, Usage
 from errands.agents.llm.prompts import Prompt
 from errands.agents.llm.settings import TurkSettings
-from errands.agents.llm.transport.answer import Request, shown
+from errands.agents.llm.transport.answer import ChatRequest, shown
 from errands.agents.llm.transport.client import Conversation
 from errands.agents.llm.transport.messages import Message, answered, system, user
 from errands.agents.llm.transport.tokens import BYTES_PER_TOKEN, estimate, message_tokens
 from errands.agents.llm.transport.usage import total
 from errands.agents.llm.turk.actions import action_list, demonstrated, read, tools
 from errands.agents.llm.turk.demonstrations import Demonstration
-from errands.agents.llm.turk.page import Blank, Question, Sheet, ask_field, ask_whole, see
+from errands.agents.llm.turk.page import BlankField, FormView, Question, ask_field, ask_whole, see
 from errands.errors import SettingError
 from errands.turk.actions.action import Action
 from errands.turk.actions.grammar import GrammarError, format_action
 
-__all__ = ["Desk", "TurkAgent"]
+__all__ = ["TurkAgent", "TurkPrompter"]
 
 SUBMIT: Final = "submit()"
 NO_ANSWER: Final = "no_answer()"
@@ -31,7 +31,7 @@ _LEAST_ROOM: Final = 300
 """Tokens of a page that a budget must have room for."""
 
 
-class Desk:
+class TurkPrompter:
     """What all episodes share: the prompt, the demonstrations, and the room that is left."""
 
     def __init__(
@@ -52,11 +52,11 @@ class Desk:
         self.opening = [system(prompt.fill("system", actions=action_list()))]
         share = settings.budget * BYTES_PER_TOKEN // 2 // max(len(examples), 1)
         for number, example in enumerate(examples):
-            question = self.question(example.sheet, [example.blank], share)
+            question = self.question(example.form, [example.blank], share)
             if self.whole:
-                question = self.question(example.sheet, example.sheet.blanks, share)
+                question = self.question(example.form, example.form.blanks, share)
             self.opening += [
-                user(question.text, example.sheet.picture),
+                user(question.text, example.form.picture),
                 *demonstrated(
                     example.actions, as_tools=settings.calls == "tools", first=1_000 * (number + 1)
                 ),
@@ -71,26 +71,26 @@ class Desk:
             )
 
     def question(
-        self, sheet: Sheet, blanks: Sequence[Blank], room: int, message: str = ""
+        self, form: FormView, blanks: Sequence[BlankField], room: int, message: str = ""
     ) -> Question:
         """What to ask about some fields."""
         if self.whole:
-            return ask_whole(self.prompt, sheet, blanks, full=self.full, room=room, message=message)
-        return ask_field(self.prompt, sheet, blanks[0], full=self.full, room=room, message=message)
+            return ask_whole(self.prompt, form, blanks, full=self.full, room=room, message=message)
+        return ask_field(self.prompt, form, blanks[0], full=self.full, room=room, message=message)
 
-    def characters(self, sheet: Sheet, blanks: Sequence[Blank]) -> int:
+    def characters(self, form: FormView, blanks: Sequence[BlankField]) -> int:
         """How much HTML may go with a question."""
         listed = sum(estimate(blank.line()) for blank in blanks)
-        left = self.room - sheet.picture_tokens - listed
+        left = self.room - form.picture_tokens - listed
         return max(left, _LEAST_ROOM // 2) * BYTES_PER_TOKEN
 
 
 class TurkAgent:
     """The worker of one episode."""
 
-    def __init__(self, conversation: Conversation, desk: Desk) -> None:
+    def __init__(self, conversation: Conversation, prompter: TurkPrompter) -> None:
         self._conversation = conversation
-        self._desk = desk
+        self._prompter = prompter
 
     async def begin(self, observation: Any, info: Mapping[str, Any]) -> None:
         self._asked: dict[str, int] = {}
@@ -104,15 +104,17 @@ class TurkAgent:
         self._take_note(str(info.get("message") or ""))
         if self._waiting:
             return Move(self._next())
-        desk = self._desk
-        sheet = see(observation, info, relevant=desk.relevant_only, shrink=desk.settings.shrink)
+        prompter = self._prompter
+        form = see(
+            observation, info, relevant=prompter.relevant_only, shrink=prompter.settings.shrink
+        )
         said: list[str] = []
         used: list[Usage] = []
-        while blanks := self._to_ask(sheet):
+        while blanks := self._to_ask(form):
             for blank in blanks:
                 self._asked[blank.name] = self._asked.get(blank.name, 0) + 1
             message = " ".join(self._failed.pop(b.name) for b in blanks if b.name in self._failed)
-            actions, words, usage = await self._ask(sheet, blanks, message)
+            actions, words, usage = await self._ask(form, blanks, message)
             said.append(words)
             used.append(usage)
             if actions is None:
@@ -125,7 +127,7 @@ class TurkAgent:
     def _begun(self, actions: list[Action]) -> str:
         """The first of several actions, each a step of its own, so that one that fails spoils no
         other; for one field, what there is."""
-        if self._desk.whole:
+        if self._prompter.whole:
             self._waiting = actions
             return self._next()
         self._now = tuple({str(action.arguments.get("name")) for action in actions})
@@ -143,35 +145,35 @@ class TurkAgent:
         self._now = (str(name),) if name is not None else ()
         return format_action(action)
 
-    def _to_ask(self, sheet: Sheet) -> list[Blank]:
-        limit = 1 + self._desk.settings.repairs
+    def _to_ask(self, form: FormView) -> list[BlankField]:
+        limit = 1 + self._prompter.settings.repairs
         again = [
             blank
-            for blank in sheet.blanks
+            for blank in form.blanks
             if blank.name in self._failed and self._asked.get(blank.name, 0) < limit
         ]
-        fresh = [blank for blank in sheet.blanks if blank.name not in self._asked]
+        fresh = [blank for blank in form.blanks if blank.name not in self._asked]
         blanks = again + fresh
-        return blanks if self._desk.whole else blanks[:1]
+        return blanks if self._prompter.whole else blanks[:1]
 
     async def _ask(
-        self, sheet: Sheet, blanks: list[Blank], message: str
+        self, form: FormView, blanks: list[BlankField], message: str
     ) -> tuple[list[Action] | None, str, Usage]:
         """The model's actions, or None; all it said; and what that cost."""
-        desk = self._desk
-        question = desk.question(sheet, blanks, desk.characters(sheet, blanks), message)
+        prompter = self._prompter
+        question = prompter.question(form, blanks, prompter.characters(form, blanks), message)
         said = [question.note] if question.note else []
         used: list[Usage] = []
-        messages: list[Message] = [*desk.opening, user(question.text, sheet.picture)]
-        offered = tools() if desk.settings.calls == "tools" else []
+        messages: list[Message] = [*prompter.opening, user(question.text, form.picture)]
+        offered = tools() if prompter.settings.calls == "tools" else []
         aside: list[Message] = []
         actions: list[Action] | None = None
-        for _ in range(1 + desk.settings.repairs):
-            answer, usage = await self._conversation.ask(Request([*messages, *aside], offered))
+        for _ in range(1 + prompter.settings.repairs):
+            answer, usage = await self._conversation.ask(ChatRequest([*messages, *aside], offered))
             used.append(usage)
             said.append(shown(answer))
             try:
-                actions = _wanted(read(answer), None if desk.whole else blanks[0].name)
+                actions = _wanted(read(answer), None if prompter.whole else blanks[0].name)
                 break
             except GrammarError as problem:
                 reason = str(problem)
@@ -179,7 +181,7 @@ class TurkAgent:
                     reason = f"The answer was cut off, as it was too long. {reason}"
                 aside = [
                     answered(said[-1] or "(nothing)"),
-                    user(desk.prompt.fill("repair", problem=reason)),
+                    user(prompter.prompt.fill("repair", problem=reason)),
                 ]
         return actions, "\n\n".join(said), total(used)
 

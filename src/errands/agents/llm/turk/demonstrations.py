@@ -1,4 +1,4 @@
-"""Worked examples for paperwork: pages of train tasks with what the oracle does on them.
+"""Worked examples for form pages: pages of train tasks with what the oracle does on them.
 
 Each shows the page as it is before the oracle's action, so that no answer can be read off it, and
 none is from a task that is being tested. Which ones is drawn once, from a seed.
@@ -11,7 +11,7 @@ from typing import Any, Final
 import msgspec
 
 from errands.agents.llm.transport.images import data_address
-from errands.agents.llm.turk.page import Blank, Sheet
+from errands.agents.llm.turk.page import BlankField, FormView
 from errands.browser.screenshots import pixels
 from errands.errors import ErrandsError, SettingError
 from errands.turk.actions.action import Action
@@ -34,8 +34,8 @@ class Demonstration(msgspec.Struct, frozen=True):
 
     task: str
     row: int
-    sheet: Sheet
-    blank: Blank
+    form: FormView
+    blank: BlankField
     """The field that is filled in; with `whole`, one of them."""
     actions: tuple[Action, ...]
 
@@ -117,11 +117,11 @@ def _of_page(
     page: OpenPage, instance: Instance, whole: bool, shrink: float | None
 ) -> list[Demonstration]:
     fields = [field for field in page.fields(list(instance.labels)) if field.visible]
-    blanks = {field.name: Blank(field.name, field.type, field.options) for field in fields}
+    blanks = {field.name: BlankField(field.name, field.type, field.options) for field in fields}
     picture: dict[str, Any] = {}
     if shrink is not None:
         picture = {"picture": data_address(pixels(page.screenshot()), shrink)[0]}
-    sheet = Sheet(page.html(), tuple(blanks.values()), **picture)
+    form = FormView(page.html(), tuple(blanks.values()), **picture)
     held = {field.name: page.values(field.name) for field in fields}
     first = oracle_actions(fields, instance.labels, held)
     if whole:
@@ -131,7 +131,7 @@ def _of_page(
         sets = [(action, (action,)) for action in first]
     return [
         Demonstration(
-            instance.task, instance.row, sheet, blanks[str(action.arguments["name"])], actions
+            instance.task, instance.row, form, blanks[str(action.arguments["name"])], actions
         )
         for action, actions in sets
     ]

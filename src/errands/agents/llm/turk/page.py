@@ -11,13 +11,13 @@ from errands.agents.llm.transport.tokens import picture_tokens
 from errands.agents.llm.turk.excerpts import Fitted, field_names, fit, fit_all, window
 from errands.turk.pages.field import CHOICES, TEXTS
 
-__all__ = ["Blank", "Question", "Sheet", "ask_field", "ask_whole", "see"]
+__all__ = ["BlankField", "FormView", "Question", "ask_field", "ask_whole", "see"]
 
 _ASKED: Final = TEXTS | CHOICES | {"range", ""}
 _MOST_OPTIONS: Final = 60
 
 
-class Blank(NamedTuple):
+class BlankField(NamedTuple):
     """A field to fill in; its type is empty where the agent is not told."""
 
     name: str
@@ -35,12 +35,12 @@ class Blank(NamedTuple):
         return f"{listed} | and {more} more" if more > 0 else listed
 
 
-class Sheet(NamedTuple):
+class FormView(NamedTuple):
     """One look at a page."""
 
     html: str
     """The page, or its text, or nothing where only a picture is given."""
-    blanks: tuple[Blank, ...]
+    blanks: tuple[BlankField, ...]
     """Fields that can be seen, in order of solving."""
     windows: Mapping[str, str] | None = None
     """Lines around each field, where the environment shows no more than these."""
@@ -55,7 +55,7 @@ class Question(NamedTuple):
     note: str
 
 
-def see(observation: Any, info: Mapping[str, Any], *, relevant: bool, shrink: float) -> Sheet:
+def see(observation: Any, info: Mapping[str, Any], *, relevant: bool, shrink: float) -> FormView:
     """A page as the environment shows it; `relevant`: as the lines around its fields."""
     html, pixels = "", None
     if isinstance(observation, str):
@@ -71,31 +71,31 @@ def see(observation: Any, info: Mapping[str, Any], *, relevant: bool, shrink: fl
         seen = [field["name"] for field in info.get("fields", ()) if field["visible"]]
         windows = dict(zip(seen, html.split("\n\n"), strict=False))
     if pixels is None:
-        return Sheet(html, blanks, windows)
+        return FormView(html, blanks, windows)
     picture, size = data_address(pixels, shrink)
-    return Sheet(html, blanks, windows, picture, picture_tokens(*size))
+    return FormView(html, blanks, windows, picture, picture_tokens(*size))
 
 
-def _blanks(info: Mapping[str, Any], html: str) -> list[Blank]:
+def _blanks(info: Mapping[str, Any], html: str) -> list[BlankField]:
     if "fields" not in info:
-        return [Blank(name) for name in field_names(html)]
+        return [BlankField(name) for name in field_names(html)]
     return [
-        Blank(field["name"], field["type"], tuple(field["options"]))
+        BlankField(field["name"], field["type"], tuple(field["options"]))
         for field in info["fields"]
         if field["visible"] and field["type"] in _ASKED
     ]
 
 
 def ask_field(
-    prompt: Prompt, sheet: Sheet, blank: Blank, *, full: bool, room: int, message: str = ""
+    prompt: Prompt, form: FormView, blank: BlankField, *, full: bool, room: int, message: str = ""
 ) -> Question:
     """The question for one field, with at most `room` characters of HTML."""
-    if sheet.windows is not None:
-        fitted = _cut(sheet.windows.get(blank.name, sheet.html), room)
+    if form.windows is not None:
+        fitted = _cut(form.windows.get(blank.name, form.html), room)
     elif full:
-        fitted = fit(sheet.html, room, blank.name)
+        fitted = fit(form.html, room, blank.name)
     else:
-        fitted = _cut(window(sheet.html, blank.name), room)
+        fitted = _cut(window(form.html, blank.name), room)
     text = prompt.fill(
         "page",
         name=blank.name,
@@ -110,8 +110,8 @@ def ask_field(
 
 def ask_whole(
     prompt: Prompt,
-    sheet: Sheet,
-    blanks: Sequence[Blank],
+    form: FormView,
+    blanks: Sequence[BlankField],
     *,
     full: bool,
     room: int,
@@ -119,12 +119,12 @@ def ask_whole(
 ) -> Question:
     """The question for several fields at once."""
     names = [blank.name for blank in blanks]
-    if sheet.windows is not None:
-        fitted = _cut(sheet.html, room)
+    if form.windows is not None:
+        fitted = _cut(form.html, room)
     elif full:
-        fitted = fit_all(sheet.html, room, names)
+        fitted = fit_all(form.html, room, names)
     else:
-        fitted = _cut("\n\n".join(window(sheet.html, name) for name in names), room)
+        fitted = _cut("\n\n".join(window(form.html, name) for name in names), room)
     text = prompt.fill(
         "page",
         fields="\n".join(blank.line() for blank in blanks),
