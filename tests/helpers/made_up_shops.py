@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from errands.transfer.fetch.fetcher import Answer, FetchError, Request
+from errands.transfer.fetch.fetcher import FetchedPage, FetchError, PageRequest
 
 GOODS: tuple[dict[str, Any], ...] = tuple(
     {
@@ -195,11 +195,11 @@ class MadeUpShop:
     """All pages of a made-up shop, as a fetcher: ten or so results a page, whatever is sought."""
 
     def __init__(self, site: str, per_page: int = 12) -> None:
-        self.asked: list[Request] = []
+        self.asked: list[PageRequest] = []
         self._site = site
         self._per_page = per_page
 
-    def __call__(self, request: Request) -> Answer:
+    def __call__(self, request: PageRequest) -> FetchedPage:
         self.asked.append(request)
         results, item = {
             "amazon": (amazon_results, amazon_item),
@@ -210,10 +210,12 @@ class MadeUpShop:
             page = int(request.url.rsplit("=", 1)[-1])
             first = (page - 1) * self._per_page
             goods = GOODS[first : first + self._per_page]
-            return Answer(request.url, 200, results(goods, first + self._per_page < len(GOODS)))
+            return FetchedPage(
+                request.url, 200, results(goods, first + self._per_page < len(GOODS))
+            )
         for each in GOODS:
             if "ebaydesc" in request.url and each["number"] in request.url:
-                return Answer(request.url, 200, ebay_description(each))
+                return FetchedPage(request.url, 200, ebay_description(each))
             if each["id"] in request.url or each["number"] in request.url:
-                return Answer(request.url, 200, item(each))
+                return FetchedPage(request.url, 200, item(each))
         raise FetchError(f"{request.url} is not a page of this shop.")

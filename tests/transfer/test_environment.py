@@ -11,24 +11,24 @@ import errands  # noqa: F401
 from errands.errors import GoalError, SettingError
 from errands.shop.goals import Goal
 from errands.shop.rewards.nouns import tagger
-from errands.transfer.environment import RealShopEnv
-from errands.transfer.fetch.fetcher import Answer, FetchError, Gate, Request
-from errands.transfer.goals import Errand, plain_errand
-from errands.transfer.live_catalog import Shelf
+from errands.transfer.environment import LiveShopEnv
+from errands.transfer.fetch.fetcher import FetchedPage, FetchError, PageRequest, RequestPolicy
+from errands.transfer.goals import TransferGoal, instruction_goal
+from errands.transfer.live_catalog import LiveCatalog
 from errands.transfer.sites.amazon import Amazon
-from errands.transfer.sites.record import FoundCard, Listing
+from errands.transfer.sites.record import SiteCard, SiteResults
 from errands.transfer.sites.site import site_named
 
 SEARCH = "https://shop.example/search?q={query}&page={page}"
 SITES = ("amazon", "ebay", "schema.org")
 
 
-def _env(name: str, shop: Any = None, **settings: Any) -> RealShopEnv:
+def _env(name: str, shop: Any = None, **settings: Any) -> LiveShopEnv:
     site = site_named(name, search=SEARCH if name == "schema.org" else "")
-    return RealShopEnv(["a red shoe"], site, shop or MadeUpShop(name), **settings)
+    return LiveShopEnv(["a red shoe"], site, shop or MadeUpShop(name), **settings)
 
 
-def _goal(**changes: Any) -> Errand:
+def _goal(**changes: Any) -> TransferGoal:
     held = {
         "asin": "", "category": "", "query": "(any)", "name": "Red Trail Runner",
         "product_category": "Clothing › Shoes", "instruction_text": "a red shoe, size 9",
@@ -36,7 +36,7 @@ def _goal(**changes: Any) -> Errand:
         "weight": 1.0, "nouns": ("trail", "runner"), **changes,
     }  # fmt: skip
     goal = Goal(**held)
-    return Errand(goal.instruction_text, goal, by_hand=False)
+    return TransferGoal(goal.instruction_text, goal, by_hand=False)
 
 
 @pytest.mark.parametrize("name", SITES)
@@ -122,7 +122,7 @@ def test_other_observations(mode: str) -> None:
 
 def test_it_is_a_gymnasium_environment() -> None:
     env = gymnasium.make(
-        "errands/RealShop-v0", errands=["a shoe"], site="amazon", fetch=MadeUpShop("amazon")
+        "errands/RealShop-v0", goals=["a shoe"], site="amazon", fetch=MadeUpShop("amazon")
     )
     seen, info = env.reset(seed=1)
     assert info["instruction"] == "a shoe"
@@ -133,7 +133,7 @@ def test_it_is_a_gymnasium_environment() -> None:
 
 def test_a_goal_is_scored_by_the_rules() -> None:
     site = site_named("amazon")
-    env = RealShopEnv([_goal(), _goal(price_upper=10.0)], site, MadeUpShop("amazon"))
+    env = LiveShopEnv([_goal(), _goal(price_upper=10.0)], site, MadeUpShop("amazon"))
     totals = []
     for number in range(2):
         env.reset(options={"goal": number})
@@ -148,14 +148,16 @@ def test_a_goal_is_scored_by_the_rules() -> None:
 
 
 def test_what_has_no_price_or_another_currency_is_never_within_a_cap() -> None:
-    page = MadeUpShop("schema.org")(Request("item", f"https://shop.example/{GOODS[0]['id']}")).body
+    page = MadeUpShop("schema.org")(
+        PageRequest("item", f"https://shop.example/{GOODS[0]['id']}")
+    ).body
 
-    def in_euro(request: Request) -> Answer:
+    def in_euro(request: PageRequest) -> FetchedPage:
         answer = MadeUpShop("schema.org")(request)
-        return Answer(answer.url, 200, answer.body.replace("USD", "EUR"))
+        return FetchedPage(answer.url, 200, answer.body.replace("USD", "EUR"))
 
     assert "USD" in page
-    env = RealShopEnv([_goal()], site_named("schema.org", search=SEARCH), in_euro)
+    env = LiveShopEnv([_goal()], site_named("schema.org", search=SEARCH), in_euro)
     env.reset()
     seen, *_ = env.step("search[x]")
     assert "EUR 20.0" in seen
@@ -180,9 +182,9 @@ def test_parts_on_pages_of_their_own_are_asked_for_if_told_so() -> None:
 def test_brackets_in_values_can_be_clicked_all_the_same() -> None:
     shop = MadeUpShop("amazon")
 
-    def bracketed(request: Request) -> Answer:
+    def bracketed(request: PageRequest) -> FetchedPage:
         answer = shop(request)
-        return Answer(answer.url, 200, answer.body.replace("<p>9</p>", "<p>9 [wide]</p>"))
+        return FetchedPage(answer.url, 200, answer.body.replace("<p>9</p>", "<p>9 [wide]</p>"))
 
     env = _env("amazon", bracketed)
     env.reset()
@@ -193,25 +195,25 @@ def test_brackets_in_values_can_be_clicked_all_the_same() -> None:
 
 
 def test_a_page_that_cannot_be_had_is_an_error_and_no_empty_page() -> None:
-    def refuses(request: Request) -> Answer:
+    def refuses(request: PageRequest) -> FetchedPage:
         raise FetchError("closed on Sundays")
 
     env = _env("amazon", refuses)
     env.reset()
     with pytest.raises(FetchError, match="closed on Sundays"):
         env.step("search[x]")
-    assert env.context.gate.log[0].error == "closed on Sundays"
+    assert env.live.policy.log[0].error == "closed on Sundays"
     env.reset()
     seen, *_ = env.step("search[ ]")
     assert "Total results: 0" in seen, "nothing to search for asks nobody"
 
 
 def test_an_empty_page_is_noted() -> None:
-    env = _env("amazon", lambda request: Answer(request.url, 200, "<p>hello</p>"))
+    env = _env("amazon", lambda request: FetchedPage(request.url, 200, "<p>hello</p>"))
     env.reset()
     seen, *_ = env.step("search[x]")
     assert "Total results: 0" in seen
-    assert env.context.shop.shelf.notes == ["results page 1: no results"]
+    assert env.live.live_catalog.notes == ["results page 1: no results"]
 
 
 def test_settings_that_make_no_sense() -> None:
@@ -222,39 +224,39 @@ def test_settings_that_make_no_sense() -> None:
             _env("amazon", **settings)
     for text in ("", "  \n", "x" * 5000):
         with pytest.raises(GoalError):
-            plain_errand(text)
+            instruction_goal(text)
     with pytest.raises(GoalError):
-        RealShopEnv([], "amazon", MadeUpShop("amazon"))
+        LiveShopEnv([], "amazon", MadeUpShop("amazon"))
     with pytest.raises(SettingError):
-        Gate(MadeUpShop("amazon"), site_named("amazon"), per_run=0)
+        RequestPolicy(MadeUpShop("amazon"), site_named("amazon"), per_run=0)
 
 
 def test_many_results_do_not_cost_hours() -> None:
     """Each is looked up once, however many were found before."""
     pages = [
-        tuple(FoundCard(id=f"B{at:09d}", url="u") for at in range(first, first + 30_000))
+        tuple(SiteCard(id=f"B{at:09d}", url="u") for at in range(first, first + 30_000))
         for first in (0, 20_000)
     ]
 
     class Endless(Amazon):
-        def read_results(self, html: str, url: str = "") -> Listing:
-            return Listing(cards=pages[int(html)], has_next=html == "0")
+        def read_results(self, html: str, url: str = "") -> SiteResults:
+            return SiteResults(cards=pages[int(html)], has_next=html == "0")
 
-    asked: list[Request] = []
+    asked: list[PageRequest] = []
 
-    def fetch(request: Request) -> Answer:
+    def fetch(request: PageRequest) -> FetchedPage:
         asked.append(request)
-        return Answer(request.url, 200, str(len(asked) - 1))
+        return FetchedPage(request.url, 200, str(len(asked) - 1))
 
     begun = time.process_time()
-    hits = Shelf(Endless(), fetch, tagger("lexicon")).hits("a shoe", 100_000)
+    hits = LiveCatalog(Endless(), fetch, tagger("lexicon")).hits("a shoe", 100_000)
     assert time.process_time() - begun < 2
     assert hits == tuple(range(50_000)), "each once, in order"
     assert len(asked) == 2
 
 
 def test_a_query_that_is_no_text_is_sought_all_the_same() -> None:
-    env = RealShopEnv(["a shoe"], "amazon", MadeUpShop("amazon"))
+    env = LiveShopEnv(["a shoe"], "amazon", MadeUpShop("amazon"))
     env.reset()
     *_, info = env.step("search[a \ud800 shoe]")
     assert info["requests"]["search"] == 1

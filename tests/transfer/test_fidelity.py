@@ -14,9 +14,9 @@ from errands.shop.catalog.catalog import Catalog
 from errands.shop.navigation import RESULTS, Shop, State
 from errands.shop.render.html import html
 from errands.shop.urls import parse
-from errands.transfer.environment import RealShopEnv
-from errands.transfer.fetch.fetcher import Answer, Request
-from errands.transfer.goals import errands_of
+from errands.transfer.environment import LiveShopEnv
+from errands.transfer.fetch.fetcher import FetchedPage, PageRequest
+from errands.transfer.goals import catalog_goals
 from errands.transfer.sites.site import site_named
 
 GOALS = 25
@@ -26,11 +26,11 @@ class _Website:
     """The shop's website, without a network."""
 
     def __init__(self, catalog: Catalog) -> None:
-        self.asked: list[Request] = []
+        self.asked: list[PageRequest] = []
         self._catalog = catalog
         self._shop = Shop(catalog)
 
-    def __call__(self, request: Request) -> Answer:
+    def __call__(self, request: PageRequest) -> FetchedPage:
         self.asked.append(request)
         address = parse(urlsplit(request.url).path)
         assert address is not None
@@ -39,7 +39,9 @@ class _Website:
         if address.page != RESULTS:
             number = self._catalog.number(address.asin)
             state = State(address.page, address.query, address.number, hits, number)
-        return Answer(request.url, 200, html(self._shop.look(state), "", session=address.session))
+        return FetchedPage(
+            request.url, 200, html(self._shop.look(state), "", session=address.session)
+        )
 
 
 def _same(text: str) -> str:
@@ -47,12 +49,12 @@ def _same(text: str) -> str:
     return "\n".join(" ".join(line.split()) for line in text.splitlines())
 
 
-def _envs(little: Catalog) -> tuple[ShopEnv, RealShopEnv, _Website]:
+def _envs(little: Catalog) -> tuple[ShopEnv, LiveShopEnv, _Website]:
     goals = little.goals("human")
     website = _Website(little)
-    real = RealShopEnv(
-        errands_of(goals[index] for index in range(GOALS)),
-        site_named("webshop"), website, "text_rich", max_steps=15, details=True,
+    real = LiveShopEnv(
+        catalog_goals(goals[index] for index in range(GOALS)),
+        site_named("webshop"), website, max_steps=15, details=True,
     )  # fmt: skip
     own = ShopEnv(catalog=little, goals="human", observation="text_rich", max_steps=15)
     return own, real, website

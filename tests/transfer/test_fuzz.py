@@ -23,7 +23,7 @@ from made_up_shops import (
 )
 from selectolax.lexbor import LexborHTMLParser
 
-from errands.transfer.sites.record import CARD_PARTS, PARTS, FoundProduct, Listing
+from errands.transfer.sites.record import CARD_PARTS, PARTS, SiteProduct, SiteResults
 from errands.transfer.sites.site import site_named
 
 TRIALS = 250
@@ -93,7 +93,7 @@ def _check(site_name: str, html: str) -> Iterator[str]:
     yield from found.missing
 
 
-def _check_item(found: FoundProduct) -> None:
+def _check_item(found: SiteProduct) -> None:
     held: dict[str, Any] = {
         "id": found.id, "title": found.title, "price": found.prices, "rating": found.rating,
         "bullets": found.bullets, "description": found.description, "image": found.image,
@@ -104,7 +104,7 @@ def _check_item(found: FoundProduct) -> None:
     assert all(values and all(values) for values in found.options.values())
 
 
-def _check_listing(found: Listing) -> None:
+def _check_listing(found: SiteResults) -> None:
     assert ("results" in found.missing) == (not found.cards)
     for card in found.cards:
         assert card.id

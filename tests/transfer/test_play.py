@@ -19,19 +19,19 @@ from made_up_shops import GOODS, MadeUpShop
 from errands.errors import DataError, GoalError, SettingError
 from errands.shop.catalog.catalog import Catalog
 from errands.transfer.fetch.cassette import Recorder, Replayer
-from errands.transfer.fetch.fetcher import Answer, FetchError, Request
+from errands.transfer.fetch.fetcher import FetchedPage, FetchError, PageRequest
 from errands.transfer.fetch.saved_pages import SavedPages
-from errands.transfer.goals import Errand, errands_of, plain_errand, read_errands
-from errands.transfer.journal import Journal, Stepped, read_run
-from errands.transfer.play import Limits, default_file, transfer
-from errands.transfer.sites.site import Site, site_named
+from errands.transfer.goals import TransferGoal, catalog_goals, instruction_goal, read_goals
+from errands.transfer.journal import StepLine, TransferJournal, read_run
+from errands.transfer.play import TransferLimits, default_file, transfer
+from errands.transfer.sites.site import SiteReader, site_named
 
 SEARCH = "https://shop.example/search?q={query}&page={page}"
 SITES = ("amazon", "ebay", "schema.org")
 INSTRUCTION = "a red trail runner with a non slip sole, and price lower than 40.00 dollars"
 
 
-def _site(name: str) -> Site:
+def _site(name: str) -> SiteReader:
     return site_named(name, search=SEARCH if name == "schema.org" else "")
 
 
@@ -43,11 +43,11 @@ def _asked(out: Path, episode: int = 0) -> list[tuple[str, str]]:
 @pytest.mark.parametrize("name", SITES)
 def test_the_rule_agent_over_a_recorded_cassette(name: str, tmp_path: Path) -> None:
     site, tape, shop = _site(name), tmp_path / "tape.jsonl", MadeUpShop(name)
-    errands = [plain_errand(INSTRUCTION)]
+    goals = [instruction_goal(INSTRUCTION)]
     with contextlib.closing(Recorder(tape, shop)) as recorder:
-        live, ended = transfer(errands, site, recorder, "rule", out=tmp_path / "live.jsonl")
+        live, ended = transfer(goals, site, recorder, "rule", out=tmp_path / "live.jsonl")
     assert ended == ""
-    replayed, _ = transfer(errands, site, Replayer(tape), "rule", out=tmp_path / "again.jsonl")
+    replayed, _ = transfer(goals, site, Replayer(tape), "rule", out=tmp_path / "again.jsonl")
 
     first = GOODS[0]["number" if name == "ebay" else "id"].lower()
     words = INSTRUCTION.lower()
@@ -59,11 +59,11 @@ def test_the_rule_agent_over_a_recorded_cassette(name: str, tmp_path: Path) -> N
             ("item", f"click[{first}]"),
             ("done", "click[buy now]"),
         ]
-        assert played.ended is not None
-        assert (played.ended.status, played.ended.steps) == ("done", 3)
-        assert played.held is not None
-        assert played.held.product.title == GOODS[0]["title"]
-        assert played.held.options == {}
+        assert played.end is not None
+        assert (played.end.status, played.end.steps) == ("done", 3)
+        assert played.purchase is not None
+        assert played.purchase.product.title == GOODS[0]["title"]
+        assert played.purchase.options == {}
         assert played.score is None, "an instruction alone is scored by hand"
     # Exactly two requests, one of each kind, and the same in both.
     assert [request.kind for request in shop.asked] == ["search", "item"]
@@ -78,33 +78,33 @@ def test_the_rule_agent_over_a_recorded_cassette(name: str, tmp_path: Path) -> N
 def test_a_trained_agent_over_a_recorded_cassette(name: str, tmp_path: Path, taught: Path) -> None:
     """It has hardly learnt anything, so that it draws its choices; in three errands it buys."""
     site, tape, shop = _site(name), tmp_path / "tape.jsonl", MadeUpShop(name)
-    errands = [plain_errand(INSTRUCTION)] * 3
+    goals = [instruction_goal(INSTRUCTION)] * 3
     given: dict[str, Any] = {
         "settings": {"checkpoint": str(taught), "choose": "sample"},
-        "limits": Limits(max_steps=60, per_episode=200),
+        "limits": TransferLimits(max_steps=60, per_episode=200),
     }
     with contextlib.closing(Recorder(tape, shop)) as recorder:
-        live, _ = transfer(errands, site, recorder, "il", out=tmp_path / "live.jsonl", **given)
-    again, _ = transfer(errands, site, Replayer(tape), "il", out=tmp_path / "again.jsonl", **given)
+        live, _ = transfer(goals, site, recorder, "il", out=tmp_path / "live.jsonl", **given)
+    again, _ = transfer(goals, site, Replayer(tape), "il", out=tmp_path / "again.jsonl", **given)
     asked = [_asked(live.path, number) for number in range(3)]
-    assert any(played.held is not None for played in live.finished)
+    assert any(played.purchase is not None for played in live.finished)
     for number, played in live.episodes.items():
         replayed = again.episodes[number]
         actions = [step.action for step in played.steps]
-        assert played.ended is not None
-        assert played.ended.error == ""
+        assert played.end is not None
+        assert played.end.error == ""
         assert played.steps == replayed.steps
         assert actions[1] == "search[red trail runner non slip sole]", "the instruction's own words"
         _check_steps(played.steps, asked[number])
         assert asked[number] == _asked(again.path, number)
         bought = actions[-1] == "click[buy now]"
-        assert (played.ended.status == "done") == bought == (played.held is not None)
+        assert (played.end.status == "done") == bought == (played.purchase is not None)
     # The cassette asked the shop for each page once; each episode asked for what it needed.
     assert {tuple(request) for request in shop.asked} == {each for held in asked for each in held}
     assert len(shop.asked) == len(set(shop.asked))
 
 
-def _check_steps(steps: list[Stepped], asked: list[tuple[str, str]]) -> None:
+def _check_steps(steps: list[StepLine], asked: list[tuple[str, str]]) -> None:
     """Each action was possible, and only searches and opened items asked for anything."""
     needed: dict[tuple[str, str], None] = {}
     for before, step in pairwise(steps):
@@ -155,7 +155,7 @@ class _Model(BaseHTTPRequestHandler):
 
 def test_a_language_model_shops_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("A_MODELS_KEY", "none")
-    pytest.importorskip("openai", reason="needs openai: pip install 'errands[llm]'")
+    pytest.importorskip("openai", reason="needs openai: pip install 'goals[llm]'")
     answers = ["search[trail runner]", "click[B0SHOE0002]", "click[9]", "click[Buy Now]"] * 2
     handler = type("Handler", (_Model,), {"answers": answers})
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
@@ -164,7 +164,7 @@ def test_a_language_model_shops_too(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     thread.start()
     try:
         run, _ = transfer(
-            [plain_errand("a shoe"), plain_errand("another")], _site("amazon"),
+            [instruction_goal("a shoe"), instruction_goal("another")], _site("amazon"),
             MadeUpShop("amazon"), "llm", out=tmp_path / "run.jsonl",
             settings={"model": "m", "base_url": f"http://127.0.0.1:{server.server_port}/v1",
                       "key_env": "A_MODELS_KEY"},
@@ -174,11 +174,11 @@ def test_a_language_model_shops_too(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         thread.join()
         server.server_close()
     for played in run.episodes.values():
-        assert played.ended is not None
-        assert played.ended.error == ""
-        assert played.ended.tokens_out == 40
-        assert played.held is not None
-        assert played.held.options == {"size": "9"}
+        assert played.end is not None
+        assert played.end.error == ""
+        assert played.end.tokens_out == 40
+        assert played.purchase is not None
+        assert played.purchase.options == {"size": "9"}
         assert [made.kind for made in played.requests] == ["search", "item"]
 
 
@@ -204,10 +204,10 @@ price = 5
 
 def test_errands_with_goals_are_scored_by_themselves(tmp_path: Path) -> None:
     (tmp_path / "errands.toml").write_text(ERRANDS)
-    errands = read_errands(tmp_path / "errands.toml")
-    assert [errand.by_hand for errand in errands] == [False, True, False]
+    goals = read_goals(tmp_path / "errands.toml")
+    assert [goal.by_hand for goal in goals] == [False, True, False]
     run, _ = transfer(
-        errands, _site("amazon"), MadeUpShop("amazon"), "rule", out=tmp_path / "run.jsonl"
+        goals, _site("amazon"), MadeUpShop("amazon"), "rule", out=tmp_path / "run.jsonl"
     )
     first, second, third = (run.episodes[at].score for at in range(3))
     assert first is not None
@@ -222,10 +222,8 @@ def test_errands_with_goals_are_scored_by_themselves(tmp_path: Path) -> None:
 
 def test_goals_of_a_catalogue(little: Catalog, tmp_path: Path) -> None:
     goals = little.goals("human")
-    errands = errands_of(goals[index] for index in range(3))
-    run, _ = transfer(
-        errands, _site("ebay"), MadeUpShop("ebay"), "rule", out=tmp_path / "run.jsonl"
-    )
+    goals = catalog_goals(goals[index] for index in range(3))
+    run, _ = transfer(goals, _site("ebay"), MadeUpShop("ebay"), "rule", out=tmp_path / "run.jsonl")
     assert all(played.score is not None for played in run.finished)
     assert len(run.finished) == 3
 
@@ -251,65 +249,65 @@ def test_goals_of_a_catalogue(little: Catalog, tmp_path: Path) -> None:
 def test_files_that_are_no_errands(tmp_path: Path, name: str, text: str, said: str) -> None:
     (tmp_path / name).write_text(text)
     with pytest.raises(GoalError, match=said):
-        read_errands(tmp_path / name)
+        read_goals(tmp_path / name)
     (tmp_path / name).write_bytes(b"\xff\xfe\x00")
     with pytest.raises(GoalError, match="UTF-8"):
-        read_errands(tmp_path / name)
+        read_goals(tmp_path / name)
     with pytest.raises(GoalError, match="cannot be read"):
-        read_errands(tmp_path / f"none-{name}")
+        read_goals(tmp_path / f"none-{name}")
 
 
 def test_a_failed_episode_is_an_error_and_the_others_go_on(tmp_path: Path) -> None:
     shop = MadeUpShop("amazon")
 
-    def moody(request: Request) -> Answer:
+    def moody(request: PageRequest) -> FetchedPage:
         if request.kind == "search" and "blue" in request.url:
             raise FetchError("closed on Sundays")
         return shop(request)
 
-    errands = [plain_errand(text) for text in ("a red shoe", "a blue shoe", "a green shoe")]
-    run, ended = transfer(errands, _site("amazon"), moody, "rule", out=tmp_path / "run.jsonl")
+    goals = [instruction_goal(text) for text in ("a red shoe", "a blue shoe", "a green shoe")]
+    run, ended = transfer(goals, _site("amazon"), moody, "rule", out=tmp_path / "run.jsonl")
     assert ended == ""
-    assert [played.ended.status for played in run.finished if played.ended] == [
+    assert [played.end.status for played in run.finished if played.end] == [
         "done", "error", "done",
     ]  # fmt: skip
     failed = run.episodes[1]
-    assert failed.ended is not None
-    assert "closed on Sundays" in failed.ended.error
+    assert failed.end is not None
+    assert "closed on Sundays" in failed.end.error
     assert failed.score is None, "an error is no score"
     assert failed.requests[0].error == "closed on Sundays"
 
 
 def test_limits_and_going_on(tmp_path: Path) -> None:
     out = tmp_path / "run.jsonl"
-    errands = [plain_errand(f"shoe {at}") for at in range(4)]
+    goals = [instruction_goal(f"shoe {at}") for at in range(4)]
     site = _site("amazon")
     run, ended = transfer(
-        errands, site, MadeUpShop("amazon"), "rule", out=out, limits=Limits(per_run=5)
+        goals, site, MadeUpShop("amazon"), "rule", out=out, limits=TransferLimits(per_run=5)
     )
     assert "5 requests" in ended
     assert len(run.finished) == 2
     with pytest.raises(DataError, match="--resume"):
-        transfer(errands, site, MadeUpShop("amazon"), "rule", out=out)
+        transfer(goals, site, MadeUpShop("amazon"), "rule", out=out)
     # A kill in the middle of a line leaves a piece of it.
     out.write_bytes(out.read_bytes() + b'{"what":"step","epi')
     shop = MadeUpShop("amazon")
-    run, ended = transfer(errands, site, shop, "rule", out=out, resume=True)
+    run, ended = transfer(goals, site, shop, "rule", out=out, resume=True)
     assert ended == ""
     assert [played.number for played in run.finished] == [0, 1, 2, 3]
     assert all(len(played.requests) == 2 for played in run.finished)
     assert len(shop.asked) == 4, "what was played is not played again"
     assert run.requests == 9, "but what an unfinished episode sent counts for the run"
-    scored = [Errand(each.instruction, each.goal, by_hand=False) for each in errands]
+    scored = [TransferGoal(each.instruction, each.goal, by_hand=False) for each in goals]
     british = site_named("amazon", host="www.amazon.co.uk")
     for changed, said in (
-        ({"errands": errands[:2]}, "list of errands"), ({"errands": scored}, "list of goals"),
+        ({"goals": goals[:2]}, "list of instructions"), ({"goals": scored}, "list of goals"),
         ({"agent": "careful"}, "agent"), ({"seed": 5}, "seed"), ({"rules": "paper"}, "--rules"),
-        ({"limits": Limits(max_steps=9)}, "--max-steps"), ({"details": True}, "--details"),
+        ({"limits": TransferLimits(max_steps=9)}, "--max-steps"), ({"details": True}, "--details"),
         ({"pages": "elsewhere"}, "source of pages"), ({"site": british}, "shop's address"),
     ):  # fmt: skip
         given: dict[str, Any] = {
-            "errands": errands, "site": site, "fetch": shop, "agent": "rule", "out": out,
+            "goals": goals, "site": site, "fetch": shop, "agent": "rule", "out": out,
             "resume": True, **changed,
         }  # fmt: skip
         with pytest.raises(DataError, match=f"its {said}|its .*{said}"):
@@ -328,24 +326,26 @@ class HalfACharacter:
 
 def test_what_is_no_text_is_written_down_all_the_same(tmp_path: Path) -> None:
     run, _ = transfer(
-        [plain_errand("a shoe")], _site("amazon"), MadeUpShop("amazon"),
-        f"{__name__}:HalfACharacter", out=tmp_path / "run.jsonl", limits=Limits(max_steps=2),
+        [instruction_goal("a shoe")], _site("amazon"), MadeUpShop("amazon"),
+        f"{__name__}:HalfACharacter", out=tmp_path / "run.jsonl",
+        limits=TransferLimits(max_steps=2),
     )  # fmt: skip
     played = run.episodes[0]
-    assert played.ended is not None
-    assert (played.ended.status, played.ended.error) == ("truncated", "")
+    assert played.end is not None
+    assert (played.end.status, played.end.error) == ("truncated", "")
     assert played.steps[1].action == "search[a ? shoe]"
 
 
 def test_steps_that_run_out_score_nothing(tmp_path: Path) -> None:
     run, _ = transfer(
-        [plain_errand("a shoe")], _site("amazon"), MadeUpShop("amazon"), "rule",
-        out=tmp_path / "run.jsonl", limits=Limits(max_steps=2),
+        [instruction_goal("a shoe")], _site("amazon"), MadeUpShop("amazon"), "rule",
+        out=tmp_path / "run.jsonl",
+        limits=TransferLimits(max_steps=2),
     )  # fmt: skip
     played = run.episodes[0]
-    assert played.ended is not None
+    assert played.end is not None
     assert played.score is not None
-    assert (played.ended.status, played.score.total, played.held) == ("truncated", 0.0, None)
+    assert (played.end.status, played.score.total, played.purchase) == ("truncated", 0.0, None)
 
 
 def test_a_killed_run_keeps_every_step(tmp_path: Path) -> None:
@@ -355,7 +355,7 @@ import os, signal, sys
 sys.path.insert(0, {str(Path(__file__).parents[1] / "helpers")!r})
 from pathlib import Path
 from made_up_shops import MadeUpShop
-from errands.transfer.goals import plain_errand
+from errands.transfer.goals import instruction_goal
 from errands.transfer.sites.site import site_named
 from errands.transfer.play import transfer
 shop = MadeUpShop("amazon")
@@ -363,16 +363,16 @@ def fetch(request):
     if request.kind == "item" and len(shop.asked) == 3:
         os.kill(os.getpid(), signal.SIGKILL)
     return shop(request)
-errands = [plain_errand("shoe 0"), plain_errand("shoe 1")]
-transfer(errands, site_named("amazon"), fetch, "rule", out=Path({str(out)!r}))
+goals = [instruction_goal("shoe 0"), instruction_goal("shoe 1")]
+transfer(goals, site_named("amazon"), fetch, "rule", out=Path({str(out)!r}))
 """
     done = subprocess.run([sys.executable, "-c", script], env=os.environ, check=False, timeout=120)
     assert done.returncode == -signal.SIGKILL
     run = read_run(out)
     assert [played.number for played in run.finished] == [0]
     assert [step.page for step in run.episodes[1].steps] == ["search", "results"]
-    errands = [plain_errand("shoe 0"), plain_errand("shoe 1")]
-    run, _ = transfer(errands, _site("amazon"), MadeUpShop("amazon"), "rule", out=out, resume=True)
+    goals = [instruction_goal("shoe 0"), instruction_goal("shoe 1")]
+    run, _ = transfer(goals, _site("amazon"), MadeUpShop("amazon"), "rule", out=out, resume=True)
     assert len(run.finished) == 2
     assert [step.page for step in run.episodes[1].steps] == ["search", "results", "item", "done"]
 
@@ -380,10 +380,10 @@ transfer(errands, site_named("amazon"), fetch, "rule", out=Path({str(out)!r}))
 def test_one_file_has_one_writer(tmp_path: Path) -> None:
     out = tmp_path / "run.jsonl"
     with (
-        Journal(out, is_new=True),
+        TransferJournal(out, is_new=True),
         pytest.raises(DataError, match="another process"),
     ):
-        Journal(out, is_new=False)
+        TransferJournal(out, is_new=False)
 
 
 @pytest.mark.parametrize(
@@ -400,7 +400,7 @@ def test_what_is_no_run(tmp_path: Path, data: bytes) -> None:
 def test_agents_that_know_the_answer_do_not_play(tmp_path: Path) -> None:
     with pytest.raises(SettingError, match="shown the answers"):
         transfer(
-            [plain_errand("x")], _site("amazon"), MadeUpShop("amazon"), "choice-oracle",
+            [instruction_goal("x")], _site("amazon"), MadeUpShop("amazon"), "choice-oracle",
             out=tmp_path / "run.jsonl",
         )  # fmt: skip
     assert default_file("amazon", "mine:Agent").name.startswith("transfer-amazon-mine.Agent-")
@@ -409,12 +409,12 @@ def test_agents_that_know_the_answer_do_not_play(tmp_path: Path) -> None:
 @pytest.mark.parametrize("agent", ["careful", "random", "shopper"])
 def test_other_agents_of_the_shop_play_too(agent: str, tmp_path: Path) -> None:
     run, _ = transfer(
-        [plain_errand(INSTRUCTION)], _site("amazon"), MadeUpShop("amazon"), agent,
-        out=tmp_path / "run.jsonl", limits=Limits(max_steps=20),
+        [instruction_goal(INSTRUCTION)], _site("amazon"), MadeUpShop("amazon"), agent,
+        out=tmp_path / "run.jsonl", limits=TransferLimits(max_steps=20),
     )  # fmt: skip
     played = run.episodes[0]
-    assert played.ended is not None
-    assert played.ended.error == ""
+    assert played.end is not None
+    assert played.end.error == ""
     assert {made.kind for made in played.requests} == {"search", "item"}
 
 
@@ -429,15 +429,15 @@ def test_over_the_saved_real_pages(
     if agent == "il":
         settings = {"checkpoint": str(request.getfixturevalue("taught"))}
     site, tape = site_named(name), tmp_path / "tape.jsonl"
-    errands = [plain_errand("red basketball shoes, and price lower than 90.00 dollars")]
-    limits = Limits(max_steps=15)
+    goals = [instruction_goal("red basketball shoes, and price lower than 90.00 dollars")]
+    limits = TransferLimits(max_steps=15)
     with contextlib.closing(Recorder(tape, SavedPages(saved, site))) as recorder:
         live, _ = transfer(
-            errands, site, recorder, agent, out=tmp_path / "live.jsonl", settings=settings,
+            goals, site, recorder, agent, out=tmp_path / "live.jsonl", settings=settings,
             limits=limits, stand_in=True,
         )  # fmt: skip
     again, _ = transfer(
-        errands, site, Replayer(tape), agent, out=tmp_path / "again.jsonl", settings=settings,
+        goals, site, Replayer(tape), agent, out=tmp_path / "again.jsonl", settings=settings,
         limits=limits, stand_in=True,
     )  # fmt: skip
     played, replayed = live.episodes[0], again.episodes[0]
@@ -445,7 +445,7 @@ def test_over_the_saved_real_pages(
     assert _asked(live.path) == _asked(again.path)
     assert {kind for kind, _ in _asked(live.path)} <= {"search", "item"}
     assert _asked(live.path)[0][0] == "search"
-    assert played.ended is not None
-    assert played.ended.error == ""
+    assert played.end is not None
+    assert played.end.error == ""
     if agent == "rule":
         assert [step.page for step in played.steps] == ["search", "results", "item", "done"]

@@ -6,18 +6,18 @@ import pytest
 
 from errands.experiments import original_readings as original_reading
 from errands.experiments.reading_comparison import compared, to_markdown
-from errands.transfer.one_page import translated
-from errands.transfer.sites.record import FoundProduct, Listing
+from errands.transfer.environment import preview
+from errands.transfer.sites.record import SiteProduct, SiteResults
 from errands.transfer.sites.site import site_named
 
 pytestmark = pytest.mark.shared
 
 
-def _item(saved: Path, site: str, name: str) -> FoundProduct:
+def _item(saved: Path, site: str, name: str) -> SiteProduct:
     return site_named(site).read_item((saved / name).read_text("utf-8"))
 
 
-def _results(saved: Path, site: str, name: str) -> Listing:
+def _results(saved: Path, site: str, name: str) -> SiteResults:
     return site_named(site).read_results((saved / name).read_text("utf-8"))
 
 
@@ -132,16 +132,14 @@ def test_results(saved: Path) -> None:
 def test_a_page_becomes_our_page(saved: Path) -> None:
     site = site_named("amazon")
     html = (saved / "item_page_amz.html").read_text("utf-8")
-    page = translated(site, html, "item", "a bed")
+    page = preview(site, html, "item", "a bed")
     assert page.clickables == [
         "back to search", "< prev", "description", "features", "reviews", "buy now",
         "twin", "full", "queen", "king", "14-inch", "18-inch",
     ]  # fmt: skip
     assert "Price: $112.94" in page.text
     assert "  [button] queen [button_]" in page.text
-    results = translated(
-        site_named("ebay"), (saved / "results_ebay.html").read_text(), "search", "x"
-    )
+    results = preview(site_named("ebay"), (saved / "results_ebay.html").read_text(), "search", "x")
     assert results.clickables[:3] == ["back to search", "next >", "175065123030"]
     assert len(results.clickables) == 12
 

@@ -10,45 +10,52 @@ import pytest
 from made_up_shops import MadeUpShop
 
 from errands.errors import DataError
-from errands.transfer.goals import plain_errand
-from errands.transfer.journal import Scored, TransferRun, appended, read_run
-from errands.transfer.play import Limits, transfer
-from errands.transfer.scores import Share, read_scores, score, share, unscored, write_form
+from errands.transfer.goals import instruction_goal
+from errands.transfer.journal import ScoreLine, TransferRun, append_to, read_run
+from errands.transfer.play import TransferLimits, transfer
+from errands.transfer.scores import (
+    MatchCount,
+    match_count,
+    read_scores,
+    score,
+    unscored,
+    write_form,
+)
 from errands.transfer.sites.site import site_named
 from errands.transfer.tables import PAPER, rows_of, to_markdown
 
 
 @pytest.fixture
 def run(tmp_path: Path) -> TransferRun:
-    errands = [plain_errand(text) for text in ("a red shoe", "=a blue shoe", "a green shoe")]
+    errands = [instruction_goal(text) for text in ("a red shoe", "=a blue shoe", "a green shoe")]
     out = tmp_path / "run.jsonl"
     return transfer(errands, site_named("amazon"), MadeUpShop("amazon"), "rule", out=out)[0]
 
 
 def test_equation_1_by_hand() -> None:
     # Two of three attributes, one of two options, the price: four of six, times the type.
-    made = score(0, Share(2, 3), Share(1, 2), 0.5, 1.0, "ada")
+    made = score(0, MatchCount(2, 3), MatchCount(1, 2), 0.5, 1.0, "ada")
     assert (made.attribute, made.option, made.type, made.price) == (
         pytest.approx(2 / 3), 0.5, 0.5, 1.0,
     )  # fmt: skip
     assert made.total == pytest.approx(4 / 6 * 0.5)
-    without = score(0, Share(1, 1), Share(0, 0), 1.0, 1.0, "ada")
+    without = score(0, MatchCount(1, 1), MatchCount(0, 0), 1.0, 1.0, "ada")
     assert (without.option, without.total) == (None, 1.0)
 
 
 @pytest.mark.parametrize("said", ["3/2", "x", "1", "1/2/3", "-1/2", "1/9999"])
 def test_shares_that_make_no_sense(said: str) -> None:
     with pytest.raises(ValueError, match="expected RIGHT/WANTED"):
-        share(said)
+        match_count(said)
 
 
 @pytest.mark.parametrize(
     ("attribute", "type_", "price"),
-    [(Share(0, 0), 1.0, 1.0), (Share(1, 1), 0.7, 1.0), (Share(1, 1), 1.0, 0.5)],
+    [(MatchCount(0, 0), 1.0, 1.0), (MatchCount(1, 1), 0.7, 1.0), (MatchCount(1, 1), 1.0, 0.5)],
 )
-def test_scores_that_make_no_sense(attribute: Share, type_: float, price: float) -> None:
+def test_scores_that_make_no_sense(attribute: MatchCount, type_: float, price: float) -> None:
     with pytest.raises(ValueError, match="expected"):
-        score(0, attribute, Share(0, 0), type_, price, "ada")
+        score(0, attribute, MatchCount(0, 0), type_, price, "ada")
 
 
 def test_a_form_is_written_filled_in_and_read(run: TransferRun, tmp_path: Path) -> None:
@@ -59,7 +66,7 @@ def test_a_form_is_written_filled_in_and_read(run: TransferRun, tmp_path: Path) 
     assert rows[1]["instruction"] == "'=a blue shoe", "no formula for a spreadsheet"
     path = tmp_path / "form.csv"
     path.write_text("episode,attribute,option,type,price\n0,1/1,-,1,1\n1,1/2,1/1,0.5,1\n2,,,,\n")
-    with appended(run.path) as journal:
+    with append_to(run.path) as journal:
         for line in read_scores(path, run, "ada"):
             journal.write(line)
     run = read_run(run.path)
@@ -75,8 +82,8 @@ def test_a_form_is_written_filled_in_and_read(run: TransferRun, tmp_path: Path) 
     assert row.requests == 2
     assert row.scored_by == ("ada",)
     # A correction is a new line, and the last one counts.
-    with appended(run.path) as journal:
-        journal.write(score(1, Share(2, 2), Share(1, 1), 1.0, 1.0, "bob"))
+    with append_to(run.path) as journal:
+        journal.write(score(1, MatchCount(2, 2), MatchCount(1, 1), 1.0, 1.0, "bob"))
     assert rows_of([read_run(run.path)])[0].score == 100
 
 
@@ -104,11 +111,11 @@ def test_forms_that_make_no_sense(run: TransferRun, tmp_path: Path, text: str, s
 def test_the_tables(run: TransferRun, tmp_path: Path) -> None:
     site = site_named("ebay")
     other, _ = transfer(
-        [plain_errand("a shoe")], site, MadeUpShop("ebay"), "rule", out=tmp_path / "ebay.jsonl",
-        limits=Limits(max_steps=2),
+        [instruction_goal("a shoe")], site, MadeUpShop("ebay"), "rule", out=tmp_path / "ebay.jsonl",
+        limits=TransferLimits(max_steps=2),
     )  # fmt: skip
     more, _ = transfer(
-        [plain_errand("a shoe")], site_named("amazon"), MadeUpShop("amazon"), "rule",
+        [instruction_goal("a shoe")], site_named("amazon"), MadeUpShop("amazon"), "rule",
         out=tmp_path / "more.jsonl", seed=1,
     )  # fmt: skip
     rows = rows_of([run, other, more, run])
@@ -120,7 +127,7 @@ def test_the_tables(run: TransferRun, tmp_path: Path) -> None:
     assert "| rule | amazon | 45.8 | – | 19.0 % |" in said
     assert "| il+rl | ebay | 62.3 | 69.1 | 39.5 | 91.7 | 97.0 |" in said
     assert "| rule | amazon | – | – | – |" in said
-    assert isinstance(other.episodes[0].score, Scored)
+    assert isinstance(other.episodes[0].score, ScoreLine)
 
 
 def test_agents_of_one_name_that_differ_have_rows_of_their_own(run: TransferRun) -> None:

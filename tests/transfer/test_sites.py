@@ -23,7 +23,7 @@ from errands.shop.navigation import Shop, State
 from errands.shop.render.html import html
 from errands.transfer.sites.record import PARTS
 from errands.transfer.sites.schema_org import SAVED
-from errands.transfer.sites.site import Kind, Site, site_named
+from errands.transfer.sites.site import RequestKind, SiteReader, site_named
 
 SEARCH = "https://shop.example/search?q={query}&page={page}"
 
@@ -31,7 +31,7 @@ SEARCH = "https://shop.example/search?q={query}&page={page}"
 DEEP = '{"@type":"Product","brand":' + '{"name":' * 700 + '""' + "}" * 701
 
 
-def _site(name: str) -> Site:
+def _site(name: str) -> SiteReader:
     return site_named(name, search=SEARCH if name == "schema.org" else "")
 
 
@@ -91,7 +91,9 @@ def test_addresses() -> None:
         ("webshop", "item", "http://127.0.0.1:x/item_page/abc/B01/x/1/%7B%7D", False),
     ],
 )  # fmt: skip
-def test_which_address_is_of_which_kind(name: str, kind: Kind, url: str, admitted: bool) -> None:
+def test_which_address_is_of_which_kind(
+    name: str, kind: RequestKind, url: str, admitted: bool
+) -> None:
     assert _site(name).admits(kind, url) == admitted
 
 

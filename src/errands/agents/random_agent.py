@@ -12,6 +12,7 @@ from errands.agents.agent import AgentError, AgentFactory
 from errands.agents.factory import SimpleFactory, shop_of
 from errands.agents.random_shopper import RandomShopper
 from errands.envs.shop import ShopEnv
+from errands.shop.catalog.catalog import Catalog
 from errands.turk.actions.grammar import format_action
 from errands.turk.oracle.baselines import random_action
 from errands.turk.pages.field import Field
@@ -60,7 +61,7 @@ def make(domain: str, env: Any, settings: Mapping[str, Any]) -> AgentFactory:
 
 def _queries(env: ShopEnv) -> list[str]:
     """What to search for: instructions of the catalogue's synthetic goals, if it has any."""
-    goals, catalog = env.context.goals, env.context.catalog
-    if catalog.manifest.goals.get("synthetic"):
-        goals = catalog.goals("synthetic")
+    goals, source = env.context.goals, env.context.shop.source
+    if isinstance(source, Catalog) and source.manifest.goals.get("synthetic"):
+        goals = source.goals("synthetic")
     return [goals[index].instruction_text for index in range(min(len(goals), MOST_QUERIES))]

@@ -58,4 +58,4 @@ def register() -> None:
             vector_entry_point="errands.remote.environments:RemoteShopVectorEnv",
         )
     if REAL_SHOP not in gymnasium.registry:
-        gymnasium.register(REAL_SHOP, entry_point="errands.transfer.environment:RealShopEnv")
+        gymnasium.register(REAL_SHOP, entry_point="errands.transfer.environment:LiveShopEnv")

@@ -17,7 +17,7 @@ from errands.envs.config import ShopConfig
 from errands.envs.screenshots import PICTURED
 from errands.errors import GoalError, SettingError
 from errands.shop.catalog.catalog import Catalog
-from errands.shop.goals import Goal, weighted_index
+from errands.shop.goals import Goal, GoalSet, weighted_index
 from errands.shop.navigation import DONE, Page, Shop, State
 from errands.shop.render.html import html
 from errands.shop.render.images import picture_source
@@ -35,26 +35,39 @@ Step = tuple[str, float, bool, bool, Info]
 
 
 class ShopContext:
-    """An open catalogue, its goals and its shop under one config."""
+    """An open shop and its goals under one config."""
 
-    def __init__(self, config: ShopConfig) -> None:
+    def __init__(
+        self, config: ShopConfig, shop: Shop | None = None, goals: GoalSet | None = None
+    ) -> None:
+        """`shop` and `goals` stand in place of those of the catalogue that the config names."""
+        if shop is None or goals is None:
+            catalog = Catalog.open(config.catalog)
+            goals = catalog.goals(config.goals)
+            shop = Shop(
+                catalog,
+                search_anywhere=config.search_anywhere,
+                show_attrs=config.show_attrs,
+                special_queries=config.special_queries,
+                locked_when_done=config.after_purchase == "locked",
+            )
         self.config = config
-        self.catalog = Catalog.open(config.catalog)
-        self.goals = self.catalog.goals(config.goals)
-        self.indices = split_indices(config.split, self.goals)
+        self.goals = goals
+        self.indices = split_indices(config.split, goals)
         self.rules = rules_named(config.rules)
         self.max_steps = config.max_steps
         self.true_marks = config.marks == "true"
         self.locked = config.after_purchase == "locked"
-        self.shop = Shop(
-            self.catalog,
-            search_anywhere=config.search_anywhere,
-            show_attrs=config.show_attrs,
-            special_queries=config.special_queries,
-            locked_when_done=self.locked,
-        )
-        self.front = self.shop.look(State())
+        self.shop = shop
+        self.front = shop.look(State())
         self.render = renderer(config.observation)
+
+    @property
+    def catalog(self) -> Catalog:
+        """The catalogue that the shop sells from."""
+        if not isinstance(self.shop.source, Catalog):
+            raise SettingError("This shop sells from no catalogue: it is a real one.")
+        return self.shop.source
 
     def begin(self, rng: np.random.Generator, options: Mapping[str, Any] | None) -> "ShopEpisode":
         """Start an episode: on the goal that `options` names, or on one that is drawn."""
@@ -208,13 +221,13 @@ class ShopEpisode:
 
     def html(self) -> str:
         # The default session: an address must not tell which goal is being played.
-        catalog = self.context.catalog
+        source = self.context.shop.source
         return html(
             self.page,
             self.goal.instruction_text,
             self.score,
             picture=picture_source,
-            image_of=lambda asin: catalog[asin].image,
+            image_of=lambda asin: source[asin].image,
         )
 
     def url(self) -> str:

@@ -47,8 +47,8 @@ class ShopEnv(gymnasium.Env[Any, str]):
     nothing.
 
     ## Arguments
-    The options of `ShopConfig`, in its order or by name, or a `config`. `camera` is one that the
-    caller closes; the default is that of the process.
+    The options of `ShopConfig`, in its order or by name, or a `config`, or a `context` that is
+    open already. `camera` is one that the caller closes; the default is that of the process.
 
     ## Version history
     v0: first release.
@@ -63,14 +63,16 @@ class ShopEnv(gymnasium.Env[Any, str]):
         self,
         *arguments: Any,
         config: ShopConfig | None = None,
+        context: ShopContext | None = None,
         camera: Camera | None = None,
         render_mode: str | None = None,
         **options: Any,
     ) -> None:
         if render_mode not in (None, *self.metadata["render_modes"]):
-            raise SettingError(
-                f"render_mode={render_mode!r}: expected 'ansi', 'html', 'rgb_array' or None."
-            )
+            modes = ", ".join(map(repr, self.metadata["render_modes"]))
+            raise SettingError(f"render_mode={render_mode!r}: expected {modes} or None.")
+        if context is not None:
+            config = context.config
         self.config = config_from(ShopConfig, config, arguments, options)
         self._pictured = self.config.observation in PICTURED
         if self._pictured and (self.config.num_prev_obs or self.config.num_prev_actions):
@@ -78,7 +80,7 @@ class ShopEnv(gymnasium.Env[Any, str]):
                 f"observation={self.config.observation!r} shows one page and nothing of earlier"
                 " ones: num_prev_obs and num_prev_actions must be 0."
             )
-        self.context = ShopContext(self.config)
+        self.context = context or ShopContext(self.config)
         self.render_mode = render_mode
         self.observation_space = observation_space(self.config.observation)
         self.action_space = ActionText()

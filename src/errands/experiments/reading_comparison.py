@@ -8,8 +8,8 @@ from errands.experiments import original_readings as original_reading
 from errands.reports.markdown import table, text
 from errands.transfer.fetch.saved_pages import read_page
 from errands.transfer.live_catalog import price_tag
-from errands.transfer.sites.record import FoundProduct, Listing
-from errands.transfer.sites.site import Site, site_named
+from errands.transfer.sites.record import SiteProduct, SiteResults
+from errands.transfer.sites.site import SiteReader, site_named
 
 __all__ = ["Fact", "compared", "to_markdown"]
 
@@ -47,9 +47,9 @@ def compared(folder: Path) -> list[Fact]:
     return facts
 
 
-def _results(page: str, site: Site, html: str) -> list[Fact]:
+def _results(page: str, site: SiteReader, html: str) -> list[Fact]:
     theirs = original_reading.read_results(site.name, html)
-    ours: Listing = site.read_results(html)
+    ours: SiteResults = site.read_results(html)
     priced = sum(bool(card.prices) for card in ours.cards)
     ranges = sum(len(card.prices) == 2 for card in ours.cards)
     return [
@@ -68,9 +68,9 @@ def _results(page: str, site: Site, html: str) -> list[Fact]:
     ]  # fmt: skip
 
 
-def _item(page: str, site: Site, html: str) -> list[Fact]:
+def _item(page: str, site: SiteReader, html: str) -> list[Fact]:
     theirs = original_reading.read_item(site.name, html)
-    found: FoundProduct = site.read_item(html)
+    found: SiteProduct = site.read_item(html)
     note = f" ({found.price_note})" if found.price_note else ""
     ours: dict[str, Any] = {
         "title": found.title,

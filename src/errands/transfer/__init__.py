@@ -1,7 +1,44 @@
-"""Bridges from a real shop's pages to ours and back.
+"""Real shops as ours: their pages are read into records, records become pages of our shop.
 
-A page that somebody fetched becomes a record (`record`, with one reader a site), records become
-pages of our shop (`shelf`, `real_shop`), and what an agent does there becomes, where it must, the
-next address. Only two kinds of request ever leave: a search, and opening an item. Options and
-buying stay inside; the purchase is held for scoring. See docs/transfer.md.
+`sites` reads pages, one file a site; `fetch` gets them; `live_catalog` and `environment` show them
+as our shop does. Only two kinds of request ever leave: a search, and opening an item. Options and
+buying stay inside; the purchase is recorded for scoring. See docs/transfer.md.
 """
+
+from typing import TYPE_CHECKING
+
+from errands.lazy import lazy_exports
+
+__all__ = [
+    "FetchError", "FetchedPage", "LiveShopEnv", "PageRequest", "SiteCard", "SiteError",
+    "SiteProduct", "SiteReader", "SiteResults", "TransferGoal", "find_site", "read_goals",
+    "site_results", "transfer", "with_missing",
+]  # fmt: skip
+
+if TYPE_CHECKING:
+    from errands.transfer.environment import LiveShopEnv
+    from errands.transfer.fetch.fetcher import FetchedPage, FetchError, PageRequest
+    from errands.transfer.goals import TransferGoal, read_goals
+    from errands.transfer.play import transfer
+    from errands.transfer.sites.record import (
+        SiteCard,
+        SiteProduct,
+        SiteResults,
+        site_results,
+        with_missing,
+    )
+    from errands.transfer.sites.site import SiteError, SiteReader, find_site
+else:
+    __getattr__ = lazy_exports(
+        __name__,
+        {
+            "errands.transfer.environment": ["LiveShopEnv"],
+            "errands.transfer.fetch.fetcher": ["FetchError", "FetchedPage", "PageRequest"],
+            "errands.transfer.goals": ["TransferGoal", "read_goals"],
+            "errands.transfer.play": ["transfer"],
+            "errands.transfer.sites.record": [
+                "SiteCard", "SiteProduct", "SiteResults", "site_results", "with_missing",
+            ],
+            "errands.transfer.sites.site": ["SiteError", "SiteReader", "find_site"],
+        },
+    )  # fmt: skip

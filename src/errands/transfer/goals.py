@@ -25,13 +25,13 @@ from errands.errors import GoalError
 from errands.shop.goals import NO_CAP, Goal
 from errands.shop.rewards.nouns import NounTagger, tagger
 
-__all__ = ["TAGGER", "Errand", "errands_of", "plain_errand", "read_errands"]
+__all__ = ["TAGGER", "TransferGoal", "catalog_goals", "instruction_goal", "read_goals"]
 
 TAGGER: Final = "lexicon"
 _LONGEST: Final = 2_000
 
 
-class Errand(msgspec.Struct, frozen=True):
+class TransferGoal(msgspec.Struct, frozen=True):
     """One thing to be bought."""
 
     instruction: str
@@ -56,21 +56,21 @@ class _Frozen(msgspec.Struct, frozen=True):
     goals: tuple[Goal, ...]
 
 
-def plain_errand(instruction: str) -> Errand:
+def instruction_goal(instruction: str) -> TransferGoal:
     """An errand of which only the instruction is known: it is scored by hand."""
     said = " ".join(instruction.split())
     if not said or len(said) > _LONGEST:
         raise GoalError(f"An instruction has 1 to {_LONGEST} characters, not {len(said)}.")
     goal = Goal("", "", said, said, "", said, (), float(NO_CAP), (), 1.0)
-    return Errand(said, goal, by_hand=True)
+    return TransferGoal(said, goal, by_hand=True)
 
 
-def errands_of(goals: Iterable[Goal]) -> tuple[Errand, ...]:
+def catalog_goals(goals: Iterable[Goal]) -> tuple[TransferGoal, ...]:
     """Errands out of a catalogue's goals, which know everything."""
-    return tuple(Errand(goal.instruction_text, goal, by_hand=False) for goal in goals)
+    return tuple(TransferGoal(goal.instruction_text, goal, by_hand=False) for goal in goals)
 
 
-def read_errands(path: Path) -> tuple[Errand, ...]:
+def read_goals(path: Path) -> tuple[TransferGoal, ...]:
     """The errands of a file, in its order."""
     try:
         text = path.read_text("utf-8-sig")
@@ -85,7 +85,7 @@ def read_errands(path: Path) -> tuple[Errand, ...]:
         found = _from_json(text, path)
     elif ending in (".txt", ""):
         lines = [line.strip() for line in text.splitlines()]
-        found = tuple(plain_errand(line) for line in lines if line and not line.startswith("#"))
+        found = tuple(instruction_goal(line) for line in lines if line and not line.startswith("#"))
     else:
         raise GoalError(f"{path}: expected a file of errands, .txt, .toml or .json.")
     if not found:
@@ -93,7 +93,7 @@ def read_errands(path: Path) -> tuple[Errand, ...]:
     return found
 
 
-def _from_toml(text: str, path: Path) -> tuple[Errand, ...]:
+def _from_toml(text: str, path: Path) -> tuple[TransferGoal, ...]:
     try:
         held: Any = tomllib.loads(text)
         tables = msgspec.convert(held.get("errand", []), tuple[_Told, ...])
@@ -107,8 +107,8 @@ def _from_toml(text: str, path: Path) -> tuple[Errand, ...]:
     return tuple(_told(each, words) for each in tables)
 
 
-def _told(each: _Told, words: NounTagger) -> Errand:
-    bare = plain_errand(each.instruction)
+def _told(each: _Told, words: NounTagger) -> TransferGoal:
+    bare = instruction_goal(each.instruction)
     if not (each.attributes or each.options or each.price is not None):
         return bare
     if not each.attributes:
@@ -132,7 +132,7 @@ def _told(each: _Told, words: NounTagger) -> Errand:
         weight=1.0,
         nouns=tuple(words.nouns(name)),
     )
-    return Errand(bare.instruction, goal, by_hand=False)
+    return TransferGoal(bare.instruction, goal, by_hand=False)
 
 
 def _lowered(options: tuple[str, ...] | dict[str, str]) -> tuple[str, ...]:
@@ -141,7 +141,7 @@ def _lowered(options: tuple[str, ...] | dict[str, str]) -> tuple[str, ...]:
     return tuple(value.lower() for value in values)
 
 
-def _from_json(text: str, path: Path) -> tuple[Errand, ...]:
+def _from_json(text: str, path: Path) -> tuple[TransferGoal, ...]:
     try:
         goals = msgspec.json.decode(text, type=_Frozen).goals
     except (msgspec.DecodeError, msgspec.ValidationError, RecursionError) as failure:
@@ -153,6 +153,6 @@ def _from_json(text: str, path: Path) -> tuple[Errand, ...]:
     for number, goal in enumerate(goals):
         if not goal.attributes:
             raise GoalError(f"Goal {number} of {path} has no attributes; expected at least one.")
-    return errands_of(
+    return catalog_goals(
         msgspec.structs.replace(goal, nouns=tuple(words.nouns(goal.name))) for goal in goals
     )

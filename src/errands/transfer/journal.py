@@ -15,25 +15,25 @@ from typing import Any, Final, Self
 import msgspec
 
 from errands.errors import DataError
-from errands.transfer.environment import Held
+from errands.transfer.environment import LivePurchase
 
 __all__ = [
-    "Asked", "Begun", "Bought", "Ended", "Journal", "Line", "Played", "Scored", "Started",
-    "Stepped", "TransferRun", "read_run",
+    "EndLine", "EpisodeRecord", "JournalLine", "PurchaseLine", "RequestLine", "RunLine",
+    "ScoreLine", "StartLine", "StepLine", "TransferJournal", "TransferRun", "append_to", "read_run",
 ]  # fmt: skip
 
 FORMAT: Final = 1
 
 
-class Begun(msgspec.Struct, frozen=True, kw_only=True, tag="run", tag_field="what"):
+class RunLine(msgspec.Struct, frozen=True, kw_only=True, tag="run", tag_field="what"):
     """What a run is: always the first line."""
 
     id: str
     site: str
     agent: str
     agent_settings: dict[str, Any]
-    errands: list[str]
-    """The instructions, in order."""
+    instructions: list[str] = msgspec.field(name="errands")
+    """In order."""
     pages: str
     """Where pages come from."""
     rules: str
@@ -42,20 +42,20 @@ class Begun(msgspec.Struct, frozen=True, kw_only=True, tag="run", tag_field="wha
     started: str
     version: str
     goals: str = ""
-    """The errands as a whole, hashed; empty where an older version did not say, as below."""
+    """The goals as a whole, hashed; empty where an older version did not say, as below."""
     where: str = ""
     """Where the site is searched."""
     details: bool | None = None
     format: int = FORMAT
 
 
-class Started(msgspec.Struct, frozen=True, kw_only=True, tag="start", tag_field="what"):
+class StartLine(msgspec.Struct, frozen=True, kw_only=True, tag="start", tag_field="what"):
     """An episode begins, from the beginning: what it may have had before counts no more."""
 
     episode: int
 
 
-class Asked(msgspec.Struct, frozen=True, kw_only=True, tag="request", tag_field="what"):
+class RequestLine(msgspec.Struct, frozen=True, kw_only=True, tag="request", tag_field="what"):
     """A request that left."""
 
     episode: int
@@ -66,7 +66,7 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True, tag="request", tag_field=
     error: str = ""
 
 
-class Stepped(msgspec.Struct, frozen=True, kw_only=True, tag="step", tag_field="what"):
+class StepLine(msgspec.Struct, frozen=True, kw_only=True, tag="step", tag_field="what"):
     """What an agent did, and where it got."""
 
     episode: int
@@ -76,14 +76,14 @@ class Stepped(msgspec.Struct, frozen=True, kw_only=True, tag="step", tag_field="
     observation: str
 
 
-class Bought(msgspec.Struct, frozen=True, kw_only=True, tag="purchase", tag_field="what"):
-    """What is held for scoring."""
+class PurchaseLine(msgspec.Struct, frozen=True, kw_only=True, tag="purchase", tag_field="what"):
+    """What would have been bought, for scoring."""
 
     episode: int
-    held: Held
+    purchase: LivePurchase = msgspec.field(name="held")
 
 
-class Ended(msgspec.Struct, frozen=True, kw_only=True, tag="end", tag_field="what"):
+class EndLine(msgspec.Struct, frozen=True, kw_only=True, tag="end", tag_field="what"):
     """An episode is over."""
 
     episode: int
@@ -99,7 +99,7 @@ class Ended(msgspec.Struct, frozen=True, kw_only=True, tag="end", tag_field="wha
     cost: float = 0.0
 
 
-class Scored(msgspec.Struct, frozen=True, kw_only=True, tag="score", tag_field="what"):
+class ScoreLine(msgspec.Struct, frozen=True, kw_only=True, tag="score", tag_field="what"):
     """What a purchase is worth. Parts are 0 to 1; `option` is None where none was wanted."""
 
     episode: int
@@ -112,34 +112,34 @@ class Scored(msgspec.Struct, frozen=True, kw_only=True, tag="score", tag_field="
     """`rules ...`, or who entered it."""
 
 
-Line = Begun | Started | Asked | Stepped | Bought | Ended | Scored
-_DECODER: Final = msgspec.json.Decoder(Line)
+JournalLine = RunLine | StartLine | RequestLine | StepLine | PurchaseLine | EndLine | ScoreLine
+_DECODER: Final = msgspec.json.Decoder(JournalLine)
 
 
-class Played(msgspec.Struct):
+class EpisodeRecord(msgspec.Struct):
     """One episode as the journal tells it."""
 
     number: int
     instruction: str
-    requests: list[Asked]
-    steps: list[Stepped]
-    held: Held | None = None
-    ended: Ended | None = None
-    score: Scored | None = None
+    requests: list[RequestLine]
+    steps: list[StepLine]
+    purchase: LivePurchase | None = None
+    end: EndLine | None = None
+    score: ScoreLine | None = None
 
 
 class TransferRun(msgspec.Struct):
     """A run as its journal tells it."""
 
     path: Path
-    info: Begun
-    episodes: dict[int, Played]
+    info: RunLine
+    episodes: dict[int, EpisodeRecord]
     requests: int
 
     @property
-    def finished(self) -> list[Played]:
+    def finished(self) -> list[EpisodeRecord]:
         """Episodes that have an end, in order."""
-        return [self.episodes[at] for at in sorted(self.episodes) if self.episodes[at].ended]
+        return [self.episodes[at] for at in sorted(self.episodes) if self.episodes[at].end]
 
 
 def read_run(path: Path) -> TransferRun:
@@ -162,7 +162,7 @@ def read_run(path: Path) -> TransferRun:
                 f"{path}, line {number}, is not of a transfer run ({failure}); expected a file"
                 " that `errands transfer` wrote."
             ) from None
-        if isinstance(line, Begun):
+        if isinstance(line, RunLine):
             if line.format != FORMAT:
                 raise DataError(f"{path} has format {line.format}; this version reads {FORMAT}.")
             run = run or TransferRun(path, line, {}, 0)
@@ -175,32 +175,31 @@ def read_run(path: Path) -> TransferRun:
     return run
 
 
-def _take(run: TransferRun, line: Line, number: int) -> None:
-    assert not isinstance(line, Begun)
+def _take(run: TransferRun, line: JournalLine, number: int) -> None:
+    assert not isinstance(line, RunLine)
     at = line.episode
-    if not 0 <= at < len(run.info.errands):
-        raise DataError(
-            f"{run.path}, line {number}, is of episode {at}; there are {len(run.info.errands)}."
-        )
-    if isinstance(line, Started):
-        run.episodes[at] = Played(at, run.info.errands[at], [], [])
+    count = len(run.info.instructions)
+    if not 0 <= at < count:
+        raise DataError(f"{run.path}, line {number}, is of episode {at}; there are {count}.")
+    if isinstance(line, StartLine):
+        run.episodes[at] = EpisodeRecord(at, run.info.instructions[at], [], [])
         return
-    played = run.episodes.setdefault(at, Played(at, run.info.errands[at], [], []))
+    record = run.episodes.setdefault(at, EpisodeRecord(at, run.info.instructions[at], [], []))
     match line:
-        case Asked():
-            played.requests.append(line)
+        case RequestLine():
+            record.requests.append(line)
             run.requests += 1
-        case Stepped():
-            played.steps.append(line)
-        case Bought():
-            played.held = line.held
-        case Ended():
-            played.ended = line
-        case Scored():
-            played.score = line
+        case StepLine():
+            record.steps.append(line)
+        case PurchaseLine():
+            record.purchase = line.purchase
+        case EndLine():
+            record.end = line
+        case ScoreLine():
+            record.score = line
 
 
-class Journal:
+class TransferJournal:
     """A run's file, open for writing by one process."""
 
     def __init__(self, path: Path, *, is_new: bool) -> None:
@@ -235,7 +234,7 @@ class Journal:
         if end != size:
             os.ftruncate(self._handle, end)
 
-    def write(self, line: Line) -> None:
+    def write(self, line: JournalLine) -> None:
         """Append a line; when this returns it outlives the process."""
         left = memoryview(msgspec.json.encode(line) + b"\n")
         while left:
@@ -252,7 +251,7 @@ class Journal:
 
 
 @contextlib.contextmanager
-def appended(path: Path) -> Iterator[Journal]:
+def append_to(path: Path) -> Iterator[TransferJournal]:
     """A run's file, to add to what is there."""
-    with Journal(path, is_new=False) as journal:
+    with TransferJournal(path, is_new=False) as journal:
         yield journal

@@ -1,32 +1,33 @@
-"""A real shop as ours: what was fetched, laid out on shelves, and the rules of the house over it.
+"""A real shop as ours: what was fetched of it, in place of a catalogue, and the shop over that.
 
 The pages, the renderers and the agents are those of the shop (`errands.shop`). What differs is
-where products come from: a search, or opening an item, asks the fetcher, once; everything else
+where products come from: a search, or opening an item, requests a page, once; everything else
 happens here. One page of ours shows ten results, whatever the site's pages hold; the site's next
-page is asked for when ours has run out of results.
+page is requested when ours has run out of results.
 """
 
 import bisect
 import math
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import msgspec
 
+from errands.envs.config import ShopConfig
 from errands.shop.navigation import PER_PAGE, RESULT_LIMIT, RESULTS, Page, Shop, State
 from errands.shop.product import Card, Product, normalize_value
 from errands.shop.rewards.nouns import NounTagger
-from errands.transfer.fetch.fetcher import Fetch, NotHeld, Request
-from errands.transfer.sites.record import FoundCard, FoundProduct, completed
-from errands.transfer.sites.site import Site
+from errands.transfer.fetch.fetcher import Fetch, MissingPage, PageRequest
+from errands.transfer.sites.record import SiteCard, SiteProduct, with_missing
+from errands.transfer.sites.site import SiteReader
 
-__all__ = ["RealProduct", "RealShop", "Shelf", "price_tag", "to_product"]
+__all__ = ["LiveCatalog", "LiveProduct", "LiveShop", "price_tag", "to_product"]
 
 NO_PRICE: Final = "N/A"
 _DOLLARS: Final = ("", "USD")
 _BRACKETS: Final = str.maketrans("[]", "()")
 
 
-class RealProduct(Product, frozen=True):
+class LiveProduct(Product, frozen=True):
     """A product of a real shop, as our pages show it."""
 
     tag: str = NO_PRICE
@@ -34,12 +35,6 @@ class RealProduct(Product, frozen=True):
     @property
     def price_tag(self) -> str:
         return self.tag
-
-
-class _NoManifest(NamedTuple):
-    """What stands where a catalogue says what it is made of."""
-
-    goals: dict[str, int]
 
 
 def price_tag(prices: tuple[float, ...], currency: str) -> str:
@@ -52,7 +47,7 @@ def price_tag(prices: tuple[float, ...], currency: str) -> str:
     return " to ".join(f"{sign}{price}" for price in prices[:2]) or NO_PRICE
 
 
-def to_product(found: FoundProduct, asin: str, site: str, tagger: NounTagger) -> RealProduct:
+def to_product(found: SiteProduct, asin: str, site: str, tagger: NounTagger) -> LiveProduct:
     """A record as a product of ours.
 
     Option values are spelt as ours are (small letters, ` | ` for a slash), with round brackets, as
@@ -67,7 +62,7 @@ def to_product(found: FoundProduct, asin: str, site: str, tagger: NounTagger) ->
         for value, shown in zip(values, spelt, strict=True):
             images.setdefault(shown, found.option_images.get(value))
     usable = bool(found.prices) and found.currency in _DOLLARS
-    return RealProduct(
+    return LiveProduct(
         asin=asin,
         title=found.title,
         description=found.description,
@@ -99,12 +94,12 @@ class _Results:
         """How many the site says there are."""
 
 
-class Shelf:
-    """All that one episode has seen of a real shop; in place of a catalogue."""
+class LiveCatalog:
+    """All that one episode has seen of a real shop: a `ProductSource`, as a catalogue is."""
 
     def __init__(
         self,
-        site: Site,
+        site: SiteReader,
         fetch: Fetch,
         tagger: NounTagger,
         *,
@@ -112,9 +107,8 @@ class Shelf:
         stand_in: bool = False,
     ) -> None:
         """`details` also asks for parts of an item that are on pages of their own; `stand_in`
-        shows an item of which no page is held as its entry among the results tells it."""
+        shows an item that has no page as its entry among the results tells it."""
         self.site = site
-        self.manifest = _NoManifest({})
         self.notes: list[str] = []
         """What pages lacked, for the record."""
         self._fetch = fetch
@@ -122,41 +116,41 @@ class Shelf:
         self._details = details
         self._stand_in = stand_in
         self._results: dict[str, _Results] = {}
-        self._cards: list[FoundCard] = []
+        self._cards: list[SiteCard] = []
         self._numbers: dict[str, int] = {}
-        self._found: dict[int, FoundProduct] = {}
-        self._products: dict[int, RealProduct] = {}
+        self._site_products: dict[int, SiteProduct] = {}
+        self._products: dict[int, LiveProduct] = {}
 
     def hits(self, query: str, count: int) -> tuple[int, ...]:
         """What a query has found, at least so many if the site has them."""
-        held = self._results.setdefault(query, _Results())
-        held.is_over = held.is_over or not query.strip()
-        while len(held.numbers) < count and not held.is_over:
-            page = len(held.ends) + 1
-            answer = self._fetch(Request("search", self.site.search_url(query, page)))
-            listing = self.site.read_results(answer.body, answer.url)
-            if listing.missing:
-                self.notes.append(f"results page {page}: no {', no '.join(listing.missing)}")
-            known = len(held.numbers)
-            held.numbers |= dict.fromkeys(self._number(card) for card in listing.cards)
-            held.claimed = max(held.claimed, listing.total or 0)
-            held.ends.append(len(held.numbers))
-            held.is_over = not listing.has_next or len(held.numbers) == known
-        return tuple(held.numbers)
+        results = self._results.setdefault(query, _Results())
+        results.is_over = results.is_over or not query.strip()
+        while len(results.numbers) < count and not results.is_over:
+            page = len(results.ends) + 1
+            answer = self._fetch(PageRequest("search", self.site.search_url(query, page)))
+            page_results = self.site.read_results(answer.body, answer.url)
+            if page_results.missing:
+                self.notes.append(f"results page {page}: no {', no '.join(page_results.missing)}")
+            known = len(results.numbers)
+            results.numbers |= dict.fromkeys(self._number(card) for card in page_results.cards)
+            results.claimed = max(results.claimed, page_results.total or 0)
+            results.ends.append(len(results.numbers))
+            results.is_over = not page_results.has_next or len(results.numbers) == known
+        return tuple(results.numbers)
 
     def total(self, query: str) -> int:
         """How many results our page tells of: what the site claims, up to what our shop ever
         tells, for that is what agents have learnt from; or more if more were fetched."""
-        held = self._results.get(query)
-        return max(len(held.numbers), min(held.claimed, RESULT_LIMIT)) if held else 0
+        results = self._results.get(query)
+        return max(len(results.numbers), min(results.claimed, RESULT_LIMIT)) if results else 0
 
     def page_of(self, query: str, place: int) -> int:
         """Which page of the site the result at a place came from."""
-        held = self._results.get(query)
-        ends = held.ends if held is not None else []
+        results = self._results.get(query)
+        ends = results.ends if results is not None else []
         return min(bisect.bisect_right(ends, place) + 1, max(len(ends), 1))
 
-    def _number(self, card: FoundCard) -> int:
+    def _number(self, card: SiteCard) -> int:
         key = card.id.lower()
         if key not in self._numbers:
             self._numbers[key] = len(self._cards)
@@ -171,32 +165,38 @@ class Shelf:
         return self.hits(query, PER_PAGE)
 
     def card(self, number: int) -> Card:
-        held = self._cards[number]
-        return Card(held.id, held.title, price_tag(held.prices, held.currency))
+        card = self._cards[number]
+        return Card(card.id, card.title, price_tag(card.prices, card.currency))
 
-    def product(self, number: int) -> RealProduct:
+    def product(self, number: int) -> LiveProduct:
         """An item; opening it for the first time asks for its page."""
         if number not in self._products:
             found = self._open(self._cards[number])
-            self._found[number] = found
+            self._site_products[number] = found
             asin = self._cards[number].id
             self._products[number] = to_product(found, asin, self.site.name, self._tagger)
         return self._products[number]
 
-    def found(self, number: int) -> FoundProduct:
+    def site_product(self, number: int) -> SiteProduct:
         """The record behind an item that was opened."""
-        return self._found[number]
+        return self._site_products[number]
 
-    def address(self, number: int) -> str:
-        """Where an item is on the site."""
-        card = self._cards[number]
-        return self.site.item_url(card.id) if self.site.item_url(card.id) else card.url
+    def page_url(self, page: Page) -> str:
+        """Where a page of ours is on the site; empty for what is only inside."""
+        state = page.state
+        if state.page == RESULTS:
+            first = (state.number - 1) * PER_PAGE
+            return self.site.search_url(state.query, self.page_of(state.query, first))
+        if state.product < 0:
+            return ""
+        card = self._cards[state.product]
+        return self.site.item_url(card.id) or card.url
 
-    def _open(self, card: FoundCard) -> FoundProduct:
+    def _open(self, card: SiteCard) -> SiteProduct:
         url = card.url or self.site.item_url(card.id)
         try:
-            answer = self._fetch(Request("item", url))
-        except NotHeld:
+            answer = self._fetch(PageRequest("item", url))
+        except MissingPage:
             if not self._stand_in:
                 raise
             self.notes.append(f"item {card.id}: no page is held; shown as among the results")
@@ -205,8 +205,8 @@ class Shelf:
         if self._details:
             for part, link in found.details.items():
                 try:
-                    extra = self._fetch(Request("item", link))
-                except NotHeld:
+                    extra = self._fetch(PageRequest("item", link))
+                except MissingPage:
                     if not self._stand_in:
                         raise
                     continue
@@ -218,22 +218,21 @@ class Shelf:
     def __getitem__(self, asin: str) -> Product:
         """A product by its id, without asking for anything: as far as it is known."""
         number = self._numbers[asin.lower()]
-        held = self._products.get(number)
-        return held or to_product(
+        return self._products.get(number) or to_product(
             _as_listed(self._cards[number]), asin, self.site.name, self._tagger
         )
 
 
-def _as_listed(card: FoundCard) -> FoundProduct:
-    return completed(
-        FoundProduct(
+def _as_listed(card: SiteCard) -> SiteProduct:
+    return with_missing(
+        SiteProduct(
             id=card.id, url=card.url, title=card.title, prices=card.prices,
             currency=card.currency, image=card.image,
         )
     )  # fmt: skip
 
 
-def _filled(found: FoundProduct, card: FoundCard) -> FoundProduct:
+def _filled(found: SiteProduct, card: SiteCard) -> SiteProduct:
     """An item with what only its entry among the results told."""
     told: dict[str, Any] = {}
     if not found.id:
@@ -244,25 +243,22 @@ def _filled(found: FoundProduct, card: FoundCard) -> FoundProduct:
         told.update(prices=card.prices, currency=card.currency)
     if not found.image:
         told["image"] = card.image
-    return completed(msgspec.structs.replace(found, **told))
+    return with_missing(msgspec.structs.replace(found, **told))
 
 
-class RealShop(Shop):
-    """Our shop's rules over a real shop's products."""
+class LiveShop(Shop):
+    """Our shop's pages over a real shop's products."""
 
-    def __init__(self, shelf: Shelf, *, search_anywhere: bool = True) -> None:
-        super().__init__(shelf, search_anywhere=search_anywhere)
-        self.shelf = shelf
+    def __init__(self, catalog: LiveCatalog, config: ShopConfig) -> None:
+        super().__init__(
+            catalog,
+            search_anywhere=config.search_anywhere,
+            show_attrs=config.show_attrs,
+            locked_when_done=config.after_purchase == "locked",
+        )
+        self._live = catalog
 
     def _results(self, state: State) -> Page:
-        hits = self.shelf.hits(state.query, state.number * PER_PAGE)
+        hits = self._live.hits(state.query, state.number * PER_PAGE)
         page = super()._results(msgspec.structs.replace(state, hits=hits))
-        return page._replace(total=self.shelf.total(state.query))
-
-    def address(self, page: Page) -> str:
-        """Where a page of ours is on the site; empty for what is only inside."""
-        state = page.state
-        if state.page == RESULTS:
-            first = (state.number - 1) * PER_PAGE
-            return self.shelf.site.search_url(state.query, self.shelf.page_of(state.query, first))
-        return self.shelf.address(state.product) if state.product >= 0 else ""
+        return page._replace(total=self._live.total(state.query))

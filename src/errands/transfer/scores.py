@@ -13,39 +13,48 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from errands.errors import DataError
-from errands.transfer.journal import Played, Scored, TransferRun
+from errands.transfer.journal import EpisodeRecord, ScoreLine, TransferRun
 
-__all__ = ["COLUMNS", "TYPES", "Share", "read_scores", "score", "share", "unscored", "write_form"]
+__all__ = [
+    "COLUMNS",
+    "TYPES",
+    "MatchCount",
+    "match_count",
+    "read_scores",
+    "score",
+    "unscored",
+    "write_form",
+]
 
 COLUMNS: Final = ("episode", "attribute", "option", "type", "price")
 TYPES: Final = (0.0, 0.1, 0.5, 1.0)
 _SHARE: Final = re.compile(r"\s*(\d{1,3})\s*/\s*(\d{1,3})\s*")
 
 
-class Share(NamedTuple):
+class MatchCount(NamedTuple):
     """So many of so many."""
 
     right: int
     wanted: int
 
 
-def share(text: str) -> Share:
+def match_count(text: str) -> MatchCount:
     """What a person writes for attributes or options.
 
-    >>> share("2/3"), share("-")
-    (Share(right=2, wanted=3), Share(right=0, wanted=0))
+    >>> match_count("2/3"), match_count("-")
+    (MatchCount(right=2, wanted=3), MatchCount(right=0, wanted=0))
     """
     if text.strip() in ("-", ""):
-        return Share(0, 0)
+        return MatchCount(0, 0)
     found = _SHARE.fullmatch(text)
     if found is None or int(found[1]) > int(found[2]):
         raise ValueError(f"{text!r}: expected RIGHT/WANTED, as 2/3, or - where none was wanted")
-    return Share(int(found[1]), int(found[2]))
+    return MatchCount(int(found[1]), int(found[2]))
 
 
 def score(
-    number: int, attribute: Share, option: Share, type_: float, price: float, by: str
-) -> Scored:
+    number: int, attribute: MatchCount, option: MatchCount, type_: float, price: float, by: str
+) -> ScoreLine:
     """Equation 1: the share of what was wanted, times the type."""
     if type_ not in TYPES:
         raise ValueError(f"type {type_:g}: expected 0, 0.1, 0.5 or 1")
@@ -54,7 +63,7 @@ def score(
     if not attribute.wanted:
         raise ValueError("attribute: every instruction wants at least one; expected as 1/2")
     wanted = attribute.wanted + option.wanted + 1
-    return Scored(
+    return ScoreLine(
         episode=number,
         attribute=attribute.right / attribute.wanted,
         option=option.right / option.wanted if option.wanted else None,
@@ -65,9 +74,11 @@ def score(
     )
 
 
-def unscored(run: TransferRun) -> list[Played]:
+def unscored(run: TransferRun) -> list[EpisodeRecord]:
     """Purchases that nobody has scored yet."""
-    return [played for played in run.finished if played.held is not None and played.score is None]
+    return [
+        played for played in run.finished if played.purchase is not None and played.score is None
+    ]
 
 
 def write_form(run: TransferRun) -> str:
@@ -76,11 +87,11 @@ def write_form(run: TransferRun) -> str:
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow([*COLUMNS, "instruction", "title", "chosen", "cost", "url"])
     for played in unscored(run):
-        assert played.held is not None
-        product = played.held.product
-        chosen = "; ".join(f"{name}: {value}" for name, value in played.held.options.items())
+        assert played.purchase is not None
+        product = played.purchase.product
+        chosen = "; ".join(f"{name}: {value}" for name, value in played.purchase.options.items())
         cost = " to ".join(f"{price:.2f}" for price in product.prices) or "N/A"
-        texts = (played.instruction, product.title, chosen, cost, played.held.url)
+        texts = (played.instruction, product.title, chosen, cost, played.purchase.url)
         writer.writerow([played.number, "", "", "", "", *map(_harmless, texts)])
     return out.getvalue()
 
@@ -90,7 +101,7 @@ def _harmless(text: str) -> str:
     return f"'{text}" if text.startswith(("=", "+", "-", "@")) else text
 
 
-def read_scores(path: Path, run: TransferRun, by: str) -> Iterator[Scored]:
+def read_scores(path: Path, run: TransferRun, by: str) -> Iterator[ScoreLine]:
     """The lines of a filled-in CSV; those left empty are skipped."""
     try:
         text = path.read_text("utf-8-sig")
@@ -102,7 +113,7 @@ def read_scores(path: Path, run: TransferRun, by: str) -> Iterator[Scored]:
     absent = [name for name in COLUMNS if not rows or name not in rows[0]]
     if absent:
         raise DataError(f"{path} has no column {absent[0]!r}; expected {', '.join(COLUMNS)}.")
-    known = {played.number for played in run.finished if played.held is not None}
+    known = {played.number for played in run.finished if played.purchase is not None}
     for number, row in enumerate(rows, 2):
         cells = {name: (row[name] or "").strip() for name in COLUMNS}
         if not any(cells[name] for name in COLUMNS[1:]):
@@ -113,8 +124,8 @@ def read_scores(path: Path, run: TransferRun, by: str) -> Iterator[Scored]:
                 raise ValueError(f"episode {episode} is no purchase of this run")
             yield score(
                 episode,
-                share(cells["attribute"]),
-                share(cells["option"]),
+                match_count(cells["attribute"]),
+                match_count(cells["option"]),
                 float(cells["type"]),
                 float(cells["price"]),
                 by,

@@ -12,15 +12,15 @@ import msgspec
 
 from errands.reports.markdown import table, text
 from errands.reports.statistics.estimate import estimate
-from errands.transfer.fetch.fetcher import KINDS
-from errands.transfer.journal import Begun, Scored, TransferRun
+from errands.transfer.fetch.fetcher import REQUEST_KINDS
+from errands.transfer.journal import RunLine, ScoreLine, TransferRun
 
-__all__ = ["PAPER", "Row", "rows_of", "to_markdown"]
+__all__ = ["PAPER", "TransferRow", "rows_of", "to_markdown"]
 
 _FULL: Final = 1.0 - 1e-9
 
 
-class Row(msgspec.Struct, frozen=True, kw_only=True):
+class TransferRow(msgspec.Struct, frozen=True, kw_only=True):
     """An agent on a site. Scores are 0 to 100; None where there is nothing to average."""
 
     agent: str
@@ -44,9 +44,9 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     scored_by: tuple[str, ...] = ()
 
 
-def _paper(agent: str, site: str, *told: float | None) -> Row:
+def _paper(agent: str, site: str, *told: float | None) -> TransferRow:
     score, success, seconds, attribute, option, type_, price = told
-    return Row(
+    return TransferRow(
         agent=agent, site=site, episodes=100, score=score, success=success, seconds=seconds,
         attribute=attribute, option=option, type=type_, price=price, scored_by=("the paper",),
     )  # fmt: skip
@@ -67,7 +67,7 @@ and 88.2 for people on Amazon where table 6 has 61.5 and 88.0; episodes of IL an
 took less than 8 seconds.)"""
 
 
-def rows_of(runs: Sequence[TransferRun]) -> list[Row]:
+def rows_of(runs: Sequence[TransferRun]) -> list[TransferRow]:
     """A row for each agent on each site, in the order of the runs; runs of the same are one.
 
     The same is only what was set the same, but for the seed and the errands; where two agents of
@@ -89,7 +89,7 @@ def rows_of(runs: Sequence[TransferRun]) -> list[Row]:
     return rows
 
 
-def _set(info: Begun) -> dict[str, str]:
+def _set(info: RunLine) -> dict[str, str]:
     """All that was set for a run, but for the seed."""
     settings = {name: str(value) for name, value in sorted(info.agent_settings.items())}
     return settings | {
@@ -101,15 +101,15 @@ def _set(info: Begun) -> dict[str, str]:
     }
 
 
-def _row(agent: str, site: str, runs: list[TransferRun]) -> Row:
+def _row(agent: str, site: str, runs: list[TransferRun]) -> TransferRow:
     played = [episode for run in runs for episode in run.finished]
-    errors = [each for each in played if each.ended and each.ended.status == "error"]
+    errors = [each for each in played if each.end and each.end.status == "error"]
     counted = [each for each in played if each not in errors]
     scored = [each for each in counted if each.score is not None]
-    scores: list[Scored] = [each.score for each in scored if each.score is not None]
+    scores: list[ScoreLine] = [each.score for each in scored if each.score is not None]
     totals = estimate([each.total for each in scores], f"{agent} on {site}")
     held = totals.times(100)
-    return Row(
+    return TransferRow(
         agent=agent,
         site=site,
         episodes=len(scores),
@@ -117,13 +117,13 @@ def _row(agent: str, site: str, runs: list[TransferRun]) -> Row:
         low=held.low,
         high=held.high,
         success=_mean([100.0 * (each.total >= _FULL) for each in scores]),
-        seconds=_mean([each.ended.seconds for each in counted if each.ended]),
+        seconds=_mean([each.end.seconds for each in counted if each.end]),
         attribute=_mean([100 * each.attribute for each in scores]),
         option=_mean([100 * each.option for each in scores if each.option is not None]),
         type=_mean([100 * each.type for each in scores]),
         price=_mean([100 * each.price for each in scores]),
         requests=_mean(
-            [float(sum(made.kind in KINDS for made in each.requests)) for each in counted]
+            [float(sum(made.kind in REQUEST_KINDS for made in each.requests)) for each in counted]
         ),
         errors=len(errors),
         unscored=len(counted) - len(scores),
@@ -135,7 +135,7 @@ def _mean(values: list[float]) -> float | None:
     return sum(values) / len(values) if values else None
 
 
-def to_markdown(rows: Sequence[Row]) -> str:
+def to_markdown(rows: Sequence[TransferRow]) -> str:
     """Both tables."""
     lines = ["Table 6: transfer to real shops", ""]
     lines += table(

@@ -45,8 +45,8 @@ def test_the_command_as_the_issue_writes_it(pages: Path, tmp_path: Path) -> None
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert "search[a red shoe]" in done.stdout
-    assert "held: Red Trail Runner 0" in done.stdout
-    assert "1 searches and 1 items asked for" in done.stdout
+    assert "purchase: Red Trail Runner 0" in done.stdout
+    assert "1 searches and 1 items requested" in done.stdout
     assert "Table 6" in done.stdout
     assert "transfer score" in done.stdout
     assert list((tmp_path / "runs").glob("transfer-amazon-rule-*.jsonl"))
@@ -184,7 +184,7 @@ def test_the_saved_real_pages(tmp_path: Path) -> None:
         (["--site", "amazon", "--instruction", "x", "--pages", "none"], "not a folder"),
         (["--site", "amazon", "--instruction", "x", "--cassette", "none"], "no cassette"),
         (["--site", "amazon", "--instruction", "x", "--set", "y"], "expected NAME=VALUE"),
-        (["--site", "amazon", "--instruction", "x", "--fetch", "y"], "module:function"),
+        (["--site", "amazon", "--instruction", "x", "--fetch", "y"], "module:attribute"),
         (["--site", "amazon", "--instruction", "x", "--service", "y"], "with {url} in it"),
         (["--site", "amazon", "--instruction", "x", "--service", "a", "--fetch", "b"], "both"),
         (["--site", "schema.org", "--instruction", "x"], "--search-url"),

@@ -10,7 +10,7 @@ from made_up_shops import GOODS, MadeUpShop, amazon_item, amazon_results, shop_r
 
 from errands.errors import DataError, SettingError
 from errands.transfer.fetch.cassette import Recorder, Replayer, read_cassette
-from errands.transfer.fetch.fetcher import Answer, NotHeld, Request
+from errands.transfer.fetch.fetcher import FetchedPage, MissingPage, PageRequest
 from errands.transfer.fetch.saved_pages import SavedPages, read_page
 from errands.transfer.fetch.sources import page_source
 from errands.transfer.sites.site import site_named
@@ -18,11 +18,11 @@ from errands.transfer.sites.site import site_named
 AMAZON = site_named("amazon")
 
 
-def _requests() -> list[Request]:
+def _requests() -> list[PageRequest]:
     return [
-        Request("search", AMAZON.search_url("red shoe", 1)),
-        Request("search", AMAZON.search_url("red shoe", 2)),
-        Request("item", AMAZON.item_url("B0SHOE0001")),
+        PageRequest("search", AMAZON.search_url("red shoe", 1)),
+        PageRequest("search", AMAZON.search_url("red shoe", 2)),
+        PageRequest("item", AMAZON.item_url("B0SHOE0001")),
     ]
 
 
@@ -35,8 +35,8 @@ def test_what_is_recorded_is_replayed_and_nothing_else(tmp_path: Path) -> None:
     assert shop.asked == _requests(), "what is on the cassette is not asked for again"
     replayer = Replayer(tape)
     assert [replayer(request) for request in reversed(_requests())] == answers[::-1]
-    with pytest.raises(NotHeld, match="Nobody was asked"):
-        replayer(Request("search", AMAZON.search_url("red shoe", 3)))
+    with pytest.raises(MissingPage, match="Nobody was asked"):
+        replayer(PageRequest("search", AMAZON.search_url("red shoe", 3)))
     # The page is part of the key: the original gave page 1 again.
     assert answers[0] != answers[1]
     lines = tape.read_text().splitlines()
@@ -65,8 +65,9 @@ def test_a_recording_that_was_cut_off_goes_on(tmp_path: Path) -> None:
 def test_a_refusal_is_asked_again_and_the_last_answer_counts(tmp_path: Path) -> None:
     tape, request = tmp_path / "tape.jsonl", _requests()[0]
     moods = iter([
-        Answer(request.url, 503, "busy"), Answer(request.url, 200, "<title>Robot Check</title>"),
-        Answer(request.url, 200, "<p>a page</p>"),
+        FetchedPage(request.url, 503, "busy"),
+        FetchedPage(request.url, 200, "<title>Robot Check</title>"),
+        FetchedPage(request.url, 200, "<p>a page</p>"),
     ])  # fmt: skip
     given = []
     for _ in range(2):  # One recording after the other.
@@ -125,11 +126,11 @@ def test_a_folder_speaks_for_itself(tmp_path: Path) -> None:
     first, second, _ = _requests()
     assert GOODS[0]["id"] in held(first).body
     assert GOODS[12]["id"] in held(second).body
-    beyond = Request("search", AMAZON.search_url("anything", 3))
+    beyond = PageRequest("search", AMAZON.search_url("anything", 3))
     assert held(beyond).body == ""
-    assert held(Request("item", AMAZON.item_url("b0shoe0000"))).body == amazon_item(GOODS[0])
-    with pytest.raises(NotHeld, match="nobody was asked"):
-        held(Request("item", AMAZON.item_url("B0SHOE0001")))
+    assert held(PageRequest("item", AMAZON.item_url("b0shoe0000"))).body == amazon_item(GOODS[0])
+    with pytest.raises(MissingPage, match="nobody was asked"):
+        held(PageRequest("item", AMAZON.item_url("B0SHOE0001")))
 
 
 def test_one_bad_file_does_not_break_a_folder(
@@ -142,9 +143,9 @@ def test_one_bad_file_does_not_break_a_folder(
     monkeypatch.setattr("errands.transfer.fetch.saved_pages._LARGEST", 20_000)
     site = site_named("schema.org", search="https://shop.example/?q={query}")
     held = SavedPages(tmp_path, site)
-    assert GOODS[0]["id"] in held(Request("search", site.search_url("x", 1))).body
-    with pytest.raises(NotHeld, match=r"huge\.html is larger"):
-        held(Request("item", "https://shop.example/goods/none"))
+    assert GOODS[0]["id"] in held(PageRequest("search", site.search_url("x", 1))).body
+    with pytest.raises(MissingPage, match=r"huge\.html is larger"):
+        held(PageRequest("item", "https://shop.example/goods/none"))
 
 
 def test_an_index_names_the_pages(tmp_path: Path) -> None:
@@ -153,9 +154,9 @@ def test_an_index_names_the_pages(tmp_path: Path) -> None:
     url = AMAZON.search_url("red shoe", 1)
     index.write_text(f'[[page]]\nurl = "{url}"\nfile = "one.html"\n')
     held = SavedPages(tmp_path, AMAZON)
-    assert GOODS[0]["id"] in held(Request("search", url)).body
-    with pytest.raises(NotHeld):
-        held(Request("search", AMAZON.search_url("blue shoe", 1)))
+    assert GOODS[0]["id"] in held(PageRequest("search", url)).body
+    with pytest.raises(MissingPage):
+        held(PageRequest("search", AMAZON.search_url("blue shoe", 1)))
     for text, said in (
         ("[[page]]\nurl = 3\nfile = 'one.html'", "both texts"),
         ("[[page]]\nurl = 'x'\nfile = '../../etc/passwd'", "not in the folder"),

@@ -14,11 +14,17 @@ from made_up_shops import GOODS, shop_item, shop_results
 
 from errands.agents.agent import EndOfRun
 from errands.errors import SettingError
-from errands.transfer.environment import RealShopEnv
-from errands.transfer.fetch.fetcher import Answer, FetchError, Gate, Request, own_fetch
+from errands.transfer.environment import LiveShopEnv
+from errands.transfer.fetch.fetcher import (
+    FetchedPage,
+    FetchError,
+    PageRequest,
+    RequestPolicy,
+    own_fetch,
+)
 from errands.transfer.fetch.http import HttpFetch, service_fetch
-from errands.transfer.fetch.politeness import Polite, Robots
-from errands.transfer.fetch.sources import Live, page_source
+from errands.transfer.fetch.politeness import PoliteFetch, Robots
+from errands.transfer.fetch.sources import FetchConfig, page_source
 from errands.transfer.sites.schema_org import SchemaOrg
 from errands.transfer.sites.site import SiteError, site_named
 
@@ -169,33 +175,33 @@ def test_only_the_sites_own_hosts_and_none_inside_ones_own_network(
 
 def test_a_page_that_has_moved_is_of_the_same_kind_and_logged(shop: ThreadingHTTPServer) -> None:
     site = SchemaOrg(f"{_base(shop)}/search?q={{query}}&page={{page}}")
-    with page_source(site, live=Live(pause=0, allow_local=True)) as (fetch, _):
-        gate = Gate(fetch, site)
-        gate(Request("item", f"{_base(shop)}/moved/goods"))
+    with page_source(site, live=FetchConfig(pause=0, allow_local=True)) as (fetch, _):
+        policy = RequestPolicy(fetch, site)
+        policy(PageRequest("item", f"{_base(shop)}/moved/goods"))
         for kind, path in (("item", "/moved/on"), ("search", "/search/../near")):
             with pytest.raises(FetchError, match=r"not followed|nothing was sent"):
-                gate(Request(kind, _base(shop) + path))  # type: ignore[arg-type]
+                policy(PageRequest(kind, _base(shop) + path))  # type: ignore[arg-type]
     left = ["/robots.txt", "/moved/goods", "/goods/B0SHOE0001.html", "/moved/on"]
     assert _paths(shop) == left
-    assert [(made.kind, urlsplit(made.url).path) for made in gate.log] == [
+    assert [(made.kind, urlsplit(made.url).path) for made in policy.log] == [
         ("robots", "/robots.txt"),
         ("redirect", "/goods/B0SHOE0001.html"),
         ("item", "/moved/goods"),
         ("item", "/moved/on"),
     ]
-    assert gate.sent == len(left)
+    assert policy.sent == len(left)
 
 
 def test_whatever_a_fetcher_raises_the_request_is_noted() -> None:
     site = site_named("amazon")
 
-    def broken(request: Request) -> Answer:
+    def broken(request: PageRequest) -> FetchedPage:
         raise RuntimeError("a bug")
 
-    gate = Gate(broken, site)
+    policy = RequestPolicy(broken, site)
     with pytest.raises(RuntimeError):
-        gate(Request("item", site.item_url("B000000000")))
-    assert [(made.kind, made.status, made.error) for made in gate.log] == [
+        policy(PageRequest("item", site.item_url("B000000000")))
+    assert [(made.kind, made.status, made.error) for made in policy.log] == [
         ("item", 0, "RuntimeError: a bug")
     ]
 
@@ -210,11 +216,11 @@ def test_settings_that_make_no_sense(name: str, value: Any) -> None:
 
 def test_robots_are_obeyed_and_asked_for_once(shop: ThreadingHTTPServer) -> None:
     fetch = _local(shop)
-    polite = Polite(fetch, pause=0, robots=Robots(fetch.get, fetch.user_agent))
+    polite = PoliteFetch(fetch, pause=0, robots=Robots(fetch.get, fetch.user_agent))
     with pytest.raises(FetchError, match="asks robots not to open"):
-        polite(Request("item", f"{_base(shop)}/private/x"))
-    polite(Request("item", f"{_base(shop)}/latin"))
-    polite(Request("item", f"{_base(shop)}/squeezed"))
+        polite(PageRequest("item", f"{_base(shop)}/private/x"))
+    polite(PageRequest("item", f"{_base(shop)}/latin"))
+    polite(PageRequest("item", f"{_base(shop)}/squeezed"))
     assert _paths(shop) == ["/robots.txt", "/latin", "/squeezed"]
 
 
@@ -237,22 +243,22 @@ def test_the_pause_between_requests_is_kept_and_a_shop_may_ask_for_a_longer_one(
         slept.append(round(seconds, 3))
         now[0] += seconds
 
-    def fetch(request: Request) -> Answer:
+    def fetch(request: PageRequest) -> FetchedPage:
         now[0] += 0.5
-        return Answer(request.url, 200, "")
+        return FetchedPage(request.url, 200, "")
 
-    def robots_txt(url: str, kind: str = "") -> Answer:
-        return Answer(url, 200, "User-agent: errands\nCrawl-delay: 7\n")
+    def robots_txt(url: str, kind: str = "") -> FetchedPage:
+        return FetchedPage(url, 200, "User-agent: errands\nCrawl-delay: 7\n")
 
-    polite = Polite(fetch, pause=2, clock=lambda: now[0], sleep=sleep)
+    polite = PoliteFetch(fetch, pause=2, clock=lambda: now[0], sleep=sleep)
     for _ in range(3):
-        polite(Request("item", "https://a.example/x"))
+        polite(PageRequest("item", "https://a.example/x"))
     assert slept == [2, 2]
     slept.clear()
-    slow = Polite(fetch, pause=2, robots=Robots(robots_txt, "errands/1"), clock=lambda: now[0],
+    slow = PoliteFetch(fetch, pause=2, robots=Robots(robots_txt, "errands/1"), clock=lambda: now[0],
                   sleep=sleep)  # fmt: skip
     for _ in range(2):
-        slow(Request("item", "https://a.example/x"))
+        slow(PageRequest("item", "https://a.example/x"))
     assert slept == [7, 7], "after robots.txt, too"
 
 
@@ -264,17 +270,17 @@ def test_a_service_is_given_the_address_and_its_key_stays_secret(
         service_fetch(template, "MY_KEY", hosts=("a.example",))
     monkeypatch.setenv("MY_KEY", "s3cret")
     fetch = service_fetch(template, "MY_KEY", hosts=("a.example",), allow_local=True)
-    answer = fetch(Request("item", "https://www.a.example/dp/1?x=y&z"))
+    answer = fetch(PageRequest("item", "https://www.a.example/dp/1?x=y&z"))
     assert answer.url == "https://www.a.example/dp/1?x=y&z"
     assert answer.body == "<p>https://www.a.example/dp/1?x=y&z s3cret</p>"
     with pytest.raises(FetchError, match="nothing was sent"):
-        fetch(Request("item", "https://b.example/"))
+        fetch(PageRequest("item", "https://b.example/"))
     closed = service_fetch(
         "http://127.0.0.1:1/?key={key}&url={url}", "MY_KEY", hosts=("a.example",),
         allow_local=True,
     )  # fmt: skip
     with pytest.raises(FetchError) as failure:
-        closed(Request("item", "https://a.example/"))
+        closed(PageRequest("item", "https://a.example/"))
     assert "s3cret" not in str(failure.value)
     with pytest.raises(SettingError, match=r"with \{url\} in it"):
         service_fetch("https://service.example/", "", hosts=())
@@ -288,7 +294,7 @@ def test_what_has_no_effect_is_refused(given: dict[str, Any]) -> None:
     """Only plain HTTP asks for robots.txt and says who is asking."""
     for flag, setting in (("--ignore-robots", {"ignore_robots": True}),
                           ("--user-agent", {"user_agent": "me/1"})):  # fmt: skip
-        live = Live(**{**given.get("live", {}), **setting})
+        live = FetchConfig(**{**given.get("live", {}), **setting})
         with (
             pytest.raises(SettingError, match=f"{flag} has no effect with --"),
             page_source(site_named("amazon"), **{**given, "live": live}),
@@ -303,11 +309,11 @@ def test_a_function_of_ones_own(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) 
         "def number(url): return 3\nword = 'x'\n"
     )
     monkeypatch.syspath_prepend(str(tmp_path))
-    assert own_fetch("my_pages:get")(Request("item", "http://a/")).body == "HTTP://A/"
+    assert own_fetch("my_pages:get")(PageRequest("item", "http://a/")).body == "HTTP://A/"
     with pytest.raises(FetchError, match="no luck"):
-        own_fetch("my_pages:fail")(Request("item", "http://a/"))
+        own_fetch("my_pages:fail")(PageRequest("item", "http://a/"))
     with pytest.raises(FetchError, match="gave a int"):
-        own_fetch("my_pages:number")(Request("item", "http://a/"))
+        own_fetch("my_pages:number")(PageRequest("item", "http://a/"))
     for name in ("my_pages", "my_pages:nothing", "no_such_module:x", "my_pages:word"):
         with pytest.raises(SettingError, match="--fetch"):
             own_fetch(name)
@@ -316,10 +322,10 @@ def test_a_function_of_ones_own(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) 
 def test_what_leaves_in_an_episode_over_http(shop: ThreadingHTTPServer) -> None:
     """Two pages of results and one item, once each, and robots.txt; nothing for what is inside."""
     site = SchemaOrg(f"{_base(shop)}/search?q={{query}}&page={{page}}")
-    live = Live(pause=0, allow_local=True)
+    live = FetchConfig(pause=0, allow_local=True)
     with page_source(site, live=live) as (fetch, told):
         assert told == "plain HTTP"
-        env = RealShopEnv(["a red shoe"], site, fetch)
+        env = LiveShopEnv(["a red shoe"], site, fetch)
         env.reset()
         for action in (
             "search[red shoe]", "click[next >]", "click[< prev]", "click[b0shoe0003]",
@@ -337,37 +343,37 @@ def test_what_leaves_in_an_episode_over_http(shop: ThreadingHTTPServer) -> None:
     ]
     assert info["requests"] == {"search": 2, "item": 1}
     assert info["purchase"]["options"] == {"size": "10"}
-    assert [made.kind for made in env.context.gate.log] == ["robots", "search", "search", "item"]
+    assert [made.kind for made in env.live.policy.log] == ["robots", "search", "search", "item"]
 
 
 def test_the_gate_holds_episodes_and_runs_to_their_limits() -> None:
     site = site_named("amazon")
-    pages: list[Answer] = [Answer("", 200, "")]
-    gate = Gate(lambda request: pages[0], site, per_episode=2, per_run=3)
-    item = Request("item", site.item_url("B000000000"))
-    gate(item)
-    gate(item)
+    pages: list[FetchedPage] = [FetchedPage("", 200, "")]
+    policy = RequestPolicy(lambda request: pages[0], site, per_episode=2, per_run=3)
+    item = PageRequest("item", site.item_url("B000000000"))
+    policy(item)
+    policy(item)
     with pytest.raises(FetchError, match="has sent its 2 requests"):
-        gate(item)
-    gate.begin()
-    gate(item)
+        policy(item)
+    policy.begin()
+    policy(item)
     with pytest.raises(EndOfRun, match="its 3 requests"):
-        gate(item)
-    assert gate.sent == 3
-    loose = Gate(lambda request: pages[0], site)
+        policy(item)
+    assert policy.sent == 3
+    loose = RequestPolicy(lambda request: pages[0], site)
     with pytest.raises(FetchError, match="nothing was sent"):
-        loose(Request("item", "https://elsewhere.example/"))
+        loose(PageRequest("item", "https://elsewhere.example/"))
     with pytest.raises(FetchError, match="nothing was sent"):
-        loose(Request("buy", site.item_url("B000000000")))  # type: ignore[arg-type]
+        loose(PageRequest("buy", site.item_url("B000000000")))  # type: ignore[arg-type]
     assert loose.sent == 0
-    pages[0] = Answer("", 503, "")
+    pages[0] = FetchedPage("", 503, "")
     with pytest.raises(FetchError, match="status 503"):
         loose(item)
-    pages[0] = Answer("", 200, "<title>Robot Check</title>")
+    pages[0] = FetchedPage("", 200, "<title>Robot Check</title>")
     with pytest.raises(SiteError, match="instead of a page"):
         loose(item)
     assert loose.sent == 2
     with pytest.raises(EndOfRun, match="refused 3 requests in a row"):
         loose(item)
     with pytest.raises(SettingError):
-        Gate(lambda request: pages[0], site, per_episode=0)
+        RequestPolicy(lambda request: pages[0], site, per_episode=0)

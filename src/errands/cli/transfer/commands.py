@@ -22,7 +22,7 @@ from errands.cli.transfer.output import (
 from errands.errors import SettingError
 
 if TYPE_CHECKING:
-    from errands.transfer.goals import Errand
+    from errands.transfer.goals import TransferGoal
 
 __all__ = ["register"]
 
@@ -59,7 +59,7 @@ _SEARCH = typer.Option(
 def play(
     site: str = _SITE,
     instruction: list[str] = typer.Option(
-        [], help="What is to be bought; may be repeated. Scored by hand."
+        [], help="What is to be bought; may be repeated. ScoreLine by hand."
     ),
     agent: str = typer.Option("rule", help="An agent of the shop (`errands agents`)."),
     goals: Path | None = typer.Option(
@@ -122,8 +122,8 @@ def play(
       errands transfer --site amazon --goals errands.toml --cassette tape.jsonl
     """
     from errands.transfer.fetch.http import USER_AGENT
-    from errands.transfer.fetch.sources import Live, page_source
-    from errands.transfer.play import Limits, default_file, transfer
+    from errands.transfer.fetch.sources import FetchConfig, page_source
+    from errands.transfer.play import TransferLimits, default_file, transfer
     from errands.transfer.sites.site import site_named
     from errands.transfer.tables import rows_of
 
@@ -143,7 +143,7 @@ def play(
         for name, value in (("model", model), ("checkpoint", checkpoint))
         if value is not None
     }
-    live = Live(
+    live = FetchConfig(
         service=service,
         service_key=service_key,
         own=fetch,
@@ -165,7 +165,7 @@ def play(
             pages=told,
             settings=settings,
             rules=rules,
-            limits=Limits(max_steps, episode_requests, run_requests),
+            limits=TransferLimits(max_steps, episode_requests, run_requests),
             seed=seed,
             resume=resume,
             details=details,
@@ -188,7 +188,7 @@ def play(
         results.print(f"Kept in {place}.", soft_wrap=True)
         if rows and rows[0].unscored:
             results.print(f"Score by hand: {program()} transfer score {place}", soft_wrap=True)
-    if ended or (run.finished and all(each.ended and each.ended.error for each in run.finished)):
+    if ended or (run.finished and all(each.end and each.end.error for each in run.finished)):
         raise typer.Exit(1)
 
 
@@ -211,8 +211,8 @@ def read(
       errands transfer read item.html --site amazon
       errands transfer read results.html --site ebay --as-page
     """
+    from errands.transfer.environment import preview
     from errands.transfer.fetch.saved_pages import read_page
-    from errands.transfer.one_page import translated
     from errands.transfer.sites.site import site_named
 
     shop = site_named(site, host=host)
@@ -222,7 +222,7 @@ def read(
         raise SettingError(f"{file} is no page of {site}: neither results nor an item.")
     found: Any = shop.read_results(html, url) if kind == "search" else shop.read_item(html, url)
     if as_page:
-        page = translated(shop, html, kind, "(no instruction)")
+        page = preview(shop, html, kind, "(no instruction)")
         results.print(plain(page.text, keep_lines=True), soft_wrap=True)
         results.print(f"Can be clicked: {plain(page.clickables)}", soft_wrap=True)
     elif as_json:
@@ -260,7 +260,7 @@ def score(
       errands transfer score runs/mine.jsonl --csv form.csv --by ada
     """
     from errands.agents.agent import EndOfRun
-    from errands.transfer.journal import appended, read_run
+    from errands.transfer.journal import append_to, read_run
     from errands.transfer.scores import read_scores, unscored, write_form
     from errands.transfer.tables import rows_of
 
@@ -270,7 +270,7 @@ def score(
         results.print(f"{form}: {len(unscored(held))} purchases to be scored.", soft_wrap=True)
         return
     entered = 0
-    with appended(run) as journal, contextlib.suppress(EndOfRun):
+    with append_to(run) as journal, contextlib.suppress(EndOfRun):
         found = list(read_scores(csv, held, by)) if csv is not None else asked_scores(held, by)
         for line in found:
             journal.write(line)
@@ -339,23 +339,23 @@ def _errands(
     catalog: str | None,
     split: str,
     episodes: int | None,
-) -> "tuple[Errand, ...]":
-    from errands.transfer.goals import errands_of, plain_errand, read_errands
+) -> "tuple[TransferGoal, ...]":
+    from errands.transfer.goals import catalog_goals, instruction_goal, read_goals
 
     given = [bool(instructions), goals is not None, catalog is not None]
     if sum(given) != 1:
         raise SettingError("What is to be bought: give one of --instruction, --goals, --catalog.")
     if goals is not None:
-        found = read_errands(goals)
+        found = read_goals(goals)
     elif catalog is not None:
         from errands.shop.catalog.catalog import Catalog
         from errands.shop.splits import split_indices
 
         held = Catalog.open(catalog).goals("human")
         indices = split_indices(split, held)[: episodes or 100]
-        found = errands_of(held[index] for index in indices)
+        found = catalog_goals(held[index] for index in indices)
     else:
-        found = tuple(plain_errand(text) for text in instructions)
+        found = tuple(instruction_goal(text) for text in instructions)
     return found[:episodes]
 
 

@@ -9,8 +9,8 @@ from rich.table import Table
 from errands.cli.output import results
 
 if TYPE_CHECKING:
-    from errands.transfer.journal import Scored, TransferRun
-    from errands.transfer.tables import Row
+    from errands.transfer.journal import ScoreLine, TransferRun
+    from errands.transfer.tables import TransferRow
 
 __all__ = ["asked_scores", "plain", "print_run", "print_tables", "run_json"]
 
@@ -39,10 +39,10 @@ def run_json(run: "TransferRun") -> dict[str, Any]:
                 "instruction": played.instruction,
                 "actions": [step.action for step in played.steps if step.action],
                 "requests": [[made.kind, made.url] for made in played.requests],
-                "status": played.ended.status if played.ended else "",
-                "error": played.ended.error if played.ended else "",
-                "notes": played.ended.notes if played.ended else [],
-                "bought": msgspec.to_builtins(played.held),
+                "status": played.end.status if played.end else "",
+                "error": played.end.error if played.end else "",
+                "notes": played.end.notes if played.end else [],
+                "bought": msgspec.to_builtins(played.purchase),
                 "score": msgspec.to_builtins(played.score),
             }
             for played in run.finished
@@ -52,26 +52,28 @@ def run_json(run: "TransferRun") -> dict[str, Any]:
 
 def print_run(run: "TransferRun") -> None:
     for played in run.finished:
-        assert played.ended is not None
+        assert played.end is not None
         results.print(f"{played.number}: {plain(played.instruction)}", style="bold")
         for step in played.steps:
             if step.action:
                 results.print(f"  {plain(step.action)}", soft_wrap=True)
         asked = [made.kind for made in played.requests]
-        counts = f"{asked.count('search')} searches and {asked.count('item')} items asked for"
-        if played.held is not None:
-            product = played.held.product
-            chosen = ", ".join(f"{name}: {value}" for name, value in played.held.options.items())
-            held = f"  held: {product.title} [{product.id}] {chosen}"
+        counts = f"{asked.count('search')} searches and {asked.count('item')} items requested"
+        if played.purchase is not None:
+            product = played.purchase.product
+            chosen = ", ".join(
+                f"{name}: {value}" for name, value in played.purchase.options.items()
+            )
+            held = f"  purchase: {product.title} [{product.id}] {chosen}"
             results.print(plain(held), soft_wrap=True)
-        if played.ended.error:
-            results.print(plain(f"  error: {played.ended.error}"), soft_wrap=True)
-        for note in played.ended.notes:
+        if played.end.error:
+            results.print(plain(f"  error: {played.end.error}"), soft_wrap=True)
+        for note in played.end.notes:
             results.print(plain(f"  note: {note}"), soft_wrap=True)
-        results.print(f"  {counts}; {played.ended.seconds:.1f} seconds")
+        results.print(f"  {counts}; {played.end.seconds:.1f} seconds")
 
 
-def print_tables(rows: "list[Row]") -> None:
+def print_tables(rows: "list[TransferRow]") -> None:
     def said(value: float | None) -> str:
         return "–" if value is None else f"{value:.1f}"
 
@@ -91,30 +93,30 @@ def print_tables(rows: "list[Row]") -> None:
     results.print(second)
 
 
-def asked_scores(run: "TransferRun", by: str) -> "Iterator[Scored]":
+def asked_scores(run: "TransferRun", by: str) -> "Iterator[ScoreLine]":
     """Scores, as a person at the terminal enters them."""
     from errands.agents.terminal import Terminal
+    from errands.transfer.scores import match_count, unscored
     from errands.transfer.scores import score as made
-    from errands.transfer.scores import share, unscored
 
     terminal = Terminal()
     for played in unscored(run):
-        assert played.held is not None
-        product = played.held.product
+        assert played.purchase is not None
+        product = played.purchase.product
         terminal.rule(f"Episode {played.number}")
         terminal.show((played.instruction, "bold"))
         cost = " to ".join(f"{price:.2f}" for price in product.prices) or "N/A"
         terminal.show(f"{product.title}\n{cost} {product.currency} {product.price_note}")
-        for name, value in played.held.options.items():
+        for name, value in played.purchase.options.items():
             terminal.show(f"chosen: {name} = {value}")
         terminal.show(product.category)
         for line in product.bullets[:10]:
             terminal.show(f"- {line[:300]}")
-        terminal.show(played.held.url)
+        terminal.show(played.purchase.url)
         while True:
             try:
-                attribute = share(terminal.ask("attributes, right/wanted"))
-                option = share(terminal.ask("options, right/wanted or -"))
+                attribute = match_count(terminal.ask("attributes, right/wanted"))
+                option = match_count(terminal.ask("options, right/wanted or -"))
                 kind = float(terminal.ask("type: 0, 0.1, 0.5 or 1"))
                 price = float(terminal.ask("price: 0 or 1"))
                 entry = made(played.number, attribute, option, kind, price, by)

@@ -17,15 +17,21 @@ import msgspec
 import zstandard
 
 from errands.errors import DataError
-from errands.transfer.fetch.fetcher import KINDS, Answer, Fetch, NotHeld, Request
+from errands.transfer.fetch.fetcher import (
+    REQUEST_KINDS,
+    Fetch,
+    FetchedPage,
+    MissingPage,
+    PageRequest,
+)
 
-__all__ = ["Recorder", "Replayer", "Taped", "read_cassette"]
+__all__ = ["CassetteEntry", "Recorder", "Replayer", "read_cassette"]
 
 FORMAT: Final = 1
 _LARGEST: Final = 40_000_000
 
 
-class Taped(msgspec.Struct, frozen=True):
+class CassetteEntry(msgspec.Struct, frozen=True):
     """One line of a cassette."""
 
     kind: str
@@ -36,7 +42,7 @@ class Taped(msgspec.Struct, frozen=True):
     """Squeezed by zstd, in base64."""
     format: int = FORMAT
 
-    def answer(self) -> Answer:
+    def answer(self) -> FetchedPage:
         """What was answered."""
         packed = base64.b64decode(self.body, validate=True)
         size = zstandard.frame_content_size(packed)
@@ -44,16 +50,16 @@ class Taped(msgspec.Struct, frozen=True):
             raise ValueError(f"a page of {size:,} bytes" if size > 0 else "a page of unknown size")
         # Told its size, it knows a page that was cut off.
         text = zstandard.ZstdDecompressor().decompress(packed, allow_extra_data=False)
-        return Answer(self.at, self.status, text.decode("utf-8", "replace"))
+        return FetchedPage(self.at, self.status, text.decode("utf-8", "replace"))
 
 
-def taped(request: Request, answer: Answer) -> Taped:
+def taped(request: PageRequest, answer: FetchedPage) -> CassetteEntry:
     packed = zstandard.compress(answer.body.encode("utf-8", "replace"), 10)
     body = base64.b64encode(packed).decode("ascii")
-    return Taped(request.kind, request.url, answer.status, answer.url, body)
+    return CassetteEntry(request.kind, request.url, answer.status, answer.url, body)
 
 
-def read_cassette(path: Path) -> dict[Request, Answer]:
+def read_cassette(path: Path) -> dict[PageRequest, FetchedPage]:
     """All that was recorded. A last line without an end is what a cut-off recording leaves."""
     try:
         data = path.read_bytes()
@@ -63,11 +69,11 @@ def read_cassette(path: Path) -> dict[Request, Answer]:
         raise DataError(f"{path} cannot be read ({failure.strerror}).") from None
     lines = data.split(b"\n")
     whole, rest = lines[:-1], lines[-1]
-    held: dict[Request, Answer] = {}
+    held: dict[PageRequest, FetchedPage] = {}
     for number, line in enumerate(whole, 1):
         try:
-            entry = msgspec.json.decode(line, type=Taped)
-            if entry.format != FORMAT or entry.kind not in KINDS:
+            entry = msgspec.json.decode(line, type=CassetteEntry)
+            if entry.format != FORMAT or entry.kind not in REQUEST_KINDS:
                 raise ValueError(f"format {entry.format}, kind {entry.kind!r}")
             answer = entry.answer()
         except (msgspec.DecodeError, ValueError, zstandard.ZstdError) as failure:
@@ -75,7 +81,7 @@ def read_cassette(path: Path) -> dict[Request, Answer]:
                 f"{path}, line {number}, is not of a cassette ({failure}); it is damaged, or no"
                 " cassette at all."
             ) from None
-        held[Request(entry.kind, entry.url)] = answer
+        held[PageRequest(entry.kind, entry.url)] = answer
     if rest and not held:
         raise DataError(f"{path} is not a cassette; expected lines of JSON, one a request.")
     return held
@@ -90,10 +96,10 @@ class Replayer:
         if not self._held:
             raise DataError(f"{path} is an empty cassette; record one with --record.")
 
-    def __call__(self, request: Request) -> Answer:
+    def __call__(self, request: PageRequest) -> FetchedPage:
         answer = self._held.get(request)
         if answer is None:
-            raise NotHeld(
+            raise MissingPage(
                 f"The cassette {self._path} has no answer to the {request.kind} {request.url};"
                 " record it with --record. Nobody was asked."
             )
@@ -103,7 +109,7 @@ class Replayer:
 class Recorder:
     """Passes requests on and writes down what is answered; a page it has is not asked for again.
 
-    `refusal` is that of `Site`: what it finds in a page that is none.
+    `refusal` is that of `SiteReader`: what it finds in a page that is none.
     """
 
     def __init__(
@@ -124,7 +130,7 @@ class Recorder:
         except OSError as failure:
             raise DataError(f"{path} cannot be written ({failure.strerror}).") from None
 
-    def __call__(self, request: Request) -> Answer:
+    def __call__(self, request: PageRequest) -> FetchedPage:
         held = self._held.get(request)
         if held is not None and held.status == 200 and not self._refusal(held.body):
             return held

@@ -24,17 +24,17 @@ from urllib.parse import quote, urlsplit
 import errands
 from errands.errors import SettingError
 from errands.transfer.fetch.fetcher import (
-    KINDS,
-    Answer,
+    REQUEST_KINDS,
     Fetch,
+    FetchedPage,
     FetchError,
-    Outgoing,
-    Request,
-    aside,
+    PageRequest,
+    RequestRecord,
+    log_request,
 )
 from errands.transfer.sites.address import host_of, is_within
 from errands.transfer.sites.markup import absolute
-from errands.transfer.sites.site import Kind
+from errands.transfer.sites.site import RequestKind
 
 __all__ = ["USER_AGENT", "HttpFetch", "service_fetch"]
 
@@ -58,7 +58,7 @@ class HttpFetch:
         seconds: float = 20.0,
         largest: int = _LARGEST,
         allow_local: bool = False,
-        admits: Callable[[Kind, str], bool] | None = None,
+        admits: Callable[[RequestKind, str], bool] | None = None,
     ) -> None:
         if not user_agent.strip() or not user_agent.isprintable() or not user_agent.isascii():
             raise SettingError("--user-agent: expected a plain text that says who is asking.")
@@ -71,18 +71,18 @@ class HttpFetch:
         self._largest = largest
         opener = urllib.request.OpenerDirector()
         for handler in (
-            _Http(allow_local),
-            _Https(allow_local),
+            _HttpHandler(allow_local),
+            _HttpsHandler(allow_local),
             urllib.request.HTTPDefaultErrorHandler(),
             urllib.request.HTTPErrorProcessor(),
         ):
             opener.add_handler(handler)
         self._opener = opener
 
-    def __call__(self, request: Request) -> Answer:
+    def __call__(self, request: PageRequest) -> FetchedPage:
         return self.get(request.url, request.kind)
 
-    def get(self, url: str, kind: str = "") -> Answer:
+    def get(self, url: str, kind: str = "") -> FetchedPage:
         """A page, whatever its status. Where it has moved, of a `kind`, each hop is told aside."""
         if not is_within(url, self._hosts):
             raise FetchError(
@@ -94,7 +94,7 @@ class HttpFetch:
             answer, leads_to = self._once(at)
             if hop and kind:
                 seconds = time.perf_counter() - begun
-                aside(Outgoing("redirect", at, answer.status, seconds))
+                log_request(RequestRecord("redirect", at, answer.status, seconds))
             if answer.status not in _MOVED:
                 return answer
             target = absolute(quote(leads_to, safe=string.punctuation), at)
@@ -108,9 +108,9 @@ class HttpFetch:
     def _same_kind(self, kind: str, url: str) -> bool:
         if self._admits is None:
             return True
-        return all(self._admits(each, url) for each in KINDS if each == kind)
+        return all(self._admits(each, url) for each in REQUEST_KINDS if each == kind)
 
-    def _once(self, url: str) -> tuple[Answer, str]:
+    def _once(self, url: str) -> tuple[FetchedPage, str]:
         """What is answered to one request, and where it leads on to."""
         asked = urllib.request.Request(
             url,
@@ -129,7 +129,7 @@ class HttpFetch:
                 answer = refused
             with answer:
                 data = self._read(answer, end)
-                page = Answer(url, int(answer.status), _decoded(answer.headers, data))
+                page = FetchedPage(url, int(answer.status), _decoded(answer.headers, data))
                 return page, answer.headers.get("Location") or ""
         except FetchError:
             raise
@@ -191,7 +191,7 @@ def _check_peer(connected: socket.socket | None, host: str, allow_local: bool) -
         )
 
 
-class _Http(urllib.request.HTTPHandler):
+class _HttpHandler(urllib.request.HTTPHandler):
     def __init__(self, allow_local: bool) -> None:
         super().__init__()
         self._allow_local = allow_local
@@ -199,15 +199,15 @@ class _Http(urllib.request.HTTPHandler):
     def http_open(self, req: Any) -> Any:
         allow_local = self._allow_local
 
-        class Connection(http.client.HTTPConnection):
+        class CheckedHTTPConnection(http.client.HTTPConnection):
             def connect(self) -> None:
                 super().connect()
                 _check_peer(self.sock, self.host, allow_local)
 
-        return self.do_open(Connection, req)
+        return self.do_open(CheckedHTTPConnection, req)
 
 
-class _Https(urllib.request.HTTPSHandler):
+class _HttpsHandler(urllib.request.HTTPSHandler):
     def __init__(self, allow_local: bool) -> None:
         super().__init__(context=ssl.create_default_context())
         self._allow_local = allow_local
@@ -215,12 +215,12 @@ class _Https(urllib.request.HTTPSHandler):
     def https_open(self, req: Any) -> Any:
         allow_local = self._allow_local
 
-        class Connection(http.client.HTTPSConnection):
+        class CheckedHTTPSConnection(http.client.HTTPSConnection):
             def connect(self) -> None:
                 super().connect()
                 _check_peer(self.sock, self.host, allow_local)
 
-        return self.do_open(Connection, req, context=ssl.create_default_context())
+        return self.do_open(CheckedHTTPSConnection, req, context=ssl.create_default_context())
 
 
 def service_fetch(
@@ -249,7 +249,7 @@ def service_fetch(
         )
     fetch = HttpFetch((host_of(template),), seconds=seconds, allow_local=allow_local)
 
-    def through(request: Request) -> Answer:
+    def through(request: PageRequest) -> FetchedPage:
         if not is_within(request.url, hosts):
             raise FetchError(f"{request.url} is not of {', '.join(hosts)}; nothing was sent.")
         target = template.replace("{url}", quote(request.url, safe=""))
@@ -258,6 +258,6 @@ def service_fetch(
         except FetchError as failure:
             said = str(failure).replace(quote(key, safe=""), "***") if key else str(failure)
             raise FetchError(f"The service failed for {request.url}: {said}") from None
-        return Answer(request.url, answer.status, answer.body)
+        return FetchedPage(request.url, answer.status, answer.body)
 
     return through

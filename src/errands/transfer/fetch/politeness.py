@@ -11,16 +11,23 @@ from typing import Protocol
 from urllib.parse import urlsplit
 
 from errands.errors import SettingError
-from errands.transfer.fetch.fetcher import Answer, Fetch, FetchError, Outgoing, Request, aside
+from errands.transfer.fetch.fetcher import (
+    Fetch,
+    FetchedPage,
+    FetchError,
+    PageRequest,
+    RequestRecord,
+    log_request,
+)
 from errands.transfer.fetch.robots_txt import RobotsTxt, read_robots
 
-__all__ = ["Polite", "Robots"]
+__all__ = ["PoliteFetch", "Robots"]
 
 _LONGEST_PAUSE = 3600.0
 
 
 class _Get(Protocol):
-    def __call__(self, url: str, kind: str = "") -> Answer: ...
+    def __call__(self, url: str, kind: str = "") -> FetchedPage: ...
 
 
 class Robots:
@@ -45,7 +52,7 @@ class Robots:
             error = str(failure)
             raise
         finally:
-            aside(Outgoing("robots", robots, status, time.perf_counter() - begun, error))
+            log_request(RequestRecord("robots", robots, status, time.perf_counter() - begun, error))
         if status == 200:
             self._held[_place(url)] = read_robots(answer.body, self._name)
         elif 400 <= status < 500 and status not in (401, 403, 429):
@@ -79,7 +86,7 @@ def _place(url: str) -> str:
     return f"{parts.scheme}://{parts.netloc}"
 
 
-class Polite:
+class PoliteFetch:
     """A fetcher that waits between requests and asks for nothing that a host does not want."""
 
     def __init__(
@@ -100,7 +107,7 @@ class Polite:
         self._sleep = sleep
         self._last: float | None = None
 
-    def __call__(self, request: Request) -> Answer:
+    def __call__(self, request: PageRequest) -> FetchedPage:
         wanted = 0.0
         if (robots := self._robots) is not None:
             if not robots.knows(request.url):

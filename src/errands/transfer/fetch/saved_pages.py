@@ -16,8 +16,8 @@ from typing import Any, Final
 from urllib.parse import parse_qsl, urlsplit
 
 from errands.errors import DataError
-from errands.transfer.fetch.fetcher import Answer, NotHeld, Request
-from errands.transfer.sites.site import Site
+from errands.transfer.fetch.fetcher import FetchedPage, MissingPage, PageRequest
+from errands.transfer.sites.site import SiteReader
 
 __all__ = ["SavedPages", "read_page"]
 
@@ -41,7 +41,7 @@ def read_page(path: Path) -> str:
 class SavedPages:
     """A folder as a fetcher."""
 
-    def __init__(self, folder: Path, site: Site) -> None:
+    def __init__(self, folder: Path, site: SiteReader) -> None:
         if not folder.is_dir():
             raise DataError(f"{folder} is not a folder; --pages expects one with saved pages.")
         self.folder = folder
@@ -62,7 +62,7 @@ class SavedPages:
                 f" index.toml that names them. {' '.join(self.unread)}".rstrip()
             )
 
-    def __call__(self, request: Request) -> Answer:
+    def __call__(self, request: PageRequest) -> FetchedPage:
         path = self._by_url.get(_same(request.url))
         if path is None and request.kind == "item":
             path = self._items.get(self._id_in(request.url))
@@ -70,13 +70,13 @@ class SavedPages:
             page = self._page_in(request.url)
             path = self._results[page - 1] if 1 <= page <= len(self._results) else None
             if path is None and self._results:
-                return Answer(request.url, 200, "")  # Beyond the last page there is nothing.
+                return FetchedPage(request.url, 200, "")  # Beyond the last page there is nothing.
         if path is None:
-            raise NotHeld(
+            raise MissingPage(
                 f"{self.folder} has no page for {request.url}; nobody was asked for it."
                 f" {' '.join(self.unread)}".rstrip()
             )
-        return Answer(request.url, 200, read_page(path))
+        return FetchedPage(request.url, 200, read_page(path))
 
     def _read_index(self, index: Path) -> None:
         try:

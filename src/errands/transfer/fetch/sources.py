@@ -10,14 +10,14 @@ from errands.errors import SettingError
 from errands.transfer.fetch.cassette import Recorder, Replayer
 from errands.transfer.fetch.fetcher import Fetch, own_fetch
 from errands.transfer.fetch.http import USER_AGENT, HttpFetch, service_fetch
-from errands.transfer.fetch.politeness import Polite, Robots
+from errands.transfer.fetch.politeness import PoliteFetch, Robots
 from errands.transfer.fetch.saved_pages import SavedPages
-from errands.transfer.sites.site import Site
+from errands.transfer.sites.site import SiteReader
 
-__all__ = ["Live", "live_pages", "page_source"]
+__all__ = ["FetchConfig", "live_pages", "page_source"]
 
 
-class Live(msgspec.Struct, frozen=True, kw_only=True):
+class FetchConfig(msgspec.Struct, frozen=True, kw_only=True):
     """How a live shop is asked."""
 
     service: str = ""
@@ -33,7 +33,7 @@ class Live(msgspec.Struct, frozen=True, kw_only=True):
     allow_local: bool = False
 
 
-def live_pages(site: Site, live: Live) -> tuple[Fetch, str]:
+def live_pages(site: SiteReader, live: FetchConfig) -> tuple[Fetch, str]:
     """A polite fetcher of a live shop, and its name for the record.
 
     Only plain HTTP asks for robots.txt and says who is asking: how a service, or a function of the
@@ -44,7 +44,7 @@ def live_pages(site: Site, live: Live) -> tuple[Fetch, str]:
     if live.service or live.own:
         _check_of_use(live, "--service" if live.service else "--fetch")
     if live.own:
-        return Polite(own_fetch(live.own), pause=live.pause), f"the function {live.own}"
+        return PoliteFetch(own_fetch(live.own), pause=live.pause), f"the function {live.own}"
     if live.service:
         through = service_fetch(
             live.service,
@@ -53,7 +53,7 @@ def live_pages(site: Site, live: Live) -> tuple[Fetch, str]:
             seconds=live.timeout,
             allow_local=live.allow_local,
         )
-        return Polite(through, pause=live.pause), "a scraping service"
+        return PoliteFetch(through, pause=live.pause), "a scraping service"
     plain = HttpFetch(
         site.hosts,
         user_agent=live.user_agent,
@@ -62,10 +62,10 @@ def live_pages(site: Site, live: Live) -> tuple[Fetch, str]:
         admits=site.admits,
     )
     robots = None if live.ignore_robots else Robots(plain.get, plain.user_agent)
-    return Polite(plain, pause=live.pause, robots=robots), "plain HTTP"
+    return PoliteFetch(plain, pause=live.pause, robots=robots), "plain HTTP"
 
 
-def _check_of_use(live: Live, source: str) -> None:
+def _check_of_use(live: FetchConfig, source: str) -> None:
     """Refuse what is for plain HTTP alone, rather than to ignore it."""
     for flag, is_given in (
         ("--ignore-robots", live.ignore_robots),
@@ -80,12 +80,12 @@ def _check_of_use(live: Live, source: str) -> None:
 
 @contextlib.contextmanager
 def page_source(
-    site: Site,
+    site: SiteReader,
     *,
     pages: Path | None = None,
     cassette: Path | None = None,
     record: bool = False,
-    live: Live | None = None,
+    live: FetchConfig | None = None,
 ) -> Iterator[tuple[Fetch, str]]:
     """A fetcher and its name for the record; a cassette that is recorded is closed in the end."""
     if record and cassette is None:
@@ -93,15 +93,15 @@ def page_source(
     if pages is not None and cassette is not None and not record:
         raise SettingError("Pages come from --pages or from --cassette, not from both.")
     if cassette is not None and not record:
-        _check_of_use(live or Live(), "--cassette")
+        _check_of_use(live or FetchConfig(), "--cassette")
         yield Replayer(cassette), f"cassette {cassette}"
         return
     if pages is not None:
-        _check_of_use(live or Live(), "--pages")
+        _check_of_use(live or FetchConfig(), "--pages")
         source: Fetch = SavedPages(pages, site)
         told = f"saved pages in {pages}"
     else:
-        source, told = live_pages(site, live or Live())
+        source, told = live_pages(site, live or FetchConfig())
     if cassette is None:
         yield source, told
         return

@@ -24,8 +24,14 @@ from errands.transfer.sites.markup import (
     result_count,
     text_of,
 )
-from errands.transfer.sites.record import FoundCard, FoundProduct, Listing, completed, listing
-from errands.transfer.sites.site import Kind, PageKind
+from errands.transfer.sites.record import (
+    SiteCard,
+    SiteProduct,
+    SiteResults,
+    site_results,
+    with_missing,
+)
+from errands.transfer.sites.site import PageKind, RequestKind
 
 __all__ = ["Amazon"]
 
@@ -65,7 +71,7 @@ class Amazon:
         self.hosts = (host.removeprefix("www."),)
         self._country = host.rsplit(".", 1)[-1]
 
-    def admits(self, kind: Kind, url: str) -> bool:
+    def admits(self, kind: RequestKind, url: str) -> bool:
         if not is_within(url, self.hosts):
             return False
         path = path_of(url)
@@ -96,9 +102,9 @@ class Amazon:
             else ""
         )
 
-    def read_results(self, html: str, url: str = "") -> Listing:
+    def read_results(self, html: str, url: str = "") -> SiteResults:
         tree = parse(html)
-        cards: list[FoundCard] = []
+        cards: list[SiteCard] = []
         left_out = no_id = 0
         for entry in tree.css(_RESULT)[:MOST_PARTS]:
             id = attribute(entry, "data-asin") or _id_in(entry)
@@ -111,7 +117,7 @@ class Amazon:
                 continue
             price = self._paid(_card_price(entry))
             cards.append(
-                FoundCard(
+                SiteCard(
                     id=id,
                     url=self.item_url(id),
                     title=title,
@@ -125,7 +131,7 @@ class Amazon:
             for node in tree.css("a.s-pagination-next, li.a-last a")
         )
         claim = first_text(tree, '[data-component-type="s-result-info-bar"]')
-        return listing(
+        return site_results(
             cards,
             has_next=following,
             left_out=left_out,
@@ -133,7 +139,7 @@ class Amazon:
             total=result_count(claim),
         )
 
-    def read_item(self, html: str, url: str = "") -> FoundProduct:
+    def read_item(self, html: str, url: str = "") -> SiteProduct:
         tree = parse(html)
         canonical = first_attribute(tree, [('link[rel="canonical"]', "href")])
         id = first_attribute(tree, [("input#ASIN", "value"), ('input[name="ASIN"]', "value")])
@@ -143,8 +149,8 @@ class Amazon:
         price = self._paid(_item_price(tree, _OWN_MONEY.get(self._country, "")))
         options, images, links = _options(tree, url or f"https://{self.host}/")
         paragraphs = all_texts(tree, "#productDescription p, #bookDescription_feature_div p")
-        return completed(
-            FoundProduct(
+        return with_missing(
+            SiteProduct(
                 id=id,
                 url=self.item_url(id) if id else "",
                 title=first_text(tree, "#productTitle", "#title", "h1#btAsinTitle")
@@ -181,8 +187,8 @@ class Amazon:
             return price
         return price._replace(currency=_DOLLARS.get(self._country, "USD"))
 
-    def read_detail(self, found: FoundProduct, part: str, html: str) -> FoundProduct:
-        return found
+    def read_detail(self, product: SiteProduct, part: str, html: str) -> SiteProduct:
+        return product
 
 
 def _id_in(entry: LexborNode) -> str:

@@ -24,8 +24,14 @@ from errands.transfer.sites.markup import (
     result_count,
     text_of,
 )
-from errands.transfer.sites.record import FoundCard, FoundProduct, Listing, completed, listing
-from errands.transfer.sites.site import Kind, PageKind
+from errands.transfer.sites.record import (
+    SiteCard,
+    SiteProduct,
+    SiteResults,
+    site_results,
+    with_missing,
+)
+from errands.transfer.sites.site import PageKind, RequestKind
 
 __all__ = ["Ebay"]
 
@@ -57,7 +63,7 @@ class Ebay:
         self._shop = (host.removeprefix("www."),)
         self.hosts = self._shop + _DESCRIPTIONS
 
-    def admits(self, kind: Kind, url: str) -> bool:
+    def admits(self, kind: RequestKind, url: str) -> bool:
         path = path_of(url)
         if kind == "search":
             return is_within(url, self._shop) and bool(_SEARCH_PATH.fullmatch(path))
@@ -86,9 +92,9 @@ class Ebay:
         blocked = re.search(r"pardon our interruption|security measure|access denied", title, re.I)
         return title if blocked else ""
 
-    def read_results(self, html: str, url: str = "") -> Listing:
+    def read_results(self, html: str, url: str = "") -> SiteResults:
         tree = parse(html)
-        cards: list[FoundCard] = []
+        cards: list[SiteCard] = []
         left_out = no_id = 0
         entries = tree.css(".s-item__wrapper") or tree.css(".s-item")
         for entry in entries[:MOST_PARTS]:
@@ -105,7 +111,7 @@ class Ebay:
                 continue
             price = money(first_text(entry, ".s-item__price"))
             cards.append(
-                FoundCard(
+                SiteCard(
                     id=id,
                     url=self.item_url(id),
                     title=title,
@@ -119,7 +125,7 @@ class Ebay:
             for node in tree.css("a.pagination__next")
         )
         claim = first_text(tree, ".srp-controls__count-heading")
-        return listing(
+        return site_results(
             cards,
             has_next=following,
             left_out=left_out,
@@ -127,7 +133,7 @@ class Ebay:
             total=result_count(claim),
         )
 
-    def read_item(self, html: str, url: str = "") -> FoundProduct:
+    def read_item(self, html: str, url: str = "") -> SiteProduct:
         tree = parse(html)
         frame = first_attribute(tree, [("iframe#desc_ifr", "src")])
         id = _id_of(tree, url, frame)
@@ -137,8 +143,8 @@ class Ebay:
         frame = absolute(frame, url or f"https://{self.host}/")
         frame = frame if is_within(frame, _DESCRIPTIONS) else ""
         description = first_text(tree, "#viTabs_0_desc", ".x-item-description-child")
-        return completed(
-            FoundProduct(
+        return with_missing(
+            SiteProduct(
                 id=id,
                 url=self.item_url(id) if id else "",
                 title=_TITLE_NOISE.sub("", title).strip(),
@@ -168,13 +174,13 @@ class Ebay:
             )
         )  # fmt: skip
 
-    def read_detail(self, found: FoundProduct, part: str, html: str) -> FoundProduct:
+    def read_detail(self, product: SiteProduct, part: str, html: str) -> SiteProduct:
         """The description, as its frame shows it."""
         if part != "description":
-            return found
+            return product
         tree = parse(html)
         said = first_text(tree, "#ds_div", "body")
-        return completed(msgspec.structs.replace(found, description=said, details={}))
+        return with_missing(msgspec.structs.replace(product, description=said, details={}))
 
 
 def _id_in(entry: LexborNode) -> str:

@@ -4,11 +4,19 @@ Pages change, and parts of them are absent. A reader therefore never fails for w
 it gives a record, and the record says what is missing.
 """
 
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
-__all__ = ["CARD_PARTS", "PARTS", "FoundCard", "FoundProduct", "Listing", "completed", "listing"]
+__all__ = [
+    "CARD_PARTS",
+    "PARTS",
+    "SiteCard",
+    "SiteProduct",
+    "SiteResults",
+    "site_results",
+    "with_missing",
+]
 
 PARTS: Final = (
     "id", "title", "price", "rating", "bullets", "description", "image", "options", "category",
@@ -18,7 +26,7 @@ PARTS: Final = (
 CARD_PARTS: Final = ("title", "price", "image")
 
 
-class FoundProduct(msgspec.Struct, frozen=True, kw_only=True):
+class SiteProduct(msgspec.Struct, frozen=True, kw_only=True):
     """A product as its page shows it, in the page's own spelling."""
 
     id: str = ""
@@ -45,7 +53,7 @@ class FoundProduct(msgspec.Struct, frozen=True, kw_only=True):
     missing: tuple[str, ...] = PARTS
 
 
-class FoundCard(msgspec.Struct, frozen=True, kw_only=True):
+class SiteCard(msgspec.Struct, frozen=True, kw_only=True):
     """A product on a page of results."""
 
     id: str
@@ -57,10 +65,10 @@ class FoundCard(msgspec.Struct, frozen=True, kw_only=True):
     missing: tuple[str, ...] = CARD_PARTS
 
 
-class Listing(msgspec.Struct, frozen=True, kw_only=True):
+class SiteResults(msgspec.Struct, frozen=True, kw_only=True):
     """A page of results, in its order."""
 
-    cards: tuple[FoundCard, ...] = ()
+    cards: tuple[SiteCard, ...] = ()
     has_next: bool = False
     """Whether the page links to a next one."""
     total: int | None = None
@@ -71,44 +79,33 @@ class Listing(msgspec.Struct, frozen=True, kw_only=True):
     """`results` where there are none, and `ids` where some entries cannot be opened."""
 
 
-def completed(found: FoundProduct) -> FoundProduct:
+def with_missing(product: SiteProduct) -> SiteProduct:
     """The same record, with `missing` as it is."""
-    held: dict[str, Any] = {
-        part: getattr(found, "prices" if part == "price" else part) for part in PARTS
-    }
-    missing = tuple(part for part, value in held.items() if not value)
-    return msgspec.structs.replace(found, missing=missing)
+    return msgspec.structs.replace(product, missing=_absent(product, PARTS))
 
 
-def _checked(found: FoundCard) -> FoundCard:
-    """The same card, with `missing` as it is."""
-    held: dict[str, Any] = {"title": found.title, "price": found.prices, "image": found.image}
-    return msgspec.structs.replace(
-        found, missing=tuple(part for part, value in held.items() if not value)
-    )
+def _absent(record: SiteProduct | SiteCard, parts: tuple[str, ...]) -> tuple[str, ...]:
+    names = {"price": "prices"}
+    return tuple(part for part in parts if not getattr(record, names.get(part, part)))
 
 
-def listing(
-    cards: list[FoundCard],
+def site_results(
+    cards: list[SiteCard],
     *,
     has_next: bool,
     left_out: int,
     no_id: int,
     total: int | None = None,
-) -> Listing:
+) -> SiteResults:
     """A page of results; a product that comes twice, as adverts do, is kept once."""
-    kept: dict[str, FoundCard] = {}
-    for found in cards:
-        kept.setdefault(found.id.lower(), _checked(found))
-    missing = []
-    if not kept:
-        missing.append("results")
-    if no_id:
-        missing.append("ids")
-    return Listing(
+    kept: dict[str, SiteCard] = {}
+    for card in cards:
+        checked = msgspec.structs.replace(card, missing=_absent(card, CARD_PARTS))
+        kept.setdefault(card.id.lower(), checked)
+    return SiteResults(
         cards=tuple(kept.values()),
         has_next=has_next,
         total=total,
         left_out=left_out + no_id,
-        missing=tuple(missing),
+        missing=("results",) * (not kept) + ("ids",) * bool(no_id),
     )

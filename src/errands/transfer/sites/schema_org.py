@@ -23,9 +23,15 @@ from errands.transfer.sites.markup import (
     parse,
 )
 from errands.transfer.sites.markup import first_text as _first_text
-from errands.transfer.sites.record import FoundCard, FoundProduct, Listing, completed, listing
+from errands.transfer.sites.record import (
+    SiteCard,
+    SiteProduct,
+    SiteResults,
+    site_results,
+    with_missing,
+)
 from errands.transfer.sites.schema_data import Thing, inside, kinds_of, things, value_text, values
-from errands.transfer.sites.site import Kind, PageKind
+from errands.transfer.sites.site import PageKind, RequestKind
 
 __all__ = ["SAVED", "SchemaOrg"]
 
@@ -60,7 +66,7 @@ class SchemaOrg:
         parts = [re.escape(part) for part in re.split(r"\{query\}|\{page\}", path_of(search))]
         self._search_path = re.compile("[^/]*".join(parts).rstrip("/") + "/?")
 
-    def admits(self, kind: Kind, url: str) -> bool:
+    def admits(self, kind: RequestKind, url: str) -> bool:
         if self.search == SAVED:
             return bool(absolute(url, ""))  # Nobody is asked.
         if not is_within(url, self.hosts):
@@ -93,9 +99,9 @@ class SchemaOrg:
     def refusal(self, html: str) -> str:
         return ""
 
-    def read_results(self, html: str, url: str = "") -> Listing:
+    def read_results(self, html: str, url: str = "") -> SiteResults:
         tree = parse(html, keep_scripts=True)
-        cards: list[FoundCard] = []
+        cards: list[SiteCard] = []
         left_out = no_id = 0
         held = things(tree)
         for entry in _entries(held):
@@ -110,7 +116,7 @@ class SchemaOrg:
                 continue
             price = _price(entry)
             cards.append(
-                FoundCard(
+                SiteCard(
                     id=id,
                     url=link,
                     title=title,
@@ -124,11 +130,11 @@ class SchemaOrg:
             value_text(each, "numberOfItems") for each in held if "ItemList" in kinds_of(each)
         ]
         total = next((int(said) for said in claims if said.isdecimal() and len(said) < 13), None)
-        return listing(
+        return site_results(
             _distinct(cards), has_next=bool(following), left_out=left_out, no_id=no_id, total=total
         )
 
-    def read_item(self, html: str, url: str = "") -> FoundProduct:
+    def read_item(self, html: str, url: str = "") -> SiteProduct:
         tree = parse(html, keep_scripts=True)
         held = things(tree)
         product = _main(held) or {}
@@ -142,8 +148,8 @@ class SchemaOrg:
                 meta(tree, "product:price:amount"), meta(tree, "product:price:currency")
             )
         options, images = _options(product)
-        return completed(
-            FoundProduct(
+        return with_missing(
+            SiteProduct(
                 id=_id(product, link),
                 url=link,
                 title=value_text(product, "name") or meta(tree, "og:title")
@@ -163,8 +169,8 @@ class SchemaOrg:
             )
         )  # fmt: skip
 
-    def read_detail(self, found: FoundProduct, part: str, html: str) -> FoundProduct:
-        return found
+    def read_detail(self, product: SiteProduct, part: str, html: str) -> SiteProduct:
+        return product
 
 
 def _main(held: list[Thing]) -> Thing | None:
@@ -224,12 +230,12 @@ def _id(thing: Thing, link: str) -> str:
     return _NOT_IN_ID.sub("-", said).strip("-")[:_LONGEST_ID]
 
 
-def _distinct(cards: list[FoundCard]) -> list[FoundCard]:
+def _distinct(cards: list[SiteCard]) -> list[SiteCard]:
     """Two products of one name are told apart by their addresses."""
     by_id: dict[str, str] = {}
     told_apart: dict[tuple[str, str], str] = {}
     numbers: Counter[str] = Counter()
-    kept: list[FoundCard] = []
+    kept: list[SiteCard] = []
     for found in cards:
         name = found.id.lower()
         id = told_apart.get((name, found.url), found.id)
@@ -237,7 +243,7 @@ def _distinct(cards: list[FoundCard]) -> list[FoundCard]:
             numbers[name] += 1
             id = f"{found.id}-{numbers[name] + 1}"
         told_apart[name, found.url] = id
-        kept.append(FoundCard(
+        kept.append(SiteCard(
             id=id, url=found.url, title=found.title, prices=found.prices,
             currency=found.currency, image=found.image,
         ))  # fmt: skip

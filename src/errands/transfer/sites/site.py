@@ -1,15 +1,16 @@
-"""What a real shop must have to be bridged: two addresses to ask for, and two pages to read."""
+"""What a site reader has: two kinds of address to request, and two kinds of page to read."""
 
-from collections.abc import Callable
-from typing import Final, Literal, Protocol
+import inspect
+from typing import Any, Final, Literal, Protocol
 
 from errands.errors import ErrandsError, SettingError
-from errands.transfer.sites.record import FoundProduct, Listing
+from errands.plugins import Registry
+from errands.transfer.sites.record import SiteProduct, SiteResults
 
-__all__ = ["SITES", "Kind", "PageKind", "Site", "SiteError", "site_named"]
+__all__ = ["SITES", "PageKind", "RequestKind", "SiteError", "SiteReader", "find_site", "site_named"]
 
-Kind = Literal["search", "item"]
-"""What may be asked for; a part of an item on a page of its own is asked for as an item."""
+RequestKind = Literal["search", "item"]
+"""What may be requested; a part of an item on a page of its own is requested as an item."""
 PageKind = Literal["search", "item", "detail", ""]
 """What a page is; `detail` is a part of an item that has a page of its own."""
 
@@ -18,7 +19,7 @@ class SiteError(ErrandsError):
     """A site answered with something else than its page: a robot check, or a refusal."""
 
 
-class Site(Protocol):
+class SiteReader(Protocol):
     """One shop on the web. All of it is pure: from a text to a record, from words to an address."""
 
     @property
@@ -26,12 +27,12 @@ class Site(Protocol):
 
     @property
     def hosts(self) -> tuple[str, ...]:
-        """The hosts that may be asked, each with everything below it; with a port that is not the
-        usual one."""
+        """The hosts that requests may go to, each with everything below it; with a port that is
+        not the usual one."""
         ...
 
-    def admits(self, kind: Kind, url: str) -> bool:
-        """Whether an address is of this kind: nothing else, whoever names it, is asked for."""
+    def admits(self, kind: RequestKind, url: str) -> bool:
+        """Whether an address is of this kind: nothing else, whoever names it, is requested."""
         ...
 
     def search_url(self, query: str, page: int) -> str:
@@ -50,58 +51,75 @@ class Site(Protocol):
         """What a page says that is no page but a refusal; empty for all others."""
         ...
 
-    def read_results(self, html: str, url: str = "") -> Listing: ...
+    def read_results(self, html: str, url: str = "") -> SiteResults: ...
 
-    def read_item(self, html: str, url: str = "") -> FoundProduct: ...
+    def read_item(self, html: str, url: str = "") -> SiteProduct: ...
 
-    def read_detail(self, found: FoundProduct, part: str, html: str) -> FoundProduct:
+    def read_detail(self, product: SiteProduct, part: str, html: str) -> SiteProduct:
         """The record with a part that was on a page of its own."""
         ...
 
 
-def _amazon(host: str, search: str) -> Site:
-    from errands.transfer.sites.amazon import Amazon
+SITES: Final = Registry(
+    "site",
+    "errands.sites",
+    {
+        "amazon": "errands.transfer.sites.amazon:Amazon",
+        "ebay": "errands.transfer.sites.ebay:Ebay",
+        "schema.org": "errands.transfer.sites.schema_org:SchemaOrg",
+        "webshop": "errands.transfer.sites.webshop:WebShopSite",
+    },
+)
+"""Site readers by name: ours, those of the entry points `errands.sites`, and `module:attribute`.
+What a name stands for is a reader, or a class or function that makes one."""
 
-    return Amazon(host or "www.amazon.com")
-
-
-def _ebay(host: str, search: str) -> Site:
-    from errands.transfer.sites.ebay import Ebay
-
-    return Ebay(host or "www.ebay.com")
-
-
-def _schema_org(host: str, search: str) -> Site:
-    from errands.transfer.sites.schema_org import SchemaOrg
-
-    return SchemaOrg(search)
-
-
-def _webshop(host: str, search: str) -> Site:
-    from errands.transfer.sites.webshop import WebShopSite
-
-    return WebShopSite(host or "http://127.0.0.1:8000")
+_PARTS: Final = (
+    "name", "hosts", "admits", "search_url", "item_url", "kind", "refusal", "read_results",
+    "read_item", "read_detail",
+)  # fmt: skip
 
 
-SITES: Final[dict[str, Callable[[str, str], Site]]] = {
-    "amazon": _amazon,
-    "ebay": _ebay,
-    "schema.org": _schema_org,
-    "webshop": _webshop,
-}
+def find_site(site: "str | SiteReader") -> SiteReader:
+    """A site reader, given itself or by its name."""
+    return site_named(site) if isinstance(site, str) else site
 
 
-def site_named(name: str, *, host: str = "", search: str = "") -> Site:
-    """A site by its name.
+def site_named(name: str, *, host: str = "", search: str = "") -> SiteReader:
+    """A site reader by its name.
 
     `host` is another host of the same shop (`www.amazon.co.uk`; for `webshop` its address).
     `search` is for schema.org, which has no addresses of its own: where a shop's results are, with
-    `{query}` and `{page}` in it.
+    `{query}` and `{page}` in it. A reader of somebody else's takes either, if it takes arguments.
     """
-    if name not in SITES:
-        raise SettingError(f"There is no site {name!r}; expected {', '.join(SITES)}.")
-    if search and name != "schema.org":
-        raise SettingError(f"--search-url is for the site schema.org; {name} has its own.")
-    if host and name == "schema.org":
-        raise SettingError("The site schema.org takes --search-url, not --host.")
-    return SITES[name](host, search)
+    if name in SITES.own:
+        if search and name != "schema.org":
+            raise SettingError(f"--search-url is for the site schema.org; {name} has its own.")
+        if host and name == "schema.org":
+            raise SettingError("The site schema.org takes --search-url, not --host.")
+    site: Any = SITES.find(name)
+    if inspect.isclass(site) or not hasattr(site, "read_item"):
+        site = _made(name, site, [text for text in (host, search) if text])
+    elif host or search:
+        raise SettingError(f"The site {name} takes neither --host nor --search-url.")
+    absent = [part for part in _PARTS if not hasattr(site, part)]
+    if absent:
+        raise SettingError(
+            f"The site {name} is a {type(site).__name__} without {absent[0]!r}; expected a reader"
+            f" with {', '.join(_PARTS)}."
+        )
+    reader: SiteReader = site
+    return reader
+
+
+def _made(name: str, make: Any, arguments: list[str]) -> Any:
+    """What a class or function makes of a host or a search address."""
+    if not callable(make):
+        raise SettingError(f"The site {name} is a {type(make).__name__}; expected a site reader.")
+    try:
+        inspect.signature(make).bind(*arguments)
+    except TypeError as failure:
+        raise SettingError(
+            f"The site {name} cannot be made ({failure}); --host and --search-url are what it is"
+            " given."
+        ) from None
+    return make(*arguments)

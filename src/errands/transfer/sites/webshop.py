@@ -29,8 +29,14 @@ from errands.transfer.sites.markup import (
     result_count,
     text_of,
 )
-from errands.transfer.sites.record import FoundCard, FoundProduct, Listing, completed, listing
-from errands.transfer.sites.site import Kind, PageKind
+from errands.transfer.sites.record import (
+    SiteCard,
+    SiteProduct,
+    SiteResults,
+    site_results,
+    with_missing,
+)
+from errands.transfer.sites.site import PageKind, RequestKind
 
 __all__ = ["WebShopSite"]
 
@@ -58,7 +64,7 @@ class WebShopSite:
         self.base = base.rstrip("/")
         self.hosts = (host,)
 
-    def admits(self, kind: Kind, url: str) -> bool:
+    def admits(self, kind: RequestKind, url: str) -> bool:
         path, own = path_of(url), path_of(self.base)
         if not is_within(url, self.hosts) or not path.startswith(own):
             return False
@@ -84,9 +90,9 @@ class WebShopSite:
     def refusal(self, html: str) -> str:
         return ""
 
-    def read_results(self, html: str, url: str = "") -> Listing:
+    def read_results(self, html: str, url: str = "") -> SiteResults:
         tree = parse(html)
-        cards: list[FoundCard] = []
+        cards: list[SiteCard] = []
         left_out = no_id = 0
         for entry in tree.css(".list-group-item")[:MOST_PARTS]:
             link = first_attribute(entry, [("a.product-link", "href")])
@@ -99,7 +105,7 @@ class WebShopSite:
             price = money(first_text(entry, ".product-price"))
             told = absolute(link, url or self.base)
             cards.append(
-                FoundCard(
+                SiteCard(
                     id=id,
                     url=told if self.admits("item", told) else self.item_url(id),
                     title=title,
@@ -110,7 +116,7 @@ class WebShopSite:
             )
         following = any(text_of(node) == "Next >" for node in tree.css("button"))
         claim = " ".join(all_texts(tree, "h1, h3"))
-        return listing(
+        return site_results(
             cards,
             has_next=following and bool(cards),
             left_out=left_out,
@@ -118,7 +124,7 @@ class WebShopSite:
             total=result_count(claim),
         )
 
-    def read_item(self, html: str, url: str = "") -> FoundProduct:
+    def read_item(self, html: str, url: str = "") -> SiteProduct:
         tree = parse(html)
         base = url or self.base
         links = [attribute(node, "action") for node in tree.css("form")]
@@ -136,8 +142,8 @@ class WebShopSite:
             for link in links
             if (found := _DETAIL_PATH.search(link))
         }
-        return completed(
-            FoundProduct(
+        return with_missing(
+            SiteProduct(
                 id=id,
                 url=self.item_url(id) if id else "",
                 title=first_text(tree, ".heading h1", "h2:not([id])", ".product-title"),
@@ -152,14 +158,16 @@ class WebShopSite:
             )
         )
 
-    def read_detail(self, found: FoundProduct, part: str, html: str) -> FoundProduct:
+    def read_detail(self, product: SiteProduct, part: str, html: str) -> SiteProduct:
         said = tuple(all_texts(parse(html), ".product-info"))
-        left = {name: link for name, link in found.details.items() if name != part}
+        left = {name: link for name, link in product.details.items() if name != part}
         if part == "description":
-            found = msgspec.structs.replace(found, description=plain(" ".join(said)), details=left)
+            product = msgspec.structs.replace(
+                product, description=plain(" ".join(said)), details=left
+            )
         elif part == "bullets":
-            found = msgspec.structs.replace(found, bullets=said, details=left)
-        return completed(found)
+            product = msgspec.structs.replace(product, bullets=said, details=left)
+        return with_missing(product)
 
 
 def _id_in(links: list[str]) -> str:
