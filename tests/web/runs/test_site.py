@@ -308,7 +308,7 @@ def test_places_that_are_none_are_refused(tmp_path: Path) -> None:
     pytest.importorskip("psycopg", reason="needs psycopg: pip install 'errands[postgres]'")
     library = RunLibrary(["postgresql://me:secret@127.0.0.1:1/db"])
     assert library.runs() == []
-    [told] = library.damaged()
+    [told] = library.unreadable()
     assert "cannot be reached" in told.reason
     assert "secret" not in told.reason
 

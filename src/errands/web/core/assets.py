@@ -12,6 +12,7 @@ from typing import Final
 from starlette.requests import Request
 from starlette.responses import Response
 
+from errands.markup import Markup, html
 from errands.reports.html.page import style_sheet
 from errands.web.core.application import Route
 
@@ -42,12 +43,13 @@ class Assets:
         return self._beside.with_suffix(".js").read_bytes()
 
     @cached_property
-    def tags(self) -> str:
+    def tags(self) -> Markup:
         """For the head of a page."""
-        version = hashlib.blake2b(self._sheet + self._script, digest_size=6).hexdigest()
-        return (
-            f'<link rel="stylesheet" href="{self._address}.css?v={version}">\n'
-            f'<script src="{self._address}.js?v={version}" defer></script>\n'
+        return html(
+            '<link rel="stylesheet" href="{address}.css?v={version}">\n'
+            '<script src="{address}.js?v={version}" defer></script>\n',
+            address=self._address,
+            version=hashlib.blake2b(self._sheet + self._script, digest_size=6).hexdigest(),
         )
 
     def routes(self) -> list[Route]:

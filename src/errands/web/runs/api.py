@@ -25,7 +25,7 @@ __all__ = [
 
 
 class RunRow(msgspec.Struct, frozen=True, kw_only=True):
-    """A run, and how it stands."""
+    """A run, and its status."""
 
     id: str
     """Its name in addresses."""
@@ -49,13 +49,6 @@ class RunRow(msgspec.Struct, frozen=True, kw_only=True):
     """Whether it is being played."""
 
 
-class Unreadable(msgspec.Struct, frozen=True):
-    """Something among the runs that cannot be read."""
-
-    name: str
-    reason: str
-
-
 class RunList(msgspec.Struct, frozen=True):
     """Some runs, the newest first."""
 
@@ -63,7 +56,7 @@ class RunList(msgspec.Struct, frozen=True):
     total: int
     offset: int
     limit: int
-    unreadable: list[Unreadable]
+    unreadable: list[UnreadableRun]
 
 
 class RunDetail(msgspec.Struct, frozen=True):
@@ -94,11 +87,11 @@ class EpisodeDetail(msgspec.Struct, frozen=True):
     after: int | None
 
 
-def run_row(held: RunEntry, standing: RunStatus) -> RunRow:
-    info, totals = held.info, standing.totals
+def run_row(run: RunEntry, status: RunStatus) -> RunRow:
+    info, totals = run.info, status.totals
     return RunRow(
-        id=held.id,
-        name=held.name,
+        id=run.id,
+        name=run.name,
         run=info.id,
         protocol=protocol_of(info),
         protocol_key=info.protocol_key,
@@ -110,31 +103,31 @@ def run_row(held: RunEntry, standing: RunStatus) -> RunRow:
         kept=totals.kept,
         errors=totals.errors,
         truncated=totals.truncated,
-        score=standing.score,
-        success=standing.success,
-        writing=standing.writing,
+        score=status.score,
+        success=status.success,
+        writing=status.writing,
     )
 
 
 def runs_answer(
     rows: Sequence[tuple[RunEntry, RunStatus | str]],
-    damaged: Sequence[UnreadableRun],
+    unreadable: Sequence[UnreadableRun],
     total: int,
     offset: int,
     limit: int,
 ) -> RunList:
-    unreadable = [Unreadable(one.name, one.reason) for one in damaged]
+    reasons = list(unreadable)
     runs = []
-    for held, standing in rows:
-        if isinstance(standing, str):
-            unreadable.append(Unreadable(held.name, standing))
+    for run, status in rows:
+        if isinstance(status, str):
+            reasons.append(UnreadableRun(run.name, status))
         else:
-            runs.append(run_row(held, standing))
-    return RunList(runs, total, offset, limit, unreadable)
+            runs.append(run_row(run, status))
+    return RunList(runs, total, offset, limit, reasons)
 
 
-def run_answer(held: RunEntry, standing: RunStatus) -> RunDetail:
-    return RunDetail(run_row(held, standing), msgspec.to_builtins(held.info))
+def run_answer(run: RunEntry, status: RunStatus) -> RunDetail:
+    return RunDetail(run_row(run, status), msgspec.to_builtins(run.info))
 
 
 def episodes_answer(
@@ -153,15 +146,15 @@ def episode_answer(episode: Episode, neighbours: tuple[int | None, int | None]) 
     )
 
 
-def progress(held: RunEntry, standing: RunStatus) -> Json:
+def progress(run: RunEntry, status: RunStatus) -> Json:
     """How far a run is, for those who follow it."""
-    mean = standing.score.mean
+    mean = status.score.mean
     return {
-        "kept": standing.totals.kept,
-        "episodes": held.info.episodes,
-        "errors": standing.totals.errors,
+        "kept": status.totals.kept,
+        "episodes": run.info.episodes,
+        "errors": status.totals.errors,
         "mean_reward": None if mean is None else mean / 100,
-        "writing": standing.writing,
+        "writing": status.writing,
     }
 
 

@@ -1,72 +1,98 @@
 """One episode, one step a page: what the agent saw, beside what it did and thought.
 
 Each step has an address of its own and links to the next and the one before, so it can be walked
-through with any browser, and sent to somebody. Of every page is said where it comes from, and
-whether it is proven to be the one the agent saw; one that cannot be shown says why.
+through with any browser, and sent to somebody. Every page says where it comes from, and whether it
+is proven to be the one the agent saw; one that cannot be shown says why.
+
+Pages are other people's, so they are shown in a frame that runs nothing and loads nothing: its
+sandbox and the policy sent with it keep a page from acting; what would only try is taken out
+beforehand, and so is where its links lead.
 """
 
 from collections.abc import Sequence
 from typing import Final
 
+from selectolax.lexbor import LexborHTMLParser
+
+from errands.markup import EMPTY, Markup, html, join
 from errands.reports.formatting import count
-from errands.reports.html.markup import cut, esc
+from errands.reports.html.elements import cut
+from errands.reports.html.frames import PAGE_POLICY
 from errands.reports.html.replay import PageView, end_card, instruction_of, page_text, step_card
 from errands.runs.episode import Episode, Step
 from errands.web.runs.document import document, title_of
 from errands.web.runs.library import RunEntry
 from errands.web.runs.replays import EpisodeReplay
 
-__all__ = ["episode_page", "place_of"]
+__all__ = ["FRAME_HEADERS", "episode_page", "place_of", "still_page"]
 
 _AROUND: Final = 60
 """Steps that are listed before and after the one that is shown."""
+FRAME_HEADERS: Final = {
+    "Content-Security-Policy": f"sandbox; {PAGE_POLICY}; frame-ancestors 'self'",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cache-Control": "no-store",
+    "X-Frame-Options": "SAMEORIGIN",
+}
+_REMOVED: Final = (
+    *("script", "noscript", "template", "link", "base", "meta", "iframe", "frame", "frameset"),
+    *("object", "embed", "applet", "audio", "video", "source", "track"),
+)
+_REMOVED_ATTRIBUTES: Final = frozenset(
+    {"src", "srcset", "href", "xlink:href", "action", "formaction", "background", "poster", "data",
+     "ping", "srcdoc", "autofocus"}
+)  # fmt: skip
+_INERT_STYLE: Final = (
+    "<style>a,button,input,label,select,textarea,summary{pointer-events:none!important}</style>"
+)
 
 
-def place_of(asked: str, steps: int) -> int | None:
+def place_of(text: str, steps: int) -> int | None:
     """The step that an address asks for: a number from 1, or `end`; None where there is none."""
-    if asked == "end" or (not asked and not steps):
+    if text == "end" or (not text and not steps):
         return steps
-    if not asked:
+    if not text:
         return 0
-    if not (asked.isascii() and asked.isdigit() and len(asked) < 10):
+    if not (text.isascii() and text.isdigit() and len(text) < 10):
         return None
-    place = int(asked) - 1
+    place = int(text) - 1
     return place if 0 <= place < steps else None
 
 
 def episode_page(
-    held: RunEntry,
+    run: RunEntry,
     episode: Episode,
-    watched: EpisodeReplay,
+    replay: EpisodeReplay,
     place: int,
     neighbours: tuple[int | None, int | None],
 ) -> bytes:
     """The page of one step; the place after the last step is the end."""
     summary = episode.summary
-    address = f"/runs/{held.id}/episodes/{summary.number}"
+    address = f"/runs/{run.id}/episodes/{summary.number}"
     steps = episode.steps
-    view = watched.pages[place]
     last = place == len(steps)
-    card = end_card(episode) if last else step_card(steps[place], place, len(steps))
-    side = (
-        f'<section class="step" id="step" tabindex="-1" aria-label="The step">'
-        f"{_walk(address, place, len(steps))}{card}</section>"
-        f"{_listed(address, steps, place)}{_proof(watched)}"
-    )
     what = "the end" if last else f"step {place + 1}"
-    shown = _shown(episode, watched, view, place, f"{address}/pages/{place}", what)
-    body = (
-        f'<div class="watching"><div class="side">{side}</div>{shown}</div>'
-        f"{_others(held, neighbours)}"
+    side = html(
+        '<section class="step" id="step" tabindex="-1" aria-label="The step">{}{}</section>{}{}',
+        _walk(address, place, len(steps)),
+        end_card(episode) if last else step_card(steps[place], place, len(steps)),
+        _step_list(address, steps, place),
+        _proof(replay),
     )
-    told = instruction_of(watched.pages[0])
-    below = f'<p class="instruction">{esc(cut(told, 600))}</p>' if told else ""
-    title = f"Episode {summary.number}, {what}"
+    body = html(
+        '<div class="watching"><div class="side">{}</div>{}</div>{}',
+        side,
+        _page(episode, replay, place, f"{address}/pages/{place}", what),
+        _other_episodes(run, neighbours),
+    )
+    instruction = instruction_of(replay.pages[0])
+    below = html('<p class="instruction">{}</p>', cut(instruction, 600)) if instruction else EMPTY
     return document(
-        title,
+        f"Episode {summary.number}, {what}",
         body,
-        crumbs=[("/runs", "Runs"), (f"/runs/{held.id}", title_of(held.info))],
-        below=f"{below}<p>{esc(cut(summary.key, 200))}</p>",
+        crumbs=[("/runs", "Runs"), (f"/runs/{run.id}", title_of(run.info))],
+        below=html("{}<p>{}</p>", below, cut(summary.key, 200)),
     )
 
 
@@ -74,116 +100,148 @@ def _to(address: str, place: int, steps: int) -> str:
     return f"{address}?step={'end' if place == steps else place + 1}#step"
 
 
-def _walk(address: str, place: int, steps: int) -> str:
-    back = '<span class="go off"></span>'
-    after = '<span class="go off"></span>'
+def _walk(address: str, place: int, steps: int) -> Markup:
+    back = after = html('<span class="go off"></span>')
     if place > 0:
-        back = f'<a class="go" rel="prev" href="{_to(address, place - 1, steps)}">← back</a>'
+        to = _to(address, place - 1, steps)
+        back = html('<a class="go" rel="prev" href="{}">← back</a>', to)
     if place < steps:
-        after = f'<a class="go main" rel="next" href="{_to(address, place + 1, steps)}">next →</a>'
-    return f'<nav class="walk" aria-label="Step by step">{back}{after}</nav>'
+        to = _to(address, place + 1, steps)
+        after = html('<a class="go main" rel="next" href="{}">next →</a>', to)
+    return html('<nav class="walk" aria-label="Step by step">{}{}</nav>', back, after)
 
 
-def _listed(address: str, steps: Sequence[Step], place: int) -> str:
+def _step_list(address: str, steps: Sequence[Step], place: int) -> Markup:
     first, beyond = max(0, place - _AROUND), min(len(steps), place + _AROUND)
-    rows = []
-    for at in range(first, beyond):
-        here = ' aria-current="step"' if at == place else ""
-        rows.append(
-            f'<li><a href="{_to(address, at, len(steps))}"{here}><i>{at + 1}</i>'
-            f"<span>{esc(cut(steps[at].action, 90))}</span></a>"
-        )
-    here = ' aria-current="step"' if place == len(steps) else ""
-    rows.append(
-        f'<li><a href="{_to(address, len(steps), len(steps))}"{here}><i aria-hidden="true">■</i>'
-        "<span>the end</span></a>"
-    )
+
+    def item(at: int, mark: Markup, text: str) -> Markup:
+        current = Markup(' aria-current="step"') if at == place else EMPTY
+        to = _to(address, at, len(steps))
+        return html('<li><a href="{}"{}>{}<span>{}</span></a>', to, current, mark, text)
+
+    rows = [
+        item(at, html("<i>{}</i>", at + 1), cut(steps[at].action, 90))
+        for at in range(first, beyond)
+    ]
+    rows.append(item(len(steps), html('<i aria-hidden="true">■</i>'), "the end"))
     left = len(steps) - (beyond - first)
-    note = f'<p class="note">{count(left, "step")} further away are not listed.</p>' if left else ""
-    return (
+    note = EMPTY
+    if left:
+        note = html('<p class="note">{} further away are not listed.</p>', count(left, "step"))
+    return html(
         '<nav class="card list-card" aria-label="All steps"><h2>Steps</h2>'
-        f'<ol class="steps">{"".join(rows)}</ol>{note}</nav>'
+        '<ol class="steps">{}</ol>{}</nav>',
+        join(rows),
+        note,
     )
 
 
-def _proof(watched: EpisodeReplay) -> str:
+def _proof(replay: EpisodeReplay) -> Markup:
     """What playing the whole episode again has shown."""
-    found = watched.proof
-    if found is None:
-        said = f"<p>It could not be played again: {esc(cut(watched.trouble, 600))}</p>"
+    proof = replay.proof
+    if proof is None:
         kind = "bad"
-    elif found.differences:
-        rows = "".join(f"<li>{esc(one)}" for one in found.differences[:20])
-        said = f"<p>It is not as it was recorded:</p><ul>{rows}</ul>"
+        result = html("<p>It could not be played again: {}</p>", cut(replay.trouble, 600))
+    elif proof.differences:
         kind = "bad"
-    elif found.compared:
-        said = (
-            f"<p>All {count(found.compared, 'page')} and every reward came back the same"
-            f"{'' if found.compared == found.pages else ', of those that were recorded'}.</p>"
-        )
+        rows = join(html("<li>{}", one) for one in proof.differences[:20])
+        result = html("<p>It is not as it was recorded:</p><ul>{}</ul>", rows)
+    elif proof.compared:
         kind = "good"
+        result = html(
+            "<p>All {} and every reward came back the same{}.</p>",
+            count(proof.compared, "page"),
+            "" if proof.compared == proof.pages else ", of those that were recorded",
+        )
     else:
-        said = "<p>The rewards came back the same; no fingerprints of pages were kept.</p>"
         kind = ""
-    return (
-        f'<section class="card proof-card" aria-label="Played again"><h2>Played again</h2>'
-        f'<div class="proof {kind}">{said}</div></section>'
+        result = html("<p>The rewards came back the same; no fingerprints of pages were kept.</p>")
+    return html(
+        '<section class="card proof-card" aria-label="Played again"><h2>Played again</h2>'
+        '<div class="proof {}">{}</div></section>',
+        kind,
+        result,
     )
 
 
-def _shown(
-    episode: Episode, watched: EpisodeReplay, view: PageView, place: int, frame: str, what: str
-) -> str:
+def _page(episode: Episode, replay: EpisodeReplay, place: int, frame: str, what: str) -> Markup:
     """The page itself, where it comes from, and as text."""
-    steps = episode.steps
+    steps, view = episode.steps, replay.pages[place]
     last = place == len(steps)
     kept = (episode.last if last else steps[place].observation) is not None
-    text = page_text(view)
-    head = "The page at the end" if last else "The page that the agent saw"
-    parts = [f"<h2>{head}</h2>{_origin(view, kept, watched)}"]
+    title = "The page at the end" if last else "The page that the agent saw"
+    parts = [html("<h2>{}</h2>{}", title, _origin(view, kept, replay))]
     if view.html:
         parts.append(
-            f'<iframe sandbox="" src="{frame}" title="The page at {what}" tabindex="-1"></iframe>'
+            html(
+                '<iframe sandbox="" src="{}" title="The page at {}" tabindex="-1"></iframe>',
+                frame,
+                what,
+            )
         )
-    if text:
-        is_open = "" if view.html else " open"
-        parts.append(f'<details class="raw"{is_open}><summary>as text</summary>{text}</details>')
-    return f'<section class="card page" aria-label="{head}">{"".join(parts)}</section>'
+    if text := page_text(view):
+        is_open = EMPTY if view.html else Markup(" open")
+        parts.append(
+            html('<details class="raw"{}><summary>as text</summary>{}</details>', is_open, text)
+        )
+    return html('<section class="card page" aria-label="{}">{}</section>', title, join(parts))
 
 
-def _origin(view: PageView, kept: bool, watched: EpisodeReplay) -> str:
+def _origin(view: PageView, kept: bool, replay: EpisodeReplay) -> Markup:
     """How this page comes to be here, and what is known of its sameness."""
+    kind = ""
     if not view.html and not view.text:
-        why = watched.trouble or "the new play did not come so far."
-        said = f"This page cannot be shown: its text was not kept, and {_lower(why)}"
-        return f'<p class="proof bad">{esc(cut(said, 700))}</p>'
-    if view.same is False:
+        kind = " bad"
+        why = _lower(replay.trouble or "the new play did not come so far.")
+        text = cut(f"This page cannot be shown: its text was not kept, and {why}", 700)
+    elif view.same is False:
+        kind = " bad"
         more = " The text is the one that was kept." if kept else ""
-        said = f"Played again, this page is not the one that was recorded.{more}"
-        return f'<p class="proof bad">{said}</p>'
-    if kept and view.same:
-        said = "Kept when it was played; played again, the same page came back."
-        return f'<p class="proof good">{said}</p>'
-    if kept:
-        return '<p class="proof">Kept when it was played.</p>'
-    if view.same:
-        said = "Made by playing it again; its fingerprint is that of the page the agent saw."
-        return f'<p class="proof good">{said}</p>'
-    said = "Made by playing it again; no fingerprint was kept, so nothing proves it the same."
-    return f'<p class="proof">{said}</p>'
+        text = f"Played again, this page is not the one that was recorded.{more}"
+    elif kept and view.same:
+        kind = " good"
+        text = "Kept when it was played; played again, the same page came back."
+    elif kept:
+        text = "Kept when it was played."
+    elif view.same:
+        kind = " good"
+        text = "Made by playing it again; its fingerprint is that of the page the agent saw."
+    else:
+        text = "Made by playing it again; no fingerprint was kept, so nothing proves it the same."
+    return html('<p class="proof{}">{}</p>', kind, text)
 
 
 def _lower(sentence: str) -> str:
-    """A sentence that goes on another, unless it begins with a name."""
+    """A sentence that continues another, unless it begins with a name."""
     return sentence[:1].lower() + sentence[1:] if sentence[1:2].islower() else sentence
 
 
-def _others(held: RunEntry, neighbours: tuple[int | None, int | None]) -> str:
+def _other_episodes(run: RunEntry, neighbours: tuple[int | None, int | None]) -> Markup:
     before, after = neighbours
-    address = f"/runs/{held.id}/episodes"
-    links = [f'<a class="go" href="/runs/{held.id}#episodes">all episodes</a>']
+    address = f"/runs/{run.id}"
+    links = [html('<a class="go" href="{}#episodes">all episodes</a>', address)]
     if before is not None:
-        links.insert(0, f'<a class="go" href="{address}/{before}">‹ episode {before}</a>')
+        links.insert(
+            0, html('<a class="go" href="{0}/episodes/{1}">‹ episode {1}</a>', address, before)
+        )
     if after is not None:
-        links.append(f'<a class="go" href="{address}/{after}">episode {after} ›</a>')
-    return f'<nav class="pager" aria-label="Other episodes">{"".join(links)}</nav>'
+        links.append(
+            html('<a class="go" href="{0}/episodes/{1}">episode {1} ›</a>', address, after)
+        )
+    return html('<nav class="pager" aria-label="Other episodes">{}</nav>', join(links))
+
+
+def still_page(page: str) -> bytes:
+    """The page without what acts."""
+    clean = page.encode("utf-8", "replace").decode()
+    tree = LexborHTMLParser(clean)
+    for node in tree.css(",".join(_REMOVED)):
+        node.decompose()
+    for node in tree.css("*"):
+        for name, value in list(node.attributes.items()):
+            low = name.lower()
+            drawn = low == "src" and (value or "").lstrip().lower().startswith("data:image/")
+            if low.startswith("on") or (low in _REMOVED_ATTRIBUTES and not drawn):
+                del node.attrs[name]
+    body = tree.html or ""
+    return f'<!DOCTYPE html><meta charset="utf-8">{_INERT_STYLE}{body}'.encode("utf-8", "replace")

@@ -14,6 +14,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
+import msgspec
+
 from errands.errors import ErrandsError, SettingError
 from errands.reports.statistics.estimate import NOTHING, Estimate, WeightedValues, estimate
 from errands.runs.episode import RunInfo
@@ -33,7 +35,7 @@ _FRESH: Final = 2.0
 
 
 class RunStatus(NamedTuple):
-    """How a run stands."""
+    """The status of a run."""
 
     totals: Totals
     score: Estimate
@@ -46,7 +48,7 @@ class RunStatus(NamedTuple):
 
 
 class RunEntry(NamedTuple):
-    """A run that can be looked at."""
+    """A run that can be shown."""
 
     id: str
     name: str
@@ -58,7 +60,7 @@ class RunEntry(NamedTuple):
         return self.view.info
 
 
-class UnreadableRun(NamedTuple):
+class UnreadableRun(msgspec.Struct, frozen=True):
     """Something in a folder that is no run that can be shown."""
 
     name: str
@@ -71,32 +73,32 @@ class RunLibrary:
     def __init__(self, places: Sequence[str]) -> None:
         self._places = [_place(place) for place in places]
         self._lock = threading.Lock()
-        self._looked = float("-inf")
-        self._held: dict[str, RunEntry] = {}
-        self._damaged: tuple[UnreadableRun, ...] = ()
+        self._refreshed = float("-inf")
+        self._runs: dict[str, RunEntry] = {}
+        self._unreadable: tuple[UnreadableRun, ...] = ()
         self._views: dict[Path, tuple[object, RunView]] = {}
-        self._standings: dict[str, tuple[object, RunStatus]] = {}
+        self._statuses: dict[str, tuple[object, RunStatus]] = {}
 
     def runs(self) -> list[RunEntry]:
         """All runs, the newest first."""
-        self._look()
-        return list(self._held.values())
+        self._refresh()
+        return list(self._runs.values())
 
-    def damaged(self) -> tuple[UnreadableRun, ...]:
-        self._look()
-        return self._damaged
+    def unreadable(self) -> tuple[UnreadableRun, ...]:
+        self._refresh()
+        return self._unreadable
 
     def counts(self) -> tuple[int, int]:
         """How many runs and how many others there were when somebody last looked."""
-        return len(self._held), len(self._damaged)
+        return len(self._runs), len(self._unreadable)
 
     def find(self, id: str) -> RunEntry | None:
         """The run of an id, if there is one."""
-        if id not in self._held:
-            self._look()
-        return self._held.get(id)
+        if id not in self._runs:
+            self._refresh()
+        return self._runs.get(id)
 
-    def said(self, failure: Exception) -> str:
+    def message(self, failure: Exception) -> str:
         """A failure as others may read it: where runs lie on this machine is not their business."""
         text = str(failure)
         for place in self._places:
@@ -106,42 +108,42 @@ class RunLibrary:
                 text = text.replace(place.shown, "the database")
         return text
 
-    def standing(self, held: RunEntry) -> RunStatus:
-        """How a run stands; counted again only when something was added."""
-        view = held.view
+    def status(self, run: RunEntry) -> RunStatus:
+        """The status of a run; counted again only when something was added."""
+        view = run.view
         writing = view.is_written()
         waiting = not writing and view.waiting()
         # Before the counting: what is added meanwhile makes it stale.
         stamp = view.stamp()
-        kept = self._standings.get(held.id)
-        if kept is not None and kept[0] == stamp:
-            return kept[1]._replace(writing=writing, waiting=waiting)
+        cached = self._statuses.get(run.id)
+        if cached is not None and cached[0] == stamp:
+            return cached[1]._replace(writing=writing, waiting=waiting)
         totals = view.totals()
         counted = RunStatus(totals, *_scores(totals), writing, waiting)
-        self._standings[held.id] = stamp, counted
+        self._statuses[run.id] = stamp, counted
         return counted
 
-    def _look(self) -> None:
+    def _refresh(self) -> None:
         with self._lock:
             now = time.monotonic()
-            if now - self._looked < _FRESH:
+            if now - self._refreshed < _FRESH:
                 return
-            held: list[RunEntry] = []
-            damaged: list[UnreadableRun] = []
+            runs: list[RunEntry] = []
+            unreadable: list[UnreadableRun] = []
             for named in self._places:
                 if isinstance(named, DatabaseAddress):
-                    _ask(named, held, damaged)
+                    _read_database(named, runs, unreadable)
                     continue
                 for name, path in _files(named):
                     try:
-                        held.append(RunEntry(_id(path.parent.name, path), name, self._view(path)))
+                        runs.append(RunEntry(_id(path.parent.name, path), name, self._view(path)))
                     except (ErrandsError, OSError) as failure:
-                        damaged.append(UnreadableRun(name, self.said(failure)))
-            held.sort(key=lambda one: (one.info.started, one.id), reverse=True)
-            self._held = {one.id: one for one in held}
-            self._damaged = tuple(dict.fromkeys(damaged))
-            self._standings = {k: v for k, v in self._standings.items() if k in self._held}
-            self._looked = now
+                        unreadable.append(UnreadableRun(name, self.message(failure)))
+            runs.sort(key=lambda one: (one.info.started, one.id), reverse=True)
+            self._runs = {one.id: one for one in runs}
+            self._unreadable = tuple(dict.fromkeys(unreadable))
+            self._statuses = {k: v for k, v in self._statuses.items() if k in self._runs}
+            self._refreshed = now
 
     def _view(self, path: Path) -> RunView:
         """A view for each file, for as long as it is the same file."""
@@ -165,23 +167,25 @@ def _scores(totals: Totals) -> tuple[Estimate, Estimate]:
     return estimate(rewards, "score").times(100), estimate(success, "success").times(100)
 
 
-def _ask(database: DatabaseAddress, held: list[RunEntry], damaged: list[UnreadableRun]) -> None:
+def _read_database(
+    database: DatabaseAddress, runs: list[RunEntry], unreadable: list[UnreadableRun]
+) -> None:
     """The runs of a database."""
     try:
         for id, view in postgres_views(database.url, database.run, database.shown):
             if isinstance(view, Exception):
-                damaged.append(UnreadableRun(id, str(view)))
+                unreadable.append(UnreadableRun(id, str(view)))
             else:
-                held.append(RunEntry(_id(id, f"{database.url} {id}"), id, view))
+                runs.append(RunEntry(_id(id, f"{database.url} {id}"), id, view))
     except ErrandsError as failure:
-        damaged.append(UnreadableRun("the database", str(failure).replace(database.shown, "It")))
+        unreadable.append(UnreadableRun("the database", str(failure).replace(database.shown, "It")))
 
 
 def _place(place: str) -> Path | DatabaseAddress:
     if "://" in place:
-        found = read_place(place)
-        assert isinstance(found, DatabaseAddress)
-        return found
+        database = read_place(place)
+        assert isinstance(database, DatabaseAddress)
+        return database
     path = Path(place).absolute()
     if not path.exists():
         raise SettingError(

@@ -1,17 +1,17 @@
-"""The pages of the site that show runs: the list, and one run.
+"""The pages of the site that show runs: the list, one run, its figures, several compared.
 
-Plain functions from what is known to markup, with the renderers and the style sheet of reports.
-All text that comes from agents, models, pages and products goes through `esc`.
+Plain functions from what is known to markup, with the elements and the style sheet of reports.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 from urllib.parse import urlencode
 
-from errands.reports.content import command_of
+from errands.markup import EMPTY, Markup, html, join
+from errands.reports.content import Report, command_of
 from errands.reports.formatting import DASH, count, dollars, duration, fixed
 from errands.reports.html import plots, sections
-from errands.reports.html.markup import badge, cut, esc, figure, grid, table, value
+from errands.reports.html.elements import badge, cut, definitions, figure, grid, table, value
 from errands.reports.html.replay import outcome
 from errands.reports.statistics.estimate import WeightedValues
 from errands.reports.statistics.figures import reward_bins
@@ -20,7 +20,7 @@ from errands.runs.store.view import ORDERS, EpisodeFilter
 from errands.web.runs.document import document, protocol_of, title_of
 from errands.web.runs.library import RunEntry, RunStatus, UnreadableRun
 
-__all__ = ["STATUSES", "live_figures", "run_page", "runs_page"]
+__all__ = ["STATUSES", "compare_page", "live_figures", "report_page", "run_page", "runs_page"]
 
 STATUSES: Final = {"done": "finished", "truncated": "out of steps", "error": "failed"}
 _ORDERS: Final = {
@@ -30,36 +30,45 @@ _ORDERS: Final = {
     "seconds": "time",
     "cost": "cost",
 }
+_COLUMNS: Final = (
+    *("run", "Task Score", "success (%)", "episodes", "errors", "started (UTC)", "state"),
+)
+_CRUMBS: Final = (("/runs", "Runs"),)
 
 
-def _state(held: RunEntry, standing: RunStatus) -> str:
-    if standing.writing:
+def _state(run: RunEntry, status: RunStatus) -> Markup:
+    if status.writing:
         return badge("being played", "writing")
-    if standing.totals.kept >= held.info.episodes:
+    if status.totals.kept >= run.info.episodes:
         return badge("complete", "")
     return badge("stopped", "part")
 
 
-def _kept(held: RunEntry, standing: RunStatus) -> str:
-    return f"{standing.totals.kept:,} of {held.info.episodes:,}"
+def _kept(run: RunEntry, status: RunStatus) -> str:
+    return f"{status.totals.kept:,} of {run.info.episodes:,}"
 
 
 def _started(info: RunInfo) -> str:
-    said = info.started.replace("T", " ").replace("+00:00", "").removesuffix("Z")
-    return f'<time datetime="{esc(info.started)}">{esc(cut(said, 24))}</time>' if said else DASH
+    text = info.started.replace("T", " ").replace("+00:00", "").removesuffix("Z")
+    return html('<time datetime="{}">{}</time>', info.started, cut(text, 24)) if text else DASH
 
 
-def _select(name: str, label: str, options: Sequence[tuple[str, str]], chosen: str) -> str:
-    listed = "".join(
-        f'<option value="{esc(held)}"{" selected" if held == chosen else ""}>{esc(said)}</option>'
-        for held, said in options
+def _select(name: str, label: str, options: Sequence[tuple[str, str]], chosen: str) -> Markup:
+    items = join(
+        html(
+            '<option value="{}"{}>{}</option>',
+            key,
+            Markup(" selected") if key == chosen else EMPTY,
+            text,
+        )
+        for key, text in options
     )
-    return f'<label>{label}<select name="{name}">{listed}</select></label>'
+    return html('<label>{}<select name="{}">{}</select></label>', label, name, items)
 
 
 def runs_page(
     rows: Sequence[tuple[RunEntry, RunStatus | str]],
-    damaged: Sequence[UnreadableRun],
+    unreadable: Sequence[UnreadableRun],
     *,
     protocols: Sequence[str],
     agents: Sequence[str],
@@ -69,99 +78,111 @@ def runs_page(
     offset: int,
     limit: int,
 ) -> bytes:
-    """All runs, newest first; a standing that cannot be had is a sentence."""
+    """All runs, newest first; a status that cannot be had is a sentence."""
     every = ("", "all")
-    form = (
+    form = html(
         '<form class="ask" method="get" action="/runs" role="search" aria-label="Choose runs">'
-        + _select("protocol", "Protocol", [every, *((p, p) for p in protocols)], protocol)
-        + _select("agent", "Agent", [every, *((a, a) for a in agents)], agent)
-        + '<button class="button">Show</button></form>'
+        '{}{}<button class="button">Show</button></form>',
+        _select("protocol", "Protocol", [every, *((p, p) for p in protocols)], protocol),
+        _select("agent", "Agent", [every, *((a, a) for a in agents)], agent),
     )
     if rows:
-        listed = table(
-            ["run", "Task Score", "success (%)", "episodes", "errors", "started (UTC)", "state"],
-            [_row(held, standing) for held, standing in rows],
-            f"{count(total, 'run')}, the newest first",
-        )
-        made = (
-            f'<form method="get" action="/runs/compare" aria-label="Compare runs">{listed}'
+        content = html(
+            '<form method="get" action="/runs/compare" aria-label="Compare runs">{}'
             '<p class="actions"><button class="button">Compare the chosen runs</button>'
-            '<span class="note">Choose two or more.</span></p></form>'
+            '<span class="note">Choose two or more.</span></p></form>',
+            table(
+                _COLUMNS,
+                [_row(run, status) for run, status in rows],
+                f"{count(total, 'run')}, the newest first",
+            ),
         )
     else:
-        made = '<p class="note">There is no such run here yet.</p>'
-    given = {name: held for name, held in (("protocol", protocol), ("agent", agent)) if held}
-    made += _pager("/runs", given, total, offset, limit, "Runs")
-    if damaged:
-        reasons = "".join(f"<li><b>{esc(one.name)}</b>: {esc(one.reason)}" for one in damaged)
-        made += (
-            f'<section><h2>Not readable</h2><div class="callout bad"><ul>{reasons}</ul></div>'
-            "</section>"
+        content = html('<p class="note">There is no such run here yet.</p>')
+    query = {name: text for name, text in (("protocol", protocol), ("agent", agent)) if text}
+    content += _pager("/runs", query, total, offset, limit, "Runs")
+    if unreadable:
+        content += html(
+            '<section><h2>Not readable</h2><div class="callout bad"><ul>{}</ul></div></section>',
+            join(html("<li><b>{}</b>: {}", one.name, one.reason) for one in unreadable),
         )
-    live = any(not isinstance(s, str) and s.writing for _, s in rows)
-    return document("Runs", f"<section><h2>All runs</h2>{form}{made}</section>", live=live)
-
-
-def _row(held: RunEntry, standing: RunStatus | str) -> list[str]:
-    info = held.info
-    name = title_of(info)
-    insider = f" {badge('shown the answers', 'insider')}" if info.privileged else ""
-    head = (
-        f'<label class="pick"><input type="checkbox" name="run" value="{held.id}">'
-        f'<span class="hidden">Compare {esc(held.name)}</span></label>'
-        f'<a href="/runs/{held.id}">{esc(cut(name, 80))}</a>{insider}'
-        f"<small>{esc(cut(protocol_of(info), 60))} · {esc(cut(held.name, 90))}</small>"
+    live = any(not isinstance(status, str) and status.writing for _, status in rows)
+    return document(
+        "Runs", html("<section><h2>All runs</h2>{}{}</section>", form, content), live=live
     )
-    if isinstance(standing, str):
-        reason = badge("not readable", "failed") + f"<small>{esc(cut(standing, 200))}</small>"
+
+
+def _row(run: RunEntry, status: RunStatus | str) -> list[str]:
+    info = run.info
+    head = html(
+        '<label class="pick"><input type="checkbox" name="run" value="{id}">'
+        '<span class="hidden">Compare {name}</span></label>'
+        '<a href="/runs/{id}">{title}</a>{privileged}<small>{protocol} · {place}</small>',
+        id=run.id,
+        name=run.name,
+        title=cut(title_of(info), 80),
+        privileged=html(" {}", badge("shown the answers", "insider")) if info.privileged else EMPTY,
+        protocol=cut(protocol_of(info), 60),
+        place=cut(run.name, 90),
+    )
+    if isinstance(status, str):
+        reason = html("{}<small>{}</small>", badge("not readable", "failed"), cut(status, 200))
         return [head, *[DASH] * 4, _started(info), reason]
-    errors = standing.totals.errors
-    bar = ""
-    if standing.writing:
-        bar = f'<span class="bar">{_progress(held, standing)}</span>'
+    bar = html('<span class="bar">{}</span>', _progress(run, status)) if status.writing else EMPTY
     return [
         head,
-        value(standing.score),
-        value(standing.success),
-        _kept(held, standing) + bar,
-        badge(f"{errors:,}", "failed") if errors else "0",
+        value(status.score),
+        value(status.success),
+        html("{}{}", _kept(run, status), bar),
+        _errors(status, "0"),
         _started(info),
-        _state(held, standing),
+        _state(run, status),
     ]
 
 
-def _progress(held: RunEntry, standing: RunStatus) -> str:
-    most = max(held.info.episodes, 1)
-    kept = min(standing.totals.kept, most)
-    return f'<progress max="{most}" value="{kept}" aria-label="Episodes played">{kept}</progress>'
+def _errors(status: RunStatus, none: str) -> str:
+    errors = status.totals.errors
+    return badge(f"{errors:,}", "failed") if errors else none
+
+
+def _progress(run: RunEntry, status: RunStatus) -> Markup:
+    most = max(run.info.episodes, 1)
+    kept = min(status.totals.kept, most)
+    return html(
+        '<progress max="{}" value="{}" aria-label="Episodes played">{}</progress>', most, kept, kept
+    )
 
 
 def _pager(
-    address: str, given: dict[str, str], total: int, offset: int, limit: int, what: str
-) -> str:
-    """Links to the stretches before and after."""
+    address: str, query: dict[str, str], total: int, offset: int, limit: int, what: str
+) -> Markup:
+    """Links to the rows before and after."""
     if total <= limit and not offset:
-        return ""
-    parts = []
-    at = f"{offset + 1:,} to {min(offset + limit, total):,} of {total:,}"
-    ways = (
+        return EMPTY
+    links = []
+    for rel, text, to in (
         ("first", "« first", 0),
         ("prev", "‹ before", offset - limit),
         ("next", "after ›", offset + limit),
         ("last", "last »", (total - 1) // limit * limit),
+    ):
+        if 0 <= to < total and (to < offset if rel in ("first", "prev") else to > offset):
+            place = urlencode(query | ({"offset": str(to)} if to else {}))
+            links.append(
+                html('<a class="go" rel="{}" href="{}?{}">{}</a>', rel, address, place, text)
+            )
+    rows = f"{offset + 1:,} to {min(offset + limit, total):,} of {total:,}"
+    return html(
+        '<nav class="pager" aria-label="{}, page by page"><span class="note">{}</span>{}</nav>',
+        what,
+        rows if offset < total else "beyond the end",
+        join(links),
     )
-    for rel, said, to in ways:
-        fits = 0 <= to < total and (to < offset if rel in ("first", "prev") else to > offset)
-        if fits:
-            query = urlencode(given | ({"offset": str(to)} if to else {}))
-            parts.append(f'<a class="go" rel="{rel}" href="{esc(f"{address}?{query}")}">{said}</a>')
-    where = f'<span class="note">{at if offset < total else "beyond the end"}</span>'
-    return f'<nav class="pager" aria-label="{what}, page by page">{where}{"".join(parts)}</nav>'
 
 
 def run_page(
-    held: RunEntry,
-    standing: RunStatus,
+    run: RunEntry,
+    status: RunStatus,
     episodes: Sequence[Summary],
     latest: Sequence[Summary],
     chosen: EpisodeFilter,
@@ -170,120 +191,135 @@ def run_page(
     offset: int,
     limit: int,
 ) -> bytes:
-    """One run: how it stands, its figures, its episodes."""
-    info = held.info
-    parts = [_remarks(held, standing)]
-    if standing.writing:
-        inside = live_figures(held, standing, latest)
-        parts.append(
-            f'<section aria-label="The run in progress"><h2>In progress</h2><div class="card live"'
-            f' id="live" data-events="/runs/{held.id}/events">{inside}</div></section>'
+    """One run: its status, its figures, its episodes."""
+    info = run.info
+    live = EMPTY
+    if status.writing:
+        live = html(
+            '<section aria-label="The run in progress"><h2>In progress</h2><div class="card live"'
+            ' id="live" data-events="/runs/{}/events">{}</div></section>',
+            run.id,
+            live_figures(run, status, latest),
         )
-    parts.append(_figures(held, standing))
-    parts.append(_episodes(held, episodes, chosen, total, offset, limit))
-    facts = sections.run_facts(info, command_of(info))
-    parts.append(
-        f'<section id="about"><h2>The run</h2><div class="card facts-of">{facts}</div></section>'
+    about = html(
+        '<section id="about"><h2>The run</h2><div class="card facts-of">{}</div></section>',
+        sections.run_facts(info, command_of(info)),
     )
-    below = (
-        f"<p>{esc(info.protocol.get('title') or '')}</p><p>{esc(cut(info.protocol_key, 160))}</p>"
+    below = html(
+        "<p>{}</p><p>{}</p>", info.protocol.get("title") or "", cut(info.protocol_key, 160)
     )
-    return document(
-        title_of(info),
-        "".join(parts),
-        crumbs=[("/runs", "Runs")],
-        below=below,
-        live=standing.writing,
+    body = join(
+        [
+            _remarks(run, status),
+            live,
+            _figures(run, status),
+            _episodes(run, episodes, chosen, total, offset, limit),
+            about,
+        ]
     )
+    return document(title_of(info), body, crumbs=_CRUMBS, below=below, live=status.writing)
 
 
-def _remarks(held: RunEntry, standing: RunStatus) -> str:
-    info = held.info
-    told = list(info.remarks)
+def _remarks(run: RunEntry, status: RunStatus) -> Markup:
+    info = run.info
+    remarks = list(info.remarks)
     if info.privileged:
-        told.append("This agent was shown the answers: its score is a ceiling, not a result.")
-    missing = info.episodes - standing.totals.kept
-    if missing > 0 and not standing.writing:
-        told.append(f"The run stopped: {missing:,} of {info.episodes:,} episodes are missing.")
-    if standing.waiting:
-        told.append(
+        remarks.append("This agent was shown the answers: its score is a ceiling, not a result.")
+    missing = info.episodes - status.totals.kept
+    if missing > 0 and not status.writing:
+        remarks.append(f"The run stopped: {missing:,} of {info.episodes:,} episodes are missing.")
+    if status.waiting:
+        remarks.append(
             "Some finished episodes lie beside the database, since their process was killed; they"
             " are shown here once the run is opened by `errands report` or goes on with --resume."
         )
-    if standing.totals.errors:
-        told.append(
-            f"{count(standing.totals.errors, 'episode')} failed; errors are not in the scores."
+    if status.totals.errors:
+        remarks.append(
+            f"{count(status.totals.errors, 'episode')} failed; errors are not in the scores."
         )
-    if not told:
-        return ""
-    listed = "".join(f"<li>{esc(cut(str(one), 1000))}" for one in told)
-    return f'<section><h2>To know first</h2><div class="callout"><ul>{listed}</ul></div></section>'
-
-
-def live_figures(held: RunEntry, standing: RunStatus, latest: Sequence[Summary]) -> str:
-    """How far a run is, how it scores so far, and what was played last."""
-    score = standing.score
-    mean = DASH if score.mean is None else fixed(score.mean)
-    success = DASH if standing.success.mean is None else f"{fixed(standing.success.mean)} %"
-    figures = (
-        ("played", _kept(held, standing)),
-        ("Task Score so far", mean),
-        ("success so far", success),
-        ("errors", f"{standing.totals.errors:,}"),
+    if not remarks:
+        return EMPTY
+    return html(
+        '<section><h2>To know first</h2><div class="callout"><ul>{}</ul></div></section>',
+        join(html("<li>{}", cut(str(one), 1000)) for one in remarks),
     )
-    told = "".join(f"<div><b>{held_}</b><small>{name}</small></div>" for name, held_ in figures)
-    rows = "".join(
-        f'<li>{_reward(one)}<a href="/runs/{held.id}/episodes/{one.number}">episode {one.number}'
-        f"</a> <small>{esc(cut(one.key, 80))}, {count(one.steps, 'step')}</small>"
+
+
+def live_figures(run: RunEntry, status: RunStatus, latest: Sequence[Summary]) -> Markup:
+    """How far a run is, how it scores so far, and what was played last."""
+    score, success = status.score.mean, status.success.mean
+    figures = join(
+        html("<div><b>{}</b><small>{}</small></div>", text, name)
+        for name, text in (
+            ("played", _kept(run, status)),
+            ("Task Score so far", DASH if score is None else fixed(score)),
+            ("success so far", DASH if success is None else f"{fixed(success)} %"),
+            ("errors", f"{status.totals.errors:,}"),
+        )
+    )
+    rows = join(
+        html(
+            '<li>{}<a href="/runs/{}/episodes/{}">episode {}</a> <small>{}, {}</small>',
+            _reward(one),
+            run.id,
+            one.number,
+            one.number,
+            cut(one.key, 80),
+            count(one.steps, "step"),
+        )
         for one in latest
     )
-    return (
-        f'{_progress(held, standing)}<div class="figures">{told}</div>'
-        f"<h3>Played last</h3><ol>{rows}</ol>"
+    return html(
+        '{}<div class="figures">{}</div><h3>Played last</h3><ol>{}</ol>',
+        _progress(run, status),
+        figures,
+        rows,
     )
 
 
-def _reward(one: Summary) -> str:
-    kind = outcome(one)
-    return badge("failed" if one.reward is None else f"{one.reward:.2f}", kind)
+def _reward(one: Summary) -> Markup:
+    return badge("failed" if one.reward is None else f"{one.reward:.2f}", outcome(one))
 
 
-def _figures(held: RunEntry, standing: RunStatus) -> str:
-    totals = standing.totals
-    facts = [
-        ("Success Rate (%)", value(standing.success)),
-        ("Episodes", _kept(held, standing)),
+def _figures(run: RunEntry, status: RunStatus) -> Markup:
+    totals, score = status.totals, status.score
+    facts: list[tuple[str, str]] = [
+        ("Success Rate (%)", value(status.success)),
+        ("Episodes", _kept(run, status)),
         ("Out of steps", f"{totals.truncated:,}"),
-        ("Errors", badge(f"{totals.errors:,}", "failed") if totals.errors else "none"),
+        ("Errors", _errors(status, "none")),
         ("Time, all episodes", duration(totals.seconds)),
-        ("State", _state(held, standing)),
+        ("State", _state(run, status)),
     ]
     if totals.cost:
-        facts.append(("Cost", esc(dollars(totals.cost))))
-    big = DASH if standing.score.mean is None else fixed(standing.score.mean)
-    low, high = standing.score.low, standing.score.high
-    told = "" if low is None or high is None else f"{low:.1f} to {high:.1f}"
-    listed = "".join(f"<dt>{name}</dt><dd>{held_}</dd>" for name, held_ in facts)
+        facts.append(("Cost", dollars(totals.cost)))
+    has_interval = score.low is not None and score.high is not None
     cards = [
-        f'<article class="card headline e0"><h3>Task Score</h3><p class="big"><b>{big}</b>'
-        f"<span>mean reward × 100<br><small>{told}</small></span></p><dl>{listed}</dl></article>"
+        html(
+            '<article class="card headline e0"><h3>Task Score</h3><p class="big"><b>{}</b>'
+            "<span>mean reward × 100<br><small>{}</small></span></p>{}</article>",
+            DASH if score.mean is None else fixed(score.mean),
+            f"{score.low:.1f} to {score.high:.1f}" if has_interval else "",
+            definitions(facts),
+        )
     ]
     if totals.rewards:
         values, counts = zip(*totals.rewards, strict=True)
         bins = reward_bins(WeightedValues(values, counts))
-        drawn = plots.histogram(
+        picture = plots.histogram(
             "Rewards",
             [(_short(one.title), one.share, one.count) for one in bins],
             axis="reward of an episode",
         )
-        cards.append(figure(drawn, "Rewards", "how many episodes got which reward"))
-    address = f"/runs/{held.id}/report"
-    links = (
-        f'<p class="actions"><a class="button" href="{address}">All figures and plots</a>'
-        f'<a class="button plain" href="{address}.md">as Markdown</a>'
-        f'<a class="button plain" href="{address}.json">as JSON</a></p>'
+        cards.append(figure(picture, "Rewards", "how many episodes got which reward"))
+    return html(
+        '<section id="figures"><h2>Figures</h2>{cards}'
+        '<p class="actions"><a class="button" href="{address}">All figures and plots</a>'
+        '<a class="button plain" href="{address}.md">as Markdown</a>'
+        '<a class="button plain" href="{address}.json">as JSON</a></p></section>',
+        cards=grid(cards),
+        address=f"/runs/{run.id}/report",
     )
-    return f'<section id="figures"><h2>Figures</h2>{grid(cards)}{links}</section>'
 
 
 def _short(title: str) -> str:
@@ -292,89 +328,163 @@ def _short(title: str) -> str:
 
 
 def _query(chosen: EpisodeFilter) -> dict[str, str]:
-    """What is chosen, as an address says it; the usual is left out."""
-    given = {
+    """What is chosen, as an address says it; defaults are left out."""
+    query = {
         "status": chosen.status or "",
         "least": "" if chosen.least is None else f"{chosen.least:g}",
         "most": "" if chosen.most is None else f"{chosen.most:g}",
         "order": "" if chosen.order == "number" else chosen.order,
         "way": "down" if chosen.descending else "",
     }
-    return {name: held for name, held in given.items() if held}
+    return {name: text for name, text in query.items() if text}
 
 
 def _episodes(
-    held: RunEntry,
+    run: RunEntry,
     rows: Sequence[Summary],
     chosen: EpisodeFilter,
     total: int,
     offset: int,
     limit: int,
-) -> str:
-    address = f"/runs/{held.id}"
+) -> Markup:
+    address = f"/runs/{run.id}"
     query = _query(chosen)
-    form = (
-        f'<form class="ask" method="get" action="{address}#episodes" aria-label="Choose episodes">'
-        + _select("status", "Ended", [("", "all"), *STATUSES.items()], chosen.status or "")
-        + _number("least", "Reward from", query.get("least", ""))
-        + _number("most", "to", query.get("most", ""))
-        + _select("order", "Sorted by", list(_ORDERS.items()), chosen.order)
-        + _select("way", "Order", [("", "lowest first"), ("down", "highest first")],
-                  "down" if chosen.descending else "")
-        + '<button class="button">Show</button></form>'
-    )  # fmt: skip
-    heads = [_sorter(address, chosen, name) for name in ("number", "reward", "steps", "seconds")]
-    listed = '<p class="note">No episode is like that.</p>'
+    directions = [("", "lowest first"), ("down", "highest first")]
+    form = html(
+        '<form class="ask" method="get" action="{}#episodes" aria-label="Choose episodes">'
+        '{}{}{}{}{}<button class="button">Show</button></form>',
+        address,
+        _select("status", "Ended", [("", "all"), *STATUSES.items()], chosen.status or ""),
+        _number("least", "Reward from", query.get("least", "")),
+        _number("most", "to", query.get("most", "")),
+        _select("order", "Sorted by", list(_ORDERS.items()), chosen.order),
+        _select("way", "Order", directions, "down" if chosen.descending else ""),
+    )
+    content = html('<p class="note">No episode is like that.</p>')
     if rows:
         costs = any(one.cost for one in rows)
-        top = [heads[0], "played", "ended", *heads[1:]]
-        top += [_sorter(address, chosen, "cost")] if costs else []
-        listed = table(
-            top,
+        number, *columns = [
+            _sorter(address, chosen, name)
+            for name in ("number", "reward", "steps", "seconds", *(["cost"] if costs else []))
+        ]
+        content = table(
+            [number, "played", "ended", *columns],
             (
                 [
-                    f'<a href="{address}/episodes/{one.number}">{one.number}</a>',
-                    esc(cut(one.key, 80)),
+                    html('<a href="{}/episodes/{}">{}</a>', address, one.number, one.number),
+                    cut(one.key, 80),
                     _ended(one),
                     _reward(one),
                     f"{one.steps:,}",
                     duration(one.seconds),
-                    *([esc(dollars(one.cost))] if costs else []),
+                    *([dollars(one.cost)] if costs else []),
                 ]
                 for one in rows
             ),
             count(total, "episode"),
         )
-    pages = _pager(address, query, total, offset, limit, "Episodes")
-    return f'<section id="episodes"><h2>Episodes</h2>{form}{listed}{pages}</section>'
-
-
-def _ended(one: Summary) -> str:
-    said = STATUSES.get(one.status, one.status)
-    if one.status != "error":
-        return esc(said)
-    owner = f" ({esc(one.owner)})" if one.owner else ""
-    return f"{esc(said)}{owner}<small>{esc(cut(one.error, 60))}</small>"
-
-
-def _number(name: str, label: str, held: str) -> str:
-    return (
-        f'<label>{label}<input type="number" name="{name}" min="0" max="1" step="any"'
-        f' value="{esc(held)}"></label>'
+    return html(
+        '<section id="episodes"><h2>Episodes</h2>{}{}{}</section>',
+        form,
+        content,
+        _pager(address, query, total, offset, limit, "Episodes"),
     )
 
 
-def _sorter(address: str, chosen: EpisodeFilter, order: str) -> str:
+def _ended(one: Summary) -> str:
+    status = STATUSES.get(one.status, one.status)
+    if one.status != "error":
+        return status
+    owner = f" ({one.owner})" if one.owner else ""
+    return html("{}{}<small>{}</small>", status, owner, cut(one.error, 60))
+
+
+def _number(name: str, label: str, text: str) -> Markup:
+    return html(
+        '<label>{}<input type="number" name="{}" min="0" max="1" step="any" value="{}"></label>',
+        label,
+        name,
+        text,
+    )
+
+
+def _sorter(address: str, chosen: EpisodeFilter, order: str) -> Markup:
     """A column's head that sorts by it, and the other way round when it does already."""
     assert order in ORDERS
-    now = chosen.order == order
-    query = _query(chosen) | {"order": order, "way": "" if now and chosen.descending else "down"}
-    if order == "number" and not (now and not chosen.descending):
+    is_sorted = chosen.order == order
+    query = _query(chosen) | {
+        "order": order,
+        "way": "" if is_sorted and chosen.descending else "down",
+    }
+    if order == "number" and not (is_sorted and not chosen.descending):
         query["way"] = ""
-    mark = said = ""
-    if now:
-        mark = " ▼" if chosen.descending else " ▲"
-        said = f'<span class="hidden">, sorted {"down" if chosen.descending else "up"}</span>'
-    to = urlencode({name: held for name, held in query.items() if held})
-    shown = f'<span aria-hidden="true">{mark}</span>' if mark else ""
-    return f'<a href="{esc(f"{address}?{to}#episodes")}">{_ORDERS[order]}{said}</a>{shown}'
+    mark = hint = EMPTY
+    if is_sorted:
+        arrow, way = (" ▼", "down") if chosen.descending else (" ▲", "up")
+        mark = html('<span aria-hidden="true">{}</span>', arrow)
+        hint = html('<span class="hidden">, sorted {}</span>', way)
+    return html(
+        '<a href="{}?{}#episodes">{}{}</a>{}',
+        address,
+        urlencode({name: text for name, text in query.items() if text}),
+        _ORDERS[order],
+        hint,
+        mark,
+    )
+
+
+def report_page(run: RunEntry, report: Report) -> bytes:
+    """All figures of one run, as its report shows them."""
+    info = run.info
+    body = join(
+        html("<section><h2>{}</h2>{}</section>", name, content)
+        for name, content in _report_sections(info, report)
+    )
+    crumbs = [*_CRUMBS, (f"/runs/{run.id}", title_of(info))]
+    return document(f"Figures of {title_of(info)}", body + _notes(report), crumbs=crumbs)
+
+
+def _report_sections(info: RunInfo, report: Report) -> Iterator[tuple[str, Markup]]:
+    runs = list(enumerate(report.runs))
+    yield "Overview", join(sections.headlines(runs))
+    if info.domain == "shop":
+        yield "WebShop", join(sections.shop(report, runs))
+    else:
+        yield "TurkingBench", join(sections.turk(report, runs))
+    yield "Cost and time", sections.usage(runs)
+    errors = join(sections.errors(runs))
+    if errors:
+        yield "Errors", errors
+
+
+def _notes(report: Report) -> Markup:
+    return html(
+        "<section><h2>How the figures are made</h2>"
+        '<div class="callout"><ul>{}</ul></div></section>',
+        join(html("<li>{}", note) for note in report.notes),
+    )
+
+
+def compare_page(compared: Sequence[RunEntry], report: Report) -> bytes:
+    """Runs beside each other, over the episodes that both have played."""
+    runs = list(enumerate(report.runs))
+    colours = {run.label: at for at, run in runs}
+    links = join(
+        html('<li><a href="/runs/{}">{}</a> <small>{}</small>', one.id, run.label, one.name)
+        for one, run in zip(compared, report.runs, strict=True)
+    )
+    comparisons = join(sections.comparisons(report.comparisons, colours))
+    if any("different protocols" in one.refused for one in report.comparisons):
+        query = urlencode([("run", one.id) for one in compared] + [("anyway", "1")])
+        comparisons += html(
+            '<p><a href="/runs/compare?{}">Compare them all the same</a></p>', query
+        )
+    body = html(
+        '<section><h2>Compared</h2><div class="callout"><ul>{}</ul></div></section>'
+        "<section><h2>Comparisons</h2>{}</section><section><h2>Overview</h2>{}</section>{}",
+        links,
+        comparisons,
+        join(sections.headlines(runs)),
+        _notes(report),
+    )
+    return document("Comparison", body, crumbs=_CRUMBS, below=html("<p>{}</p>", report.title))

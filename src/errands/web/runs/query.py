@@ -1,4 +1,4 @@
-"""What an address asks for, read with care: every value has a form and a bound."""
+"""What the address of a page about runs asks for, and errors for what is not there."""
 
 import math
 from typing import Any, Final
@@ -15,55 +15,55 @@ _MOST: Final = 2**53
 
 
 class Query:
-    """The questions of one request."""
+    """The query of a request, read with care: every value has a form and a bound."""
 
     def __init__(self, request: Request) -> None:
-        self._given = request.query_params
+        self._params = request.query_params
 
     def text(self, name: str) -> str:
-        held = self._given.get(name, "")
-        if len(held) > _LONGEST:
+        text = self._params.get(name, "")
+        if len(text) > _LONGEST:
             raise bad_request(f"{name} is longer than {_LONGEST} characters.")
-        return held
+        return text
 
-    def whole(self, name: str, usual: int, least: int, most: int) -> int:
+    def integer(self, name: str, default: int, least: int, most: int) -> int:
         """A number that counts something."""
-        held = self.text(name)
-        if not held:
-            return usual
-        if not (held.isascii() and held.isdigit()) or not least <= int(held) <= most:
+        text = self.text(name)
+        if not text:
+            return default
+        if not (text.isascii() and text.isdigit()) or not least <= int(text) <= most:
             raise bad_request(f"{name} is no whole number from {least} to {most}.")
-        return int(held)
+        return int(text)
 
-    def stretch(self, usual: int, most: int) -> tuple[int, int]:
+    def rows(self, default: int, most: int) -> tuple[int, int]:
         """Which rows of a list: from where, and how many."""
-        return self.whole("offset", 0, 0, _MOST), self.whole("limit", usual, 1, most)
+        return self.integer("offset", 0, 0, _MOST), self.integer("limit", default, 1, most)
 
-    def _share(self, name: str) -> float | None:
-        held = self.text(name)
-        if not held:
+    def _reward(self, name: str) -> float | None:
+        text = self.text(name)
+        if not text:
             return None
         try:
-            found = float(held)
+            number = float(text)
         except ValueError:
-            found = math.nan
-        if not 0 <= found <= 1:
+            number = math.nan
+        if not 0 <= number <= 1:
             raise bad_request(f"{name} is no reward; expected a number from 0 to 1.")
-        return found
+        return number
 
-    def _one_of(self, name: str, known: tuple[str, ...], usual: str) -> Any:
-        held = self.text(name) or usual
-        if held not in known:
-            raise bad_request(f"{name} is none of {', '.join(known)}.")
-        return held
+    def _one_of(self, name: str, choices: tuple[str, ...], default: str) -> Any:
+        text = self.text(name) or default
+        if text not in choices:
+            raise bad_request(f"{name} is none of {', '.join(choices)}.")
+        return text
 
     def chosen(self) -> EpisodeFilter:
         """Which episodes."""
         status = self._one_of("status", ("all", "done", "truncated", "error"), "all")
         return EpisodeFilter(
             status=None if status == "all" else status,
-            least=self._share("least"),
-            most=self._share("most"),
+            least=self._reward("least"),
+            most=self._reward("most"),
             order=self._one_of("order", ORDERS, "number"),
             descending=self._one_of("way", ("up", "down"), "up") == "down",
         )
@@ -74,5 +74,5 @@ def unknown_run() -> HttpError:
 
 
 def unknown_episode(number: int) -> HttpError:
-    said = number if number < 2**63 else "of that number"
-    return HttpError(404, "unknown_episode", f"The run has no episode {said} (yet).")
+    shown = number if number < 2**63 else "of that number"
+    return HttpError(404, "unknown_episode", f"The run has no episode {shown} (yet).")

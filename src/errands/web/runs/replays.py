@@ -1,4 +1,4 @@
-"""Playing episodes again for those who look at them, one at a time, and remembering a few.
+"""Episodes played again for those who look at them, one at a time; a few are remembered.
 
 Where only fingerprints of pages were kept, the pages come from doing the actions again in the
 source of the run. The data may be absent or changed, and a page may be another: each is told.
@@ -19,10 +19,10 @@ from errands.runs.replay import ReplayedPage, ReplayResult, prove, reopen_source
 __all__ = ["EpisodeReplay", "ReplayCache"]
 
 _log = logging.getLogger(__name__)
-_WORLDS: Final = 4
-"""Worlds that stay open."""
-_EPISODES: Final = 64
-_CHARACTERS: Final = 32_000_000
+_MOST_SOURCES: Final = 4
+"""Episode sources that stay open."""
+_MOST_EPISODES: Final = 64
+_MOST_CHARACTERS: Final = 32_000_000
 """Of pages that are remembered, all together."""
 
 
@@ -46,32 +46,32 @@ class ReplayCache:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._worlds: OrderedDict[str, EpisodeSource] = OrderedDict()
-        self._seen: OrderedDict[object, EpisodeReplay] = OrderedDict()
+        self._sources: OrderedDict[str, EpisodeSource] = OrderedDict()
+        self._replays: OrderedDict[object, EpisodeReplay] = OrderedDict()
         self.played = 0
 
     def remembered(self, key: object) -> EpisodeReplay | None:
-        """An episode that was watched lately."""
-        return self._seen.get(key)
+        """An episode that was played again lately."""
+        return self._replays.get(key)
 
     def watch(self, key: object, info: RunInfo, episode: Episode) -> EpisodeReplay:
         """The pages of an episode; `key` names it."""
         with self._lock:
-            kept = self._seen.get(key)
+            kept = self._replays.get(key)
             if kept is None:
-                kept = self._watched(info, episode)
+                kept = self._replay(info, episode)
                 if not kept.trouble:  # What is missing may come back.
                     self._remember(key, kept)
             return kept
 
     def close(self) -> None:
         with self._lock:
-            for source in self._worlds.values():
+            for source in self._sources.values():
                 source.close()
-            self._worlds.clear()
-            self._seen.clear()
+            self._sources.clear()
+            self._replays.clear()
 
-    def _watched(self, info: RunInfo, episode: Episode) -> EpisodeReplay:
+    def _replay(self, info: RunInfo, episode: Episode) -> EpisodeReplay:
         seen: list[ReplayedPage] | None = None
         trouble = ""
         source = self._source(info)
@@ -94,23 +94,23 @@ class ReplayCache:
     def _source(self, info: RunInfo) -> EpisodeSource | str:
         """The source of a run, or why it cannot be had."""
         key = f"{info.id} {info.checksum}"
-        if key not in self._worlds:
-            while len(self._worlds) >= _WORLDS:
-                self._worlds.popitem(last=False)[1].close()
+        if key not in self._sources:
+            while len(self._sources) >= _MOST_SOURCES:
+                self._sources.popitem(last=False)[1].close()
             try:
-                self._worlds[key] = reopen_source(info)
+                self._sources[key] = reopen_source(info)
             except ErrandsError as failure:
                 return str(failure)
             except Exception as failure:
                 _log.warning("the source of a run cannot be opened", exc_info=True)
                 return f"Its protocol cannot be used ({type(failure).__name__})."
-        self._worlds.move_to_end(key)
-        return self._worlds[key]
+        self._sources.move_to_end(key)
+        return self._sources[key]
 
-    def _remember(self, key: object, watched: EpisodeReplay) -> None:
-        self._seen[key] = watched
-        while len(self._seen) > 1 and (
-            len(self._seen) > _EPISODES
-            or sum(one.size for one in self._seen.values()) > _CHARACTERS
+    def _remember(self, key: object, replay: EpisodeReplay) -> None:
+        self._replays[key] = replay
+        while len(self._replays) > 1 and (
+            len(self._replays) > _MOST_EPISODES
+            or sum(one.size for one in self._replays.values()) > _MOST_CHARACTERS
         ):
-            self._seen.popitem(last=False)
+            self._replays.popitem(last=False)

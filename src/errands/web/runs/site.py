@@ -12,6 +12,7 @@ import logging
 from collections import Counter, OrderedDict
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
+from itertools import chain
 from typing import Any, Final
 
 from starlette.requests import Request
@@ -24,6 +25,7 @@ from errands.reports.markdown import to_markdown
 from errands.runs.episode import Episode
 from errands.web.core.application import AppPart, Route
 from errands.web.core.http_errors import HttpError, busy, internal
+from errands.web.core.metrics import metric
 from errands.web.runs.api import (
     as_json,
     episode_answer,
@@ -33,14 +35,12 @@ from errands.web.runs.api import (
     runs_answer,
     runs_paths,
 )
-from errands.web.runs.document import ASSETS, HEADERS, protocol_of, sorry_page
-from errands.web.runs.episode_page import episode_page, place_of
-from errands.web.runs.frames import FRAME_HEADERS, still_page
+from errands.web.runs.document import ASSETS, HEADERS, error_page, protocol_of
+from errands.web.runs.episode_page import FRAME_HEADERS, episode_page, place_of, still_page
 from errands.web.runs.library import RunEntry, RunLibrary, RunStatus
-from errands.web.runs.pages import live_figures, run_page, runs_page
+from errands.web.runs.pages import compare_page, live_figures, report_page, run_page, runs_page
 from errands.web.runs.query import Query, unknown_episode, unknown_run
 from errands.web.runs.replays import EpisodeReplay, ReplayCache
-from errands.web.runs.report_pages import compare_page, report_page
 
 __all__ = ["runs_site"]
 
@@ -116,7 +116,7 @@ class _Site:
     def __init__(self, library: RunLibrary) -> None:
         self._library = library
         self._stopping = False
-        self._watcher = ReplayCache()
+        self._replays = ReplayCache()
         self._threads = {
             "read": ThreadPoolExecutor(4, "runs"),
             "replay": ThreadPoolExecutor(1, "replay"),
@@ -124,7 +124,7 @@ class _Site:
         }
         self._waiting = self._streams = 0
         self._shown: Counter[str] = Counter()
-        self._refused: Counter[str] = Counter()
+        self._errors: Counter[str] = Counter()
         self._reports: OrderedDict[object, Report] = OrderedDict()
 
     def drain(self) -> None:
@@ -140,27 +140,18 @@ class _Site:
     def close(self) -> None:
         for threads in self._threads.values():
             threads.shutdown(cancel_futures=True)
-        self._watcher.close()
+        self._replays.close()
 
     def metrics(self) -> str:
-        lines = []
-        known, damaged = self._library.counts()
-        for name, about, held in (
-            ("runs_known", "Runs that can be looked at.", known),
-            ("runs_unreadable", "Files that are no readable run.", damaged),
-            ("runs_streams_open", "Those who follow a run in progress.", self._streams),
-        ):
-            lines += [f"# HELP errands_{name} {about}", f"# TYPE errands_{name} gauge"]
-            lines.append(f"errands_{name} {held}")
-        name = "errands_runs_replays_total"
-        lines += [f"# HELP {name} Episodes played again.", f"# TYPE {name} counter"]
-        lines.append(f"{name} {self._watcher.played}")
-        for name, label, about, counts in (
-            ("errands_runs_pages_total", "page", "Pages about runs shown.", self._shown),
-            ("errands_runs_refused_total", "code", "Questions refused, by code.", self._refused),
-        ):
-            lines += [f"# HELP {name} {about}", f"# TYPE {name} counter"]
-            lines += [f'{name}{{{label}="{key}"}} {n}' for key, n in sorted(counts.items())]
+        readable, unreadable = self._library.counts()
+        lines = chain(
+            metric("runs_known", "gauge", "Runs that can be shown.", readable),
+            metric("runs_unreadable", "gauge", "Files that are no readable run.", unreadable),
+            metric("runs_streams_open", "gauge", "Clients following a run.", self._streams),
+            metric("runs_replays_total", "counter", "Episodes played again.", self._replays.played),
+            metric("runs_pages_total", "counter", "Pages about runs.", self._shown, "page"),
+            metric("runs_refused_total", "counter", "Errors, by code.", self._errors, "code"),
+        )
         return "\n".join(lines) + "\n"
 
     def page(self, name: str, work: Work, threads: str = "read") -> Callable[[Request], Any]:
@@ -168,11 +159,11 @@ class _Site:
 
         async def endpoint(request: Request) -> Response:
             try:
-                answer: Response = await self._aside(threads, work, request)
-            except HttpError as refusal:
-                self._refused[refusal.code] += 1
-                body = sorry_page(_TITLES.get(refusal.status, "Sorry"), refusal.message)
-                return Response(body, refusal.status, HEADERS, media_type="text/html")
+                answer: Response = await self._in_thread(threads, work, request)
+            except HttpError as error:
+                self._errors[error.code] += 1
+                body = error_page(_TITLES.get(error.status, "Sorry"), error.message)
+                return Response(body, error.status, HEADERS, media_type="text/html")
             self._shown[name] += 1
             return answer
 
@@ -183,17 +174,17 @@ class _Site:
 
         async def endpoint(request: Request) -> Response:
             try:
-                answer: Response = await self._aside("read", work, request)
-            except HttpError as refusal:
-                self._refused[refusal.code] += 1
-                return _json(refusal.answer(), refusal.status)
+                answer: Response = await self._in_thread("read", work, request)
+            except HttpError as error:
+                self._errors[error.code] += 1
+                return _json(error.answer(), error.status)
             self._shown["api"] += 1
             return answer
 
         return endpoint
 
-    async def _aside(self, threads: str, work: Callable[..., Any], *given: Any) -> Any:
-        """Work in a thread; what goes wrong is a refusal."""
+    async def _in_thread(self, threads: str, work: Callable[..., Any], *given: Any) -> Any:
+        """Work in a thread; what goes wrong is an `HttpError`."""
         if self._waiting >= QUEUE:
             raise busy()
         self._waiting += 1
@@ -203,7 +194,7 @@ class _Site:
         except HttpError:
             raise
         except ErrandsError as failure:
-            said = self._library.said(failure)
+            said = self._library.message(failure)
             raise HttpError(503, "unreadable", said, retry_after=1) from None
         except Exception:
             _log.exception("a page about runs failed")
@@ -211,41 +202,43 @@ class _Site:
         finally:
             self._waiting -= 1
 
-    def _held(self, request: Request) -> RunEntry:
-        id = request.path_params["id"]
-        held = self._library.find(id)
-        if held is None:
+    def _run(self, request: Request) -> RunEntry:
+        return self._find(request.path_params["id"])
+
+    def _find(self, id: str) -> RunEntry:
+        run = self._library.find(id)
+        if run is None:
             raise unknown_run()
-        return held
+        return run
 
-    def _standing(self, held: RunEntry) -> RunStatus | str:
+    def _status(self, run: RunEntry) -> RunStatus | str:
         try:
-            return self._library.standing(held)
+            return self._library.status(run)
         except ErrandsError as failure:
-            return self._library.said(failure)
+            return self._library.message(failure)
 
-    def _listed(self, asked: Query) -> tuple[list[RunEntry], int, int, int]:
-        """The runs of a stretch, and how many there are."""
-        protocol, agent = asked.text("protocol"), asked.text("agent")
+    def _selected(self, query: Query) -> tuple[list[RunEntry], int, int, int]:
+        """The runs that a query asks for, how many there are, and which rows these are."""
+        protocol, agent = query.text("protocol"), query.text("agent")
         found = [
-            held
-            for held in self._library.runs()
-            if protocol in ("", protocol_of(held.info)) and agent in ("", held.info.agent)
+            run
+            for run in self._library.runs()
+            if protocol in ("", protocol_of(run.info)) and agent in ("", run.info.agent)
         ]
-        offset, limit = asked.stretch(PAGE, MOST_ROWS)
+        offset, limit = query.rows(PAGE, MOST_ROWS)
         return found[offset : offset + limit], len(found), offset, limit
 
     def runs(self, request: Request) -> Response:
-        asked = Query(request)
-        some, total, offset, limit = self._listed(asked)
-        infos = [held.info for held in self._library.runs()]
+        query = Query(request)
+        some, total, offset, limit = self._selected(query)
+        infos = [run.info for run in self._library.runs()]
         body = runs_page(
-            [(held, self._standing(held)) for held in some],
-            self._library.damaged(),
+            [(run, self._status(run)) for run in some],
+            self._library.unreadable(),
             protocols=sorted({protocol_of(info) for info in infos}),
             agents=sorted({info.agent for info in infos}),
-            protocol=asked.text("protocol"),
-            agent=asked.text("agent"),
+            protocol=query.text("protocol"),
+            agent=query.text("agent"),
             total=total,
             offset=offset,
             limit=limit,
@@ -253,18 +246,18 @@ class _Site:
         return _html(body)
 
     def run(self, request: Request) -> Response:
-        held = self._held(request)
-        asked = Query(request)
-        chosen = asked.chosen()
-        offset, limit = asked.stretch(PAGE, MOST_ROWS)
-        standing = self._library.standing(held)
+        run = self._run(request)
+        query = Query(request)
+        chosen = query.chosen()
+        offset, limit = query.rows(PAGE, MOST_ROWS)
+        status = self._library.status(run)
         plain = chosen.status is None and chosen.least is None and chosen.most is None
-        total = standing.totals.kept if plain else held.view.count(chosen)
+        total = status.totals.kept if plain else run.view.count(chosen)
         body = run_page(
-            held,
-            standing,
-            held.view.some(chosen, offset, limit),
-            held.view.latest(LATEST) if standing.writing else (),
+            run,
+            status,
+            run.view.some(chosen, offset, limit),
+            run.view.latest(LATEST) if status.writing else (),
             chosen,
             total=total,
             offset=offset,
@@ -272,53 +265,53 @@ class _Site:
         )
         return _html(body)
 
-    def _watched(self, request: Request) -> tuple[RunEntry, Episode, EpisodeReplay]:
-        held = self._held(request)
-        episode = _episode(held, request)
+    def _replay(self, request: Request) -> tuple[RunEntry, Episode, EpisodeReplay]:
+        run = self._run(request)
+        episode = _episode(run, request)
         # An episode that is played anew (--retry-errors) is another one.
         summary = episode.summary
-        key = held.id, summary.number, summary.seconds, summary.error, episode.last_digest
-        return held, episode, self._watcher.watch(key, held.info, episode)
+        key = run.id, summary.number, summary.seconds, summary.error, episode.last_digest
+        return run, episode, self._replays.watch(key, run.info, episode)
 
     def episode(self, request: Request) -> Response:
-        held, episode, watched = self._watched(request)
+        run, episode, replay = self._replay(request)
         place = place_of(Query(request).text("step"), len(episode.steps))
         if place is None:
             steps = count(len(episode.steps), "step")
             raise HttpError(404, "unknown_step", f"The episode has {steps}, from 1, and an end.")
-        neighbours = held.view.neighbours(episode.summary.number)
-        return _html(episode_page(held, episode, watched, place, neighbours))
+        neighbours = run.view.neighbours(episode.summary.number)
+        return _html(episode_page(run, episode, replay, place, neighbours))
 
     def frame(self, request: Request) -> Response:
-        _, _, watched = self._watched(request)
+        _, _, replay = self._replay(request)
         place = request.path_params["place"]
-        html = watched.pages[place].html if place < len(watched.pages) else ""
+        html = replay.pages[place].html if place < len(replay.pages) else ""
         if not html:
             raise HttpError(404, "unknown_page", "There is no page here that could be shown.")
         return Response(still_page(html), headers=FRAME_HEADERS, media_type="text/html")
 
-    def _report(self, held: list[RunEntry], *, anyway: bool = False) -> Report:
+    def _report(self, runs: list[RunEntry], *, anyway: bool = False) -> Report:
         """A report on runs; made again only when something was added."""
-        key = tuple((one.id, one.view.stamp()) for one in held), anyway
+        key = tuple((one.id, one.view.stamp()) for one in runs), anyway
         made = self._reports.get(key)
         if made is None:
-            views = [one.view for one in held]
+            views = [one.view for one in runs]
             made = self._reports[key] = gather(views, most_listed=0, compare_anyway=anyway)
             while len(self._reports) > REPORTS:
                 self._reports.popitem(last=False)
         return made
 
     def report(self, request: Request) -> Response:
-        held = self._held(request)
-        return _html(report_page(held, self._report([held])))
+        run = self._run(request)
+        return _html(report_page(run, self._report([run])))
 
     def report_markdown(self, request: Request) -> Response:
-        made = to_markdown(self._report([self._held(request)]))
+        made = to_markdown(self._report([self._run(request)]))
         body = made.encode("utf-8", "replace")
         return Response(body, headers=_PLAIN, media_type="text/markdown")
 
     def report_json(self, request: Request) -> Response:
-        body = to_json(self._report([self._held(request)]))
+        body = to_json(self._report([self._run(request)]))
         return Response(body, headers=_PLAIN, media_type="application/json")
 
     def compare(self, request: Request) -> Response:
@@ -327,32 +320,29 @@ class _Site:
             raise HttpError(
                 400, "bad_request", f"Choose two to {MOST_COMPARED} runs; {len(ids)} were chosen."
             )
-        found = [self._library.find(id) for id in ids]
-        held = [one for one in found if one is not None]
-        if len(held) < len(found):
-            raise unknown_run()
+        runs = [self._find(id) for id in ids]
         anyway = Query(request).text("anyway") == "1"
-        return _html(compare_page(held, self._report(held, anyway=anyway)))
+        return _html(compare_page(runs, self._report(runs, anyway=anyway)))
 
     async def events(self, request: Request) -> Response:
         """Progress as it happens, until the run is over."""
         try:
-            held = await self._aside("read", self._held, request)
-        except HttpError as refusal:
-            return _json(refusal.answer(), refusal.status)
+            run = await self._in_thread("read", self._run, request)
+        except HttpError as error:
+            return _json(error.answer(), error.status)
         if self._streams >= STREAMS or self.is_stopping():
             return _json(busy().answer(), 503)
         headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
-        stream = self._events(held)
+        stream = self._events(run)
         return StreamingResponse(stream, media_type="text/event-stream", headers=headers)
 
-    async def _events(self, held: RunEntry) -> AsyncIterator[bytes]:
+    async def _events(self, run: RunEntry) -> AsyncIterator[bytes]:
         self._streams += 1
         told = None
         try:
             while not self.is_stopping():
                 try:
-                    now, html = await self._aside("read", self._moment, held)
+                    now, html = await self._in_thread("read", self._moment, run)
                 except HttpError:
                     now = None
                 if now is not None and now != told:
@@ -368,32 +358,32 @@ class _Site:
         finally:
             self._streams -= 1
 
-    def _moment(self, held: RunEntry) -> tuple[dict[str, Any], str]:
-        standing = self._library.standing(held)
-        latest = held.view.latest(LATEST)
-        return progress(held, standing), live_figures(held, standing, latest)
+    def _moment(self, run: RunEntry) -> tuple[dict[str, Any], str]:
+        status = self._library.status(run)
+        latest = run.view.latest(LATEST)
+        return progress(run, status), str(live_figures(run, status, latest))
 
     def api_runs(self, request: Request) -> Response:
-        some, total, offset, limit = self._listed(Query(request))
-        rows = [(held, self._standing(held)) for held in some]
-        return _json(runs_answer(rows, self._library.damaged(), total, offset, limit))
+        some, total, offset, limit = self._selected(Query(request))
+        rows = [(run, self._status(run)) for run in some]
+        return _json(runs_answer(rows, self._library.unreadable(), total, offset, limit))
 
     def api_run(self, request: Request) -> Response:
-        held = self._held(request)
-        return _json(run_answer(held, self._library.standing(held)))
+        run = self._run(request)
+        return _json(run_answer(run, self._library.status(run)))
 
     def api_episodes(self, request: Request) -> Response:
-        held = self._held(request)
-        asked = Query(request)
-        chosen = asked.chosen()
-        offset, limit = asked.stretch(PAGE, MOST_ROWS)
-        some = held.view.some(chosen, offset, limit)
-        return _json(episodes_answer(some, held.view.count(chosen), offset, limit))
+        run = self._run(request)
+        query = Query(request)
+        chosen = query.chosen()
+        offset, limit = query.rows(PAGE, MOST_ROWS)
+        some = run.view.some(chosen, offset, limit)
+        return _json(episodes_answer(some, run.view.count(chosen), offset, limit))
 
     def api_episode(self, request: Request) -> Response:
-        held = self._held(request)
-        episode = _episode(held, request)
-        return _json(episode_answer(episode, held.view.neighbours(episode.summary.number)))
+        run = self._run(request)
+        episode = _episode(run, request)
+        return _json(episode_answer(episode, run.view.neighbours(episode.summary.number)))
 
 
 _TITLES: Final = {
@@ -405,9 +395,9 @@ _TITLES: Final = {
 _PLAIN: Final = {"X-Content-Type-Options": "nosniff", "Cache-Control": "no-store"}
 
 
-def _episode(held: RunEntry, request: Request) -> Episode:
+def _episode(run: RunEntry, request: Request) -> Episode:
     number = request.path_params["number"]
-    found = held.view.find(number) if 0 <= number < 2**63 else None
+    found = run.view.find(number) if 0 <= number < 2**63 else None
     if found is None:
         raise unknown_episode(number)
     return found
