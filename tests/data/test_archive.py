@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from errands.data.archive import Limits, plain_name, unpack_tasks
+from errands.data.archive import ArchiveLimits, plain_name, unpack_tasks
 from errands.errors import DataError
 
 Pack = Callable[[dict[str, bytes]], Path]
@@ -135,11 +135,11 @@ def test_a_member_that_comes_twice_is_refused(tmp_path: Path) -> None:
 def test_bombs_are_defused(pack: Pack, tmp_path: Path) -> None:
     archive = pack({**GOOD, "tasks/Two/batch.csv": bytes(5_000_000)})
     with pytest.raises(DataError, match="has over 1,000,000 bytes"):
-        unpack_tasks(archive, tmp_path / "a", limits=Limits(file_bytes=1_000_000))
+        unpack_tasks(archive, tmp_path / "a", limits=ArchiveLimits(file_bytes=1_000_000))
     with pytest.raises(DataError, match="more than task folders can hold"):
-        unpack_tasks(archive, tmp_path / "b", limits=Limits(total_bytes=1_000_000))
+        unpack_tasks(archive, tmp_path / "b", limits=ArchiveLimits(total_bytes=1_000_000))
     with pytest.raises(DataError, match="more than task folders can hold"):
-        unpack_tasks(archive, tmp_path / "c", limits=Limits(members=2))
+        unpack_tasks(archive, tmp_path / "c", limits=ArchiveLimits(members=2))
 
 
 def test_damaged_archives_are_one_sentence(pack: Pack, tmp_path: Path) -> None:

@@ -14,12 +14,12 @@ from typing import Any
 import pytest
 
 import errands
-from errands.data.download import Patience, check_base, download, join
+from errands.data.download import RetryPolicy, check_base, download, join
 from errands.errors import DataError
 
 Server = Any
 
-QUICK = Patience(attempts=3, backoff=0.01, timeout=2)
+QUICK = RetryPolicy(attempts=3, backoff=0.01, timeout=2)
 BODY = random.Random(7).randbytes(3_000_000)
 HALF = 1_500_000
 
@@ -30,7 +30,7 @@ def part(tmp_path: Path) -> Path:
 
 
 def get(server: Server, part: Path, **options: Any) -> Any:
-    options = {"limit": 10_000_000, "patience": QUICK, **options}
+    options = {"limit": 10_000_000, "retries": QUICK, **options}
     return download([f"{server.url}/big"], part, **options)
 
 
@@ -38,7 +38,7 @@ def begin(server: Server, part: Path) -> int:
     """Leave half a download behind; says how many bytes are there."""
     server.faults.append(f"drop:{HALF}")
     with pytest.raises(DataError, match=r"gave up .* broke off at byte .* run the same command"):
-        get(server, part, patience=Patience(attempts=1))
+        get(server, part, retries=RetryPolicy(attempts=1))
     server.seen.clear()
     return part.stat().st_size
 
@@ -170,7 +170,7 @@ def test_a_part_from_another_address_is_not_used(server: Server, part: Path) -> 
     server.files["/big"] = BODY
     begin(server, part)
     server.files["/other"] = BODY
-    download([f"{server.url}/other"], part, limit=len(BODY), patience=QUICK)
+    download([f"{server.url}/other"], part, limit=len(BODY), retries=QUICK)
     assert server.seen[0].range is None
     assert part.read_bytes() == BODY
 
@@ -205,11 +205,11 @@ def test_an_attempt_that_moved_forward_restores_patience(server: Server, part: P
 def test_the_second_address_is_tried_when_the_first_is_absent(server: Server, part: Path) -> None:
     server.files["/b/big"] = BODY
     urls = [f"{server.url}/a/big", f"{server.url}/b/big"]
-    assert download(urls, part, limit=len(BODY), patience=QUICK).url == urls[1]
+    assert download(urls, part, limit=len(BODY), retries=QUICK).url == urls[1]
     del server.files["/b/big"]
     part.unlink()
     with pytest.raises(DataError, match=r"no such file: tried .*/a/big and .*/b/big"):
-        download(urls, part, limit=len(BODY), patience=QUICK)
+        download(urls, part, limit=len(BODY), retries=QUICK)
     assert not part.exists()
 
 
@@ -302,7 +302,7 @@ def test_a_silent_server_times_out(server: Server, part: Path) -> None:
     server.files["/big"] = BODY
     server.faults.extend(["hold:1000", "ok"])
     start = time.monotonic()
-    get(server, part, patience=Patience(attempts=3, backoff=0.01, timeout=0.2))
+    get(server, part, retries=RetryPolicy(attempts=3, backoff=0.01, timeout=0.2))
     assert part.read_bytes() == BODY
     assert time.monotonic() - start < 5
     assert server.seen[1].range == "bytes=1000-"
@@ -312,12 +312,12 @@ def test_a_trickle_counts_as_dead(server: Server, part: Path) -> None:
     server.files["/big"] = BODY
     server.faults.append("trickle")
     with pytest.raises(DataError, match=r"next to nothing|timed out"):
-        get(server, part, patience=Patience(attempts=1, timeout=0.15))
+        get(server, part, retries=RetryPolicy(attempts=1, timeout=0.15))
 
 
 def test_nobody_listening_is_said_at_once(part: Path) -> None:
     with pytest.raises(DataError, match=r"cannot reach http://127.0.0.1:9/"):
-        download(["http://127.0.0.1:9/x"], part, limit=9, patience=Patience(backoff=60))
+        download(["http://127.0.0.1:9/x"], part, limit=9, retries=RetryPolicy(backoff=60))
 
 
 def test_a_killed_download_is_continued(server: Server, part: Path) -> None:

@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
-from errands.data import Dataset, FetchReport, KnownFile, Patience, Version, fetch
+from errands.data import Dataset, FetchReport, KnownFile, RetryPolicy, Version, fetch
 from errands.errors import DataError
 
 Server = Any
 
 SHARED = Path(__file__).parents[3] / "shared" / "data"
-QUICK = Patience(attempts=2, backoff=0.01, timeout=2)
+QUICK = RetryPolicy(attempts=2, backoff=0.01, timeout=2)
 ITEMS = b"[" + random.Random(1).randbytes(400_000) + b"]"
 NOTES = b'{"a": 1}'
 
@@ -150,7 +150,7 @@ def test_one_source_only(source: Path, out: Path) -> None:
 
 def test_from_a_server(server: Server, out: Path) -> None:
     server.files = {"/data/toy/items.json": ITEMS, "/data/notes.json": NOTES}
-    report = fetch(TOY, url=f"{server.url}/data/", out=out, patience=QUICK)
+    report = fetch(TOY, url=f"{server.url}/data/", out=out, retries=QUICK)
     assert how(report) == [("downloaded", "sha256"), ("downloaded", "unknown")]
     assert report.received == len(ITEMS) + len(NOTES)
     assert visible(out) == {"items.json", "notes.json"}
@@ -164,7 +164,7 @@ def test_the_server_may_come_from_the_environment(
 ) -> None:
     monkeypatch.setenv("ERRANDS_DATA_URL", server.url)
     server.files = {"/items.json": ITEMS, "/notes.json": NOTES}
-    assert fetch(TOY, out=out, patience=QUICK).received
+    assert fetch(TOY, out=out, retries=QUICK).received
     server.seen.clear()
     fetch(TOY, folder=source, out=out, force=True)
     assert server.seen == []
@@ -174,9 +174,9 @@ def test_an_interrupted_fetch_goes_on(server: Server, out: Path) -> None:
     server.files = {"/items.json": ITEMS, "/notes.json": NOTES}
     server.faults.extend(["404", "drop:300000"])
     with pytest.raises(DataError, match="gave up"):
-        fetch(TOY, url=server.url, out=out, patience=Patience(attempts=1))
+        fetch(TOY, url=server.url, out=out, retries=RetryPolicy(attempts=1))
     assert visible(out) == {"items.json.part", "items.json.part.json"}
-    report = fetch(TOY, url=server.url, out=out, patience=QUICK)
+    report = fetch(TOY, url=server.url, out=out, retries=QUICK)
     assert report.received == len(ITEMS) - 300_000 + len(NOTES)
     assert visible(out) == {"items.json", "notes.json"}
 
@@ -185,7 +185,7 @@ def test_a_wrong_checksum_from_a_server_keeps_nothing(server: Server, out: Path)
     wrong = ITEMS[:-2] + b"x]"
     server.files = {"/items.json": wrong, "/notes.json": NOTES}
     with pytest.raises(DataError, match=f"expected .*{sha(ITEMS)}.*got .*{sha(wrong)}"):
-        fetch(TOY, url=server.url, out=out, patience=QUICK)
+        fetch(TOY, url=server.url, out=out, retries=QUICK)
     assert visible(out) == set()
     assert how(fetch(TOY, url=server.url, out=out, verify=False))[0] == ("downloaded", "differs")
 
@@ -195,10 +195,10 @@ def test_a_bad_beginning_is_not_kept_for_ever(server: Server, out: Path) -> None
     server.files = {"/items.json": ITEMS, "/notes.json": NOTES}
     server.faults.extend(["404", "drop:300000"])
     with pytest.raises(DataError, match="gave up"):
-        fetch(TOY, url=server.url, out=out, patience=Patience(attempts=1))
+        fetch(TOY, url=server.url, out=out, retries=RetryPolicy(attempts=1))
     part = out / "items.json.part"
     part.write_bytes(bytes(part.stat().st_size))
-    report = fetch(TOY, url=server.url, out=out, patience=QUICK)
+    report = fetch(TOY, url=server.url, out=out, retries=QUICK)
     assert how(report)[0] == ("downloaded", "sha256")
 
 
@@ -206,14 +206,14 @@ def test_a_server_that_is_wrong_and_drops_is_not_asked_for_ever(server: Server, 
     server.files = {"/toy/items.json": ITEMS[:-2] + b"x]"}
     server.faults.extend(["drop:300000", "ok"] * 5)
     with pytest.raises(DataError, match=r"is not the items\.json that is known"):
-        fetch(TOY, url=server.url, out=out, patience=QUICK)
+        fetch(TOY, url=server.url, out=out, retries=QUICK)
     assert len(server.seen) == 4
 
 
 def test_an_error_page_with_status_200_is_refused(server: Server, out: Path) -> None:
     server.files = {"/items.json": ITEMS, "/notes.json": b"<html>??"}
     with pytest.raises(DataError, match="not JSON"):
-        fetch(TOY, url=server.url, out=out, patience=QUICK)
+        fetch(TOY, url=server.url, out=out, retries=QUICK)
     assert visible(out) == {"items.json"}
 
 
@@ -299,11 +299,11 @@ def test_tasks_from_an_archive_in_a_folder_or_alone(tmp_path: Path, out: Path) -
 @pytest.mark.parametrize("path", ["/turkingbench/turkingbench.tar.gz", "/turkingbench.tar.gz"])
 def test_tasks_from_a_server(server: Server, out: Path, path: str) -> None:
     server.files = {path: packed(task_files("A"))}
-    report = fetch(TASKS, url=server.url, out=out, patience=QUICK)
+    report = fetch(TASKS, url=server.url, out=out, retries=QUICK)
     assert set(how(report)) == {("downloaded", "unknown")}
     assert visible(out) == {"tasks"}
     shutil.rmtree(out)
-    fetch(TASKS, url=server.url + path, out=out, patience=QUICK)
+    fetch(TASKS, url=server.url + path, out=out, retries=QUICK)
     assert tree(out) == set(task_files("A"))
 
 
@@ -312,7 +312,7 @@ def test_a_bad_archive_leaves_the_old_tasks(server: Server, tmp_path: Path, out:
     for body in (packed({"../evil": b""}), b"garbage", packed({"README": b""})):
         server.files = {"/turkingbench.tar.gz": body}
         with pytest.raises(DataError):
-            fetch(TASKS, url=server.url, out=out, force=True, patience=QUICK)
+            fetch(TASKS, url=server.url, out=out, force=True, retries=QUICK)
         assert tree(out) == set(task_files("A"))
         assert visible(out) == {"tasks"}
 
@@ -355,7 +355,7 @@ def test_the_real_small_shop(out: Path, server: Server) -> None:
     for path in (SHARED / "webshop-1k").glob("*.json"):
         server.files[f"/webshop-1k/{path.name}"] = path.read_bytes()
     server.faults.append("drop:1000000")
-    report = fetch("webshop-1k", url=server.url, out=out, patience=QUICK)
+    report = fetch("webshop-1k", url=server.url, out=out, retries=QUICK)
     assert how(report) == [("downloaded", "sha256")] * 3
     assert report.received == sum(file.bytes for file in report.files)
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlencode
 
-from errands.mining.candidates import Candidate, Candidates, InGroup
+from errands.mining.candidates import AttributeCandidate, Candidates, InGroup
 from errands.mining.decisions import Decisions
 from errands.mining.proposal import Proposal
 from errands.mining.review import Review
@@ -38,7 +38,7 @@ def candidates() -> Candidates:
         groups={"kitchen": 60, "beauty": 30},
         thin=0,
         candidates=tuple(
-            Candidate(
+            AttributeCandidate(
                 phrase=phrase,
                 score=0.05,
                 products=12,

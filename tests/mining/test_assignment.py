@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from errands.errors import CatalogError, DataError
-from errands.mining.assignment import Assignment
+from errands.mining.assignment import AttributeAssignment
 from errands.mining.own_shop import give_out
 from errands.shop.build.builder import build_catalog
 from errands.shop.catalog.catalog import Catalog
@@ -39,18 +39,18 @@ def _record(asin: str, title: str, *bullets: str, **more: Any) -> dict[str, Any]
 
 
 def test_attributes_are_found_as_they_were_mined() -> None:
-    given = Assignment(USES)
+    given = AttributeAssignment(USES)
     record = _record(
         "A", "Coffee mug", "Easy to clean, a wide 3 handle", "easy. clean", "EASY-CLEAN"
     )
     assert given.of(record) == ["coffee mug", "easy clean", "wide handle"]
     assert given.of(_record("B", "Clean and easy", "leads to freedom")) == []
-    assert Assignment(USES).of(_record("C", "Into the dishwasher")) == ["dishwasher"]
-    assert Assignment(USES, fields=("title",)).of(record) == ["coffee mug"]
+    assert AttributeAssignment(USES).of(_record("C", "Into the dishwasher")) == ["dishwasher"]
+    assert AttributeAssignment(USES, fields=("title",)).of(record) == ["coffee mug"]
 
 
 def test_an_instruction_in_the_words_of_synthetic_goals() -> None:
-    given = Assignment(USES)
+    given = AttributeAssignment(USES)
     entry = given.entry(
         _record("A", "Coffee mug", "For dry skin", "A wide handle", "Lead free", "easy to clean")
     )
@@ -70,19 +70,19 @@ def test_an_instruction_in_the_words_of_synthetic_goals() -> None:
 
 def test_too_little_and_too_much_to_ask_for() -> None:
     one = _record("A", "Coffee mug, easy to clean")
-    assert Assignment(USES).entry(one) == {"attributes": ["coffee mug", "easy clean"]}
-    assert Assignment(USES, least=1).entry(one)["instruction"] == "Find me easy clean mugs"
+    assert AttributeAssignment(USES).entry(one) == {"attributes": ["coffee mug", "easy clean"]}
+    assert AttributeAssignment(USES, least=1).entry(one)["instruction"] == "Find me easy clean mugs"
     rich = _record("A", "Easy to clean, lead free, wide handle, dry skin")
-    assert Assignment(USES, most=2).entry(rich)["instruction_attributes"] == [
+    assert AttributeAssignment(USES, most=2).entry(rich)["instruction_attributes"] == [
         "easy clean",
         "lead free",
     ]
-    assert "instruction" not in Assignment(USES).entry({**rich, "query": " "})
-    assert "instruction" not in Assignment(USES).entry({**rich, "query": None})
+    assert "instruction" not in AttributeAssignment(USES).entry({**rich, "query": " "})
+    assert "instruction" not in AttributeAssignment(USES).entry({**rich, "query": None})
 
 
 def test_it_counts() -> None:
-    given = Assignment(USES)
+    given = AttributeAssignment(USES)
     records = [
         _record("A", "easy to clean, lead free"),
         _record("B", "lead free"),

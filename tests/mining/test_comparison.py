@@ -8,7 +8,7 @@ import pytest
 
 from errands.errors import DataError
 from errands.mining.candidates import Candidates, mine, stream_items
-from errands.mining.comparison import Comparison, compare, read_listed
+from errands.mining.comparison import ListComparison, compare, read_listed
 from errands.mining.own_shop import mine_file
 
 SHARED_1K = Path(__file__).resolve().parents[3] / "shared" / "data" / "webshop-1k"
@@ -30,7 +30,7 @@ def test_every_figure_on_a_small_list(tmp_path: Path) -> None:
     }
     path.write_text(json.dumps(entries))
     found = compare(mine(records), records, read_listed(path), least=2)
-    assert found == Comparison(
+    assert found == ListComparison(
         least=2,
         common=1,
         common_found=1,
@@ -72,7 +72,7 @@ def test_lists_that_are_none(tmp_path: Path, data: str, says: str) -> None:
 
 
 @pytest.fixture(scope="module")
-def real() -> tuple[Candidates, Comparison]:
+def real() -> tuple[Candidates, ListComparison]:
     items = SHARED_1K / "items_shuffle_1000.json"
     mined = mine_file(items)
     listed = read_listed(SHARED_1K / "items_ins_v2_1000.json")
@@ -80,7 +80,7 @@ def real() -> tuple[Candidates, Comparison]:
 
 
 @pytest.mark.shared
-def test_the_originals_attributes_are_found(real: tuple[Candidates, Comparison]) -> None:
+def test_the_originals_attributes_are_found(real: tuple[Candidates, ListComparison]) -> None:
     mined, found = real
     assert mined.products == 1000
     assert found.common == 205
@@ -90,7 +90,7 @@ def test_the_originals_attributes_are_found(real: tuple[Candidates, Comparison])
 
 
 @pytest.mark.shared
-def test_the_filter_drops_little_of_theirs(real: tuple[Candidates, Comparison]) -> None:
+def test_the_filter_drops_little_of_theirs(real: tuple[Candidates, ListComparison]) -> None:
     _, found = real
     assert found.dropped / found.candidates > 0.2
     assert found.listed_dropped / found.listed_found < 0.1
@@ -100,14 +100,14 @@ def test_the_filter_drops_little_of_theirs(real: tuple[Candidates, Comparison]) 
 
 @pytest.mark.shared
 def test_given_out_their_attributes_reach_their_products(
-    real: tuple[Candidates, Comparison],
+    real: tuple[Candidates, ListComparison],
 ) -> None:
     _, found = real
     assert found.pairs_same / found.pairs > 0.9
 
 
 @pytest.mark.shared
-def test_the_documentation_has_these_figures(real: tuple[Candidates, Comparison]) -> None:
+def test_the_documentation_has_these_figures(real: tuple[Candidates, ListComparison]) -> None:
     page = (Path(__file__).resolve().parents[2] / "docs" / "mining.md").read_text()
     for name, number, share in real[1].table():
         assert f"| {name} | {number} | {share.replace('%', ' %')} |" in page

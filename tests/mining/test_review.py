@@ -42,13 +42,13 @@ def test_those_put_off_come_last(mined: Candidates, decisions: Decisions) -> Non
     assert held.phrase == off
     review.answer(off, "is a")
     assert review.next() is None
-    assert review.standing() == (
+    assert review.progress() == (
         len(mined.candidates),
         len(mined.candidates),
         1,
-        review.standing()[3],
+        review.progress()[3],
     )
-    assert review.standing().left == 0
+    assert review.progress().left == 0
 
 
 def test_one_group_only(mined: Candidates, decisions: Decisions) -> None:
@@ -66,9 +66,9 @@ def test_the_filters_word(mined: Candidates, decisions: Decisions) -> None:
     review.answer(first.phrase, "good for")
     wanted = [one for one in mined.candidates[1:] if one.proposal.use == DROP]
     assert review.accept("drops") == len(wanted)
-    assert review.standing().dropped == len(wanted)
+    assert review.progress().dropped == len(wanted)
     assert review.accept("all") == len(mined.candidates) - len(wanted) - 1
-    assert review.standing().left == 0
+    assert review.progress().left == 0
     assert read_decisions(decisions.path)[first.phrase] == "good for"
     with pytest.raises(SettingError, match="drops or all"):
         review.accept("some")

@@ -5,9 +5,9 @@ so a data set comes from a place that the user names: a web server or a folder. 
 place, the files are compared with what is known of them before they get their final names.
 """
 
-from .download import Patience
-from .fetch import FetchReport, FileReport, fetch
-from .sets import DATASETS, Dataset, KnownFile, Version, find_dataset
+from errands.data.download import RetryPolicy
+from errands.data.fetch import FetchReport, FileReport, fetch
+from errands.data.sets import DATASETS, Dataset, KnownFile, Version, find_dataset
 
 __all__ = [
     "DATASETS",
@@ -15,7 +15,7 @@ __all__ = [
     "FetchReport",
     "FileReport",
     "KnownFile",
-    "Patience",
+    "RetryPolicy",
     "Version",
     "fetch",
     "find_dataset",

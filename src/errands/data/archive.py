@@ -18,11 +18,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, cast
 
+from errands.data.fingerprint import CHUNK, Progress, silent
 from errands.errors import DataError
 
-from .fingerprint import CHUNK, Progress, silent
-
-__all__ = ["SUFFIXES", "TASK_FILES", "Limits", "plain_name", "unpack_tasks"]
+__all__ = ["SUFFIXES", "TASK_FILES", "ArchiveLimits", "plain_name", "unpack_tasks"]
 
 SUFFIXES = (".zip", ".tar.gz", ".tgz", ".tar.xz", ".tar.bz2", ".tar")
 """How the name of an archive ends."""
@@ -32,7 +31,7 @@ TASK_FILES = ("batch.csv", "template.html")
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class ArchiveLimits:
     """What an honest archive does not exceed (the real one: 159 tasks, some 125 MB)."""
 
     members: int = 100_000
@@ -51,10 +50,10 @@ class _Member:
 
 
 def unpack_tasks(
-    archive: Path, target: Path, *, limits: Limits | None = None, progress: Progress = silent
+    archive: Path, target: Path, *, limits: ArchiveLimits | None = None, progress: Progress = silent
 ) -> int:
     """Unpack all task files below `target`/NAME and say how many there were."""
-    limits = limits or Limits()
+    limits = limits or ArchiveLimits()
     count = total = 0
     seen: set[tuple[str, str]] = set()
     try:

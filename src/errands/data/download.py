@@ -24,11 +24,10 @@ from typing import IO, Any
 from urllib.parse import quote, urlsplit
 
 from errands import __version__
+from errands.data.fingerprint import CHUNK, Progress, silent
 from errands.errors import DataError
 
-from .fingerprint import CHUNK, Progress, silent
-
-__all__ = ["Patience", "Transfer", "check_base", "discard", "download", "join"]
+__all__ = ["RetryPolicy", "Transfer", "check_base", "discard", "download", "join"]
 
 _SPARE = 16 << 20
 """Disk space in bytes that a download leaves free."""
@@ -40,7 +39,7 @@ _LONGEST_WAIT = 30.0
 
 
 @dataclass(frozen=True, slots=True)
-class Patience:
+class RetryPolicy:
     """How long to put up with a bad line."""
 
     attempts: int = 5
@@ -125,7 +124,7 @@ def download(
     limit: int,
     sizes: Sequence[int] = (),
     checked: bool = False,
-    patience: Patience | None = None,
+    retries: RetryPolicy | None = None,
     progress: Progress = silent,
     what: str | None = None,
 ) -> Transfer:
@@ -136,7 +135,7 @@ def download(
     date may be resumed as well.
     """
     for url in urls:
-        job = _Job(url, part, limit, tuple(sizes), checked, patience or Patience(), progress)
+        job = _Job(url, part, limit, tuple(sizes), checked, retries or RetryPolicy(), progress)
         job.what = what or part.name.removesuffix(".part")
         with suppress(_Absent):
             return job.run()
@@ -153,7 +152,7 @@ class _Job:
         limit: int,
         sizes: tuple[int, ...],
         checked: bool,
-        patience: Patience,
+        retries: RetryPolicy,
         progress: Progress,
     ) -> None:
         self.url = url
@@ -161,14 +160,14 @@ class _Job:
         self.limit = limit
         self.sizes = sizes
         self.checked = checked
-        self.patience = patience
+        self.retries = retries
         self.progress = progress
         self.what = part.name
         self.received = 0
         self.resumed = False
 
     def run(self) -> Transfer:
-        """Attempt until the file is complete or patience is at its end."""
+        """Attempt until the file is complete or retries is at its end."""
         failures = 0
         while True:
             before = self.received
@@ -177,12 +176,12 @@ class _Job:
                 return Transfer(self.url, self.received, self.resumed)
             except _Dropped as drop:
                 failures = 1 if self.received - before >= CHUNK else failures + 1
-                if failures >= self.patience.attempts:
+                if failures >= self.retries.attempts:
                     raise DataError(
                         f"gave up on {self.url} after {failures} attempts: {drop}. "
                         "What has arrived is kept; run the same command again to go on."
                     ) from None
-                pause = self.patience.backoff * 2 ** (failures - 1)
+                pause = self.retries.backoff * 2 ** (failures - 1)
                 time.sleep(min(max(pause, drop.wait), _LONGEST_WAIT))
 
     def _attempt(self) -> None:
@@ -234,9 +233,7 @@ class _Job:
     ) -> http.client.HTTPResponse | None:
         """The server's answer; None when it says that the part is already complete."""
         try:
-            answer: http.client.HTTPResponse = _opener().open(
-                request, timeout=self.patience.timeout
-            )
+            answer: http.client.HTTPResponse = _opener().open(request, timeout=self.retries.timeout)
             return answer
         except urllib.error.HTTPError as error:
             with error:
@@ -302,7 +299,7 @@ class _Job:
                 self._write(file, chunk)
                 self.received += len(chunk)
                 self.progress(self.what, done, total)
-                if (now := time.monotonic()) - clock > 2 * self.patience.timeout:
+                if (now := time.monotonic()) - clock > 2 * self.retries.timeout:
                     if done - mark < _SLOWEST * (now - clock):
                         raise _Dropped("the server sends next to nothing")
                     clock, mark = now, done

@@ -12,14 +12,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from errands.data.download import RetryPolicy, check_base, discard, download, join
+from errands.data.fingerprint import Fingerprint, Progress, fingerprint, silent
+from errands.data.report import Action, FetchReport, FileReport
+from errands.data.sets import Check, Dataset, KnownFile, find_dataset
+from errands.data.tasks import TREE, inspect_tasks, is_archive, stage_tasks, swap_in, sweep
 from errands.errors import DataError
 from errands.home import data_dir
-
-from .download import Patience, check_base, discard, download, join
-from .fingerprint import Fingerprint, Progress, fingerprint, silent
-from .report import Action, FetchReport, FileReport
-from .sets import Check, Dataset, KnownFile, find_dataset
-from .tasks import TREE, inspect_tasks, is_archive, stage_tasks, swap_in, sweep
 
 __all__ = ["ENV_URL", "FetchReport", "FileReport", "fetch", "wanted"]
 
@@ -38,7 +37,7 @@ def fetch(
     force: bool = False,
     verify: bool = True,
     progress: Progress = silent,
-    patience: Patience | None = None,
+    retries: RetryPolicy | None = None,
 ) -> FetchReport:
     """Bring the files of `dataset` into `out` (default: its folder in the Errands home).
 
@@ -52,7 +51,7 @@ def fetch(
         raise DataError("name one source: either a URL or a folder")
     if folder is None:
         url = url or os.environ.get(ENV_URL) or None
-    job = _Fetch(dataset, out or data_dir(dataset.name), force, verify, progress, patience)
+    job = _Fetch(dataset, out or data_dir(dataset.name), force, verify, progress, retries)
     try:
         return job.run(check_base(url) if url else None, folder)
     except OSError as error:
@@ -90,14 +89,14 @@ class _Fetch:
         force: bool,
         verify: bool,
         progress: Progress,
-        patience: Patience | None,
+        retries: RetryPolicy | None,
     ) -> None:
         self.dataset = dataset
         self.target = target
         self.force = force
         self.verify = verify
         self.progress = progress
-        self.patience = patience
+        self.retries = retries
         self.received = 0
 
     def run(self, url: str | None, folder: Path | None) -> FetchReport:
@@ -174,7 +173,7 @@ class _Fetch:
                 sizes=file.sizes if self.verify else (),
                 limit=file.limit if self.verify else max(file.limit * 2, _ARCHIVE_LIMIT),
                 checked=file.has_checksum and self.verify,
-                patience=self.patience,
+                retries=self.retries,
                 progress=self.progress,
             )
             self.received += transfer.received
@@ -266,7 +265,7 @@ class _Fetch:
             urls = [url]
         part = self.target / f"{self.dataset.name}.part"
         transfer = download(
-            urls, part, limit=_ARCHIVE_LIMIT, patience=self.patience, progress=self.progress
+            urls, part, limit=_ARCHIVE_LIMIT, retries=self.retries, progress=self.progress
         )
         self.received += transfer.received
         return part

@@ -4,7 +4,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from .sets import Check
+from errands.data.sets import Check
 
 __all__ = ["Action", "FetchReport", "FileReport"]
 

@@ -10,9 +10,8 @@ from dataclasses import dataclass
 from importlib import resources
 from typing import Literal
 
+from errands.data.fingerprint import Fingerprint
 from errands.errors import DataError
-
-from .fingerprint import Fingerprint
 
 __all__ = ["DATASETS", "Check", "Dataset", "KnownFile", "Version", "find_dataset", "known_tasks"]
 

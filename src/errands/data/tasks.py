@@ -8,12 +8,11 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
+from errands.data.archive import SUFFIXES, TASK_FILES, plain_name, unpack_tasks
+from errands.data.fingerprint import Progress, fingerprint, silent
+from errands.data.report import Action, FileReport
+from errands.data.sets import Check, known_tasks
 from errands.errors import DataError
-
-from .archive import SUFFIXES, TASK_FILES, plain_name, unpack_tasks
-from .fingerprint import Progress, fingerprint, silent
-from .report import Action, FileReport
-from .sets import Check, known_tasks
 
 __all__ = ["TREE", "inspect_tasks", "is_archive", "stage_tasks", "swap_in", "sweep"]
 

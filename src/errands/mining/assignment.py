@@ -17,7 +17,7 @@ from errands.mining.phrases import FIELDS, cut, parts, phrases
 from errands.mining.uses import PLACES
 from errands.shop.synthetic.phrasing import synthetic_instruction
 
-__all__ = ["MOST_ASKED", "Assigned", "Assignment", "Placed"]
+__all__ = ["MOST_ASKED", "AssignmentCounts", "AttributeAssignment", "InstructionAttribute"]
 
 MOST_ASKED: Final = 5
 """Attributes in one instruction, unless told otherwise."""
@@ -25,14 +25,14 @@ MOST_ASKED: Final = 5
 _ORDER: Final = ("before", "with", "for")
 
 
-class Placed(msgspec.Struct, frozen=True):
+class InstructionAttribute(msgspec.Struct, frozen=True):
     """An attribute and where an instruction names it."""
 
     name: str
     place: str
 
 
-class Assigned(msgspec.Struct):
+class AssignmentCounts(msgspec.Struct):
     """What was given out."""
 
     products: int = 0
@@ -44,7 +44,7 @@ class Assigned(msgspec.Struct):
     """Products of each attribute."""
 
 
-class Assignment:
+class AttributeAssignment:
     """Gives attributes to products; `made` is complete once all entries were."""
 
     def __init__(
@@ -61,7 +61,7 @@ class Assignment:
         self._most = most
         self._fields = fields
         self._sizes = sorted({len(phrase.split(" ")) for phrase in uses})
-        self.made = Assigned()
+        self.made = AssignmentCounts()
 
     def of(self, record: Mapping[str, Any]) -> list[str]:
         """The attributes that a product says it has, each once, in the order in which it does."""
@@ -79,7 +79,7 @@ class Assignment:
         made.used.update(attributes)
         entry: dict[str, Any] = {"attributes": attributes}
         placed = [
-            Placed(name, PLACES[self._uses[name]])
+            InstructionAttribute(name, PLACES[self._uses[name]])
             for name in attributes
             if self._uses[name] in PLACES
         ]
@@ -97,6 +97,6 @@ class Assignment:
             yield record["asin"], self.entry(record)
 
 
-def _in_order(placed: Sequence[Placed]) -> list[Placed]:
+def _in_order(placed: Sequence[InstructionAttribute]) -> list[InstructionAttribute]:
     """As the instruction names them."""
     return sorted(placed, key=lambda one: _ORDER.index(one.place))

@@ -20,7 +20,7 @@ from errands.mining.proposal import Proposal, Surroundings, propose
 from errands.shop.build.json_stream import JsonStream, stream_array
 
 __all__ = [
-    "Candidate",
+    "AttributeCandidate",
     "Candidates",
     "InGroup",
     "group_name",
@@ -50,7 +50,7 @@ class InGroup(msgspec.Struct, frozen=True):
     """In the group that have it."""
 
 
-class Candidate(msgspec.Struct, frozen=True):
+class AttributeCandidate(msgspec.Struct, frozen=True):
     """A phrase that may be an attribute."""
 
     phrase: str
@@ -76,7 +76,7 @@ class Candidates(msgspec.Struct, frozen=True, kw_only=True):
     """Products of each group."""
     thin: int
     """Groups too small to have candidates."""
-    candidates: tuple[Candidate, ...]
+    candidates: tuple[AttributeCandidate, ...]
 
     def write(self, path: Path) -> None:
         path.write_bytes(msgspec.json.format(msgspec.json.encode(self), indent=1))
@@ -165,7 +165,7 @@ def mine(
     where = _occurrences(held, found.keys(), size)
     around = Surroundings.of(records, held, {one: list(places) for one, places in where.items()})
     made = [
-        Candidate(
+        AttributeCandidate(
             phrase=phrase,
             score=max(one.score for one in groups),
             products=len(where[phrase]),

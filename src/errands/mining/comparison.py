@@ -12,15 +12,15 @@ from typing import Any
 import msgspec
 
 from errands.errors import DataError
-from errands.mining.assignment import Assignment
+from errands.mining.assignment import AttributeAssignment
 from errands.mining.candidates import Candidates
 from errands.mining.uses import DROP
 from errands.shop.build.json_stream import JsonStream, stream_object
 
-__all__ = ["Comparison", "Listed", "compare", "read_listed"]
+__all__ = ["AttributeList", "ListComparison", "compare", "read_listed"]
 
 
-class Listed(msgspec.Struct, frozen=True):
+class AttributeList(msgspec.Struct, frozen=True):
     """Attributes of an existing list."""
 
     products: dict[str, frozenset[str]]
@@ -33,7 +33,7 @@ class Listed(msgspec.Struct, frozen=True):
         return Counter(one for held in self.products.values() for one in held)
 
 
-class Comparison(msgspec.Struct, frozen=True):
+class ListComparison(msgspec.Struct, frozen=True):
     """How candidates stand beside a list."""
 
     least: int
@@ -110,7 +110,7 @@ class Comparison(msgspec.Struct, frozen=True):
         ]
 
 
-def read_listed(path: Path) -> Listed:
+def read_listed(path: Path) -> AttributeList:
     """The attributes of a file like items_ins_v2.json."""
     products: dict[str, frozenset[str]] = {}
     asked: set[str] = set()
@@ -126,12 +126,12 @@ def read_listed(path: Path) -> Listed:
         asked.update(one for one in wanted if isinstance(one, str))
     if not any(products.values()):
         raise DataError(f"{path} lists no attributes; expected a file like items_ins_v2.json.")
-    return Listed(products, frozenset(asked))
+    return AttributeList(products, frozenset(asked))
 
 
 def compare(
-    mined: Candidates, records: Iterable[Mapping[str, Any]], listed: Listed, least: int = 5
-) -> Comparison:
+    mined: Candidates, records: Iterable[Mapping[str, Any]], listed: AttributeList, least: int = 5
+) -> ListComparison:
     """Candidates, and the giving out of the list's own attributes, beside the list."""
     counted = listed.counted()
     common = {one for one, count in counted.items() if count >= least}
@@ -139,7 +139,7 @@ def compare(
     found = counted.keys() & use_of.keys()
     dropped = {phrase for phrase, use in use_of.items() if use == DROP}
     kept = found - dropped
-    assignment = Assignment(dict.fromkeys(counted, "has"), fields=mined.fields)
+    assignment = AttributeAssignment(dict.fromkeys(counted, "has"), fields=mined.fields)
     given = 0
     same = 0
     for record in records:
@@ -148,7 +148,7 @@ def compare(
             ours = set(assignment.of(record))
             given += len(ours)
             same += len(ours & theirs)
-    return Comparison(
+    return ListComparison(
         least=least,
         common=len(common),
         common_found=len(common & found),

@@ -24,7 +24,7 @@ from errands.mining.uses import DROP, USES
 __all__ = ["Decisions", "read_decisions"]
 
 
-class _Line(msgspec.Struct, frozen=True, omit_defaults=True):
+class _DecisionLine(msgspec.Struct, frozen=True, omit_defaults=True):
     phrase: str
     use: str | None
     back: bool = False
@@ -36,7 +36,7 @@ def read_decisions(path: Path) -> dict[str, str]:
     return _net(_read(path)[0])
 
 
-def _net(lines: list[_Line]) -> dict[str, str]:
+def _net(lines: list[_DecisionLine]) -> dict[str, str]:
     made: dict[str, str] = {}
     for line in lines:
         made.pop(line.phrase, None)
@@ -45,7 +45,7 @@ def _net(lines: list[_Line]) -> dict[str, str]:
     return made
 
 
-def _history(lines: list[_Line]) -> list[tuple[str, str | None]]:
+def _history(lines: list[_DecisionLine]) -> list[tuple[str, str | None]]:
     """The answers that can be taken back, the last one last, each with what was said before it."""
     history: list[tuple[str, str | None]] = []
     made: dict[str, str | None] = {}
@@ -61,7 +61,7 @@ def _history(lines: list[_Line]) -> list[tuple[str, str | None]]:
     return history
 
 
-def _read(path: Path) -> tuple[list[_Line], int]:
+def _read(path: Path) -> tuple[list[_DecisionLine], int]:
     """The lines of a file, and where the last whole one ends."""
     try:
         data = path.read_bytes()
@@ -69,14 +69,14 @@ def _read(path: Path) -> tuple[list[_Line], int]:
         return [], 0
     except OSError as failure:
         raise DataError(f"{path} cannot be read ({failure.strerror}).") from None
-    lines: list[_Line] = []
+    lines: list[_DecisionLine] = []
     end = 0
     for number, raw in enumerate(data.split(b"\n")[:-1], 1):
         end += len(raw) + 1
         if not raw.strip():
             continue
         try:
-            line = msgspec.json.decode(raw, type=_Line)
+            line = msgspec.json.decode(raw, type=_DecisionLine)
             _check(line.use)
         except (msgspec.DecodeError, UnicodeDecodeError, SettingError, RecursionError):
             raise DataError(
@@ -145,7 +145,7 @@ class Decisions:
         """Keep a phrase for a use, or drop it; it is on disk when this returns."""
         _check(use)
         before = self._made.get(phrase)
-        self._append(_Line(phrase, use))
+        self._append(_DecisionLine(phrase, use))
         self._made.pop(phrase, None)
         self._made[phrase] = use
         self._history.append((phrase, before))
@@ -155,7 +155,7 @@ class Decisions:
         held = list(answers)
         for _, use in held:
             _check(use)
-        self._write(b"".join(msgspec.json.encode(_Line(*one)) + b"\n" for one in held))
+        self._write(b"".join(msgspec.json.encode(_DecisionLine(*one)) + b"\n" for one in held))
         for phrase, use in held:
             self._history.append((phrase, self._made.pop(phrase, None)))
             self._made[phrase] = use
@@ -166,7 +166,7 @@ class Decisions:
             phrase, before = self._history.pop()
             if phrase not in self._made:
                 continue
-            self._append(_Line(phrase, before, before is not None))
+            self._append(_DecisionLine(phrase, before, before is not None))
             if before is None:
                 del self._made[phrase]
             else:
@@ -174,7 +174,7 @@ class Decisions:
             return phrase
         return None
 
-    def _append(self, line: _Line) -> None:
+    def _append(self, line: _DecisionLine) -> None:
         self._write(msgspec.json.encode(line) + b"\n")
 
     def _write(self, data: bytes) -> None:

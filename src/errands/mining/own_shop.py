@@ -7,17 +7,17 @@ from typing import NamedTuple
 
 from errands.atomic import atomic_files
 from errands.errors import DataError
-from errands.mining.assignment import MOST_ASKED, Assigned, Assignment
+from errands.mining.assignment import MOST_ASKED, AssignmentCounts, AttributeAssignment
 from errands.mining.candidates import SAMPLE, Candidates, mine, sampled, stream_items
 from errands.mining.column_map import ColumnMap
 from errands.mining.phrases import FIELDS
-from errands.mining.product_file import ProductFile, Taken
+from errands.mining.product_file import ProductFile, RowCounts
 from errands.mining.review import kept_uses
 from errands.shop.build.builder import build_catalog
 from errands.shop.build.export import JsonFile
 from errands.shop.catalog.catalog import Manifest
 
-__all__ = ["Made", "give_out", "make_shop", "mine_file", "take_products"]
+__all__ = ["MinedShop", "give_out", "make_shop", "mine_file", "take_products"]
 
 Progress = Callable[[str, int, int | None], None]
 
@@ -33,7 +33,7 @@ def take_products(
     *,
     replace: bool = False,
     progress: Progress = _silent,
-) -> tuple[Taken, ColumnMap]:
+) -> tuple[RowCounts, ColumnMap]:
     """Write the products of a table as an items file; what became of the rows, and the map used."""
     file = ProductFile(
         table, given, progress=lambda done, of: progress("reading products", done, of)
@@ -82,14 +82,14 @@ def give_out(
     fields: Sequence[str] = FIELDS,
     replace: bool = False,
     progress: Progress = _silent,
-) -> Assigned:
+) -> AssignmentCounts:
     """Give kept attributes to the products of an items file, and write what they then ask for."""
     if not uses:
         raise DataError(
             "No attribute is kept, so none can be given out; run `errands mine review`, or take the"
             " filter's word with --accept-rest."
         )
-    assignment = Assignment(uses, least=least, most=most, fields=fields)
+    assignment = AttributeAssignment(uses, least=least, most=most, fields=fields)
     total = items.stat().st_size if items.is_file() else None
     records = stream_items(items, lambda done: progress("giving attributes", done, total))
     with atomic_files([out], replace=replace) as [work], JsonFile(work, "{}") as file:
@@ -98,13 +98,13 @@ def give_out(
     return assignment.made
 
 
-class Made(NamedTuple):
+class MinedShop(NamedTuple):
     """A shop, and how it came to be."""
 
-    taken: Taken
+    taken: RowCounts
     columns: ColumnMap
     mined: Candidates
-    assigned: Assigned
+    assigned: AssignmentCounts
     manifest: Manifest
     catalog: Path
 
@@ -119,7 +119,7 @@ def make_shop(
     least: int = 2,
     replace: bool = False,
     progress: Progress = _silent,
-) -> Made:
+) -> MinedShop:
     """All steps, with the filter's proposals taken as they are; the files stay beside the shop.
 
     If one of the steps fails, nothing is left of those before it.
@@ -147,4 +147,4 @@ def make_shop(
             with contextlib.suppress(OSError):
                 out.rmdir()
         raise
-    return Made(taken, columns, mined, assigned, manifest, out / "shop")
+    return MinedShop(taken, columns, mined, assigned, manifest, out / "shop")

@@ -23,7 +23,7 @@ from errands.mining.table_file import BadRow, Row, TableFile
 from errands.shop.build.export import spelled_price
 from errands.shop.product import LONGEST_ASIN
 
-__all__ = ["PICTURE", "ProductFile", "Taken", "item_of"]
+__all__ = ["PICTURE", "ProductFile", "RowCounts", "item_of"]
 
 PICTURE: Final = "picture:box/8a93a3/1"
 """Shown for a product that brings no picture."""
@@ -45,11 +45,11 @@ _ID: Final = re.compile(r"[A-Z0-9_-]{1,10}")
 _NOTHING: Final = frozenset({"", "nan", "none", "null", "n/a"})
 
 
-class Unfit(Exception):
+class UnfitRow(Exception):
     """A row that is no product; the message is the reason it is counted under."""
 
 
-class Taken(msgspec.Struct):
+class RowCounts(msgspec.Struct):
     """What became of the rows of a file."""
 
     rows: int = 0
@@ -73,7 +73,7 @@ class ProductFile:
         self._table = TableFile(path, given, progress=progress)
         self.map = guessed(self._table.header, given)
         self.header = self._table.header
-        self.taken = Taken()
+        self.taken = RowCounts()
 
     def items(self) -> Iterator[dict[str, Any]]:
         """The products, each once."""
@@ -84,7 +84,7 @@ class ProductFile:
             taken.rows += 1
             try:
                 if isinstance(row, BadRow):
-                    raise Unfit(str(row))
+                    raise UnfitRow(str(row))
                 remarks: list[str] = []
                 item = _item(row, self.map, remarks)
                 for seen, text, what in (
@@ -92,10 +92,10 @@ class ProductFile:
                     (titles, " ".join(item["name"].casefold().split()), "title"),
                 ):
                     if _mark(text) in seen:
-                        raise Unfit(f"{what} was there before")
+                        raise UnfitRow(f"{what} was there before")
                 ids.add(_mark(item["asin"]))
                 titles.add(_mark(" ".join(item["name"].casefold().split())))
-            except Unfit as reason:
+            except UnfitRow as reason:
                 taken.dropped[str(reason)] += 1
             else:
                 taken.products += 1
@@ -111,14 +111,14 @@ def _item(row: Row, columns: ColumnMap, remarks: list[str]) -> dict[str, Any]:
     try:
         return item_of(row, columns, remarks)
     except RecursionError:
-        raise Unfit("values are nested too deeply") from None
+        raise UnfitRow("values are nested too deeply") from None
 
 
 def item_of(row: Row, columns: ColumnMap, remarks: list[str]) -> dict[str, Any]:
     """A row as a record of the items file; what was mended is added to the remarks."""
     title = _cut(" ".join(_plain_cells(row, columns, "title")), LONGEST_TITLE, "title", remarks)
     if title.lower() in _NOTHING:
-        raise Unfit("no title")
+        raise UnfitRow("no title")
     description, features = _texts(row, columns, remarks)
     category = _first(row, columns, "category") or "all"
     path = [plain(one) for one in _listed(row, columns, "path")]
@@ -224,12 +224,12 @@ def _pricing(row: Row, columns: ColumnMap, remarks: list[str]) -> str:
         missing = "no price"
     except BadPrice as problem:
         if columns.missing_price == "drop" or str(problem).startswith("price is above"):
-            raise Unfit(str(problem)) from None
+            raise UnfitRow(str(problem)) from None
         found, missing = (), str(problem)
     if found:
         return " - ".join(map(spelled_price, found))
     if columns.missing_price == "drop":
-        raise Unfit(missing)
+        raise UnfitRow(missing)
     remarks.append(f"{missing}: 100 dollars assumed")
     return ""
 

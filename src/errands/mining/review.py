@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 from errands.errors import SettingError
-from errands.mining.candidates import Candidate, Candidates
+from errands.mining.candidates import AttributeCandidate, Candidates
 from errands.mining.decisions import Decisions
 from errands.mining.uses import DROP, USES
 
-__all__ = ["BULKS", "KEYS", "Review", "Standing", "kept_uses"]
+__all__ = ["BULKS", "KEYS", "Review", "ReviewProgress", "kept_uses"]
 
 KEYS: Final[Mapping[str, str]] = {
     "1": "good for",
@@ -27,7 +27,7 @@ BULKS: Final = ("drops", "all")
 """What can be accepted of the filter in one go: what it would drop, or everything."""
 
 
-class Standing(NamedTuple):
+class ReviewProgress(NamedTuple):
     """How far a review is."""
 
     total: int
@@ -59,13 +59,13 @@ class Review:
         self._by_phrase = {one.phrase: one for one in self.candidates}
         self._later: set[str] = set()
 
-    def standing(self) -> Standing:
+    def progress(self) -> ReviewProgress:
         said = [self.decisions.made.get(one.phrase) for one in self.candidates]
         decided = [use for use in said if use is not None]
         dropped = decided.count(DROP)
-        return Standing(len(said), len(decided), len(decided) - dropped, dropped)
+        return ReviewProgress(len(said), len(decided), len(decided) - dropped, dropped)
 
-    def next(self) -> Candidate | None:
+    def next(self) -> AttributeCandidate | None:
         """The best candidate without an answer; those put off come last."""
         made = self.decisions.made
         left = [one for one in self.candidates if one.phrase not in made]
@@ -73,7 +73,7 @@ class Review:
             (one for one in left if one.phrase not in self._later), left[0] if left else None
         )
 
-    def find(self, phrase: str) -> Candidate | None:
+    def find(self, phrase: str) -> AttributeCandidate | None:
         return self._by_phrase.get(phrase)
 
     def answer(self, phrase: str, use: str) -> None:

@@ -16,7 +16,7 @@ from errands.errors import CatalogError, DataError, ErrandsError
 from errands.shop.build import builder, items_file
 from errands.shop.build.builder import build_catalog, generate_catalog
 from errands.shop.build.chunk import indexed_text
-from errands.shop.catalog.catalog import Catalog, Manifest, Source
+from errands.shop.catalog.catalog import Catalog, Manifest, SourceFile
 from errands.shop.synthetic.generator import generate
 
 RECORD: dict[str, Any] = {
@@ -352,11 +352,11 @@ def test_no_workers_is_one_sentence(tmp_path: Path) -> None:
 def test_the_checksum_is_of_the_content(little: Catalog) -> None:
     manifest = little.manifest
     squeezed = dict(manifest.files)
-    squeezed["products.bin"] = Source("products.bin", 1, "other bytes, the same records")
+    squeezed["products.bin"] = SourceFile("products.bin", 1, "other bytes, the same records")
     assert structs.replace(manifest, files=squeezed).checksum == manifest.checksum
     other = structs.replace(manifest, contents={"products": "other records"})
     assert other.checksum != manifest.checksum
-    squeezed["cards.bin"] = Source("cards.bin", 1, "other cards")
+    squeezed["cards.bin"] = SourceFile("cards.bin", 1, "other cards")
     assert structs.replace(manifest, files=squeezed).checksum != manifest.checksum
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 import zstandard
 
-from errands.shop.build.chunk import REASONS, Raw, Recipe, digest, samples
+from errands.shop.build.chunk import REASONS, Raw, Recipe, build_chunk, samples
 from errands.shop.catalog.goal_store import Entry
 from errands.shop.product import Card, Product
 from errands.shop.records import Packed
@@ -40,7 +40,7 @@ def cut(records: Packed) -> list[bytes]:
 
 
 def test_a_chunk() -> None:
-    made = pickle.loads(pickle.dumps(digest(RAWS, RECIPE)))
+    made = pickle.loads(pickle.dumps(build_chunk(RAWS, RECIPE)))
     assert made.asins.tolist() == [b"B1", b"B2"]
     assert made.dropped == {"product: asin is not an id of at most 10 characters": 2}
     expand = zstandard.ZstdDecompressor().decompress
@@ -69,14 +69,14 @@ def test_a_chunk() -> None:
 
 
 def test_the_checksum_is_of_what_a_record_holds() -> None:
-    plain = digest(RAWS, RECIPE)
+    plain = build_chunk(RAWS, RECIPE)
     dictionary = zstandard.train_dictionary(2000, samples(RAWS, RECIPE) * 300).as_bytes()
-    helped = digest(RAWS, Recipe("lexicon", None, dictionary))
+    helped = build_chunk(RAWS, Recipe("lexicon", None, dictionary))
     assert helped.products.data != plain.products.data
     assert helped.contents.tolist() == plain.contents.tolist()
 
 
 def test_no_product_at_all() -> None:
-    made = digest([Raw("x", None, None)], RECIPE)
+    made = build_chunk([Raw("x", None, None)], RECIPE)
     assert len(made.asins) == 0
     assert made.dropped == {"product: record is not an object": 1}

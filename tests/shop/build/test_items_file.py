@@ -10,7 +10,7 @@ import pytest
 from errands.errors import DataError
 from errands.shop.build import items_file
 from errands.shop.build.items_file import ItemsFile, complain, read_piece
-from errands.shop.build.json_scan import OddJson
+from errands.shop.build.json_scan import MalformedJson
 
 RECORDS: list[Any] = [{"asin": f"B{number}", "x": "é, ]" * (number % 7)} for number in range(50)]
 
@@ -49,7 +49,7 @@ def test_a_broken_record_is_found_by_whoever_reads_it(tmp_path: Path) -> None:
     path = tmp_path / "items.json"
     path.write_text('[{"a": 1}, {"b" 2}]')
     (piece,) = ItemsFile(path).pieces()
-    with pytest.raises(OddJson):
+    with pytest.raises(MalformedJson):
         read_piece(path, piece)
     with pytest.raises(DataError, match=r"items\.json is not .* at character 16\."):
         complain(path)

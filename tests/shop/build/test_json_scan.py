@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from errands.shop.build.json_scan import MemberScan, OddJson
+from errands.shop.build.json_scan import MalformedJson, MemberScan
 
 _values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
@@ -53,7 +53,7 @@ def test_the_parts_are_those_that_json_finds(
                                   '["a]', "[1] x", '{"a": 1}', "[[]", "[,1]"])  # fmt: skip
 @pytest.mark.parametrize("block", [1, 100])
 def test_odd_arrays(data: str, block: int) -> None:
-    with pytest.raises(OddJson):
+    with pytest.raises(MalformedJson):
         parts(data.encode(), block, of_object=False)
 
 
@@ -62,7 +62,7 @@ def test_odd_arrays(data: str, block: int) -> None:
                                   '{"a"x: 1}'])  # fmt: skip
 @pytest.mark.parametrize("block", [1, 100])
 def test_odd_objects(data: str, block: int) -> None:
-    with pytest.raises(OddJson):
+    with pytest.raises(MalformedJson):
         parts(data.encode(), block, of_object=True)
 
 

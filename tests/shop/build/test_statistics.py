@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from errands.shop.build.hash_counter import Tally
+from errands.shop.build.hash_counter import HashCounter
 from errands.shop.build.statistics import PAPER, Census, catalog_statistics
 from errands.shop.catalog.catalog import Catalog
 from errands.shop.product import UNMINED
@@ -17,7 +17,7 @@ WORD = re.compile(r"\w+(?:['’]\w+)*")
 
 @given(st.lists(st.text(st.sampled_from("ab'’_Z9é你 ✔-.İ\n😀\x00"), max_size=30), max_size=5))
 def test_words_are_those_of_the_expression(texts: list[str]) -> None:
-    tally, expected = Tally(), Counter[str]()
+    tally, expected = HashCounter(), Counter[str]()
     for text in texts:
         words = WORD.findall(text.lower())
         assert tally.add_words(text) == len(words)
@@ -28,14 +28,14 @@ def test_words_are_those_of_the_expression(texts: list[str]) -> None:
 
 
 def test_a_tally_grows_and_is_put_together() -> None:
-    left, right = Tally(), Tally()
+    left, right = HashCounter(), HashCounter()
     assert left.add(f"value {n}" for n in range(50_000)) == 50_000
     right.add(f"value {n}" for n in range(40_000, 90_000))
     right.add(["", "", "value 1"])
     left.merge(right)
     assert len(left) == 90_001
     assert left.more_often_than(1) == 10_002
-    assert Tally().add([]) == 0
+    assert HashCounter().add([]) == 0
 
 
 @pytest.mark.parametrize("kind", ["little", "catalog_1k"])

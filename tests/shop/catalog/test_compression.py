@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from errands.shop.catalog.compression import SqueezedRecords, squeezer, train, write_dictionary
+from errands.shop.catalog.compression import CompressedRecords, compressor, train, write_dictionary
 from errands.shop.records import RecordsWriter
 
 RECORDS = [
@@ -18,18 +18,18 @@ RECORDS = [
 def test_records_come_back(tmp_path: Path, count: int) -> None:
     dictionary = train(RECORDS[:count])
     assert bool(dictionary) == (count == 1000)
-    squeeze = squeezer(dictionary)
+    squeeze = compressor(dictionary)
     squeezed = [squeeze(record) for record in RECORDS]
     writer = RecordsWriter(tmp_path / "held")
     for record in squeezed:
         writer.append(record)
     writer.finish()
     write_dictionary(tmp_path / "held", dictionary)
-    records = SqueezedRecords(tmp_path / "held")
+    records = CompressedRecords(tmp_path / "held")
     with ThreadPoolExecutor(4) as pool:
         assert list(pool.map(records.__getitem__, range(len(records)))) == RECORDS
 
 
 def test_a_dictionary_makes_small_records_smaller() -> None:
-    plain, helped = squeezer(b""), squeezer(train(RECORDS))
+    plain, helped = compressor(b""), compressor(train(RECORDS))
     assert sum(map(len, map(helped, RECORDS))) < 0.5 * sum(map(len, map(plain, RECORDS)))

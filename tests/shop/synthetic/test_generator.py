@@ -14,7 +14,7 @@ from errands.shop.build.statistics import PAPER, Census
 from errands.shop.product import Product, parse_product
 from errands.shop.synthetic.generator import (
     MOST_PRODUCTS,
-    Made,
+    GeneratedProduct,
     generate,
     human_goals,
     make_product,
@@ -36,16 +36,16 @@ print(hashlib.sha256(json.dumps(rows, ensure_ascii=False).encode()).hexdigest())
 
 
 @pytest.fixture(scope="module")
-def made() -> list[Made]:
+def made() -> list[GeneratedProduct]:
     return list(generate(5000, seed=1))
 
 
 @pytest.fixture(scope="module")
-def products(made: list[Made]) -> list[Product]:
+def products(made: list[GeneratedProduct]) -> list[Product]:
     return [parse_product(one.record, one.attributes["attributes"]) for one in made]
 
 
-def test_the_same_products_as_ever(made: list[Made]) -> None:
+def test_the_same_products_as_ever(made: list[GeneratedProduct]) -> None:
     rows = [[one.record, one.attributes, one.human] for one in made[:200]]
     text = json.dumps(rows, ensure_ascii=False)
     assert hashlib.sha256(text.encode()).hexdigest() == RECORDED
@@ -64,12 +64,12 @@ def test_the_same_products_with_other_hashes() -> None:
     assert done.stdout.strip() == RECORDED
 
 
-def test_order_does_not_matter(made: list[Made]) -> None:
+def test_order_does_not_matter(made: list[GeneratedProduct]) -> None:
     for number in (4999, 0, 2500, 17):
         assert make_product(number, seed=1, products=5000) == made[number]
 
 
-def test_seeds_differ(made: list[Made]) -> None:
+def test_seeds_differ(made: list[GeneratedProduct]) -> None:
     other = make_product(0, seed=2, products=5000)
     assert other.record["asin"] != made[0].record["asin"]
     assert other.record["name"] != made[0].record["name"]
@@ -93,14 +93,14 @@ def test_small_catalogues(size: int) -> None:
         parse_product(one.record, one.attributes["attributes"])
 
 
-def test_ids_look_real_and_are_distinct(made: list[Made]) -> None:
+def test_ids_look_real_and_are_distinct(made: list[GeneratedProduct]) -> None:
     asins = [one.record["asin"] for one in made]
     assert len(set(asins)) == len(asins)
     assert all(re.fullmatch(r"B0[789][0-9A-Z]{7}", asin) for asin in asins)
     assert asins != sorted(asins)
 
 
-def test_records_have_the_original_form(made: list[Made]) -> None:
+def test_records_have_the_original_form(made: list[GeneratedProduct]) -> None:
     for one in made:
         record = one.record
         assert re.fullmatch(r"(\$[\d,]+\.\d\d( - \$[\d,]+\.\d\d)?)?", record["pricing"])
@@ -118,7 +118,9 @@ def test_values_of_a_group_are_distinct(products: list[Product]) -> None:
             assert len(set(values)) == len(values) > 1
 
 
-def test_human_goals_ask_for_what_exists(made: list[Made], products: list[Product]) -> None:
+def test_human_goals_ask_for_what_exists(
+    made: list[GeneratedProduct], products: list[Product]
+) -> None:
     for one, product in zip(made, products, strict=True):
         known = {f"{name}: {value}" for name, values in product.options.items() for value in values}
         bare = {value for values in product.options.values() for value in values}
@@ -133,7 +135,7 @@ def test_human_goals_ask_for_what_exists(made: list[Made], products: list[Produc
             assert "{" not in goal["instruction"]
 
 
-def test_synthetic_instructions_name_their_attributes(made: list[Made]) -> None:
+def test_synthetic_instructions_name_their_attributes(made: list[GeneratedProduct]) -> None:
     for one in made:
         if "instruction" in one.attributes:
             text = one.attributes["instruction"]
@@ -160,7 +162,9 @@ def test_invented_words_are_distinct() -> None:
     assert len(set(words)) == len(words)
 
 
-def test_statistics_of_the_default_catalogue(made: list[Made], products: list[Product]) -> None:
+def test_statistics_of_the_default_catalogue(
+    made: list[GeneratedProduct], products: list[Product]
+) -> None:
     goals = [goal for one in made for goal in one.human]
     assert len(goals) == human_goals(5000) >= 2000
     combinations = 0
@@ -202,7 +206,7 @@ def test_statistics_at_full_size() -> None:
     assert human_goals(FULL) == PAPER.human_goals
 
 
-def test_attributes_can_be_discovered(made: list[Made]) -> None:
+def test_attributes_can_be_discovered(made: list[GeneratedProduct]) -> None:
     """Most attributes are said in the text, word for word or nearly."""
     said = total = 0
     for one in made[:1000]:
@@ -215,7 +219,7 @@ def test_attributes_can_be_discovered(made: list[Made]) -> None:
     assert 0.75 < said / total < 0.99
 
 
-def test_near_twins_exist(made: list[Made]) -> None:
+def test_near_twins_exist(made: list[GeneratedProduct]) -> None:
     """Another product of the same kind has the same attributes, for many but not for all."""
     cores = Counter(
         (one.record["query"], tuple(sorted(one.attributes["attributes"])))

@@ -98,6 +98,7 @@ WRONG_SETTINGS: list[tuple[str, dict[str, Any], str]] = [
     ("shop", {"num_prev_obs": -1}, "0 or more"),
     ("shop", {"num_prev_obs": 10**6}, "at most 16"),
     ("shop", {"goals": "/etc/passwd"}, "no goal set '/etc/passwd' here; expected synthetic, human"),
+    ("shop", {"rules": "os:system"}, "rules='os:system': expected released, paper"),
     ("shop", {"catalog": "/etc"}, "unknown field `catalog`"),
     ("shop", {"special_queries": True}, "unknown field `special_queries`"),
     ("shop", {"observation": "screenshot"}, "needs a browser, which this server has not"),

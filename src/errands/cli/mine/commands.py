@@ -271,9 +271,9 @@ def review(
             from errands.cli.mine.terminal import ask
 
             ask(going)
-        standing = going.standing()
+        progress = going.progress()
     results.print(
-        f"{place}: {standing.kept:,} kept, {standing.dropped:,} dropped, {standing.left:,} left.",
+        f"{place}: {progress.kept:,} kept, {progress.dropped:,} dropped, {progress.left:,} left.",
         soft_wrap=True,
     )
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import TextIO
 
 from errands.cli.output import results
-from errands.mining.candidates import Candidate
+from errands.mining.candidates import AttributeCandidate
 from errands.mining.review import KEYS, Review
 
 __all__ = ["ask", "keys"]
@@ -25,7 +25,7 @@ def ask(going: Review, read: Callable[[], str] | None = None) -> None:
     results.print("There is nothing left to ask.")
 
 
-def _answered(going: Review, one: Candidate, key: Callable[[], str]) -> bool:
+def _answered(going: Review, one: AttributeCandidate, key: Callable[[], str]) -> bool:
     """Do what the next key that means something says; False: the end."""
     while True:
         pressed = key()
@@ -55,12 +55,12 @@ def _answered(going: Review, one: Candidate, key: Callable[[], str]) -> bool:
         return True
 
 
-def _show(going: Review, one: Candidate) -> None:
-    standing = going.standing()
+def _show(going: Review, one: AttributeCandidate) -> None:
+    progress = going.progress()
     groups = ", ".join(f"{_seen(held.name)} #{held.rank}" for held in one.groups[:3])
     more = len(one.groups) - 3
     results.print(
-        f"\n[{standing.decided + 1:,} of {standing.total:,}] {_seen(one.phrase)}", style="bold"
+        f"\n[{progress.decided + 1:,} of {progress.total:,}] {_seen(one.phrase)}", style="bold"
     )
     results.print(f"  {one.products:,} products; {groups}{f' and {more} more' if more > 0 else ''}")
     for example in one.examples:

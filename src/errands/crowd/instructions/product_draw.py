@@ -6,7 +6,7 @@ from typing import Final
 from errands.crowd.instructions.checks import shown
 from errands.shop.catalog.catalog import Catalog
 from errands.shop.product import Product
-from errands.shop.synthetic.rng import Dice
+from errands.shop.synthetic.rng import Rng
 
 __all__ = ["draw_product"]
 
@@ -30,7 +30,7 @@ def draw_product(
     """
     if not len(catalog):
         return None
-    dice = Dice(f"writing/{seed}/{number}")
+    dice = Rng(f"writing/{seed}/{number}")
     for _ in range(DRAWS):
         product = catalog.product_at(dice.below(len(catalog)))
         if shown(product).attributes and is_free(product.asin):

@@ -1,8 +1,8 @@
 """Building a catalogue, once, from WebShop's own files or from the generator.
 
-The input is cut into pieces of a fixed number of products. Worker processes digest them, this
-process puts the digests together in order, so the bytes of a catalogue do not depend on how many
-work on it. What is kept in memory is a few numbers for each product.
+The input is cut into pieces of a fixed number of products. Worker processes build chunks of them,
+this process puts the chunks together in order, so the bytes of a catalogue do not depend on how
+many work on it. What is kept in memory is a few numbers for each product.
 """
 
 import dataclasses
@@ -13,13 +13,13 @@ from typing import Any, Final
 
 from errands.atomic import atomic_directory
 from errands.errors import CatalogError, DataError
-from errands.shop.build.chunk import Digest, Raw, Recipe, digest, samples
+from errands.shop.build.chunk import BuiltChunk, Raw, Recipe, build_chunk, samples
 from errands.shop.build.items_file import PIECE, ItemsFile, Piece, complain, read_piece
-from errands.shop.build.json_scan import OddJson
+from errands.shop.build.json_scan import MalformedJson
 from errands.shop.build.process_map import cores, in_order
 from errands.shop.build.side_file import SideFile, scan_nouns, scan_side
-from errands.shop.build.writer import Assembly, Progress
-from errands.shop.catalog.catalog import Manifest, Source
+from errands.shop.build.writer import CatalogWriter, Progress
+from errands.shop.catalog.catalog import Manifest, SourceFile
 from errands.shop.catalog.compression import SAMPLES, train
 from errands.shop.goals import SHUFFLE_SEED
 from errands.shop.rewards.nouns import tagger
@@ -39,7 +39,7 @@ def _silent(stage: str, done: int, total: int | None) -> None:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _FromFiles:
-    """Digests pieces of an items file."""
+    """Builds chunks of the pieces of an items file."""
 
     items: Path
     mined: SideFile
@@ -55,13 +55,13 @@ class _FromFiles:
         human = [None] * len(texts) if self.human is None else self.human.find(texts)
         return list(map(Raw, records, mined, human))
 
-    def __call__(self, piece: Piece) -> Digest:
-        return digest(self.raws(piece), self.recipe)
+    def __call__(self, piece: Piece) -> BuiltChunk:
+        return build_chunk(self.raws(piece), self.recipe)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _FromGenerator:
-    """Makes products and digests them."""
+    """Makes products and builds chunks of them."""
 
     products: int
     seed: int
@@ -71,8 +71,8 @@ class _FromGenerator:
         made = (make_product(number, seed=self.seed, products=self.products) for number in piece)
         return [Raw(one.record, one.attributes, one.human) for one in made]
 
-    def __call__(self, piece: range) -> Digest:
-        return digest(self.raws(piece), self.recipe)
+    def __call__(self, piece: range) -> BuiltChunk:
+        return build_chunk(self.raws(piece), self.recipe)
 
 
 def build_catalog(
@@ -95,16 +95,18 @@ def build_catalog(
                 f"{path} is not a file; expected a WebShop JSON file."
                 " `errands data` says where such files are."
             )
-    crew = _crew(workers, items.stat().st_size > SMALL_FILE)
+    processes = _processes(workers, items.stat().st_size > SMALL_FILE)
     chosen = tagger(tagger_name)
     with (
         atomic_directory(out, replace=replace) as folder,
-        Assembly(folder, tagger=chosen.name, seed=seed) as assembly,
+        CatalogWriter(folder, tagger=chosen.name, seed=seed) as writer,
     ):
         scratch = folder / "scratch"
-        sources: list[Source] = []
+        sources: list[SourceFile] = []
 
-        def scanned(scan: Callable[[Path, Path], tuple[SideFile, Source]], path: Path) -> SideFile:
+        def scanned(
+            scan: Callable[[Path, Path], tuple[SideFile, SourceFile]], path: Path
+        ) -> SideFile:
             progress(f"reading {path.name}", 0, None)
             side, source = scan(path, scratch / f"side{len(sources)}")
             sources.append(source)
@@ -117,20 +119,20 @@ def build_catalog(
         file = ItemsFile(items, lambda done: progress("reading products", done, total))
         work = _FromFiles(items, mined, said, Recipe(tagger_name, known, b""))
         try:
-            dictionary = _assemble(assembly, work, file.pieces(), crew)
-        except OddJson:
+            dictionary = _write_chunks(writer, work, file.pieces(), processes)
+        except MalformedJson:
             complain(items)
-        for path, matched in ((attributes, assembly.with_mined), (human, assembly.with_human)):
-            if len(assembly) and path is not None and path.stat().st_size > 2 and not matched:
+        for path, matched in ((attributes, writer.with_mined), (human, writer.with_human)):
+            if len(writer) and path is not None and path.stat().st_size > 2 and not matched:
                 raise DataError(
                     f"{path} says nothing about any of the products in {items}; expected a JSON"
                     " object with their asins as names."
                 )
-        products = Source(items.name, file.bytes, file.sha256)
+        products = SourceFile(items.name, file.bytes, file.sha256)
         made: dict[str, Any] = {"by": "build"}
         if nouns is not None:
-            made["products in the nouns file"] = assembly.with_nouns
-        return assembly.finish(made, (products, *sources), dictionary, progress)
+            made["products in the nouns file"] = writer.with_nouns
+        return writer.finish(made, (products, *sources), dictionary, progress)
 
 
 def generate_catalog(
@@ -146,11 +148,11 @@ def generate_catalog(
     """Build a catalogue of our own making; the same numbers give the same bytes anywhere."""
     if not 1 <= products <= MOST_PRODUCTS:
         raise CatalogError(f"{products} products were asked for; expected 1 to {MOST_PRODUCTS:,}.")
-    crew = _crew(workers, products > SMALL_NUMBER)
+    processes = _processes(workers, products > SMALL_NUMBER)
     chosen = tagger(tagger_name)
     with (
         atomic_directory(out, replace=replace) as folder,
-        Assembly(folder, tagger=chosen.name, seed=SHUFFLE_SEED) as assembly,
+        CatalogWriter(folder, tagger=chosen.name, seed=SHUFFLE_SEED) as writer,
     ):
         work = _FromGenerator(products, seed, Recipe(tagger_name, None, b""))
         pieces = (range(start, min(start + PIECE, products)) for start in range(0, products, PIECE))
@@ -158,26 +160,26 @@ def generate_catalog(
         def report(done: int) -> None:
             progress("making products", done, products)
 
-        dictionary = _assemble(assembly, work, pieces, crew, report)
+        dictionary = _write_chunks(writer, work, pieces, processes, report)
         made = {"by": "generate", "products": products, "seed": seed}
-        return assembly.finish(made, (), dictionary, progress)
+        return writer.finish(made, (), dictionary, progress)
 
 
-def _crew(workers: int | None, large: bool) -> int:
+def _processes(workers: int | None, large: bool) -> int:
     """How many processes to work with."""
     if workers is not None and workers < 1:
         raise CatalogError(f"{workers} workers were asked for; expected 1 or more.")
     return (workers or cores()) if large else 1
 
 
-def _assemble(
-    assembly: Assembly,
+def _write_chunks(
+    writer: CatalogWriter,
     work: Any,
     pieces: Iterator[Any],
     workers: int,
     report: Callable[[int], None] = lambda done: None,
 ) -> bytes:
-    """Digest all pieces and put them together; gives the dictionary that squeezed them."""
+    """BuiltChunk all pieces and put them together; gives the dictionary that compressed them."""
     first = next(pieces, None)
     if first is None:
         return b""
@@ -185,7 +187,7 @@ def _assemble(
     work = dataclasses.replace(work, recipe=dataclasses.replace(work.recipe, dictionary=dictionary))
     done = 0
     for piece in in_order(work, chain([first], pieces), workers):
-        assembly.take(piece)
+        writer.take(piece)
         done += len(piece.asins)
         report(done)
     return dictionary

@@ -1,8 +1,8 @@
 """What can be made of some products without knowing the others: any process can do it.
 
-`digest` reads the records of a chunk of products and gives all that a catalogue keeps of them in
-a few blobs and arrays, ready to be sent through a pipe: squeezed records, cards, search terms,
-goal entries. `Assembly` puts digests together in order.
+`build_chunk` reads the records of a chunk of products and gives all that a catalogue keeps of them
+in a few blobs and arrays, ready to be sent through a pipe: compressed records, cards, search
+terms, goal entries. `CatalogWriter` puts chunks together in order.
 """
 
 import hashlib
@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from errands.shop.build.side_file import SideFile
-from errands.shop.catalog.compression import squeezer
+from errands.shop.catalog.compression import compressor
 from errands.shop.catalog.goal_store import MOST_GOALS, Entries, Entry
 from errands.shop.goals import option_choices
 from errands.shop.product import Card, Product, Unusable, parse_product
@@ -26,7 +26,16 @@ from errands.shop.records import Packed
 from errands.shop.rewards.nouns import NounTagger, tagger
 from errands.shop.search.index import TermChunk, collect_terms
 
-__all__ = ["KINDS", "REASONS", "Digest", "Raw", "Recipe", "digest", "indexed_text", "samples"]
+__all__ = [
+    "KINDS",
+    "REASONS",
+    "BuiltChunk",
+    "Raw",
+    "Recipe",
+    "build_chunk",
+    "indexed_text",
+    "samples",
+]
 
 KINDS: Final = ("synthetic", "human")
 """The goal sets of a catalogue."""
@@ -53,7 +62,7 @@ class Raw(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """How products are digested; the same for all chunks of a catalogue."""
+    """How products are read; the same for all chunks of a catalogue."""
 
     tagger: str
     nouns: SideFile | None
@@ -61,14 +70,14 @@ class Recipe:
     dictionary: bytes
 
 
-class Digest(NamedTuple):
+class BuiltChunk(NamedTuple):
     """What a catalogue keeps of a chunk of products, in load order."""
 
     asins: NDArray[np.bytes_]
     products: Packed
-    """Squeezed."""
+    """Compressed."""
     contents: NDArray[np.bytes_]
-    """A checksum of each record before it was squeezed."""
+    """A checksum of each record before it was compressed."""
     cards: Packed
     terms: TermChunk
     prices: NDArray[np.float64]
@@ -100,14 +109,14 @@ def indexed_text(product: Product) -> str:
     return " ".join((product.title, product.description, bullet, options)).lower()
 
 
-def digest(raws: Sequence[Raw], recipe: Recipe) -> Digest:
-    """Digest a chunk of products."""
+def build_chunk(raws: Sequence[Raw], recipe: Recipe) -> BuiltChunk:
+    """BuiltChunk a chunk of products."""
     dropped: Counter[str] = Counter()
     held = list(_usable(raws, dropped))
     asins = [product.asin for product, _ in held]
     nouns, tagged = _nouns([product for product, _ in held], recipe)
     encode = msgspec.msgpack.Encoder().encode
-    squeeze = _squeezer(recipe.dictionary)
+    compress = _compressor(recipe.dictionary)
     products: list[bytes] = []
     contents: list[bytes] = []
     cards: list[bytes] = []
@@ -119,7 +128,7 @@ def digest(raws: Sequence[Raw], recipe: Recipe) -> Digest:
         msgspec.structs.force_setattr(product, "nouns", found)
         record = encode(product)
         contents.append(hashlib.sha256(record).digest())
-        products.append(squeeze(record))
+        products.append(compress(record))
         cards.append(encode(Card(product.asin, product.title, product.price_tag)))
         if len(product.prices) == 2:
             ranges.append(place)
@@ -134,7 +143,7 @@ def digest(raws: Sequence[Raw], recipe: Recipe) -> Digest:
             else:
                 notes.append(place)
                 reasons.append(made)
-    return Digest(
+    return BuiltChunk(
         asins=_column(asins),
         products=Packed.of(products),
         contents=np.frombuffer(b"".join(contents), "S32"),
@@ -154,7 +163,7 @@ def digest(raws: Sequence[Raw], recipe: Recipe) -> Digest:
 
 
 def samples(raws: Iterable[Raw], recipe: Recipe) -> list[bytes]:
-    """Records as they are before they are squeezed, to train a dictionary on."""
+    """Records as they are before they are compressed, to train a dictionary on."""
     products = [product for product, _ in _usable(raws, Counter())]
     nouns, _ = _nouns(products, recipe)
     encode = msgspec.msgpack.Encoder().encode
@@ -195,8 +204,8 @@ def _tagger(name: str) -> NounTagger:
 
 
 @lru_cache(maxsize=4)
-def _squeezer(dictionary: bytes) -> Any:
-    return squeezer(dictionary)
+def _compressor(dictionary: bytes) -> Any:
+    return compressor(dictionary)
 
 
 class _Collected:

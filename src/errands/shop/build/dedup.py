@@ -1,4 +1,4 @@
-"""The ledger of product ids: which were seen already, in load order, at a few bytes each."""
+"""Which product ids were seen already, in load order, at a few bytes each."""
 
 from typing import Any
 
@@ -7,10 +7,10 @@ from numpy.typing import NDArray
 
 from errands.shop.compiled import compiled
 
-__all__ = ["Ledger"]
+__all__ = ["SeenIds"]
 
 
-class Ledger:
+class SeenIds:
     """Ids in the order in which they came, each once."""
 
     def __init__(self) -> None:
@@ -21,7 +21,7 @@ class Ledger:
     def __len__(self) -> int:
         return self._count
 
-    def admit(self, names: NDArray[np.bytes_]) -> NDArray[np.bool_]:
+    def add(self, names: NDArray[np.bytes_]) -> NDArray[np.bool_]:
         """Enter these ids; says of each whether it is new."""
         new = np.zeros(len(names), np.bool_)
         if not len(names):
@@ -31,7 +31,7 @@ class Ledger:
         letters[:, : names.dtype.itemsize] = (
             np.ascontiguousarray(names).view(np.uint8).reshape(len(names), -1)
         )
-        self._count = _admit(self._slots, self._names, self._count, letters, new)
+        self._count = _add(self._slots, self._names, self._count, letters, new)
         return new
 
     def names(self) -> NDArray[np.bytes_]:
@@ -79,7 +79,7 @@ def _enter(slots: Any, names: Any, count: int) -> None:
 
 
 @compiled
-def _admit(slots: Any, names: Any, count: int, letters: Any, new: Any) -> int:
+def _add(slots: Any, names: Any, count: int, letters: Any, new: Any) -> int:
     for i in range(len(letters)):
         slot = _slot_of(letters[i], len(slots))
         known = False

@@ -22,7 +22,7 @@ from errands.shop.catalog.goal_store import Entry, StoredGoals
 from errands.shop.product import UNMINED, Product, normalize_value
 
 __all__ = [
-    "Exported",
+    "ExportedFile",
     "JsonFile",
     "export_catalog",
     "item_record",
@@ -33,7 +33,7 @@ __all__ = [
 _CHUNK = 512
 
 
-class Exported(NamedTuple):
+class ExportedFile(NamedTuple):
     """One written file."""
 
     path: Path
@@ -51,7 +51,7 @@ def export_catalog(
     nouns: Path | None = None,
     replace: bool = False,
     progress: Callable[[str, int, int | None], None] | None = None,
-) -> dict[str, Exported]:
+) -> dict[str, ExportedFile]:
     """Write a catalogue's products, attributes and instructions; all files or none appear."""
     named = {"items": items, "attributes": attributes, "human": human, "nouns": nouns}
     outs = {name: path for name, path in named.items() if path is not None}
@@ -63,8 +63,8 @@ def export_catalog(
             name: stack.enter_context(JsonFile(work, "[]" if name == "items" else "{}"))
             for name, work in zip(outs, works, strict=True)
         }
-        synthetic = _Told(catalog, "synthetic")
-        spoken = _Told(catalog, "human")
+        synthetic = _InstructionReader(catalog, "synthetic")
+        spoken = _InstructionReader(catalog, "human")
         for row, product in enumerate(catalog):
             files["items"].element(item_record(product))
             mined = _mined_record(product, synthetic.of(row))
@@ -79,7 +79,7 @@ def export_catalog(
                 progress("writing products", row + 1, len(catalog))
         stack.close()
         return {
-            name: Exported(path, files[name].members, files[name].bytes)
+            name: ExportedFile(path, files[name].members, files[name].bytes)
             for name, path in outs.items()
         }
 
@@ -186,7 +186,7 @@ def _human_record(product: Product, entry: Entry) -> dict[str, Any]:
     }
 
 
-class _Told:
+class _InstructionReader:
     """The instructions of a goal set, product by product in load order."""
 
     def __init__(self, catalog: Catalog, kind: str) -> None:

@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 
 from errands.shop.compiled import compiled
 
-__all__ = ["Tally"]
+__all__ = ["HashCounter"]
 
 _CODE_POINTS = 0x110000
 
 
-class Tally:
+class HashCounter:
     """How often each text was seen."""
 
     def __init__(self) -> None:
@@ -57,7 +57,7 @@ class Tally:
         self._used += fresh
         return int(words)
 
-    def merge(self, other: "Tally") -> None:
+    def merge(self, other: "HashCounter") -> None:
         """Count all that another tally has counted."""
         held = np.flatnonzero(other._counts)
         self._make_room(len(held))

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from errands.errors import DataError
-from errands.shop.build.json_scan import MemberScan, OddJson
+from errands.shop.build.json_scan import MalformedJson, MemberScan
 from errands.shop.build.json_stream import JsonStream, decode_json, open_binary, stream_array
 
 __all__ = ["ItemsFile", "Piece", "complain", "read_piece", "read_span"]
@@ -65,19 +65,19 @@ class ItemsFile:
                     if self._progress is not None:
                         self._progress(self.bytes)
             scan.finish()
-        except OddJson:
+        except MalformedJson:
             complain(self.path)
         if count:
             yield Piece(start, end)
 
 
 def read_piece(path: Path, piece: Piece) -> list[Any]:
-    """The records of a piece; raises OddJson where they are not JSON."""
+    """The records of a piece; raises MalformedJson where they are not JSON."""
     data = b"[%b]" % read_span(path, piece.start, piece.end)
     try:
         records: list[Any] = decode_json(data)
     except ValueError:
-        raise OddJson from None
+        raise MalformedJson from None
     return records
 
 

@@ -3,7 +3,7 @@
 `MemberScan` is told a file block by block and says where each element of its one big array, or
 each member of its one big object, begins and ends. It looks at brackets, quotes, commas and
 colons only: what lies between is decoded by whoever wants it. What cannot be right raises
-`OddJson`; the slow reader of `source` then finds the words for it.
+`MalformedJson`; the slow reader of `source` then finds the words for it.
 """
 
 from typing import Any, Final, NamedTuple
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from errands.shop.compiled import compiled
 
-__all__ = ["MemberScan", "Members", "OddJson"]
+__all__ = ["MalformedJson", "MemberScan", "Members"]
 
 _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 
@@ -22,7 +22,7 @@ _PLACE, _DEPTH, _QUOTED, _ESCAPED, _SEEN, _PLAIN, _START, _KEY, _KEY_END, _COUNT
 _BEFORE, _BEFORE_NAME, _IN_NAME, _AFTER_NAME, _IN_VALUE, _AFTER = range(6)
 
 
-class OddJson(Exception):
+class MalformedJson(Exception):
     """The bytes are not the JSON they should be."""
 
 
@@ -63,7 +63,7 @@ class MemberScan:
             np.frombuffer(block, np.uint8), self._read, self._state, self._of_object, found
         )
         if count < 0:
-            raise OddJson
+            raise MalformedJson
         self._read += len(block)
         kept = found[:count].copy()
         return Members(kept[:, 0], kept[:, 1], kept[:, 2], kept[:, 3], kept[:, 4] == 1)
@@ -71,7 +71,7 @@ class MemberScan:
     def finish(self) -> None:
         """Check that the file ended where it should."""
         if self._state[_PLACE] != _AFTER:
-            raise OddJson
+            raise MalformedJson
 
 
 @compiled

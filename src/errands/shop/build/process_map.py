@@ -1,4 +1,4 @@
-"""A crew of worker processes: results in the order of the pieces, few of them in flight.
+"""A map over worker processes: results in the order of the pieces, few of them in flight.
 
 `in_order(work, pieces, workers)` is `map(work, pieces)`, done by processes. Each is a fresh
 interpreter that is sent `work` once, so `work` must be something that can be pickled by
@@ -47,8 +47,8 @@ try:
 except (ImportError, OSError, AttributeError):
     pass
 if os.getppid() == int(sys.argv[2]):
-    from errands.shop.build.process_map import labour
-    labour(int(sys.argv[1]))
+    from errands.shop.build.process_map import serve_parent
+    serve_parent(int(sys.argv[1]))
 """
 
 
@@ -79,37 +79,37 @@ def in_order(
     waiting = enumerate(pieces)
     results: dict[int, Any] = {}
     wanted = 0
-    crew: list[_Worker] = []
-    with _all_ended(crew), selectors.DefaultSelector() as selector:
+    pool: list[_MapWorker] = []
+    with _all_ended(pool), selectors.DefaultSelector() as selector:
         line = pickle.dumps(work)
         while True:
             while wanted in results:
                 yield results.pop(wanted)
                 wanted += 1
-            open_pieces = sum(len(worker.given) for worker in crew) + len(results)
+            open_pieces = sum(len(worker.given) for worker in pool) + len(results)
             while open_pieces < workers * (_AHEAD + _ROOM):
-                idle = min(crew, key=lambda worker: len(worker.given), default=None)
-                hire = len(crew) < workers and (idle is None or idle.given)
-                if not hire and idle is not None and len(idle.given) >= _AHEAD:
+                idle = min(pool, key=lambda worker: len(worker.given), default=None)
+                another = len(pool) < workers and (idle is None or idle.given)
+                if not another and idle is not None and len(idle.given) >= _AHEAD:
                     break
                 following = next(waiting, None)
                 if following is None:
                     break
-                if hire:
-                    idle = _Worker(line)
-                    crew.append(idle)
+                if another:
+                    idle = _MapWorker(line)
+                    pool.append(idle)
                     selector.register(idle.pipe, selectors.EVENT_READ, idle)
                 assert idle is not None
                 idle.give(*following)
                 open_pieces += 1
-            if not any(worker.given for worker in crew):
+            if not any(worker.given for worker in pool):
                 return
             for key, _ in selector.select():
-                worker: _Worker = key.data
+                worker: _MapWorker = key.data
                 results.update(worker.heard())
 
 
-class _Worker:
+class _MapWorker:
     """One process and the numbers of the pieces it has."""
 
     def __init__(self, work: bytes) -> None:
@@ -179,15 +179,15 @@ class _Worker:
 
 
 @contextlib.contextmanager
-def _all_ended(crew: list[_Worker]) -> Iterator[None]:
+def _all_ended(pool: list[_MapWorker]) -> Iterator[None]:
     try:
         yield
     finally:
-        for worker in crew:
+        for worker in pool:
             worker.end()
 
 
-def labour(writer: int) -> None:
+def serve_parent(writer: int) -> None:
     """What a worker does: answer each piece with a failure or a result."""
     # Products come and go without cycles; looking for some costs a tenth of the time.
     gc.freeze()

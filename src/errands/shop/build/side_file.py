@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 
 from errands.errors import DataError
 from errands.shop.build.items_file import BLOCK, complain
-from errands.shop.build.json_scan import Members, MemberScan, OddJson
+from errands.shop.build.json_scan import MalformedJson, Members, MemberScan
 from errands.shop.build.json_stream import JsonStream, decode_json, open_binary, stream_object
-from errands.shop.catalog.catalog import Source
+from errands.shop.catalog.catalog import SourceFile
 from errands.shop.product import LONGEST_ASIN
 from errands.shop.records import map_array, write_array
 from errands.shop.rewards.nouns import nouns_from_file
@@ -75,7 +75,7 @@ def _table(stem: Path) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
     return names, starts, ends
 
 
-def scan_side(path: Path, table: Path) -> tuple[SideFile, Source]:
+def scan_side(path: Path, table: Path) -> tuple[SideFile, SourceFile]:
     """Read the file of attributes or of human instructions."""
 
     def check(members: bytes) -> bool:
@@ -97,7 +97,7 @@ def scan_side(path: Path, table: Path) -> tuple[SideFile, Source]:
     return side, source
 
 
-def scan_nouns(path: Path, table: Path) -> tuple[SideFile, Source]:
+def scan_nouns(path: Path, table: Path) -> tuple[SideFile, SourceFile]:
     """Read a nouns file, as `nouns_from_file` would take it."""
 
     def check(members: bytes) -> bool:
@@ -116,7 +116,7 @@ def scan_nouns(path: Path, table: Path) -> tuple[SideFile, Source]:
 
 def _scan(
     path: Path, table: Path, check: Callable[[bytes], bool]
-) -> tuple[SideFile | None, Source, bool]:
+) -> tuple[SideFile | None, SourceFile, bool]:
     """Write the table; None for a file whose members cannot be told apart."""
     scan = MemberScan(of_object=True)
     digest, size, checked = hashlib.sha256(), 0, True
@@ -133,7 +133,7 @@ def _scan(
                 continue
             try:
                 found = scan.feed(block)
-            except OddJson:
+            except MalformedJson:
                 odd = True
                 continue
             kept += block
@@ -148,9 +148,9 @@ def _scan(
             kept, begun = kept[rest - begun :], rest
     try:
         scan.finish()
-    except OddJson:
+    except MalformedJson:
         odd = True
-    source = Source(path.name, size, digest.hexdigest())
+    source = SourceFile(path.name, size, digest.hexdigest())
     if odd:
         return None, source, checked
     held = np.concatenate(names) if names else np.empty(0, "S1")

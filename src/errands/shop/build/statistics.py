@@ -10,11 +10,11 @@ from typing import Final
 
 import msgspec
 
-from errands.shop.build.hash_counter import Tally
+from errands.shop.build.hash_counter import HashCounter
 from errands.shop.catalog.catalog import Catalog
 from errands.shop.product import UNMINED, Product
 
-__all__ = ["PAPER", "Census", "Statistics", "catalog_statistics", "spoken_words"]
+__all__ = ["PAPER", "CatalogStatistics", "Census", "catalog_statistics", "spoken_words"]
 
 RARE: Final = 10
 """Words that occur no more often are not counted as vocabulary."""
@@ -23,7 +23,7 @@ _CHUNK = 512
 _PUNCTUATION = '.,?!:;()-"'
 
 
-class Statistics(msgspec.Struct, frozen=True):
+class CatalogStatistics(msgspec.Struct, frozen=True):
     """What the paper tells of a catalogue."""
 
     products: int
@@ -46,7 +46,7 @@ class Statistics(msgspec.Struct, frozen=True):
     human_vocabulary: int
 
 
-PAPER: Final = Statistics(
+PAPER: Final = CatalogStatistics(
     products=1_181_436,
     words_per_product=262.9,
     vocabulary=224_041,
@@ -67,9 +67,9 @@ class Census:
     """Counts products and instructions; the censuses of parts can be put together."""
 
     def __init__(self) -> None:
-        self._words = Tally()
-        self._values = Tally()
-        self._said = Tally()
+        self._words = HashCounter()
+        self._values = HashCounter()
+        self._said = HashCounter()
         self._attributes: set[str] = set()
         self._queries: set[str] = set()
         self._categories: Counter[str] = Counter()
@@ -107,14 +107,14 @@ class Census:
         self._categories.update(other._categories)
         self._numbers.update(other._numbers)
 
-    def statistics(self, human_goals: int) -> Statistics:
+    def statistics(self, human_goals: int) -> CatalogStatistics:
         """The figures, of a catalogue with so many human goals."""
         products = self._numbers["products"]
 
         def each(name: str) -> float:
             return self._numbers[name] / products if products else 0.0
 
-        return Statistics(
+        return CatalogStatistics(
             products=products,
             words_per_product=each("words"),
             vocabulary=self._words.more_often_than(RARE),
@@ -142,7 +142,7 @@ def spoken_words(instruction: str) -> list[str]:
 
 def catalog_statistics(
     catalog: Catalog, progress: Callable[[str, int, int | None], None] | None = None
-) -> Statistics:
+) -> CatalogStatistics:
     """Count all of a catalogue; memory grows with the number of different words only."""
     census = Census()
     products = iter(catalog)

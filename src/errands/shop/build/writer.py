@@ -1,6 +1,6 @@
-"""Putting a catalogue together, digest by digest, in the directory it will be.
+"""Putting a catalogue together, chunk by chunk, in the directory it will be.
 
-Everything that would cost time while an agent acts is done when a catalogue is built. `digest`
+Everything that would cost time while an agent acts is done when a catalogue is built. `build_chunk`
 did what needs one product alone; here is what needs the others: ids seen before, prices drawn in
 load order, numbering, the index, the order of goals.
 """
@@ -20,32 +20,32 @@ from numpy.typing import NDArray
 
 from errands import __version__
 from errands.errors import DataError
-from errands.shop.build.chunk import KINDS, REASONS, Digest
-from errands.shop.build.dedup import Ledger
-from errands.shop.catalog.catalog import FORMAT, Manifest, Source, file_checksum
+from errands.shop.build.chunk import KINDS, REASONS, BuiltChunk
+from errands.shop.build.dedup import SeenIds
+from errands.shop.catalog.catalog import FORMAT, Manifest, SourceFile, file_checksum
 from errands.shop.catalog.compression import write_dictionary
 from errands.shop.catalog.goal_store import GoalWriter
 from errands.shop.catalog.prices import PricesWriter
 from errands.shop.records import RecordsWriter, write_array
 from errands.shop.search.index import IndexWriter, TermChunk
 
-__all__ = ["Assembly", "Progress"]
+__all__ = ["CatalogWriter", "Progress"]
 
 Progress = Callable[[str, int, int | None], None]
 """Told the stage, how much of it is done, and how much there is (None: unknown)."""
 
 
-class Assembly:
+class CatalogWriter:
     """A catalogue on its way; use as a context manager."""
 
     def __init__(self, work: Path, *, tagger: str, seed: int) -> None:
-        """`tagger` is what the manifest calls the tagger of the digests."""
+        """`tagger` is what the manifest calls the tagger of the chunks."""
         self._work = work
         self._tagger = tagger
         self._seed = seed
         self._rng = random.Random(seed)
         self._dropped: Counter[str] = Counter()
-        self._ledger = Ledger()
+        self._seen_ids = SeenIds()
         self._prices = PricesWriter(self._rng)
         self._contents = hashlib.sha256()
         self.with_nouns = 0
@@ -53,7 +53,7 @@ class Assembly:
         self.with_human = 0
         """Products of which the nouns file or another side file says something."""
 
-    def __enter__(self) -> "Assembly":
+    def __enter__(self) -> "CatalogWriter":
         with contextlib.ExitStack() as stack:
             self._scratch = self._work / "scratch"
             self._scratch.mkdir(exist_ok=True)
@@ -79,39 +79,39 @@ class Assembly:
 
     def __len__(self) -> int:
         """How many products were taken in."""
-        return len(self._ledger)
+        return len(self._seen_ids)
 
-    def take(self, digest: Digest) -> None:
+    def take(self, chunk: BuiltChunk) -> None:
         """Take in the next products; ids that were seen before are left out and counted."""
-        self._dropped.update(digest.dropped)
-        row = len(self._ledger)
-        new = self._ledger.admit(digest.asins)
+        self._dropped.update(chunk.dropped)
+        row = len(self._seen_ids)
+        new = self._seen_ids.add(chunk.asins)
         if not new.all():
             self._dropped["product: asin seen before"] += int((~new).sum())
-            digest = _only(digest, new)
-        self._products.extend(digest.products)
-        self._contents.update(digest.contents.tobytes())
-        self._cards.extend(digest.cards)
-        self._index.add(digest.terms)
-        self._prices.take(digest.prices, digest.ranges, digest.range_ends)
-        for goals, entries in zip(self._goals.values(), digest.entries, strict=True):
+            chunk = _only(chunk, new)
+        self._products.extend(chunk.products)
+        self._contents.update(chunk.contents.tobytes())
+        self._cards.extend(chunk.cards)
+        self._index.add(chunk.terms)
+        self._prices.take(chunk.prices, chunk.ranges, chunk.range_ends)
+        for goals, entries in zip(self._goals.values(), chunk.entries, strict=True):
             goals.take(row, entries)
-        for reason, count in enumerate(np.bincount(digest.reasons).tolist()):
+        for reason, count in enumerate(np.bincount(chunk.reasons).tolist()):
             if count:
                 self._dropped[REASONS[reason]] += count
-        self.with_mined += int(digest.mined.sum())
-        self.with_human += int(digest.human.sum())
-        self.with_nouns += len(digest.tagged) - int(digest.tagged.sum())
+        self.with_mined += int(chunk.mined.sum())
+        self.with_human += int(chunk.human.sum())
+        self.with_nouns += len(chunk.tagged) - int(chunk.tagged.sum())
 
     def finish(
         self,
         made: dict[str, Any],
-        sources: tuple[Source, ...],
+        sources: tuple[SourceFile, ...],
         dictionary: bytes,
         report: Progress,
     ) -> Manifest:
         """Write what needs all products: index, goals, manifest."""
-        count = len(self._ledger)
+        count = len(self._seen_ids)
         if not count:
             reasons = ", ".join(f"{why} ({held:,})" for why, held in self._dropped.items())
             raise DataError(f"The items file has no usable product: {reasons or 'it is empty'}.")
@@ -153,7 +153,7 @@ class Assembly:
 
     def _number(self) -> None:
         """Number the products in id order, and write the index under these numbers."""
-        asins = self._ledger.names()
+        asins = self._seen_ids.names()
         order = np.argsort(asins).astype(np.uint32)
         numbers = np.empty(len(asins), np.uint32)
         numbers[order] = np.arange(len(asins), dtype=np.uint32)
@@ -163,31 +163,31 @@ class Assembly:
         self._index.finish(self._work / "index", numbers)
 
 
-def _source_of(path: Path) -> Source:
+def _source_of(path: Path) -> SourceFile:
     """A file's name, size and checksum."""
-    return Source(path.name, path.stat().st_size, file_checksum(path))
+    return SourceFile(path.name, path.stat().st_size, file_checksum(path))
 
 
-def _only(digest: Digest, kept: NDArray[np.bool_]) -> Digest:
-    """A digest of some of its products."""
+def _only(chunk: BuiltChunk, kept: NDArray[np.bool_]) -> BuiltChunk:
+    """A chunk of some of its products."""
     places = np.cumsum(kept) - 1
-    ranged = kept[digest.ranges]
-    noted = kept[digest.notes]
-    return digest._replace(
-        asins=digest.asins[kept],
-        products=digest.products.only(kept),
-        contents=digest.contents[kept],
-        cards=digest.cards.only(kept),
-        terms=_only_terms(digest.terms, kept),
-        prices=digest.prices[kept],
-        ranges=places[digest.ranges[ranged]].astype(np.uint32),
-        range_ends=digest.range_ends[ranged],
-        entries=tuple(entries.only(kept) for entries in digest.entries),
-        notes=places[digest.notes[noted]].astype(np.uint32),
-        reasons=digest.reasons[noted],
-        mined=digest.mined[kept],
-        human=digest.human[kept],
-        tagged=digest.tagged[kept],
+    ranged = kept[chunk.ranges]
+    noted = kept[chunk.notes]
+    return chunk._replace(
+        asins=chunk.asins[kept],
+        products=chunk.products.only(kept),
+        contents=chunk.contents[kept],
+        cards=chunk.cards.only(kept),
+        terms=_only_terms(chunk.terms, kept),
+        prices=chunk.prices[kept],
+        ranges=places[chunk.ranges[ranged]].astype(np.uint32),
+        range_ends=chunk.range_ends[ranged],
+        entries=tuple(entries.only(kept) for entries in chunk.entries),
+        notes=places[chunk.notes[noted]].astype(np.uint32),
+        reasons=chunk.reasons[noted],
+        mined=chunk.mined[kept],
+        human=chunk.human[kept],
+        tagged=chunk.tagged[kept],
     )
 
 

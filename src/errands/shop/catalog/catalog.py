@@ -18,7 +18,7 @@ import msgspec
 import numpy as np
 
 from errands.errors import CatalogError, GoalError
-from errands.shop.catalog.compression import SqueezedRecords
+from errands.shop.catalog.compression import CompressedRecords
 from errands.shop.catalog.goal_store import StoredGoals
 from errands.shop.catalog.prices import Prices
 from errands.shop.goals import GoalSet, read_goals
@@ -26,7 +26,7 @@ from errands.shop.product import Card, Product
 from errands.shop.records import Records, map_array, view
 from errands.shop.search.index import Index
 
-__all__ = ["FORMAT", "Catalog", "Hit", "Manifest", "Source", "damage"]
+__all__ = ["FORMAT", "Catalog", "Hit", "Manifest", "SourceFile", "damage"]
 
 REMEMBERED = 1024
 """Searches whose results a process keeps, 2 MB at most, and their queries."""
@@ -37,7 +37,7 @@ FORMAT = 2
 """Version of the directory's layout; a catalogue of another version is built anew."""
 
 
-class Source(msgspec.Struct, frozen=True):
+class SourceFile(msgspec.Struct, frozen=True):
     """A file that a catalogue was built from."""
 
     name: str
@@ -53,7 +53,7 @@ class Manifest(msgspec.Struct, frozen=True):
     """The version that built it."""
     made: dict[str, Any]
     """How: the sources, or the generator and its seed."""
-    sources: tuple[Source, ...]
+    sources: tuple[SourceFile, ...]
     seed: int
     """Of the generator that drew range prices and price caps."""
     tagger: str
@@ -62,12 +62,12 @@ class Manifest(msgspec.Struct, frozen=True):
     dropped: dict[str, int]
     """Records left out, by reason."""
     contents: dict[str, str]
-    """Checksums of what squeezed records hold, by the name that their files share."""
-    files: dict[str, Source]
+    """Checksums of what compressed records hold, by the name that their files share."""
+    files: dict[str, SourceFile]
 
     @property
     def checksum(self) -> str:
-        """One checksum for all that is in it, however records are squeezed."""
+        """One checksum for all that is in it, however records are compressed."""
         held = {
             name: file.sha256
             for name, file in self.files.items()
@@ -97,7 +97,7 @@ class Catalog:
         try:
             self._check_sizes()
             self.index = Index(folder / "index")
-            self._products = SqueezedRecords(folder / "products")
+            self._products = CompressedRecords(folder / "products")
             self._cards = Records(folder / "cards")
             self._asins = map_array(folder / "asins.npy")
             self._rows = view(map_array(folder / "rows.npy"))

@@ -14,7 +14,7 @@ import zstandard
 
 from errands.shop.records import Records
 
-__all__ = ["SAMPLES", "SqueezedRecords", "squeezer", "train", "write_dictionary"]
+__all__ = ["SAMPLES", "CompressedRecords", "compressor", "train", "write_dictionary"]
 
 SAMPLES: Final = 1000
 """Records that a dictionary is trained on."""
@@ -31,8 +31,8 @@ def train(samples: Sequence[bytes]) -> bytes:
     return made.as_bytes()
 
 
-def squeezer(dictionary: bytes) -> Callable[[bytes], bytes]:
-    """What squeezes records with this dictionary; for one thread."""
+def compressor(dictionary: bytes) -> Callable[[bytes], bytes]:
+    """What compresses records with this dictionary; for one thread."""
     held = zstandard.ZstdCompressionDict(dictionary) if dictionary else None
     if held is not None:
         held.precompute_compress(level=_LEVEL)
@@ -45,8 +45,8 @@ def write_dictionary(stem: Path, dictionary: bytes) -> None:
     stem.with_suffix(".dictionary").write_bytes(dictionary)
 
 
-class SqueezedRecords:
-    """A mapped list of squeezed records, for any number of threads."""
+class CompressedRecords:
+    """A mapped list of compressed records, for any number of threads."""
 
     def __init__(self, stem: Path) -> None:
         self._records = Records(stem)

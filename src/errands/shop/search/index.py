@@ -71,7 +71,7 @@ def decoded_lengths() -> NDArray[np.int64]:
     return np.array([decode(byte) for byte in range(256)], np.int64)
 
 
-class Statistics(msgspec.Struct, frozen=True):
+class CollectionStatistics(msgspec.Struct, frozen=True):
     """What the scorer must know of the whole collection."""
 
     documents: int
@@ -156,7 +156,7 @@ class IndexWriter:
         lengths = np.array(self._lengths, np.int64)
         norms = np.zeros(len(lengths), np.uint8)
         norms[numbers] = np.searchsorted(decoded_lengths(), lengths, "right") - 1
-        statistics = Statistics(int((lengths > 0).sum()), int(lengths.sum()), bits)
+        statistics = CollectionStatistics(int((lengths > 0).sum()), int(lengths.sum()), bits)
         count = self._ids.count
         given = self._tfs.array()
         most = int(given.max()) if count else 0
@@ -190,7 +190,7 @@ class Index:
 
     def __init__(self, folder: Path) -> None:
         self.statistics = msgspec.json.decode(
-            (folder / "statistics.json").read_bytes(), type=Statistics
+            (folder / "statistics.json").read_bytes(), type=CollectionStatistics
         )
         self._terms = Records(folder / "terms")
         self._slots = view(map_array(folder / "slots.npy"))
@@ -283,7 +283,7 @@ def _hash_slots(terms: Sequence[str] | dict[str, int]) -> NDArray[np.uint32]:
     return np.array(slots, np.uint32)
 
 
-def _inverse_norms(statistics: Statistics) -> NDArray[np.float32]:
+def _inverse_norms(statistics: CollectionStatistics) -> NDArray[np.float32]:
     """For each length byte, 1 / (k1 * (1 - b + b * length / average)), in 32 bit throughout."""
     one = np.float32(1)
     average = np.float32(statistics.tokens / statistics.documents) if statistics.documents else one

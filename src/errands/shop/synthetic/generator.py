@@ -14,13 +14,13 @@ from math import gcd, pow
 from typing import Any
 
 from errands.shop.product import normalize_value
-from errands.shop.synthetic.listing import Coined, write_listing
+from errands.shop.synthetic.listing import InventedNames, write_listing
 from errands.shop.synthetic.phrasing import human_instruction, synthetic_instruction
-from errands.shop.synthetic.rng import Dice, exp, scatter
-from errands.shop.synthetic.variants import Choice, choose_groups
+from errands.shop.synthetic.rng import Rng, exp, scatter
+from errands.shop.synthetic.variants import OptionValue, choose_groups
 from errands.shop.synthetic.wordbank import CATEGORIES, Attribute, Bank, Name, Subcategory, wordbank
 
-__all__ = ["MOST_PRODUCTS", "Made", "generate", "human_goals", "make_product"]
+__all__ = ["MOST_PRODUCTS", "GeneratedProduct", "generate", "human_goals", "make_product"]
 
 MOST_PRODUCTS = 2_000_000
 """The largest catalogue whose ids are sure to be distinct."""
@@ -35,7 +35,7 @@ _BASE_36 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class GeneratedProduct:
     """One generated product, in the record formats of the three original files."""
 
     record: dict[str, Any]
@@ -46,7 +46,7 @@ class Made:
     """As in items_human_ins.json; empty for most products of a large catalogue."""
 
 
-def generate(products: int, seed: int) -> Iterator[Made]:
+def generate(products: int, seed: int) -> Iterator[GeneratedProduct]:
     """All products of a catalogue, in load order."""
     for number in range(products):
         yield make_product(number, seed=seed, products=products)
@@ -89,7 +89,7 @@ def _plan(seed: int, products: int) -> _Plan:
             f"a catalogue has 1 to {MOST_PRODUCTS:,} products, but {products} were asked for"
         )
     bank = wordbank()
-    dice = Dice(f"{seed}/plan")
+    rng = Rng(f"{seed}/plan")
     known = bank.subcategories
     count = min(len(known), max(5, products // 12))
     chosen = tuple(known[place * len(known) // count] for place in range(count))
@@ -98,7 +98,7 @@ def _plan(seed: int, products: int) -> _Plan:
     for kind in chosen:
         starts.append(before * products // total)
         before += kind.weight
-    stride = max(1, products * 618 // 1000 + dice.below(max(1, products // 20)))
+    stride = max(1, products * 618 // 1000 + rng.below(max(1, products // 20)))
     while gcd(stride, products) != 1:
         stride += 1
     return _Plan(
@@ -108,16 +108,16 @@ def _plan(seed: int, products: int) -> _Plan:
         subcategories=chosen,
         starts=tuple(starts),
         stride=stride,
-        shift=dice.below(products),
+        shift=rng.below(products),
         human=human_goals(products),
-        key=dice.bits(),
+        key=rng.bits(),
         series=max(250, products * 60 // 1000),
         places=max(150, products * 54 // 1000),
         tagged=0.15 + 0.4 * min(1.0, products / 1_000_000),
     )
 
 
-def make_product(number: int, *, seed: int, products: int) -> Made:
+def make_product(number: int, *, seed: int, products: int) -> GeneratedProduct:
     """The product of this number in the catalogue of this seed and size."""
     plan = _plan(seed, products)
     if not 0 <= number < products:
@@ -127,43 +127,43 @@ def make_product(number: int, *, seed: int, products: int) -> Made:
     index = bisect_right(plan.starts, place) - 1
     kind = plan.subcategories[index]
     rank = place - plan.starts[index]
-    dice = Dice(f"{seed}/{number}")
+    rng = Rng(f"{seed}/{number}")
     has_human = (number + 1) * plan.human // products > number * plan.human // products
-    name, brand, attributes = _core(plan, kind, rank, dice, has_human)
-    coined = _coined(plan, dice, brand)
-    listing = write_listing(dice, bank, kind, name, attributes, coined)
-    groups = _groups(plan, kind, rank, dice, has_human)
+    name, brand, attributes = _core(plan, kind, rank, rng, has_human)
+    coined = _coined(plan, rng, brand)
+    listing = write_listing(rng, bank, kind, name, attributes, coined)
+    groups = _groups(plan, kind, rank, rng, has_human)
     asin = _asin(number, plan.key)
-    picture, images, options = _pictures(dice, bank, kind, groups)
+    picture, images, options = _pictures(rng, bank, kind, groups)
     record = {
         "asin": asin,
         "name": listing.title,
         "full_description": listing.description,
         "small_description": listing.bullets,
-        "pricing": _pricing(dice, kind),
+        "pricing": _pricing(rng, kind),
         "customization_options": options or "",
         "category": kind.category,
         "query": kind.query,
         "product_category": kind.path,
         "images": [picture, *images],
-        "average_rating": (30 + dice.below(11) + dice.below(11)) / 10,
+        "average_rating": (30 + rng.below(11) + rng.below(11)) / 10,
         "page": 1 + rank // 20,
     }
     words = [attribute.name for attribute in attributes]
     mined: dict[str, Any] = {"attributes": words}
-    if len(words) > 1 and dice.chance(0.56):
+    if len(words) > 1 and rng.bernoulli(0.56):
         mined["instruction"] = synthetic_instruction(kind.query, attributes)
         mined["instruction_attributes"] = words
-    human = [_human(plan, dice, kind, asin, attributes, groups, coined.brand)] if has_human else []
-    return Made(record, mined, human)
+    human = [_human(plan, rng, kind, asin, attributes, groups, coined.brand)] if has_human else []
+    return GeneratedProduct(record, mined, human)
 
 
 def _core(
-    plan: _Plan, kind: Subcategory, rank: int, dice: Dice, at_least_one: bool
+    plan: _Plan, kind: Subcategory, rank: int, rng: Rng, at_least_one: bool
 ) -> tuple[Name, str, list[Attribute]]:
     """Name, brand and hidden attributes; shared with the near-twins but for small changes."""
     brands = max(8, plan.products * CATEGORIES[kind.category] * 85 // 1_000_000)
-    core = Dice(f"{plan.seed}/{kind.index}/{rank // TWINS}/core")
+    core = Rng(f"{plan.seed}/{kind.index}/{rank // TWINS}/core")
     pool = kind.attributes
     name = core.pick(kind.names)
     brand = core.low(brands)
@@ -175,25 +175,25 @@ def _core(
         attribute = pool[core.low(len(pool))]
         chosen[attribute.name] = attribute
     attributes = list(chosen.values())
-    if dice.chance(0.3):
-        name = dice.pick(kind.names)
-    if dice.chance(0.55):
-        brand = dice.low(brands)
-    if attributes and dice.chance(0.35):
-        other = dice.pick(pool)
+    if rng.bernoulli(0.3):
+        name = rng.pick(kind.names)
+    if rng.bernoulli(0.55):
+        brand = rng.low(brands)
+    if attributes and rng.bernoulli(0.35):
+        other = rng.pick(pool)
         if other.name not in chosen:
-            attributes[dice.below(len(attributes))] = other
+            attributes[rng.below(len(attributes))] = other
     group = tuple(CATEGORIES).index(kind.category)
     return name, plan.bank.coinage.word("brand", brand * len(CATEGORIES) + group), attributes
 
 
 def _groups(
-    plan: _Plan, kind: Subcategory, rank: int, dice: Dice, has_human: bool
-) -> dict[str, list[Choice]]:
+    plan: _Plan, kind: Subcategory, rank: int, rng: Rng, has_human: bool
+) -> dict[str, list[OptionValue]]:
     """Option groups; near-twins often offer the same ones but for a value or two."""
-    wanted = has_human and dice.chance(0.7)
-    shared = dice.chance(0.7)
-    source = Dice(f"{plan.seed}/{kind.index}/{rank // TWINS}/options") if shared else dice
+    wanted = has_human and rng.bernoulli(0.7)
+    shared = rng.bernoulli(0.7)
+    source = Rng(f"{plan.seed}/{kind.index}/{rank // TWINS}/options") if shared else rng
 
     def coin() -> str:
         return plan.bank.coinage.word("series", source.below(plan.series))
@@ -201,20 +201,20 @@ def _groups(
     groups = choose_groups(source, plan.bank, kind, coin, wanted, plan.tagged)
     if shared:
         for choices in groups.values():
-            if len(choices) > 2 and dice.chance(0.5):
-                choices.pop(dice.below(len(choices)))
+            if len(choices) > 2 and rng.bernoulli(0.5):
+                choices.pop(rng.below(len(choices)))
     return groups
 
 
-def _coined(plan: _Plan, dice: Dice, brand: str) -> Coined:
+def _coined(plan: _Plan, rng: Rng, brand: str) -> InventedNames:
     coinage = plan.bank.coinage
-    letters = _BASE_36[10 + dice.below(26)] + _BASE_36[10 + dice.below(26)]
-    return Coined(
+    letters = _BASE_36[10 + rng.below(26)] + _BASE_36[10 + rng.below(26)]
+    return InventedNames(
         brand=brand.capitalize(),
-        series=coinage.word("series", dice.low(plan.series)).capitalize(),
-        place=coinage.word("place", dice.low(plan.places)).capitalize(),
-        tech=coinage.word("place", dice.low(plan.places)).capitalize(),
-        code=f"{letters}{'-' if dice.chance(0.3) else ''}{dice.between(10, 999)}",
+        series=coinage.word("series", rng.low(plan.series)).capitalize(),
+        place=coinage.word("place", rng.low(plan.places)).capitalize(),
+        tech=coinage.word("place", rng.low(plan.places)).capitalize(),
+        code=f"{letters}{'-' if rng.bernoulli(0.3) else ''}{rng.between(10, 999)}",
     )
 
 
@@ -228,36 +228,36 @@ def _asin(number: int, key: int) -> str:
     return f"B0{'789'[(number * 7 + key) % 3]}{digits}"
 
 
-def _pricing(dice: Dice, kind: Subcategory) -> str:
-    price = kind.price * exp(0.5 * dice.bell())
-    number = dice.bits() / 4294967296.0
+def _pricing(rng: Rng, kind: Subcategory) -> str:
+    price = kind.price * exp(0.5 * rng.bell())
+    number = rng.bits() / 4294967296.0
     if number < 0.09:
         return ""
     if number < 0.18:
-        return f"{_dollars(dice, price)} - {_dollars(dice, price * (1.2 + dice.below(100) / 80))}"
-    return _dollars(dice, price)
+        return f"{_dollars(rng, price)} - {_dollars(rng, price * (1.2 + rng.below(100) / 80))}"
+    return _dollars(rng, price)
 
 
-def _dollars(dice: Dice, price: float) -> str:
-    cents = (99, 99, 99, 99, 95, 49, 0, 0, 90, 98, dice.below(100))[dice.below(11)]
+def _dollars(rng: Rng, price: float) -> str:
+    cents = (99, 99, 99, 99, 95, 49, 0, 0, 90, 98, rng.below(100))[rng.below(11)]
     return f"${max(1, int(price)):,}.{cents:02d}"
 
 
 def _pictures(
-    dice: Dice, bank: Bank, kind: Subcategory, groups: dict[str, list[Choice]]
+    rng: Rng, bank: Bank, kind: Subcategory, groups: dict[str, list[OptionValue]]
 ) -> tuple[str, list[str], dict[str, list[dict[str, Any]]]]:
     """The main picture, more pictures, and the options as the original writes them."""
-    look = dice.below(60)
+    look = rng.below(60)
     color = (
         next(
             (choice.color for choices in groups.values() for choice in choices if choice.color),
             None,
         )
-        or dice.pick(bank.colors)[1]
+        or rng.pick(bank.colors)[1]
     )
     options: dict[str, list[dict[str, Any]]] = {}
     for name, choices in groups.items():
-        selected = dice.below(len(choices))
+        selected = rng.below(len(choices))
         options[name] = [
             {
                 "value": choice.value,
@@ -266,35 +266,35 @@ def _pictures(
             }
             for place, choice in enumerate(choices)
         ]
-    more = [f"picture:{kind.picture}/{color}/{look + place + 1}" for place in range(dice.below(5))]
+    more = [f"picture:{kind.picture}/{color}/{look + place + 1}" for place in range(rng.below(5))]
     return f"picture:{kind.picture}/{color}/{look}", more, options
 
 
 def _human(
     plan: _Plan,
-    dice: Dice,
+    rng: Rng,
     kind: Subcategory,
     asin: str,
     attributes: list[Attribute],
-    groups: dict[str, list[Choice]],
+    groups: dict[str, list[OptionValue]],
     brand: str,
 ) -> dict[str, Any]:
     """A person's instruction for a product."""
-    count = (1, 1, 1, 1, 1, 2, 2, 2, 3)[dice.below(9)]
-    wanted = dice.shuffled(attributes)[:count]
+    count = (1, 1, 1, 1, 1, 2, 2, 2, 3)[rng.below(9)]
+    wanted = rng.shuffled(attributes)[:count]
     values = {
-        name.lower(): normalize_value(dice.pick(choices).value) for name, choices in groups.items()
+        name.lower(): normalize_value(rng.pick(choices).value) for name, choices in groups.items()
     }
     names = list(values)
     if len(names) > 2:
-        names.pop(dice.below(3))
-    if names and dice.chance(0.2):
-        names.pop(dice.below(len(names)))
+        names.pop(rng.below(3))
+    if names and rng.bernoulli(0.2):
+        names.pop(rng.below(len(names)))
     asked = {name: values[name] for name in names}
     return {
         "asin": asin,
         "instruction": human_instruction(
-            dice, plan.bank, dice.pick(kind.names), wanted, asked, brand
+            rng, plan.bank, rng.pick(kind.names), wanted, asked, brand
         ),
         "attributes": [attribute.name for attribute in attributes],
         "options": [f"{name}: {value}" for name, value in values.items()] or [""],

@@ -7,7 +7,7 @@ in others; what it leaves out can only be guessed.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from errands.shop.synthetic.rng import Dice
+from errands.shop.synthetic.rng import Rng
 from errands.shop.synthetic.wordbank import (
     FRAMES,
     WORDINGS,
@@ -18,14 +18,14 @@ from errands.shop.synthetic.wordbank import (
     title_case,
 )
 
-__all__ = ["Coined", "Listing", "write_listing"]
+__all__ = ["InventedNames", "ListingText", "write_listing"]
 
 _BULLETS = (0, 2, 3, 4, 4, 5, 5, 5, 5, 5, 5, 6, 6, 6, 6, 7, 7, 8)
 _COPRIME = (1, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37)
 
 
 @dataclass(frozen=True, slots=True)
-class Coined:
+class InventedNames:
     """The invented words of one product."""
 
     brand: str
@@ -36,7 +36,7 @@ class Coined:
 
 
 @dataclass(frozen=True, slots=True)
-class Listing:
+class ListingText:
     """What a product page says."""
 
     title: str
@@ -45,50 +45,50 @@ class Listing:
 
 
 def write_listing(
-    dice: Dice,
+    rng: Rng,
     bank: Bank,
     kind: Subcategory,
     name: Name,
     attributes: Sequence[Attribute],
-    coined: Coined,
-) -> Listing:
+    coined: InventedNames,
+) -> ListingText:
     """Write a title, bullets and a description."""
-    writer = _Writer(dice, bank, kind, name, coined)
+    writer = _Writer(rng, bank, kind, name, coined)
     in_title: list[Attribute] = []
     in_bullets: list[Attribute] = []
     in_description: list[Attribute] = []
-    described = dice.chance(0.7)
+    described = rng.bernoulli(0.7)
     for attribute in attributes:
         said = False
-        if dice.chance(0.3) and len(in_title) < 3:
+        if rng.bernoulli(0.3) and len(in_title) < 3:
             in_title.append(attribute)
             said = True
-        if dice.chance(0.55 if described else 0.8):
+        if rng.bernoulli(0.55 if described else 0.8):
             in_bullets.append(attribute)
             said = True
-        if described and dice.chance(0.15 if said else 0.8):
+        if described and rng.bernoulli(0.15 if said else 0.8):
             in_description.append(attribute)
     title = writer.title(in_title)
     bullets = writer.bullets(in_bullets)
-    return Listing(title, bullets, writer.description(in_description) if described else "")
+    return ListingText(title, bullets, writer.description(in_description) if described else "")
 
 
 class _Writer:
     """Fills templates with the words of one product, turning to other words at each sentence."""
 
-    __slots__ = ("bank", "dice", "frames", "kind", "sentences", "step", "stride", "turn", "values")
+    __slots__ = ("bank", "frames", "kind", "rng", "sentences", "step", "stride", "turn", "values")
 
     def __init__(
-        self, dice: Dice, bank: Bank, kind: Subcategory, name: Name, coined: Coined
+        self, rng: Rng, bank: Bank, kind: Subcategory, name: Name, coined: InventedNames
     ) -> None:
-        self.dice = dice
+        self.rng = rng
         self.bank = bank
         self.kind = kind
-        self.turn = dice.below(FRAMES)
+        self.turn = rng.below(FRAMES)
         self.frames = kind.family.frames
         self.sentences = kind.family.sentences
-        self.step = dice.below(len(self.sentences))
-        stride = dice.pick(_COPRIME)
+        self.step = rng.below(len(self.sentences))
+        stride = rng.pick(_COPRIME)
         self.stride = stride if len(self.sentences) % stride or stride == 1 else 1
         self.values = {
             "brand": coined.brand,
@@ -119,12 +119,12 @@ class _Writer:
     def fill(self, templates: Sequence[str]) -> str:
         """One of the templates, filled."""
         self.advance()
-        text = self.dice.pick(templates) % self.values
+        text = self.rng.pick(templates) % self.values
         return text if text[0].isupper() else text[0].upper() + text[1:]
 
     def title(self, attributes: Sequence[Attribute]) -> str:
         """A title that shows these attributes."""
-        dice, values = self.dice, self.values
+        rng, values = self.rng, self.values
         frames = self.frames
         later, last = frames[(self.turn + 2) % FRAMES], frames[(self.turn + 3) % FRAMES]
         words = {
@@ -134,7 +134,7 @@ class _Writer:
             "Tech": values["tech"],
             "Code": values["code"],
             "code": values["code"],
-            "n": str(20 + dice.below(5)),
+            "n": str(20 + rng.below(5)),
             "Noun": title_case(values["noun"]),
             "Style": title_case(values["style"]),
             "Style2": title_case(frames[(self.turn + 1) % FRAMES]["style"]),
@@ -149,37 +149,37 @@ class _Writer:
             "Material2": title_case(later["material"]),
         }
         words["Attr"] = (
-            ", ".join([dice.pick(attribute.shows) for attribute in attributes]) or words["Style4"]
+            ", ".join([rng.pick(attribute.shows) for attribute in attributes]) or words["Style4"]
         )
-        words["Extra"] = dice.pick(self.bank.extras) % words
-        title = dice.pick(self.bank.titles) % words
+        words["Extra"] = rng.pick(self.bank.extras) % words
+        title = rng.pick(self.bank.titles) % words
         if attributes and words["Attr"] not in title:
             title += f", {words['Attr']}"
         return title
 
     def bullets(self, attributes: Sequence[Attribute]) -> list[str]:
         """Bullets, of which some say these attributes."""
-        dice = self.dice
-        count = max(dice.pick(_BULLETS), min(len(attributes), 8))
-        look = dice.below(6)
-        places = dice.shuffled(range(count))
+        rng = self.rng
+        count = max(rng.pick(_BULLETS), min(len(attributes), 8))
+        look = rng.below(6)
+        places = rng.shuffled(range(count))
         said = dict(zip(places, attributes, strict=False))
         bullets = []
         for place in range(count):
             attribute = said.get(place)
             parts = [self.fill(attribute.says)] if attribute else []
             heads = attribute.heads if attribute else self.bank.heads
-            parts += [self.sentence() for _ in range(dice.between(1, 2))]
+            parts += [self.sentence() for _ in range(rng.between(1, 2))]
             bullets.append(_headed(look, self.fill(heads) if look else "", " ".join(parts)))
         return bullets
 
     def description(self, attributes: Sequence[Attribute]) -> str:
         """Running text that says these attributes."""
-        dice = self.dice
-        parts = [self.sentence() for _ in range(dice.between(4, 10))]
+        rng = self.rng
+        parts = [self.sentence() for _ in range(rng.between(4, 10))]
         for attribute in attributes:
-            parts.insert(dice.below(len(parts) + 1), self.fill(attribute.says))
-        if dice.chance(0.4):
+            parts.insert(rng.below(len(parts) + 1), self.fill(attribute.says))
+        if rng.bernoulli(0.4):
             parts.append(self.fill(self.bank.closers))
         return " ".join(parts)
 

@@ -4,17 +4,17 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
-from errands.shop.synthetic.rng import Dice
+from errands.shop.synthetic.rng import Rng
 from errands.shop.synthetic.wordbank import Attribute, Bank, Name, article
 
-__all__ = ["Placed", "human_instruction", "synthetic_instruction"]
+__all__ = ["PlacedAttribute", "human_instruction", "synthetic_instruction"]
 
 _NEEDS_OPTIONS = re.compile(r"[^}] \{opts\}")
 _SPACES = re.compile(r"\s+(?=[.,?:]|\s|$)|^\s+")
 _COMMAS = re.compile(r"[,:]\s*(?=[.?,]|$)")
 
 
-class Placed(Protocol):
+class PlacedAttribute(Protocol):
     """An attribute that is named `before` the query, or after it behind `with` or `for`."""
 
     @property
@@ -23,7 +23,7 @@ class Placed(Protocol):
     def place(self) -> str: ...
 
 
-def synthetic_instruction(query: str, attributes: Sequence[Placed]) -> str:
+def synthetic_instruction(query: str, attributes: Sequence[PlacedAttribute]) -> str:
     """An instruction in the style of the original's generated ones."""
     places: dict[str, list[str]] = {"before": [], "with": [], "for": []}
     for attribute in attributes:
@@ -36,7 +36,7 @@ def synthetic_instruction(query: str, attributes: Sequence[Placed]) -> str:
 
 
 def human_instruction(
-    dice: Dice,
+    rng: Rng,
     bank: Bank,
     name: Name,
     attributes: Sequence[Attribute],
@@ -47,61 +47,63 @@ def human_instruction(
     before: list[str] = []
     after: list[str] = []
     for attribute in attributes:
-        if attribute.before and len(before) < 2 and dice.chance(0.65):
-            before.append(dice.pick(attribute.before))
+        if attribute.before and len(before) < 2 and rng.bernoulli(0.65):
+            before.append(rng.pick(attribute.before))
         else:
             ways = attribute.clauses_plural if name.plural else attribute.clauses
-            after.append(dice.pick(ways))
-    wishes: list[str] = []
+            after.append(rng.pick(ways))
+    wanted_options: list[str] = []
     for option, value in options.items():
-        said = value.replace(" | ", " and " if dice.chance(0.6) else " ")
-        if option == "color" and not wishes and len(before) < 2 and dice.chance(0.3):
-            before.insert(dice.below(len(before) + 1), said)
+        said = value.replace(" | ", " and " if rng.bernoulli(0.6) else " ")
+        if option == "color" and not wanted_options and len(before) < 2 and rng.bernoulli(0.3):
+            before.insert(rng.below(len(before) + 1), said)
             continue
         ways = bank.option_phrases.get(option, ())
-        wishes.append(dice.pick(ways).replace("{v}", said) if ways else f"with {option} {said}")
+        wanted_options.append(
+            rng.pick(ways).replace("{v}", said) if ways else f"with {option} {said}"
+        )
     thing = name.text
-    if dice.chance(0.14):
-        if dice.chance(0.7):
+    if rng.bernoulli(0.14):
+        if rng.bernoulli(0.7):
             before.append(brand)
         else:
-            thing += f" by {brand}" if dice.chance(0.5) else f" from {brand}"
-    joint = ", " if len(before) > 1 and dice.chance(0.6) else " "
+            thing += f" by {brand}" if rng.bernoulli(0.5) else f" from {brand}"
+    joint = ", " if len(before) > 1 and rng.bernoulli(0.6) else " "
     bare = " ".join((joint.join(before), thing)).strip()
-    item = bare if dice.chance(0.06) else f"{name.article or article(bare)} {bare}"
-    rest = (" and " if dice.chance(0.55) else ", ").join(after)
-    template = dice.pick(bank.phrasing["templates"])
-    while not wishes and _NEEDS_OPTIONS.search(template):
-        template = dice.pick(bank.phrasing["templates"])
-    opts = (" and " if dice.chance(0.45) else ", ").join(wishes)
+    item = bare if rng.bernoulli(0.06) else f"{name.article or article(bare)} {bare}"
+    rest = (" and " if rng.bernoulli(0.55) else ", ").join(after)
+    template = rng.pick(bank.phrasing["templates"])
+    while not wanted_options and _NEEDS_OPTIONS.search(template):
+        template = rng.pick(bank.phrasing["templates"])
+    opts = (" and " if rng.bernoulli(0.45) else ", ").join(wanted_options)
     text = template.format(
         item=item,
         bare=bare,
         rest=rest,
         opts=opts,
-        person=dice.pick(bank.phrasing["people"]),
-        event=dice.pick(bank.phrasing["events"]),
-        reason=dice.pick(bank.phrasing["reasons"]),
+        person=rng.pick(bank.phrasing["people"]),
+        event=rng.pick(bank.phrasing["events"]),
+        reason=rng.pick(bank.phrasing["reasons"]),
     )
-    return _finished(dice, bank, text)
+    return _finished(rng, bank, text)
 
 
-def _finished(dice: Dice, bank: Bank, text: str) -> str:
+def _finished(rng: Rng, bank: Bank, text: str) -> str:
     """The text with its punctuation, now and then a closing remark, rarely a typo."""
     text = _COMMAS.sub("", _SPACES.sub("", text))
     if not text.endswith("?"):
-        if dice.chance(0.07):
-            text += (", " if dice.chance(0.5) else ". ") + dice.pick(bank.phrasing["tails"])
-        if dice.chance(0.6):
+        if rng.bernoulli(0.07):
+            text += (", " if rng.bernoulli(0.5) else ". ") + rng.pick(bank.phrasing["tails"])
+        if rng.bernoulli(0.6):
             text += "."
-    if dice.chance(0.04):
+    if rng.bernoulli(0.04):
         words = text.split(" ")
-        place = dice.below(len(words))
+        place = rng.below(len(words))
         word = words[place]
         if len(word) > 4 and word.isalpha():
-            cut = dice.between(1, len(word) - 2)
+            cut = rng.between(1, len(word) - 2)
             words[place] = word[:cut] + word[cut + 1] + word[cut] + word[cut + 2 :]
             text = " ".join(words)
-    if dice.chance(0.12):
+    if rng.bernoulli(0.12):
         text = text.replace("'", "")
     return text.lower()

@@ -1,6 +1,6 @@
 """Private random numbers that are the same on every machine, and cheap to seed.
 
-A `Dice` unpacks the output of SHAKE-128 of its key, so that a new one costs a microsecond or two,
+A `Rng` unpacks the output of SHAKE-128 of its key, so that a new one costs a microsecond or two,
 two keys are independent, and no version of Python or of a library changes the numbers.
 """
 
@@ -10,7 +10,7 @@ from hashlib import shake_128
 from itertools import chain, count
 from typing import TypeVar
 
-__all__ = ["Dice", "exp", "scatter"]
+__all__ = ["Rng", "exp", "scatter"]
 
 T = TypeVar("T")
 
@@ -27,7 +27,7 @@ def _stream(key: str) -> Iterator[int]:
     return chain.from_iterable(map(numbers, count()))
 
 
-class Dice:
+class Rng:
     """A stream of random numbers that depends on its key only."""
 
     __slots__ = ("bits",)
@@ -49,7 +49,7 @@ class Dice:
         """A number from first to last, both included."""
         return first + ((self.bits() * (last - first + 1)) >> 32)
 
-    def chance(self, share: float) -> bool:
+    def bernoulli(self, share: float) -> bool:
         """True in this share of the cases."""
         return self.bits() < share * 4294967296.0
 

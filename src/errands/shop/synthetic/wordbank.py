@@ -11,7 +11,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from errands.shop.synthetic.rng import Dice
+from errands.shop.synthetic.rng import Rng
 
 __all__ = [
     "Attribute",
@@ -214,11 +214,11 @@ def wordbank() -> Bank:
                 for kind, names in entry["attributes"].items()
                 for word in names
             ]
-            words = Dice(f"attributes/{family.name}").shuffled(words)
+            words = Rng(f"attributes/{family.name}").shuffled(words)
             for place, row in enumerate(entry["rows"]):
                 pool = _pool(words, row, place / len(entry["rows"]), spoken["only"])
-                dice = Dice(f"weight/{row}")
-                weight = share * dice.between(5, 15) * 100 // rows
+                rng = Rng(f"weight/{row}")
+                weight = share * rng.between(5, 15) * 100 // rows
                 offered = groups.get(row.partition(" | ")[0], entry["options"])
                 subcategories.append(
                     _subcategory(
@@ -341,7 +341,7 @@ def _pool(
     special = [word for word in words if _suits(query, only.get(word.name, ""))]
     start = int(share * len(common))
     turned = common[start:] + common[:start]
-    return Dice(f"pool/{query}").shuffled((special + turned)[: max(POOL, len(special) + 5)])
+    return Rng(f"pool/{query}").shuffled((special + turned)[: max(POOL, len(special) + 5)])
 
 
 def _suits(query: str, needed: str) -> bool:

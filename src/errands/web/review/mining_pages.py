@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from typing import Final
 from urllib.parse import quote
 
-from errands.mining.candidates import Candidate
+from errands.mining.candidates import AttributeCandidate
 from errands.mining.phrases import words
-from errands.mining.review import Review, Standing
+from errands.mining.review import Review, ReviewProgress
 from errands.mining.uses import DROP, USES
 from errands.reports.html.markup import badge, cut, esc, table
 from errands.web.core.assets import Assets
@@ -64,20 +64,20 @@ def document(title: str, body: str, *, here: str, below: str = "") -> bytes:
     ).encode("utf-8", "replace")
 
 
-def _progress(standing: Standing) -> str:
+def _progress(progress: ReviewProgress) -> str:
     told = (
-        f"{standing.decided:,} of {standing.total:,} answered: {standing.kept:,} kept,"
-        f" {standing.dropped:,} dropped"
+        f"{progress.decided:,} of {progress.total:,} answered: {progress.kept:,} kept,"
+        f" {progress.dropped:,} dropped"
     )
     return (
-        f'<p>{told}</p><progress max="{max(standing.total, 1)}" value="{standing.decided}"'
+        f'<p>{told}</p><progress max="{max(progress.total, 1)}" value="{progress.decided}"'
         ' aria-label="Candidates answered"></progress>'
     )
 
 
-def question_page(review: Review, one: Candidate | None, check: str) -> bytes:
+def question_page(review: Review, one: AttributeCandidate | None, check: str) -> bytes:
     """The candidate to decide about; without one, that all is done."""
-    below = _progress(review.standing())
+    below = _progress(review.progress())
     body = _done(check) if one is None else _question(review, one, check)
     return document("Attributes", body + _latest(review), here=PLACE, below=below)
 
@@ -99,7 +99,7 @@ def _hidden(**fields: str) -> str:
     )
 
 
-def _question(review: Review, one: Candidate, check: str) -> str:
+def _question(review: Review, one: AttributeCandidate, check: str) -> str:
     proposal = one.proposal
     said = review.decisions.made.get(one.phrase)
     answered = f'<p class="note">Answered before: {badge(esc(said), "insider")}</p>' if said else ""
@@ -188,7 +188,7 @@ def decided_page(review: Review, offset: int) -> bytes:
         "Answers",
         f'<section>{body or none}<p class="others">{"".join(ways)}</p></section>',
         here=DECIDED,
-        below=_progress(review.standing()),
+        below=_progress(review.progress()),
     )
 
 
