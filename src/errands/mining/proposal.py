@@ -17,7 +17,7 @@ import msgspec
 
 from errands.mining.phrases import words
 from errands.mining.uses import DROP
-from errands.shop.search.stemmer import stem
+from errands.stemming import lucene_stem
 
 __all__ = ["Proposal", "Surroundings", "propose"]
 
@@ -122,8 +122,8 @@ def _heads(record: Mapping[str, Any]) -> set[str]:
         for name in re.split(r"[&,/]|\band\b", text.lower()):
             found = words(name)
             if found:
-                heads.add(stem(found[-1]))
-    return heads - {stem(word) for word in _known()["people"]}
+                heads.add(lucene_stem(found[-1]))
+    return heads - {lucene_stem(word) for word in _known()["people"]}
 
 
 def _count_neighbours(
@@ -171,7 +171,7 @@ def _objection(phrase: str, held: list[str], around: Surroundings) -> str:
             return f"about the sale, not the product: {word}"
         if word in known["praise"]:
             return f"praise says nothing: {word}"
-    if len({stem(word) for word in held}) < len(held):
+    if len({lucene_stem(word) for word in held}) < len(held):
         return "the same word twice"
     if all(word in known["people"] for word in held):
         return "a list of people"
@@ -208,9 +208,9 @@ def _use(held: list[str], around: Surroundings) -> Proposal:
         return Proposal("good for", f"whom or what it is for: {last}")
     if last in known["materials"]:
         return Proposal("has", f"a part or a material: {last}")
-    if stem(last) in around.kinds:
+    if lucene_stem(last) in around.kinds:
         return Proposal("is a", f"products are called so: {last}")
-    if last in known["people"] and stem(first) in around.kinds:
+    if last in known["people"] and lucene_stem(first) in around.kinds:
         return Proposal("is a", f"products are called so: {first}")
     if last in known["things"]:
         return Proposal("is a", f"a thing: {last}")

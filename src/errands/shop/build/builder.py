@@ -179,7 +179,7 @@ def _write_chunks(
     workers: int,
     report: Callable[[int], None] = lambda done: None,
 ) -> bytes:
-    """BuiltChunk all pieces and put them together; gives the dictionary that compressed them."""
+    """Build all chunks and put them together; gives the dictionary that compressed them."""
     first = next(pieces, None)
     if first is None:
         return b""

@@ -12,18 +12,18 @@ decides nearly everything. Three steps, each on one screen below:
    between commas, brackets and free-standing dashes.
 
 The lexicon (Brill's, Brown Corpus and Wall Street Journal, MIT licence; Twitter words by Gimpel
-et al., CC-BY 3.0) is a data file of the package textblob and is read without importing it.
+et al., CC-BY 3.0) is `lexicon.txt.zst`, whose first lines say where it is from.
 """
 
-import importlib.util
 import re
 from collections.abc import Mapping
 from enum import Enum, auto
 from functools import cache
-from pathlib import Path
+from importlib import resources
 from typing import NamedTuple
 
-from errands.errors import ErrandsError
+import zstandard
+
 from errands.shop.rewards.title_tokens import chunk_tokens
 
 __all__ = ["Kind", "LexiconTagger", "load_lexicon", "word_class"]
@@ -97,19 +97,12 @@ class _Word(NamedTuple):
 
 def load_lexicon() -> dict[str, str]:
     """Word (case as met) to its most frequent Penn Treebank tag."""
-    spec = importlib.util.find_spec("textblob")
-    places = list(spec.submodule_search_locations or ()) if spec else []
-    path = Path(places[0], "en", "en-lexicon.txt") if places else None
-    if path is None or not path.is_file():
-        raise ErrandsError(
-            "The built-in noun tagger needs the word list of the package textblob, which is not "
-            "installed; run: pip install 'textblob>=0.18'"
-        )
+    file = resources.files("errands.shop.rewards").joinpath("lexicon.txt.zst")
     lexicon: dict[str, str] = {}
-    for line in path.read_text(encoding="utf-8").splitlines():
-        word, _, tag = line.partition(" ")
-        if tag and word != ";;;":
-            lexicon[word] = tag.partition("|")[0]
+    for line in zstandard.decompress(file.read_bytes()).decode().split("\n"):
+        tag, *words = line.split(" ")
+        if tag != ";":
+            lexicon.update(dict.fromkeys(words, tag))
     return lexicon
 
 

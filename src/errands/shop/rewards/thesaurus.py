@@ -17,7 +17,7 @@ from typing import Final, NamedTuple, Protocol
 
 from errands.errors import SettingError
 from errands.shop.rewards.wordnet import Synset, WordNet
-from errands.shop.search.stemmer import stem
+from errands.stemming import lucene_stem
 
 __all__ = [
     "EDITION",
@@ -117,7 +117,7 @@ def words_of(text: str) -> list[str]:
     return [one.word for one in found_words(plain(text))]
 
 
-stem_of = lru_cache(1 << 16)(stem)
+stem_of = lru_cache(1 << 16)(lucene_stem)
 """Descriptions repeat their words, and a stem takes a while."""
 
 

@@ -10,8 +10,8 @@ import re
 from functools import lru_cache
 from itertools import chain
 
-from errands.shop.search.stemmer import stem
 from errands.shop.search.tokenizer import WINDOW, tokens
+from errands.stemming import lucene_stem
 
 __all__ = ["STOP_WORDS", "analyze", "chunks", "raw_tokens", "term_of", "terms_of_chunk"]
 
@@ -55,17 +55,17 @@ def term_of(token: str) -> str:
         token = token[:-2]
     if token.isascii():
         token = token.lower()
-        return "" if token in STOP_WORDS else stem(token)
+        return "" if token in STOP_WORDS else lucene_stem(token)
     # Each code point by itself: Python would look at the place of a sigma in its word and
     # turn the dotted capital I into two characters.
     token = token.replace("\u0130", "i").replace("\u03a3", "\u03c3").lower()
     if token in STOP_WORDS:
         return ""
     if max(token) <= "\uffff":
-        return stem(token)
+        return lucene_stem(token)
     # Beyond the first plane the stemmer sees two characters where Python sees one.
     units = "".join(map(chr, memoryview(token.encode("utf-16-le")).cast("H")))
-    return stem(units).encode("utf-16-le", "surrogatepass").decode("utf-16-le")
+    return lucene_stem(units).encode("utf-16-le", "surrogatepass").decode("utf-16-le")
 
 
 class _Chunks(dict[str, tuple[str, ...]]):

@@ -12,7 +12,7 @@ from functools import lru_cache
 
 from rapidfuzz.distance import LCSseq
 
-from errands.turk.scoring.stemmer import stem
+from errands.stemming import rouge_stem
 
 __all__ = ["rouge_l", "words"]
 
@@ -20,7 +20,7 @@ _WORD = re.compile("[a-z0-9]+")
 _LONGEST_KEPT = 40
 """Stems of longer words are not kept: they are noise, and could fill the memory."""
 
-_kept_stem = lru_cache(maxsize=1 << 16)(stem)
+_kept_stem = lru_cache(maxsize=1 << 16)(rouge_stem)
 
 
 def words(text: str) -> list[str]:
@@ -31,7 +31,11 @@ def words(text: str) -> list[str]:
     """
     found = _WORD.findall(text.lower())
     return [
-        word if len(word) < 4 else _kept_stem(word) if len(word) <= _LONGEST_KEPT else stem(word)
+        word
+        if len(word) < 4
+        else _kept_stem(word)
+        if len(word) <= _LONGEST_KEPT
+        else rouge_stem(word)
         for word in found
     ]
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from errands.shop.search.stemmer import stem
+from errands.stemming import lucene_stem
 
 RECORDED = """
 caresses:caress ponies:poni ties:ti caress:caress cats:cat feed:feed agreed:agre plastered:plaster
@@ -37,12 +37,12 @@ ENDINGS = (
 def test_recorded_answers_of_lucene() -> None:
     for pair in RECORDED.split():
         word, expected = pair.split(":")
-        assert stem(word) == expected, word
+        assert lucene_stem(word) == expected, word
 
 
 @pytest.mark.parametrize("word", ["", "a", "ed", "is"])
 def test_short_words_stay(word: str) -> None:
-    assert stem(word) == word
+    assert lucene_stem(word) == word
 
 
 words = st.builds(
@@ -60,11 +60,11 @@ words = st.builds(
 def test_same_as_nltk(word: str) -> None:
     porter = pytest.importorskip("nltk.stem.porter")
     reference = porter.PorterStemmer(mode=porter.PorterStemmer.MARTIN_EXTENSIONS)
-    assert stem(word) == reference.stem(word)
+    assert lucene_stem(word) == reference.lucene_stem(word)
 
 
 @settings(deadline=None)
 @given(st.text(max_size=12))
 def test_a_stem_is_never_longer_nor_empty(word: str) -> None:
-    assert len(stem(word)) <= len(word)
-    assert bool(stem(word)) == bool(word)
+    assert len(lucene_stem(word)) <= len(word)
+    assert bool(lucene_stem(word)) == bool(word)
