@@ -11,12 +11,12 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from errands.errors import CatalogError
 
-__all__ = ["atomic_directory", "atomic_files"]
+__all__ = ["atomic_directory", "atomic_files", "atomic_write"]
 
 _WATCHER = """
 import shutil, signal, sys
@@ -86,6 +86,23 @@ def atomic_files(outs: Sequence[Path], *, replace: bool = False) -> Iterator[lis
     finally:
         for work in made:
             shutil.rmtree(work, ignore_errors=True)
+
+
+def atomic_write(path: Path, write: Callable[[Path], object]) -> None:
+    """Let one small file be written under another name, and replace `path` when it is whole.
+
+    Raises `OSError` as it comes: what it means is known to the caller.
+    """
+    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    os.close(handle)
+    work = Path(name)
+    try:
+        write(work)
+        work.chmod(0o644)
+        work.replace(path)
+    except BaseException:
+        work.unlink(missing_ok=True)
+        raise
 
 
 def _check_file(out: Path, replace: bool) -> None:

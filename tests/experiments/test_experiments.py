@@ -18,26 +18,26 @@ if not importlib.util.find_spec("torch") or not importlib.util.find_spec("resvg_
 
 from errands.cli import app
 from errands.errors import DataError, SettingError
-from errands.experiments import plan
-from errands.experiments import scheduler as crew
+from errands.experiments import config as experiment_config
+from errands.experiments import scheduler
+from errands.experiments.config import FULL, QUICK, ExperimentConfig
 from errands.experiments.jobs import Demonstrate, Play
-from errands.experiments.plan import FULL, QUICK, Plan
+from errands.experiments.paper import EXPERIMENTS
 from errands.experiments.table import to_markdown
-from errands.experiments.tables import EXPERIMENTS
-from errands.learn.data.batch import Lengths
+from errands.learn.data.batch import TokenLimits
 from errands.learn.models.choice import ChoiceConfig
 from errands.runs.store.places import open_run
 from errands.shop.catalog.catalog import Catalog
 
-SMALL = ChoiceConfig(width=8, lengths=Lengths(page=16))
+SMALL = ChoiceConfig(width=8, lengths=TokenLimits(page=16))
 
 
 @pytest.fixture(scope="module")
-def tiny(little: Catalog) -> Plan:
+def tiny(little: Catalog) -> ExperimentConfig:
     def replace(config: object, **changes: object) -> object:
         return msgspec.structs.replace(config, **changes)  # type: ignore[type-var]
 
-    steps = {"steps": 64, "choice": SMALL}
+    steps = {"total_timesteps": 64, "choice": SMALL}
     gru = ChoiceConfig(encoder="gru", width=8, hidden=8, word_attention=True)
     return msgspec.structs.replace(
         QUICK,
@@ -50,25 +50,25 @@ def tiny(little: Catalog) -> Plan:
         imitation=replace(QUICK.imitation, epochs=1, choice=SMALL),
         further=replace(QUICK.further, **steps),
         scratch=replace(QUICK.scratch, **steps),
-        rnn=replace(QUICK.rnn, steps=64, choice=gru),
+        rnn=replace(QUICK.rnn, total_timesteps=64, choice=gru),
     )
 
 
 @pytest.fixture(scope="module")
-def done(tiny: Plan, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder in which every experiment was carried out."""
+def done(tiny: ExperimentConfig, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder in which every experiment was run."""
     folder = tmp_path_factory.mktemp("experiment") / "e"
-    crew.take_folder(folder, tiny)
-    works = {work.name: work for each in EXPERIMENTS.values() for work in each.works(tiny)}
+    scheduler.open_folder(folder, tiny)
+    jobs = {job.name: job for each in EXPERIMENTS.values() for job in each.jobs(tiny)}
     looked: list[tuple[dict[str, float], int]] = []
-    crew.carry_out(
-        list(works.values()), folder, tiny, 2, lambda way, ready: looked.append((dict(way), ready))
+    scheduler.run_jobs(
+        list(jobs.values()), folder, tiny, 2, lambda way, ready: looked.append((dict(way), ready))
     )
-    assert looked[-1] == ({}, len(works))
+    assert looked[-1] == ({}, len(jobs))
     return folder
 
 
-def test_the_main_table_has_every_agent_over_its_seeds(done: Path, tiny: Plan) -> None:
+def test_the_main_table_has_every_agent_over_its_seeds(done: Path, tiny: ExperimentConfig) -> None:
     table = EXPERIMENTS["table"].read(done, tiny)
     names = [row.name for row in table.rows]
     assert names == ["rule", "IL", "RL", "IL+RL", "RNN", "choice oracle"]
@@ -82,14 +82,14 @@ def test_the_main_table_has_every_agent_over_its_seeds(done: Path, tiny: Plan) -
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
-def test_every_table_is_written_down(name: str, done: Path, tiny: Plan) -> None:
+def test_every_table_is_written_down(name: str, done: Path, tiny: ExperimentConfig) -> None:
     table = EXPERIMENTS[name].read(done, tiny)
     text = to_markdown(table)
     assert text.startswith(f"## {table.title}\n")
     assert all(f"| {row.name} |" in text for row in table.rows)
 
 
-def test_models_saw_and_searched_as_planned(done: Path, tiny: Plan) -> None:
+def test_models_saw_and_searched_as_planned(done: Path, tiny: ExperimentConfig) -> None:
     def about(name: str) -> dict[str, object]:
         return json.loads((done / name / "about.json").read_text())["config"]
 
@@ -107,23 +107,23 @@ def test_models_saw_and_searched_as_planned(done: Path, tiny: Plan) -> None:
         store.close()
 
 
-def test_nothing_is_done_twice(done: Path, tiny: Plan) -> None:
-    before = crew.spent(done)
-    crew.take_folder(done, tiny)
-    crew.carry_out(EXPERIMENTS["table"].works(tiny), done, tiny, 2)
-    assert crew.spent(done) == before
+def test_nothing_is_done_twice(done: Path, tiny: ExperimentConfig) -> None:
+    before = scheduler.costs(done)
+    scheduler.open_folder(done, tiny)
+    scheduler.run_jobs(EXPERIMENTS["table"].jobs(tiny), done, tiny, 2)
+    assert scheduler.costs(done) == before
 
 
-def test_a_folder_is_of_one_plan(done: Path, tiny: Plan, tmp_path: Path) -> None:
+def test_a_folder_is_of_one_config(done: Path, tiny: ExperimentConfig, tmp_path: Path) -> None:
     with pytest.raises(SettingError, match="other settings"):
-        crew.take_folder(done, msgspec.structs.replace(tiny, seeds=(0,)))
+        scheduler.open_folder(done, msgspec.structs.replace(tiny, seeds=(0,)))
     (tmp_path / "thing").touch()
     with pytest.raises(SettingError, match="other things in it"):
-        crew.take_folder(tmp_path, tiny)
+        scheduler.open_folder(tmp_path, tiny)
     (done.parent / "damaged").mkdir()
     (done.parent / "damaged" / "plan.json").write_text("{")
     with pytest.raises(DataError, match="damaged"):
-        crew.take_folder(done.parent / "damaged", tiny)
+        scheduler.open_folder(done.parent / "damaged", tiny)
 
 
 def test_a_killed_experiment_leaves_nobody_behind_and_goes_on(
@@ -143,9 +143,9 @@ def test_a_killed_experiment_leaves_nobody_behind_and_goes_on(
     while any(map(_is_there, helpers)) and time.monotonic() < deadline:
         time.sleep(0.1)
     assert not any(map(_is_there, helpers))
-    plan = msgspec.structs.replace(QUICK, catalog=str(little.path))
-    crew.take_folder(folder, plan)
-    crew.carry_out([Demonstrate("demonstrations")], folder, plan, 1)
+    config = msgspec.structs.replace(QUICK, catalog=str(little.path))
+    scheduler.open_folder(folder, config)
+    scheduler.run_jobs([Demonstrate("demonstrations")], folder, config, 1)
     store = open_run(str(folder / "demonstrations"))
     try:
         assert len(store.numbers()) == store.info.episodes
@@ -165,24 +165,24 @@ def _is_there(process: int) -> bool:
         return False
 
 
-def test_a_failure_says_whose_it_is(tiny: Plan, tmp_path: Path) -> None:
-    crew.take_folder(tmp_path / "e", tiny)
+def test_a_failure_says_whose_it_is(tiny: ExperimentConfig, tmp_path: Path) -> None:
+    scheduler.open_folder(tmp_path / "e", tiny)
     with pytest.raises(SettingError, match=r"^run-x: .*nobody"):
-        crew.carry_out([Play("run-x", "nobody", {})], tmp_path / "e", tiny, 1)
-    with pytest.raises(SettingError, match="Nobody makes what is needed for late"):
-        crew.carry_out([Demonstrate("late", needs=("never",))], tmp_path / "e", tiny, 1)
+        scheduler.run_jobs([Play("run-x", "nobody", {})], tmp_path / "e", tiny, 1)
+    with pytest.raises(SettingError, match="No job makes what is needed for late"):
+        scheduler.run_jobs([Demonstrate("late", needs=("never",))], tmp_path / "e", tiny, 1)
 
 
-def test_every_piece_of_work_comes_after_what_it_needs() -> None:
+def test_every_job_comes_after_what_it_needs() -> None:
     for experiment in EXPERIMENTS.values():
         seen: set[str] = set()
-        for work in experiment.works(FULL):
-            assert seen.issuperset(work.needs), work
-            seen.add(work.name)
+        for job in experiment.jobs(FULL):
+            assert seen.issuperset(job.needs), job
+            seen.add(job.name)
 
 
-def test_the_command(done: Path, tiny: Plan, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(plan, "QUICK", tiny)
+def test_the_command(done: Path, tiny: ExperimentConfig, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(experiment_config, "QUICK", tiny)
     arguments = ["--quick", "--out", str(done), "--catalog", tiny.catalog]
     shown = CliRunner().invoke(app, ["experiment", "pictures", *arguments])
     assert shown.exit_code == 0, shown.output
@@ -197,20 +197,20 @@ def test_the_command(done: Path, tiny: Plan, monkeypatch: pytest.MonkeyPatch) ->
     assert "hidden size 8" in said
 
 
-def test_what_was_deleted_or_damaged_is_made_again(done: Path, tiny: Plan) -> None:
+def test_what_was_deleted_or_damaged_is_made_again(done: Path, tiny: ExperimentConfig) -> None:
     (done / "done" / "run-rule.json").write_bytes(b"\xff")
     shutil.rmtree(done / "run-oracle")
-    assert {"run-rule", "run-oracle"}.isdisjoint(crew.spent(done))
-    crew.carry_out(EXPERIMENTS["table"].works(tiny), done, tiny, 1)
-    assert {"run-rule", "run-oracle"} <= crew.spent(done).keys()
+    assert {"run-rule", "run-oracle"}.isdisjoint(scheduler.costs(done))
+    scheduler.run_jobs(EXPERIMENTS["table"].jobs(tiny), done, tiny, 1)
+    assert {"run-rule", "run-oracle"} <= scheduler.costs(done).keys()
     EXPERIMENTS["table"].read(done, tiny)
 
 
-def test_a_run_with_errors_is_not_done(tiny: Plan, tmp_path: Path) -> None:
+def test_a_run_with_errors_is_not_done(tiny: ExperimentConfig, tmp_path: Path) -> None:
     folder = tmp_path / "e"
-    crew.take_folder(folder, tiny)
+    scheduler.open_folder(folder, tiny)
     (folder / "queries.json").write_text("{}")
     settings = {"query": "predicted", "queries": "{queries.json}", "missing": "skip"}
     with pytest.raises(DataError, match="run-x: 6 episodes ended in an error"):
-        crew.carry_out([Play("run-x", "choice-oracle", settings)], folder, tiny, 1)
-    assert not crew.spent(folder)
+        scheduler.run_jobs([Play("run-x", "choice-oracle", settings)], folder, tiny, 1)
+    assert not scheduler.costs(folder)

@@ -6,17 +6,25 @@ import numpy as np
 import pytest
 
 from errands.errors import DataError
-from errands.experiments.table import Row, Table, above, highest, not_below, read_row, to_markdown
+from errands.experiments.table import (
+    ExperimentRow,
+    ExperimentTable,
+    above,
+    highest,
+    not_below,
+    read_row,
+    to_markdown,
+)
 from errands.reports.statistics.estimate import estimate
 from errands.runs.protocol import Protocol
 from errands.runs.runner import run
 from errands.shop.catalog.catalog import Catalog
 
 
-def row(name: str, *seeds: list[float]) -> Row:
+def row(name: str, *seeds: list[float]) -> ExperimentRow:
     held = np.array(seeds)
     won = held >= 1
-    return Row(
+    return ExperimentRow(
         name=name,
         score=estimate(held.mean(axis=0), name).times(100),
         success=estimate(won.mean(axis=0), name).times(100),
@@ -69,7 +77,9 @@ def test_rows_of_other_goals_are_not_compared() -> None:
 def test_spread_over_seeds() -> None:
     assert HIGH.score_spread == pytest.approx(np.std([100, 75], ddof=1))
     assert LOW.score_spread is None
-    table = Table(title="T", rows=(LOW, HIGH), claims=(above(LOW, HIGH),), notes=("By hand.",))
+    table = ExperimentTable(
+        title="T", rows=(LOW, HIGH), claims=(above(LOW, HIGH),), notes=("By hand.",)
+    )
     text = to_markdown(table)
     assert "100.0, 75.0; sd 17.7" in text
     assert "**not shown**: low is above high" in text

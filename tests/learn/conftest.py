@@ -47,14 +47,14 @@ def shop(little: Catalog) -> ShopEnv:
 @pytest.fixture(scope="session")
 def taught(demos: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A checkpoint of a very small choice model, hardly trained."""
-    from errands.learn.data.batch import Lengths
+    from errands.learn.data.batch import TokenLimits
     from errands.learn.data.demonstrations import read_demonstrations
     from errands.learn.imitation import ImitationConfig, train_choice
     from errands.learn.models.choice import ChoiceConfig
 
     folder = tmp_path_factory.mktemp("learn") / "il"
     config = ImitationConfig(
-        choice=ChoiceConfig(width=16, lengths=Lengths(page=32)), epochs=1, threads=1
+        choice=ChoiceConfig(width=16, lengths=TokenLimits(page=32)), epochs=1, threads=1
     )
     train_choice(read_demonstrations(demos), folder, config)
     return folder
@@ -70,7 +70,7 @@ def readers(demos: str, tmp_path_factory: pytest.TempPathFactory) -> Callable[[s
     from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors, trainers
 
     from errands.learn.data.demonstrations import read_demonstrations
-    from errands.learn.models.rng import private_chance
+    from errands.learn.models.runtime import seeded_torch
 
     folder = tmp_path_factory.mktemp("hub")
 
@@ -94,7 +94,7 @@ def readers(demos: str, tmp_path_factory: pytest.TempPathFactory) -> Callable[[s
             )
             padding, unknown, begin, end, mask = marks
         shown = read_demonstrations(demos).choices[:120]
-        texts = (text for view, _ in shown for text in (view.wanted, view.page, *view.actions))
+        texts = (text for view, _ in shown for text in (view.instruction, view.page, *view.actions))
         inner.train_from_iterator(texts, trainer)
         inner.post_processor = processors.TemplateProcessing(
             single=f"{begin} $A {end}",
@@ -125,7 +125,7 @@ def readers(demos: str, tmp_path_factory: pytest.TempPathFactory) -> Callable[[s
         place = folder / kind
         if not place.exists():
             made = tokenizer(kind == "roberta")
-            with private_chance(3):
+            with seeded_torch(3):
                 model = transformers.AutoModel.from_config(config(kind, len(made)))
             made.save_pretrained(place)
             model.save_pretrained(place)

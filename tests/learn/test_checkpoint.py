@@ -8,11 +8,11 @@ import torch
 
 from errands.errors import DataError
 from errands.learn import checkpoint
-from errands.learn.checkpoint import About, load_weights, read_about, read_progress, save
+from errands.learn.checkpoint import CheckpointInfo, load_weights, read_info, read_progress, save
 from errands.learn.models.choice import ChoiceConfig, ChoiceModel
 from errands.learn.policy import open_policy
 
-ABOUT = About(kind="choice", trained="imitation", config={})
+ABOUT = CheckpointInfo(kind="choice", trained="imitation", config={})
 
 
 def _layer(value: float) -> dict[str, torch.Tensor]:
@@ -24,26 +24,28 @@ def test_what_was_saved_is_read(tmp_path: Path) -> None:
     layer = torch.nn.Linear(2, 2)
     load_weights(tmp_path / "c", layer)
     assert (layer.weight == 3.0).all()
-    assert read_about(tmp_path / "c", "choice") == ABOUT
-    progress = read_progress(tmp_path / "c")
+    assert read_info(tmp_path / "c", "choice") == ABOUT
+    progress = read_progress(tmp_path / "c", resume=True)
     assert progress is not None
     assert progress["step"] == 7
     assert (progress["weights"]["weight"] == 3.0).all()
-    assert read_progress(tmp_path) is None
+    assert read_progress(tmp_path, resume=True) is None
 
 
 def test_no_checkpoint_and_one_of_another_kind(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="is no checkpoint"):
-        read_about(tmp_path, "choice")
+        read_info(tmp_path, "choice")
     save(tmp_path, ABOUT, _layer(1.0), {})
     with pytest.raises(DataError, match="is a choice model; expected a search model"):
-        read_about(tmp_path, "search")
+        read_info(tmp_path, "search")
 
 
 def test_another_version_is_refused(tmp_path: Path) -> None:
-    save(tmp_path, About(kind="choice", trained="x", config={}, version=99), _layer(1.0), {})
+    save(
+        tmp_path, CheckpointInfo(kind="choice", trained="x", config={}, version=99), _layer(1.0), {}
+    )
     with pytest.raises(DataError, match="version 99"):
-        read_about(tmp_path, "choice")
+        read_info(tmp_path, "choice")
 
 
 @pytest.mark.parametrize("rest", [0, 10, 500])
@@ -53,11 +55,11 @@ def test_damaged_files_are_refused(rest: int, tmp_path: Path) -> None:
         path = tmp_path / name
         path.write_bytes(path.read_bytes()[: min(rest, path.stat().st_size - 5)])
     with pytest.raises(DataError, match="damaged"):
-        read_about(tmp_path, "choice")
+        read_info(tmp_path, "choice")
     with pytest.raises(DataError, match="damaged"):
         load_weights(tmp_path, torch.nn.Linear(2, 2))
     with pytest.raises(DataError, match="damaged"):
-        read_progress(tmp_path)
+        read_progress(tmp_path, resume=True)
 
 
 class _Trap:
@@ -100,7 +102,7 @@ def test_killed_while_it_writes_the_last_one_is_whole(
     layer = torch.nn.Linear(2, 2)
     load_weights(tmp_path, layer)
     assert (layer.weight == 1.0).all()
-    progress = read_progress(tmp_path)
+    progress = read_progress(tmp_path, resume=True)
     assert progress is not None
     assert progress["step"] == 1
     assert not list(tmp_path.glob(".*"))
@@ -115,4 +117,4 @@ def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
 def test_a_bottomless_description_is_damaged(tmp_path: Path) -> None:
     (tmp_path / "about.json").write_text('{"config":' + '{"a":' * 100_000)
     with pytest.raises(DataError, match=r"about\.json is damaged"):
-        read_about(tmp_path, "choice")
+        read_info(tmp_path, "choice")

@@ -10,19 +10,20 @@ import torch
 
 from errands.errors import DataError, SettingError
 from errands.learn import trainer as training
-from errands.learn.checkpoint import read_about
-from errands.learn.data.batch import Lengths
+from errands.learn.checkpoint import read_info
+from errands.learn.data.batch import TokenLimits
 from errands.learn.data.demonstrations import Demonstrations, read_demonstrations
 from errands.learn.imitation import PRESETS, ImitationConfig, train_choice
 from errands.learn.models.choice import ChoiceConfig
+from errands.learn.trainer import TrainingOptions
 
-SHORT = Lengths(wish=16, past=8, page=32, action=8)
+SHORT = TokenLimits(instruction=16, past=8, page=32, action=8)
 SMALL = ImitationConfig(
     choice=ChoiceConfig(width=16, lengths=SHORT),
     epochs=3,
-    batch=16,
-    rate=5e-3,
-    warm_up=2,
+    batch_size=16,
+    learning_rate=5e-3,
+    warmup_steps=2,
     threads=1,
 )
 RNN = msgspec.structs.replace(
@@ -71,7 +72,7 @@ def test_the_loss_falls(shown: Demonstrations, tmp_path: Path) -> None:
     losses = _losses(tmp_path / "il")
     assert losses[-1] < 0.75 * losses[0]
     assert trained.accuracy > 0.4
-    assert read_about(tmp_path / "il", "choice").is_done
+    assert read_info(tmp_path / "il", "choice").is_done
     assert torch.equal(torch.get_rng_state(), before)
 
 
@@ -81,14 +82,14 @@ def test_stopped_and_resumed_gives_the_same_weights(
 ) -> None:
     whole, halves = tmp_path / "whole", tmp_path / "halves"
     train_choice(shown, whole, config)
-    stopped = train_choice(shown, halves, config, stop=_stopper(5))
-    assert not read_about(halves, "choice").is_done
+    stopped = train_choice(shown, halves, config, options=TrainingOptions(stop=_stopper(5)))
+    assert not read_info(halves, "choice").is_done
     assert not _same(whole, halves)
-    finished = train_choice(shown, halves, config, resume=True)
+    finished = train_choice(shown, halves, config, options=TrainingOptions(resume=True))
     assert stopped.steps < finished.steps
     assert _same(whole, halves)
-    again = train_choice(shown, halves, config, resume=True)
-    figures = [read_about(folder, "choice").figures for folder in (whole, halves)]
+    again = train_choice(shown, halves, config, options=TrainingOptions(resume=True))
+    figures = [read_info(folder, "choice").figures for folder in (whole, halves)]
     assert figures[0] == figures[1] == {"loss": again.loss, "accuracy": again.accuracy}
 
 
@@ -96,14 +97,19 @@ def test_killed_and_resumed_gives_the_same_weights(
     shown: Demonstrations, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     train_choice(shown, tmp_path / "whole", SMALL)
-    monkeypatch.setattr(training, "_SAVE_SHARE", 0)
+    monkeypatch.setattr(training, "_SAVING_SHARE", 0)
 
     def dies(progress: Any) -> None:
         raise MemoryError
 
     with pytest.raises(MemoryError):
-        train_choice(shown, tmp_path / "killed", SMALL, on_progress=dies, save_every=0)
-    train_choice(shown, tmp_path / "killed", SMALL, resume=True)
+        train_choice(
+            shown,
+            tmp_path / "killed",
+            SMALL,
+            options=TrainingOptions(on_progress=dies, save_every=0),
+        )
+    train_choice(shown, tmp_path / "killed", SMALL, options=TrainingOptions(resume=True))
     assert _same(tmp_path / "whole", tmp_path / "killed")
 
 
@@ -118,12 +124,12 @@ def test_another_seed_gives_other_weights(shown: Demonstrations, tmp_path: Path)
 def test_a_checkpoint_is_neither_overwritten_nor_mixed(
     shown: Demonstrations, tmp_path: Path
 ) -> None:
-    train_choice(shown, tmp_path / "il", SMALL, stop=lambda: True)
+    train_choice(shown, tmp_path / "il", SMALL, options=TrainingOptions(stop=lambda: True))
     with pytest.raises(SettingError, match="--resume"):
         train_choice(shown, tmp_path / "il", SMALL)
-    other = msgspec.structs.replace(SMALL, rate=1.0)
+    other = msgspec.structs.replace(SMALL, learning_rate=1.0)
     with pytest.raises(SettingError, match="other settings"):
-        train_choice(shown, tmp_path / "il", other, resume=True)
+        train_choice(shown, tmp_path / "il", other, options=TrainingOptions(resume=True))
 
 
 def test_what_is_held_out_is_measured_after_every_epoch(
@@ -137,7 +143,7 @@ def test_what_is_held_out_is_measured_after_every_epoch(
     assert [line["step"] for line in measured] == [in_epoch * at for at in (1, 2, 3)]
     last = {name: measured[-1][name] for name in ("held_out_loss", "held_out_accuracy")}
     assert trained.held_out == last
-    about = read_about(tmp_path / "il", "choice")
+    about = read_info(tmp_path / "il", "choice")
     assert about.figures.items() >= last.items()
     whole = train_choice(shown, tmp_path / "whole", SMALL)
     assert trained.steps < whole.steps
@@ -152,25 +158,29 @@ def test_measuring_other_choices_leaves_no_trace_in_the_weights(
     assert _same(tmp_path / "alone", tmp_path / "measured")
     assert seen.held_out["held_out_loss"] > 0
     stopped = tmp_path / "stopped"
-    train_choice(shown, stopped, SMALL, others=shown.choices[:40], stop=_stopper(10))
-    resumed = train_choice(shown, stopped, SMALL, others=shown.choices[:40], resume=True)
+    train_choice(
+        shown, stopped, SMALL, others=shown.choices[:40], options=TrainingOptions(stop=_stopper(10))
+    )
+    resumed = train_choice(
+        shown, stopped, SMALL, others=shown.choices[:40], options=TrainingOptions(resume=True)
+    )
     assert _same(tmp_path / "alone", stopped)
     assert resumed.held_out == seen.held_out
 
 
 def test_other_demonstrations_cannot_be_resumed_with(shown: Demonstrations, tmp_path: Path) -> None:
-    train_choice(shown, tmp_path / "il", SMALL, stop=_stopper(3))
+    train_choice(shown, tmp_path / "il", SMALL, options=TrainingOptions(stop=_stopper(3)))
     turned = msgspec.structs.replace(shown, choices=shown.choices[::-1])
     with pytest.raises(SettingError, match="other demonstrations; resume it with the same"):
-        train_choice(turned, tmp_path / "il", SMALL, resume=True)
+        train_choice(turned, tmp_path / "il", SMALL, options=TrainingOptions(resume=True))
     none = msgspec.structs.replace(shown, choices=())
     with pytest.raises(DataError, match="no choice to learn from"):
         train_choice(none, tmp_path / "none", SMALL)
 
 
 def test_a_loss_that_is_no_number_is_said(shown: Demonstrations, tmp_path: Path) -> None:
-    config = msgspec.structs.replace(SMALL, rate=1e30, clip=1e30)
-    with pytest.raises(SettingError, match="lower --rate"):
+    config = msgspec.structs.replace(SMALL, learning_rate=1e30, max_grad_norm=1e30)
+    with pytest.raises(SettingError, match="lower --learning-rate"):
         train_choice(shown, tmp_path / "il", config)
 
 
@@ -188,5 +198,5 @@ def test_time_and_speed_are_reported(shown: Demonstrations, tmp_path: Path) -> N
 
 def test_the_presets_have_the_paper_figures() -> None:
     paper, rnn = PRESETS["paper"], PRESETS["rnn"]
-    assert (paper.rate, paper.epochs, paper.batch) == (2e-5, 10, 32)
+    assert (paper.learning_rate, paper.epochs, paper.batch_size) == (2e-5, 10, 32)
     assert (rnn.choice.encoder, rnn.choice.hidden, rnn.choice.word_attention) == ("gru", 512, True)

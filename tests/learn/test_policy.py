@@ -16,11 +16,12 @@ from errands.agents.agent import Agent
 from errands.agents.registry import find_kind, make_factory
 from errands.envs.shop import ShopEnv
 from errands.errors import ErrandsError, SettingError
-from errands.learn.data.batch import Lengths
+from errands.learn.data.batch import TokenLimits
 from errands.learn.data.demonstrations import read_demonstrations
 from errands.learn.imitation import ImitationConfig, train_choice
 from errands.learn.models.choice import ChoiceConfig
 from errands.learn.policy import make, open_policy
+from errands.learn.trainer import TrainingOptions
 from errands.runs.runner import run
 from errands.runs.store.places import open_run
 from errands.shop.catalog.catalog import Catalog
@@ -86,9 +87,14 @@ def checkpoints(taught: Path, demos: str, tmp_path_factory: pytest.TempPathFacto
     shutil.copytree(taught, place / "rl")
     about = json.loads((taught / "about.json").read_text())
     (place / "rl" / "about.json").write_text(json.dumps({**about, "trained": "reinforcement"}))
-    small = ChoiceConfig(encoder="gru", width=8, hidden=8, lengths=Lengths(page=16))
+    small = ChoiceConfig(encoder="gru", width=8, hidden=8, lengths=TokenLimits(page=16))
     config = ImitationConfig(choice=small, epochs=1, threads=1)
-    train_choice(read_demonstrations(demos), place / "rnn", config, stop=lambda: True)
+    train_choice(
+        read_demonstrations(demos),
+        place / "rnn",
+        config,
+        options=TrainingOptions(stop=lambda: True),
+    )
     return {"il": taught, "rl": place / "rl", "rnn": place / "rnn"}
 
 

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from errands.learn.timing import ASIDE, Speed, Stopwatch
+from errands.learn.timing import EVALUATION, Speed, Stopwatch
 
 
 def _busy(seconds: float) -> None:
@@ -29,7 +29,7 @@ def test_an_evaluation_does_not_slow_a_training_down() -> None:
     watch = Stopwatch()
     speed = Speed(watch)
     _busy(0.05)
-    with watch.on(ASIDE):
+    with watch.on(EVALUATION):
         _busy(0.2)
     assert 100 / speed.whole(100).per_cpu_second == pytest.approx(0.05, abs=0.04)
 

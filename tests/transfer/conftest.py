@@ -21,7 +21,7 @@ def saved() -> Path:
 def taught(little: Catalog, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A checkpoint of a very small choice model, hardly trained."""
     pytest.importorskip("torch", reason="needs torch: pip install 'errands[train]'")
-    from errands.learn.data.batch import Lengths
+    from errands.learn.data.batch import TokenLimits
     from errands.learn.data.demonstrations import read_demonstrations
     from errands.learn.imitation import ImitationConfig, train_choice
     from errands.learn.models.choice import ChoiceConfig
@@ -35,7 +35,7 @@ def taught(little: Catalog, tmp_path_factory: pytest.TempPathFactory) -> Path:
     )  # fmt: skip
     run(protocol, "shopper", out=folder / "demos", observations="full")
     config = ImitationConfig(
-        choice=ChoiceConfig(width=16, lengths=Lengths(page=32)), epochs=3, threads=1
+        choice=ChoiceConfig(width=16, lengths=TokenLimits(page=32)), epochs=3, threads=1
     )
     train_choice(read_demonstrations(str(folder / "demos")), folder / "il", config)
     return folder / "il"

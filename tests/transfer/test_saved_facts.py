@@ -4,8 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from errands.experiments import original_readings as original_reading
-from errands.experiments.reading_comparison import compared, to_markdown
+from errands.experiments.reading_comparison import (
+    compared,
+    original_item,
+    original_results,
+    to_markdown,
+)
 from errands.transfer.environment import preview
 from errands.transfer.sites.record import SiteProduct, SiteResults
 from errands.transfer.sites.site import site_named
@@ -25,27 +29,27 @@ def test_the_originals_facts_by_the_originals_own_rules(saved: Path) -> None:
     def read(name: str) -> str:
         return (saved / name).read_text("utf-8")
 
-    amazon = original_reading.read_item("amazon", read("item_page_amz.html"))
+    amazon = original_item("amazon", read("item_page_amz.html"))
     assert amazon["price"] == "N/A"
     assert amazon["rating"] == "4.8 out of 5 stars"
     assert "," not in amazon["title"]
     assert amazon["options"] == {
         "size": ["Twin", "Full", "Queen", "King"], "style": ["14-Inch", "18-Inch"],
     }  # fmt: skip
-    ebay = original_reading.read_item("ebay", read("item_page_ebay.html"))
+    ebay = original_item("ebay", read("item_page_ebay.html"))
     assert (ebay["price"], ebay["rating"], ebay["options"]) == ("N/A", None, {})
     assert ebay["description"] == "N/A"
     assert ebay["bullets"].startswith("Item specifics")
-    shop = original_reading.read_item("webshop", read("item_page_ws.html"))
+    shop = original_item("webshop", read("item_page_ws.html"))
     assert (shop["price"], shop["rating"]) == ("100.0", "N.A.")
-    found = original_reading.read_results("amazon", read("results_amz.html"))
+    found = original_results("amazon", read("results_amz.html"))
     assert len(found) == 10
     assert all(float(each["price"]) > 0 for each in found)
-    found = original_reading.read_results("ebay", read("results_ebay.html"))
+    found = original_results("ebay", read("results_ebay.html"))
     assert len(found) == 9
     assert found[0]["price"] == ["100.00", "150.00"]
     assert found[1]["price"] == "$119.90"
-    found = original_reading.read_results("webshop", read("results_ws.html"))
+    found = original_results("webshop", read("results_ws.html"))
     assert [each["price"] for each in found[:3]] == [[24.49, 39.99], [1.89, 7.58], 100.0]
 
 
@@ -122,7 +126,7 @@ def test_results(saved: Path) -> None:
     for site, name, ours in (
         ("amazon", "results_amz.html", amazon), ("ebay", "results_ebay.html", ebay),
     ):  # fmt: skip
-        theirs = original_reading.read_results(site, (saved / name).read_text("utf-8"))
+        theirs = original_results(site, (saved / name).read_text("utf-8"))
         assert [each["id"] for each in theirs] == [card.id for card in ours.cards[: len(theirs)]]
         for each, card in zip(theirs, ours.cards, strict=False):
             ends = each["price"] if isinstance(each["price"], list) else [each["price"]]

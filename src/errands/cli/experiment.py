@@ -20,15 +20,17 @@ __all__ = ["register"]
 app = typer.Typer(
     name="experiment",
     no_args_is_help=True,
-    help="The paper's tables on our data: training, judging, comparing, in one command each.",
+    help="The paper's tables on our data: training, testing, comparing, in one command each.",
 )
 
-Out = typer.Option(None, help="The folder that holds the work (default: experiment).")
-Quick = typer.Option(False, "--quick", help="Minutes instead of an hour: one seed, less of all.")
+Out = typer.Option(None, help="The folder for trainings and runs (default: experiment).")
+Quick = typer.Option(
+    False, "--quick", help="Minutes instead of an hour: one seed, short trainings."
+)
 Seeds = typer.Option(None, min=1, help="How many trainings of each kind (default: 3).")
 Catalog = typer.Option("", help="Another catalogue than the demo, with human goals.")
-Workers = typer.Option(2, min=1, help="Pieces of work at once, a core each.")
-Check = typer.Option(False, "--check", help="End with code 1 if the table does not show it.")
+Workers = typer.Option(2, min=1, help="Jobs at once, a core each.")
+Check = typer.Option(False, "--check", help="Exit with status 1 if a claim does not hold.")
 
 
 def register(main: typer.Typer) -> None:
@@ -47,8 +49,8 @@ def table(
 ) -> None:
     """Rule, IL, RL, IL+RL, RNN and the choice oracle on held-out goals, over seeds.
 
-    Below an hour on two cores, with --quick some minutes. What is done stays in the folder: the
-    same command goes on with what is left, and the other experiments use it, too.
+    Below an hour on two cores, with --quick some minutes. Finished jobs stay in the folder: the
+    same command goes on with what is left, and the other experiments use them, too.
 
     Examples:
 
@@ -56,13 +58,13 @@ def table(
       errands experiment table
       errands experiment table --quick --check
     """
-    _carry_out("table", out, quick, seeds, catalog, workers, check, as_json)
+    _run("table", out, quick, seeds, catalog, workers, check, as_json)
 
 
-def _add(name: str, told: str) -> None:
+def _add(name: str, description: str) -> None:
     """A command of an experiment that claims nothing: all of them are called alike."""
 
-    @app.command(name, help=f"{told}\n\nExamples:\n\n\b\n  errands experiment {name}")
+    @app.command(name, help=f"{description}\n\nExamples:\n\n\b\n  errands experiment {name}")
     def experiment(
         out: Path | None = Out,
         quick: bool = Quick,
@@ -71,21 +73,21 @@ def _add(name: str, told: str) -> None:
         workers: int = Workers,
         as_json: bool = Json,
     ) -> None:
-        _carry_out(name, out, quick, seeds, catalog, workers, False, as_json)
+        _run(name, out, quick, seeds, catalog, workers, False, as_json)
 
 
 _add(
     "queries",
     "The choice oracle with four sources of queries (the paper's table 5).\n\n"
-    "The instruction, the search model's best, and the first and last query of a shopper (the"
+    "The instruction, the search model's first, and the first and last query of a shopper (the"
     " scripted one: there are no people in the demo).",
 )
-_add("chance", "The best search and choice against those drawn by chance (table 7).")
+_add("chance", "Greedy search and choice against sampled ones (table 7).")
 _add("pictures", "Imitation with and without pictures (table 8).")
 _add("search", "Imitation with and without a learnt search.")
 
 
-def _carry_out(
+def _run(
     name: str,
     out: Path | None,
     quick: bool,
@@ -96,54 +98,53 @@ def _carry_out(
     as_json: bool,
 ) -> None:
     need_torch()
-    from errands.experiments.plan import FULL, QUICK
-    from errands.experiments.scheduler import carry_out, spent, take_folder
+    from errands.experiments.config import FULL, QUICK
+    from errands.experiments.paper import EXPERIMENTS
+    from errands.experiments.scheduler import costs, open_folder, run_jobs
     from errands.experiments.table import to_markdown
-    from errands.experiments.tables import EXPERIMENTS
     from errands.runs.store.lock import RunLock
 
-    plan = msgspec.structs.replace(QUICK if quick else FULL, catalog=catalog)
+    config = msgspec.structs.replace(QUICK if quick else FULL, catalog=catalog)
     if seeds is not None:
-        plan = msgspec.structs.replace(plan, seeds=tuple(range(seeds)))
+        config = msgspec.structs.replace(config, seeds=tuple(range(seeds)))
     folder = out or Path("experiment-quick" if quick else "experiment")
     experiment = EXPERIMENTS[name]
-    works = experiment.works(plan)
-    take_folder(folder, plan)
-    with RunLock(folder), _bars(len(works)) as look:
+    jobs = experiment.jobs(config)
+    open_folder(folder, config)
+    with RunLock(folder), _bars(len(jobs)) as show:
         try:
-            carry_out(works, folder, plan, workers, look)
+            run_jobs(jobs, folder, config, workers, show)
         except KeyboardInterrupt:
             raise SettingError(
                 f"Stopped; what is done is in {folder}, and the same command goes on."
             ) from None
-    found = experiment.read(folder, plan)
-    took = [cost for work, cost in spent(folder).items() if work in {one.name for one in works}]
-    cpu = sum(cost.cpu for cost in took)
-    text = to_markdown(found)
-    (folder / f"{name}.md").write_text(text, encoding="utf-8")
+    read = experiment.read(folder, config)
+    names = {job.name for job in jobs}
+    cpu = sum(cost.cpu for name, cost in costs(folder).items() if name in names)
+    (folder / f"{name}.md").write_text(to_markdown(read), encoding="utf-8")
     if as_json:
         print_json(
             {
-                **msgspec.to_builtins(found),
-                "holds": found.holds,
+                **msgspec.to_builtins(read),
+                "holds": read.holds,
                 "cpu_seconds": cpu,
-                "work": {work: cost._asdict() for work, cost in spent(folder).items()},
+                "work": {job: cost._asdict() for job, cost in costs(folder).items()},
             }
         )
     else:
-        _show(found)
+        _show(read)
         results.print(
-            f"{len(works)} pieces of work, {cpu / 60:.0f} minutes of CPU time; in {folder}, the"
+            f"{len(jobs)} jobs, {cpu / 60:.0f} minutes of CPU time; in {folder}, the"
             f" table as {name}.md. `errands report {folder}/run-...` tells more of any run.",
             soft_wrap=True,
         )
-    if check and not found.holds:
+    if check and not read.holds:
         raise typer.Exit(1)
 
 
 @contextmanager
 def _bars(total: int) -> Iterator[Callable[[Mapping[str, float], int], None]]:
-    """A bar for everything, and one for each piece of work under way."""
+    """A bar for everything, and one for each running job."""
     with Progress(
         TextColumn("{task.description}"),
         BarColumn(),
@@ -155,24 +156,24 @@ def _bars(total: int) -> Iterator[Callable[[Mapping[str, float], int], None]]:
         whole = shown.add_task("everything", total=total)
         bars: dict[str, Any] = {}
 
-        def look(under_way: Mapping[str, float], done: int) -> None:
-            for name in bars.keys() - under_way.keys():
+        def show(running: Mapping[str, float], done: int) -> None:
+            for name in bars.keys() - running.keys():
                 shown.remove_task(bars.pop(name))
-            for name, share in under_way.items():
+            for name, share in running.items():
                 if name not in bars:
                     bars[name] = shown.add_task(name, total=1.0)
                 shown.update(bars[name], completed=share)
-            shown.update(whole, completed=done + sum(under_way.values()))
+            shown.update(whole, completed=done + sum(running.values()))
 
-        yield look
+        yield show
 
 
-def _show(found: Any) -> None:
-    printed = Printed(title=found.title, title_justify="left")
+def _show(table: Any) -> None:
+    printed = Printed(title=table.title, title_justify="left")
     for column in ("agent", "score", "95 %", "sd", "success", "95 %", "sd", "steps"):
         is_name = column == "agent"
         printed.add_column(column, justify="left" if is_name else "right", no_wrap=is_name)
-    for row in found.rows:
+    for row in table.rows:
         printed.add_row(
             row.name,
             *_cells(row.score, row.score_spread, ""),
@@ -180,17 +181,17 @@ def _show(found: Any) -> None:
             f"{row.steps:.1f}",
         )
     results.print(printed)
-    for claim in found.claims:
+    for claim in table.claims:
         mark = Text("shown", "green") if claim.holds else Text("not shown", "red")
-        told = mark.append(f": {claim.says}: {claim.evidence}.", "default")
-        results.print(told, soft_wrap=True)
-    for note in found.notes:
+        line = mark.append(f": {claim.says}: {claim.evidence}.", "default")
+        results.print(line, soft_wrap=True)
+    for note in table.notes:
         results.print(note, soft_wrap=True)
 
 
-def _cells(found: Any, spread: float | None, unit: str) -> tuple[str, str, str]:
+def _cells(value: Any, spread: float | None, unit: str) -> tuple[str, str, str]:
     return (
-        f"{found.mean:.1f}{unit}",
-        f"{found.low:.1f}-{found.high:.1f}",
+        f"{value.mean:.1f}{unit}",
+        f"{value.low:.1f}-{value.high:.1f}",
         "" if spread is None else f"{spread:.1f}",
     )

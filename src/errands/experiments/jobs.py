@@ -1,6 +1,6 @@
-"""Pieces of work: a training, a run, a table of pictures, each in its own place below a folder.
+"""Jobs: a training, a run, a table of pictures, each in its own place below a folder.
 
-Every piece can be stopped and taken up again, because the trainings and runs it is made of can.
+Every job can be stopped and resumed, because the trainings and runs it is made of can.
 """
 
 from collections.abc import Callable
@@ -11,43 +11,54 @@ from typing import Any, Literal
 import msgspec
 
 from errands.errors import DataError
-from errands.experiments.plan import Plan
+from errands.experiments.config import ExperimentConfig
 from errands.learn.a2c import train_rl
 from errands.learn.data.demonstrations import read_demonstrations
 from errands.learn.data.pictures import Pictures
-from errands.learn.data.query_file import predict_queries, write_queries
-from errands.learn.environments import open_floor
+from errands.learn.environments import open_training_env
 from errands.learn.imitation import train_choice
 from errands.learn.models.picture_encoder import train_pictures
-from errands.learn.search_training import open_search_model, train_search
+from errands.learn.rollout import SearchPolicy
+from errands.learn.search import open_search_model, predict_queries, train_search, write_queries
+from errands.learn.trainer import TrainingOptions
 from errands.runs.episode_source import ShopSource, open_source
 from errands.runs.protocol import find_protocol
 from errands.runs.runner import run
 from errands.runs.store.places import open_run
 from errands.shop.catalog.catalog import Catalog
 
-__all__ = ["Ask", "Demonstrate", "Draw", "Imitate", "Play", "Reinforce", "Search", "Work", "do"]
+__all__ = [
+    "Demonstrate",
+    "Draw",
+    "Imitate",
+    "Job",
+    "Play",
+    "Reinforce",
+    "Search",
+    "WriteQueries",
+    "run_job",
+]
 
-Tell = Callable[[float], None]
-"""Takes how much of a piece of work is done, from 0 to 1."""
+Report = Callable[[float], None]
+"""Takes how much of a job is done, from 0 to 1."""
 
 
-class Demonstrate(msgspec.Struct, frozen=True, tag=True):
-    """The scripted shopper plays: the training goals, or those that judge."""
+class Demonstrate(msgspec.Struct, frozen=True):
+    """The scripted shopper plays: the training goals, or the test goals."""
 
     name: str
     goals: Literal["train", "test"] = "train"
     needs: tuple[str, ...] = ()
 
 
-class Draw(msgspec.Struct, frozen=True, tag=True):
+class Draw(msgspec.Struct, frozen=True):
     """Vectors of pictures."""
 
     name: str
     needs: tuple[str, ...] = ()
 
 
-class Search(msgspec.Struct, frozen=True, tag=True):
+class Search(msgspec.Struct, frozen=True):
     """A search model learns from demonstrations."""
 
     name: str
@@ -56,7 +67,7 @@ class Search(msgspec.Struct, frozen=True, tag=True):
     needs: tuple[str, ...] = ()
 
 
-class Imitate(msgspec.Struct, frozen=True, tag=True):
+class Imitate(msgspec.Struct, frozen=True):
     """A choice model learns from demonstrations."""
 
     name: str
@@ -66,7 +77,7 @@ class Imitate(msgspec.Struct, frozen=True, tag=True):
     needs: tuple[str, ...] = ()
 
 
-class Reinforce(msgspec.Struct, frozen=True, tag=True):
+class Reinforce(msgspec.Struct, frozen=True):
     """A choice model learns from rewards."""
 
     name: str
@@ -77,8 +88,8 @@ class Reinforce(msgspec.Struct, frozen=True, tag=True):
     needs: tuple[str, ...] = ()
 
 
-class Ask(msgspec.Struct, frozen=True, tag=True):
-    """A file of queries for the goals that judge: a search model's, or those of a run."""
+class WriteQueries(msgspec.Struct, frozen=True):
+    """A file of queries for the test goals: a search model's, or those of a run."""
 
     name: str
     search: str = ""
@@ -86,8 +97,8 @@ class Ask(msgspec.Struct, frozen=True, tag=True):
     needs: tuple[str, ...] = ()
 
 
-class Play(msgspec.Struct, frozen=True, tag=True):
-    """An agent is judged. Settings in braces are places: `{il-0}`."""
+class Play(msgspec.Struct, frozen=True):
+    """An agent plays the test goals. Settings in braces are places: `{il-0}`."""
 
     name: str
     agent: str
@@ -96,68 +107,68 @@ class Play(msgspec.Struct, frozen=True, tag=True):
     needs: tuple[str, ...] = ()
 
 
-Work = Demonstrate | Draw | Search | Imitate | Reinforce | Ask | Play
+Job = Demonstrate | Draw | Search | Imitate | Reinforce | WriteQueries | Play
 
 
-def do(work: Work, folder: Path, plan: Plan, tell: Tell) -> None:
-    """Do a piece of work, or what is left of it."""
-    place = folder / work.name
-    match work:
+def run_job(job: Job, folder: Path, config: ExperimentConfig, report: Report) -> None:
+    """Do a job, or what is left of it."""
+    place = folder / job.name
+    match job:
         case Demonstrate():
-            train = work.goals == "train"
+            train = job.goals == "train"
             _run(
                 place,
-                plan,
-                tell,
-                plan.train if train else plan.test,
+                config,
+                report,
+                config.train if train else config.test,
                 "shopper",
-                episodes=plan.demonstrations if train else plan.episodes,
+                episodes=config.demonstrations if train else config.episodes,
                 observations="full",
             )
         case Draw():
             table = train_pictures(
-                Catalog.open(plan.catalog or find_protocol(plan.train).data),
-                plan.pictures,
-                lambda epoch, loss: tell(epoch / plan.pictures.epochs),
+                Catalog.open(config.catalog or find_protocol(config.train).data),
+                config.pictures,
+                lambda epoch, loss: report(epoch / config.pictures.epochs),
             ).pictures
             table.write(place)
         case Search():
-            shown = read_demonstrations(str(folder / work.demonstrations))
+            demonstrations = read_demonstrations(str(folder / job.demonstrations))
             train_search(
-                shown.queries,
+                demonstrations.queries,
                 place,
-                msgspec.structs.replace(plan.search, seed=work.seed),
-                checksum=shown.checksum,
-                resume=True,
-                on_progress=lambda reached: tell(reached.step / reached.steps),
+                msgspec.structs.replace(config.search, seed=job.seed),
+                checksum=demonstrations.checksum,
+                options=_options(report),
             )
         case Imitate():
             train_choice(
-                read_demonstrations(str(folder / work.demonstrations)),
+                read_demonstrations(str(folder / job.demonstrations)),
                 place,
-                msgspec.structs.replace(plan.imitation, seed=work.seed),
-                pictures=_pictures(folder, work.pictures),
-                resume=True,
-                on_progress=lambda reached: tell(reached.step / reached.steps),
+                msgspec.structs.replace(config.imitation, seed=job.seed),
+                pictures=_pictures(folder, job.pictures),
+                options=_options(report),
             )
         case Reinforce():
-            _reinforce(work, folder, plan, tell)
-        case Ask():
-            _ask(work, folder, plan, tell)
+            _reinforce(job, folder, config, report)
+        case WriteQueries():
+            _write_queries(job, folder, config, report)
         case Play():
             _run(
                 place,
-                plan,
-                tell,
-                plan.test,
-                work.agent,
-                episodes=plan.episodes,
-                settings={name: _placed(value, folder) for name, value in work.settings.items()},
-                seed=work.seed,
+                config,
+                report,
+                config.test,
+                job.agent,
+                episodes=config.episodes,
+                settings={name: _placed(value, folder) for name, value in job.settings.items()},
+                seed=job.seed,
             )
 
 
-def _run(place: Path, plan: Plan, tell: Tell, protocol: str, agent: str, **how: Any) -> None:
+def _run(
+    place: Path, config: ExperimentConfig, report: Report, protocol: str, agent: str, **how: Any
+) -> None:
     """Play a run to its end."""
     total = done = 0
 
@@ -168,20 +179,20 @@ def _run(place: Path, plan: Plan, tell: Tell, protocol: str, agent: str, **how: 
     def count(summary: Any) -> None:
         nonlocal done
         done += 1
-        tell(done / total)
+        report(done / total)
 
-    ended = run(
+    finished = run(
         protocol,
         agent,
         out=place,
-        data=plan.catalog or None,
+        data=config.catalog or None,
         resume=place.exists(),
         retry_errors=place.exists(),
         on_start=start,
         on_episode=count,
         **how,
     )
-    store = open_run(ended.place)
+    store = open_run(finished.place)
     try:
         failed = [one for one in store.summaries() if one.status == "error"]
     finally:
@@ -193,54 +204,58 @@ def _run(place: Path, plan: Plan, tell: Tell, protocol: str, agent: str, **how: 
         )
 
 
-def _reinforce(work: Reinforce, folder: Path, plan: Plan, tell: Tell) -> None:
-    config = {"further": plan.further, "scratch": plan.scratch, "rnn": plan.rnn}[work.how]
-    floor = open_floor(plan.train, config.environments, plan.catalog or None)
-    model = open_search_model(str(folder / work.search))
-    train_rl(
-        floor.env,
-        floor.goals,
-        folder / work.name,
-        msgspec.structs.replace(config, seed=work.seed),
-        start=folder / work.start if work.start else None,
-        # Goals come again; what is searched for them is the same each time.
-        queries=cache(lambda instruction: model.queries(instruction)[:1]),
-        queries_from=work.search,
-        checksum=floor.checksum,
-        protocol=floor.protocol,
-        resume=True,
-        on_progress=lambda reached: tell(reached.step / reached.steps),
+def _options(report: Report) -> TrainingOptions:
+    return TrainingOptions(
+        resume=True, on_progress=lambda progress: report(progress.step / progress.steps)
     )
 
 
-def _ask(work: Ask, folder: Path, plan: Plan, tell: Tell) -> None:
-    found: dict[str, list[str]] = {}
-    if work.run:
-        for wanted, query in read_demonstrations(str(folder / work.run), least=0).queries:
-            found.setdefault(wanted, []).append(query)
+def _reinforce(job: Reinforce, folder: Path, config: ExperimentConfig, report: Report) -> None:
+    a2c = {"further": config.further, "scratch": config.scratch, "rnn": config.rnn}[job.how]
+    model = open_search_model(str(folder / job.search))
+    train_rl(
+        open_training_env(config.train, a2c.num_envs, config.catalog or None),
+        folder / job.name,
+        msgspec.structs.replace(a2c, seed=job.seed),
+        start=folder / job.start if job.start else None,
+        # Goals come again; what is searched for them is the same each time.
+        search=SearchPolicy(
+            cache(lambda instruction: model.queries(instruction)[:1]), name=job.search
+        ),
+        options=_options(report),
+    )
+
+
+def _write_queries(
+    job: WriteQueries, folder: Path, config: ExperimentConfig, report: Report
+) -> None:
+    queries: dict[str, list[str]] = {}
+    if job.run:
+        for instruction, query in read_demonstrations(str(folder / job.run), least=0).queries:
+            queries.setdefault(instruction, []).append(query)
     else:
-        instructions = _instructions(plan)
+        instructions = _instructions(config)
         done = 0
 
         def count() -> None:
             nonlocal done
             done += 1
-            tell(done / len(instructions))
+            report(done / len(instructions))
 
-        model = open_search_model(str(folder / work.search))
-        found = predict_queries(model, instructions, on_text=count)
-    write_queries(folder / work.name, found, replace=True)
+        model = open_search_model(str(folder / job.search))
+        queries = predict_queries(model, instructions, on_text=count)
+    write_queries(folder / job.name, queries, replace=True)
 
 
-def _instructions(plan: Plan) -> list[str]:
-    """What the goals that judge ask for."""
-    protocol = find_protocol(plan.test)
-    changed = msgspec.structs.replace(
+def _instructions(config: ExperimentConfig) -> list[str]:
+    """Of the test goals."""
+    protocol = find_protocol(config.test)
+    protocol = msgspec.structs.replace(
         protocol,
-        data=plan.catalog or protocol.data,
-        episodes=plan.episodes or protocol.episodes,
+        data=config.catalog or protocol.data,
+        episodes=config.episodes or protocol.episodes,
     )
-    source = open_source(changed)
+    source = open_source(protocol)
     try:
         assert isinstance(source, ShopSource)
         return [source.goals[index].instruction_text for index in source.indices]

@@ -17,11 +17,20 @@ from errands.reports.statistics.columns import read_columns
 from errands.reports.statistics.estimate import Estimate, estimate
 from errands.runs.store.places import open_run
 
-__all__ = ["Claim", "Row", "Table", "above", "highest", "not_below", "read_row", "to_markdown"]
+__all__ = [
+    "Claim",
+    "ExperimentRow",
+    "ExperimentTable",
+    "above",
+    "highest",
+    "not_below",
+    "read_row",
+    "to_markdown",
+]
 
 
-class Row(msgspec.Struct, frozen=True, kw_only=True):
-    """An agent."""
+class ExperimentRow(msgspec.Struct, frozen=True, kw_only=True):
+    """An agent's results."""
 
     name: str
     score: Estimate
@@ -48,18 +57,18 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Claim(msgspec.Struct, frozen=True, kw_only=True):
-    """Something the table is to show, whether it does, and by how much."""
+    """Something the table is meant to show, whether it does, and by how much."""
 
     says: str
     holds: bool
     evidence: str
 
 
-class Table(msgspec.Struct, frozen=True, kw_only=True):
-    """All of it."""
+class ExperimentTable(msgspec.Struct, frozen=True, kw_only=True):
+    """Rows, and what they show."""
 
     title: str
-    rows: tuple[Row, ...]
+    rows: tuple[ExperimentRow, ...]
     claims: tuple[Claim, ...] = ()
     notes: tuple[str, ...] = ()
 
@@ -68,7 +77,7 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
         return all(claim.holds for claim in self.claims)
 
 
-def read_row(name: str, places: Sequence[Path], paper: str = "") -> Row:
+def read_row(name: str, places: Sequence[Path], paper: str = "") -> ExperimentRow:
     """An agent's row, of a run for each seed."""
     rewards, steps = [], []
     for place in places:
@@ -80,47 +89,47 @@ def read_row(name: str, places: Sequence[Path], paper: str = "") -> Row:
         failed = int(columns.failed.sum())
         if failed:
             raise DataError(
-                f"{failed} episodes of {place} ended in an error, so it cannot be judged; see"
+                f"{failed} episodes of {place} ended in an error, so it has no score; see"
                 f" `errands report {place}`."
             )
         order = np.argsort(columns.number)
         rewards.append(columns.reward[order])
         steps.append(float(columns.steps.mean()))
-    held = np.array(rewards)
-    won = (held >= 1).astype(float)
-    return Row(
+    matrix = np.array(rewards)
+    won = (matrix >= 1).astype(float)
+    return ExperimentRow(
         name=name,
-        score=estimate(held.mean(axis=0), f"{name} score").times(100),
+        score=estimate(matrix.mean(axis=0), f"{name} score").times(100),
         success=estimate(won.mean(axis=0), f"{name} success").times(100),
-        scores=tuple((100 * held.mean(axis=1)).tolist()),
+        scores=tuple((100 * matrix.mean(axis=1)).tolist()),
         successes=tuple((100 * won.mean(axis=1)).tolist()),
         steps=float(np.mean(steps)),
         paper=paper,
-        rewards=tuple(tuple(line.tolist()) for line in held),
+        rewards=tuple(tuple(line.tolist()) for line in matrix),
     )
 
 
-def above(better: Row, worse: Row) -> Claim:
+def above(better: ExperimentRow, worse: ExperimentRow) -> Claim:
     """That one agent beats another in score and in success, each outside of the 95 % interval."""
     score, success = _differences(better, worse)
     return Claim(
         says=f"{better.name} is above {worse.name} in score and success rate",
         holds=_low(score) > 0 and _low(success) > 0,
-        evidence=_told(score, success),
+        evidence=_evidence(score, success),
     )
 
 
-def not_below(one: Row, other: Row) -> Claim:
-    """That an agent is not below another by more than chance explains."""
+def not_below(one: ExperimentRow, other: ExperimentRow) -> Claim:
+    """That an agent is not below another by more than the intervals explain."""
     score, success = _differences(one, other)
     return Claim(
         says=f"{one.name} is not below {other.name}, by the paired 95 % intervals",
         holds=_high(score) >= 0 and _high(success) >= 0,
-        evidence=_told(score, success),
+        evidence=_evidence(score, success),
     )
 
 
-def highest(top: Row, others: Sequence[Row]) -> Claim:
+def highest(top: ExperimentRow, others: Sequence[ExperimentRow]) -> Claim:
     """That nobody is above."""
     second = max(others, key=lambda row: row.score.mean or 0)
     claims = [above(top, other) for other in others]
@@ -131,7 +140,7 @@ def highest(top: Row, others: Sequence[Row]) -> Claim:
     )
 
 
-def to_markdown(table: Table) -> str:
+def to_markdown(table: ExperimentTable) -> str:
     """The table, its claims and notes."""
     has_paper = any(row.paper for row in table.rows)
     head = ["agent", "score (95 %)", "over seeds", "success rate (95 %)", "over seeds", "steps"]
@@ -157,10 +166,10 @@ def to_markdown(table: Table) -> str:
     return "\n".join(parts) + "\n"
 
 
-def _differences(one: Row, other: Row) -> tuple[Estimate, Estimate]:
+def _differences(one: ExperimentRow, other: ExperimentRow) -> tuple[Estimate, Estimate]:
     first, second = (np.array(row.rewards) for row in (one, other))
     if first.shape[1] != second.shape[1]:
-        raise DataError(f"{one.name} and {other.name} were not judged by the same goals.")
+        raise DataError(f"{one.name} and {other.name} were not tested on the same goals.")
     name = f"{one.name} | {other.name}"
     return (
         estimate(first.mean(axis=0) - second.mean(axis=0), name).times(100),
@@ -176,24 +185,24 @@ def _spread(values: Sequence[float]) -> float | None:
     return float(np.std(values, ddof=1)) if len(values) > 1 else None
 
 
-def _low(found: Estimate) -> float:
-    return found.low if found.low is not None else 0.0
+def _low(value: Estimate) -> float:
+    return value.low if value.low is not None else 0.0
 
 
-def _high(found: Estimate) -> float:
-    return found.high if found.high is not None else 0.0
+def _high(value: Estimate) -> float:
+    return value.high if value.high is not None else 0.0
 
 
-def _told(score: Estimate, success: Estimate) -> str:
+def _evidence(score: Estimate, success: Estimate) -> str:
     return f"{_interval(score, '', '+')} points, {_interval(success, '', '+')} % of goals"
 
 
-def _interval(found: Estimate, unit: str, sign: str = "") -> str:
-    if found.mean is None:
+def _interval(value: Estimate, unit: str, sign: str = "") -> str:
+    if value.mean is None:
         return "-"
-    return f"{found.mean:{sign}.1f}{unit} ({found.low:.1f} to {found.high:.1f})"
+    return f"{value.mean:{sign}.1f}{unit} ({value.low:.1f} to {value.high:.1f})"
 
 
 def _seeds(values: Sequence[float], spread: float | None) -> str:
-    told = ", ".join(f"{value:.1f}" for value in values)
-    return told if spread is None else f"{told}; sd {spread:.1f}"
+    listed = ", ".join(f"{value:.1f}" for value in values)
+    return listed if spread is None else f"{listed}; sd {spread:.1f}"

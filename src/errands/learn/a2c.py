@@ -1,20 +1,20 @@
-"""Reinforcement: a choice model learns from what its own choices earn (advantage actor-critic).
+"""Advantage actor-critic: a choice model learns from the rewards of its own choices.
 
-    shop = ShopVectorEnv(4, autoreset="disabled", observation="text_rich", goals="human", ...)
-    train_rl(shop, goals, Path("rl"), PRESETS["small"], start=Path("il"))
+    training_env = open_training_env("shop-learn-train", num_envs=4)
+    train_rl(training_env, Path("rl"), PRESETS["small"], start=Path("il"))
 
-A few shoppers play side by side; after every few steps the model is updated. Searching is done
-by a fixed source of queries: the model chooses everything else. Running out of steps is an end
-without reward, as it is when agents are judged. Chance comes from the seed alone and is kept in
-the checkpoint with where every shopper stands, so a training that was killed goes on to the same
-weights.
+A few environments are played side by side; after every few steps the model is updated. Searching
+is done by a fixed source of queries: the model chooses everything else. Running out of steps ends
+an episode without reward, as it does when agents are tested. All randomness comes from the seed
+and is kept in the checkpoint with the state of every environment, so a training that was killed
+goes on to the same weights.
 """
 
+import hashlib
 import random
 import time
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -23,43 +23,126 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from errands import __version__
 from errands.errors import SettingError
-from errands.learn.a2c_config import PRESETS, ReinforcementConfig
-from errands.learn.a2c_start import (
-    check,
-    check_resumed,
-    goals_mark,
-    new_words,
-    with_choice,
+from errands.learn.checkpoint import (
+    CheckpointInfo,
+    load_state,
+    load_weights,
+    read_info,
+    read_progress,
+    save,
+    versions,
 )
-from errands.learn.checkpoint import About, fit, load_weights, read_about, read_progress, save
-from errands.learn.data.batch import Batch, Encoded, Lengths, encode, pack
-from errands.learn.data.dataset import fingerprint
+from errands.learn.data.batch import EncodedView, encode, pack
+from errands.learn.data.dataset import fingerprint, texts_of
 from errands.learn.data.demonstrations import Demonstrations
-from errands.learn.data.pictures import Pictures, keep_pictures, pictures_of
-from errands.learn.data.view import View
-from errands.learn.data.vocabulary import Words
-from errands.learn.evaluation import Exam, Mark, sit
-from errands.learn.models.choice import ChoiceModel, seeing
-from errands.learn.models.device import find_device, moved
-from errands.learn.models.reading import kept_reading
-from errands.learn.models.rng import private_chance
-from errands.learn.policy import Policy
-from errands.learn.rollout import Queries, Shoppers, VectorShop, own_words
-from errands.learn.timing import ASIDE, Speed, Stopwatch
-from errands.learn.tracker import open_trackers
-from errands.learn.trainer import SAVE_SECONDS
+from errands.learn.data.pictures import Pictures, checkpoint_pictures, save_pictures
+from errands.learn.data.view import ChoiceView
+from errands.learn.environments import TrainingEnv
+from errands.learn.evaluation import EvalConfig, EvalResult, evaluate
+from errands.learn.models.choice import (
+    ChoiceConfig,
+    ModelBuilder,
+    load_builder,
+    new_builder,
+    with_pictures,
+)
+from errands.learn.models.runtime import find_device, seeded_torch, to_device
+from errands.learn.policy import Policy, choice_config
+from errands.learn.rollout import Rollout, SearchPolicy
+from errands.learn.timing import EVALUATION, Speed, Stopwatch
+from errands.learn.tracker import Trackers, open_trackers
+from errands.learn.trainer import TrainingOptions
 
-__all__ = ["PRESETS", "Reached", "ReinforcementConfig", "Schooled", "returns", "train_rl"]
+__all__ = ["PRESETS", "A2CConfig", "RLProgress", "RLResult", "returns", "train_rl"]
 
 BEST: Final = "best"
 """The folder of a checkpoint that holds the best one so far."""
 _RECENT: Final = 100
 """Finished episodes that a curve's points are means of."""
+_VOCABULARY_STEPS: Final = 100
+"""Steps of random play in every environment, from which words are taken where nothing else has
+them."""
+_EPISODES: Final = ("protocol", "goals")
+"""What a checkpoint's config says of episodes; checkpoints of earlier versions do not have it."""
 
 
-class Reached(NamedTuple):
+class A2CConfig(
+    msgspec.Struct,
+    frozen=True,
+    kw_only=True,
+    # Checkpoints spell these as they did before.
+    rename={
+        "total_timesteps": "steps",
+        "num_envs": "environments",
+        "num_steps": "bptt",
+        "learning_rate": "rate",
+        "max_grad_norm": "clip",
+        "policy_coef": "policy",
+        "vf_coef": "value",
+        "ent_coef": "entropy",
+        "imitation_coef": "imitation",
+        "imitation_batch_size": "imitation_batch",
+        "critic_warmup_updates": "critic_first",
+        "vocabulary_size": "words",
+    },
+):
+    """The hyperparameters; the defaults are the paper's for its transformer."""
+
+    choice: ChoiceConfig = ChoiceConfig()
+    """Of a model from scratch; one from a checkpoint stays what it is."""
+    total_timesteps: int = 100_000
+    """Of all environments together."""
+    num_envs: int = 4
+    num_steps: int = 8
+    """Steps of every environment between updates."""
+    gamma: float = 0.9
+    learning_rate: float = 1e-5
+    max_grad_norm: float = 10.0
+    reward_scale: float = 10.0
+    policy_coef: float = 1.0
+    """Weights of the parts of the loss, this one and the next three."""
+    vf_coef: float = 1.0
+    ent_coef: float = 1.0
+    imitation_coef: float = 0.0
+    imitation_batch_size: int = 16
+    """Demonstrated choices beside every update, where `imitation_coef` is not 0."""
+    critic_warmup_updates: int = 0
+    """Updates at the beginning in which only the value is learnt, by its own layers: the
+    advantages of a critic that knows nothing would spoil a policy that knows something."""
+    vocabulary_size: int = 8_000
+    seed: int = 0
+    threads: int = 1
+
+    @property
+    def batch_size(self) -> int:
+        """Timesteps of one update."""
+        return self.num_steps * self.num_envs
+
+    @property
+    def num_updates(self) -> int:
+        return -(-self.total_timesteps // self.batch_size)
+
+
+PRESETS: Final = {
+    "small": A2CConfig(
+        total_timesteps=20_000,
+        gamma=0.99,
+        learning_rate=2e-4,
+        max_grad_norm=1.0,
+        reward_scale=1.0,
+        vf_coef=0.5,
+        ent_coef=0.003,
+        critic_warmup_updates=20,
+    ),
+    "paper": A2CConfig(),
+    "paper-rnn": A2CConfig(
+        choice=ChoiceConfig(encoder="gru", hidden=512, word_attention=True), learning_rate=5e-4
+    ),
+}
+
+
+class RLProgress(NamedTuple):
     """How far a training is."""
 
     step: int
@@ -69,7 +152,7 @@ class Reached(NamedTuple):
     success: float
 
 
-class Schooled(NamedTuple):
+class RLResult(NamedTuple):
     """How a training ended."""
 
     folder: Path
@@ -82,361 +165,458 @@ class Schooled(NamedTuple):
     shares: dict[str, float]
     """Of the time: environment, encoding, model, learning, saving, evaluation."""
     words_from: str
-    evaluated: Mark | None
+    evaluated: EvalResult | None
     """The last evaluation, if there was one, and the best."""
-    best: Mark | None
+    best: EvalResult | None
 
 
-class _Moment(NamedTuple):
-    """One step of all shoppers; gradients flow back from it."""
+def train_rl(
+    training_env: TrainingEnv,
+    folder: Path,
+    config: A2CConfig,
+    *,
+    start: Path | None = None,
+    demonstrations: Demonstrations | None = None,
+    pictures: Pictures | None = None,
+    search: SearchPolicy | None = None,
+    evaluation: EvalConfig | None = None,
+    options: TrainingOptions | None = None,
+) -> RLResult:
+    """Train, or go on training; the checkpoint in `folder` is written as it goes.
 
-    likelihood: Tensor
-    """The log-probability of what was chosen."""
+    `start` is the checkpoint of a choice model, `demonstrations` are for an imitation part of the
+    loss (and for words, where there is no `start`); `pictures` are seen on products' pages by a
+    model from scratch. With an `evaluation` the model is evaluated as it goes, before the first
+    update too, and the best is kept in the folder `best`; weights are the same without. A resumed
+    training may have more `total_timesteps` than before; all else is the same.
+    """
+    search = search or SearchPolicy()
+    options = options or TrainingOptions()
+    _check(training_env, config, demonstrations)
+    stored = read_progress(folder, options.resume)
+    watch = Stopwatch()
+    config, source = _model_source(
+        training_env, folder if stored is not None else start, config, demonstrations, pictures
+    )
+    if stored is not None:
+        source = source._replace(
+            words_from=read_info(folder, "choice").config.get("words_from", "")
+        )
+    imitated = demonstrations.choices if demonstrations and config.imitation_coef else ()
+    info = CheckpointInfo(
+        kind="choice",
+        trained="reinforcement",
+        config={
+            **msgspec.to_builtins(config),
+            "words_from": source.words_from,
+            "queries_from": search.name,
+            "protocol": dict(training_env.protocol),
+            "goals": _hash(training_env.goals),
+        },
+        words=source.builder.tokenizer.words,
+        checksum=training_env.checksum,
+        fingerprint=fingerprint(imitated),
+    )
+    first = 0
+    if stored is not None:
+        first = stored["update"] * config.batch_size
+        _check_resumed(folder, info, first)
+    tokenizer, limits = source.builder.tokenizer, config.choice.lengths
+    examples = [
+        (encode(view, tokenizer, limits, source.pictures), taken) for view, taken in imitated
+    ]
+    with (
+        seeded_torch(config.seed, config.threads),
+        open_trackers(folder, options.track, folder.name, info.config, first) as tracker,
+    ):
+        if stored is None:
+            source.save(folder)
+        trainer = _A2CTrainer(folder, config, info, source, examples, evaluation, options, watch)
+        if stored is not None:
+            trainer.restore(stored)
+        elif start is not None:
+            load_weights(start, trainer.model)
+        rollout = Rollout(
+            training_env.env,
+            training_env.goals,
+            config.seed,
+            search=search,
+            watch=watch,
+            state=None if stored is None else stored["shoppers"],
+        )
+        return trainer.train(rollout, search, tracker)
+
+
+class _ModelSource(NamedTuple):
+    """What a model is built from."""
+
+    builder: ModelBuilder
+    words_from: str
+    pictures: Pictures | None
+
+    def save(self, folder: Path) -> None:
+        save_pictures(folder, self.pictures)
+        self.builder.save(folder)
+
+
+def _model_source(
+    training_env: TrainingEnv,
+    checkpoint: Path | None,
+    config: A2CConfig,
+    demonstrations: Demonstrations | None,
+    pictures: Pictures | None,
+) -> tuple[A2CConfig, _ModelSource]:
+    """The model of a checkpoint, or a new one, and the config with it."""
+    if checkpoint is not None:
+        info = read_info(checkpoint, "choice")
+        choice = choice_config(info, checkpoint)
+        builder, words_from = load_builder(checkpoint, choice, info.words), "checkpoint"
+        pictures = checkpoint_pictures(checkpoint, pictures)
+    else:
+        builder, words_from = _new_builder(training_env, config, demonstrations)
+        choice = with_pictures(config.choice, pictures)
+    config = msgspec.structs.replace(config, choice=choice)
+    return config, _ModelSource(builder, words_from, pictures)
+
+
+def _new_builder(
+    training_env: TrainingEnv, config: A2CConfig, demonstrations: Demonstrations | None
+) -> tuple[ModelBuilder, str]:
+    """With the words of demonstrations, else of pages that random play comes to."""
+    if config.choice.encoder == "pretrained":
+        views, words_from = [], "its encoder"
+    elif demonstrations is not None:
+        views, words_from = [view for view, _ in demonstrations.choices], "demonstrations"
+    else:
+        views, words_from = _random_views(training_env, config.seed), "random play"
+    builder = new_builder(config.choice, texts_of(views), config.vocabulary_size, config.seed)
+    return builder, words_from
+
+
+def _random_views(training_env: TrainingEnv, seed: int) -> list[ChoiceView]:
+    rng = random.Random(f"{seed} words")
+    rollout = Rollout(training_env.env, training_env.goals, seed)
+    seen = []
+    for _ in range(_VOCABULARY_STEPS):
+        views = rollout.views()
+        seen += views
+        clicks = [f"click[{rng.choice(view.names)}]" for view in views]
+        searches = rollout.searches()
+        rollout.step(
+            views, [search or click for search, click in zip(searches, clicks, strict=True)]
+        )
+    return seen
+
+
+def _hash(goals: Sequence[int]) -> str:
+    """Tells goals of one catalogue apart from others of it."""
+    return hashlib.sha256(repr(list(map(int, goals))).encode()).hexdigest()[:16]
+
+
+def _check(
+    training_env: TrainingEnv, config: A2CConfig, demonstrations: Demonstrations | None
+) -> None:
+    """Whether environment, goals and hyperparameters fit together."""
+    if training_env.env.num_envs != config.num_envs:
+        raise SettingError(
+            f"The vector environment has num_envs={training_env.env.num_envs}, and the"
+            f" hyperparameters say num_envs={config.num_envs}; make both the same."
+        )
+    if not training_env.goals:
+        raise SettingError("There are no goals to train on; name another split.")
+    if config.imitation_coef and demonstrations is None:
+        raise SettingError("An imitation part needs demonstrations; add --demonstrations RUN.")
+
+
+def _check_resumed(folder: Path, info: CheckpointInfo, done: int) -> None:
+    """Refuse to resume a training with anything else than before; `done` are its steps so far.
+    Only the number of steps may be another, as long as it is not less than that."""
+    stored, config = read_info(folder, "choice"), info.config
+    episodes = {name: stored.config.get(name, config[name]) for name in _EPISODES}
+    expected = {**stored.config, **episodes, "steps": config["steps"]}
+    for is_other, what in (
+        (stored.checksum != info.checksum, "on another catalogue"),
+        (
+            any(episodes[name] != config[name] for name in _EPISODES),
+            "on other goals, or by other rules",
+        ),
+        (expected != config, "with other settings"),
+        (
+            stored.fingerprint and stored.fingerprint != info.fingerprint,
+            "on other demonstrations",
+        ),
+    ):
+        if is_other:
+            raise SettingError(
+                f"{folder} was trained {what}; resume it with the same, or name another."
+            )
+    if config["steps"] < min(done, stored.config.get("steps", done)):
+        raise SettingError(
+            f"{folder} has done {done:,} steps already; resume it with --total-timesteps {done} or"
+            " more."
+        )
+
+
+class _Transition(NamedTuple):
+    """One step of all environments; gradients flow back from it."""
+
+    log_prob: Tensor
+    """Of what was chosen."""
     value: Tensor
     entropy: Tensor
-    is_free: Tensor
+    is_choice: Tensor
     """1 where the model chose, 0 where a search was due."""
     reward: Tensor
     goes_on: Tensor
     """0 where the episode ended with this step."""
 
 
-def train_rl(
-    env: VectorShop,
-    goals: Sequence[int],
-    folder: Path,
-    config: ReinforcementConfig,
-    *,
-    start: Path | None = None,
-    shown: Demonstrations | None = None,
-    pictures: Pictures | None = None,
-    queries: Queries = own_words,
-    queries_from: str = "own words",
-    sample_queries: bool = False,
-    exam: Exam | None = None,
-    checksum: str = "",
-    device: str = "cpu",
-    protocol: Mapping[str, Any] | None = None,
-    resume: bool = False,
-    track: str | None = None,
-    on_progress: Callable[[Reached], None] = lambda reached: None,
-    stop: Callable[[], bool] = lambda: False,
-    save_every: float = SAVE_SECONDS,
-) -> Schooled:
-    """Train, or go on training; the checkpoint in `folder` is written as it goes.
+class _A2CTrainer:
+    """A training under way."""
 
-    `env` has `autoreset="disabled"` and shows text_rich; `goals` are those to be drawn from.
-    `start` is the checkpoint of a choice model, `shown` the demonstrations for an imitation part
-    of the loss (and for words, where there is no `start`); `pictures` are seen on products' pages
-    by a model from scratch. With an `exam` the model is evaluated
-    as it goes, before the first update too, and the best is kept in the folder `best`; weights are
-    the same without. Several `queries` are searched for one after the other, or by chance
-    (`sample_queries`). `checksum` and `protocol` say which world this is. `stop` is asked after
-    every update. A resumed training may have more `steps` than before; all else is the same.
-    """
-    check(env, goals, config, shown)
-    left = read_progress(folder) if folder.exists() else None
-    if left is not None and not resume:
-        raise SettingError(f"{folder} has a checkpoint already; add --resume, or name another.")
-    watch = Stopwatch()
-    if left is not None:
-        about = read_about(folder, "choice")
-        config = with_choice(config, about, folder)
-        reading = kept_reading(folder, config.choice, about.words)
-        words_from = about.config.get("words_from", "")
-        pictures = pictures_of(folder, pictures)
-    elif start is not None:
-        about = read_about(start, "choice")
-        config = with_choice(config, about, start)
-        reading, words_from = kept_reading(start, config.choice, about.words), "checkpoint"
-        pictures = pictures_of(start, pictures)
-    else:
-        reading, words_from = new_words(env, goals, config, shown)
-        config = msgspec.structs.replace(config, choice=seeing(config.choice, pictures))
-    words = reading.words
-    plan = {
-        **msgspec.to_builtins(config),
-        "words_from": words_from,
-        "queries_from": queries_from,
-        "protocol": dict(protocol or {}),
-        "goals": goals_mark(goals),
-    }
-    mark = fingerprint(shown.choices if shown is not None and config.imitation else ())
-    at_once = config.bptt * config.environments
-    if left is not None:
-        done = left["update"] * at_once
-        check_resumed(folder, about, plan, checksum=checksum, lesson=mark, done=done)
-    lesson = [
-        (encode(view, words, config.choice.lengths, pictures), taken)
-        for view, taken in (shown.choices if shown is not None and config.imitation else ())
-    ]
-    on = find_device(device)
-    see = partial(_see, words=words, lengths=config.choice.lengths, pictures=pictures, device=on)
-    updates = -(-config.steps // at_once)
-    first: int = 0 if left is None else left["update"]
-    recent = deque[float]([] if left is None else left["recent"], maxlen=_RECENT)
-    episodes: int = 0 if left is None else left["episodes"]
-    best, evaluated = ((left or {}).get(name) for name in ("best", "evaluated"))
-    threads = torch.get_num_threads()
-    torch.set_num_threads(config.threads)
-    # Marks of another exam are not to be compared with.
-    sat = None if exam is None else [goals_mark(exam.goals), exam.is_sampling]
-    best_sat = (left or {}).get("exam", sat)
-    is_best_begun = False
-    try:
-        with (
-            private_chance(config.seed),
-            open_trackers(folder, track, folder.name, plan, first * at_once) as log,
-        ):
-            if left is None:
-                keep_pictures(folder, pictures)
-                reading.keep(folder)
-            model = reading.model(config.choice).to(on)
-            # Dropout would make what is learnt from another policy than the one that played.
-            model.eval()
-            chance = torch.Generator().manual_seed(config.seed)
-            optimiser = torch.optim.Adam(model.parameters(), lr=config.rate)
-            if left is not None:
-                fit(model, left["weights"], folder)
-                optimiser.load_state_dict(left["optimiser"])
-                chance.set_state(left["chance"])
-            elif start is not None:
-                load_weights(start, model)
-            shoppers = Shoppers(
-                env,
-                goals,
-                config.seed,
-                queries=queries,
-                is_sampling=sample_queries,
-                watch=watch,
-                kept=None if left is None else left["shoppers"],
-            )
+    def __init__(
+        self,
+        folder: Path,
+        config: A2CConfig,
+        info: CheckpointInfo,
+        source: _ModelSource,
+        examples: Sequence[tuple[EncodedView, int]],
+        evaluation: EvalConfig | None,
+        options: TrainingOptions,
+        watch: Stopwatch,
+    ) -> None:
+        self.folder = folder
+        self.config = config
+        self.info = info
+        self.source = source
+        self.examples = examples
+        self.evaluation = evaluation
+        self.options = options
+        self.watch = watch
+        self.model = source.builder.model(config.choice).to(find_device(options.device))
+        # Dropout would make what is learnt from another policy than the one that played.
+        self.model.eval()
+        self.policy = Policy(self.model, source.builder.tokenizer, config.choice, source.pictures)
+        self.optimizer = torch.optim.Adam(self.model.parameters(), lr=config.learning_rate)
+        self.rng = torch.Generator().manual_seed(config.seed)
+        self.update = 0
+        self.episodes = 0
+        self.recent = deque[float](maxlen=_RECENT)
+        self.evaluated: tuple[float, ...] | None = None
+        self.best: tuple[float, ...] | None = None
+        # Results of another evaluation are not to be compared with.
+        self.evaluation_key = (
+            None if evaluation is None else [_hash(evaluation.goals), evaluation.is_sampled]
+        )
+        self.best_key: Any = self.evaluation_key
+        self.is_best_begun = False
 
-            def described(update: int) -> About:
-                return About(
-                    kind="choice",
-                    trained="reinforcement",
-                    config=plan,
-                    words=words.words,
-                    checksum=checksum,
-                    lesson=mark,
-                    is_done=update == updates,
-                    figures={
-                        **_curve(recent),
-                        "episodes": float(episodes),
-                        "step": float(update * at_once),
-                        **_evaluated("eval", evaluated),
-                        **_evaluated("best", best),
-                    },
-                    versions={"errands": __version__, "torch": str(torch.__version__)},
+    def restore(self, stored: dict[str, Any]) -> None:
+        load_state(self.model, stored["weights"], self.folder)
+        self.optimizer.load_state_dict(stored["optimiser"])
+        self.rng.set_state(stored["chance"])
+        self.update = stored["update"]
+        self.episodes = stored["episodes"]
+        self.recent.extend(stored["recent"])
+        self.evaluated = stored.get("evaluated")
+        self.best = stored.get("best")
+        self.best_key = stored.get("exam", self.evaluation_key)
+
+    @property
+    def step(self) -> int:
+        return self.update * self.config.batch_size
+
+    def train(self, rollout: Rollout, search: SearchPolicy, tracker: Trackers) -> RLResult:
+        config, options = self.config, self.options
+        first = self.step
+        if self.evaluation is not None and not first:
+            tracker.log(0, self._evaluate(self.evaluation, search))
+        saved = time.monotonic()
+        speed = Speed(self.watch)
+        for update in range(self.update + 1, config.num_updates + 1):
+            self.update = update
+            transitions = [self._play(rollout) for _ in range(config.num_steps)]
+            with self.watch.on("encoding"):
+                batch = self.policy.batch(rollout.views())
+            with self.watch.on("model"), torch.no_grad():
+                next_value = self.model(batch).values
+            with self.watch.on("learning"):
+                figures = self._learn(transitions, next_value)
+            is_evaluated = self.evaluation is not None and self._is_due(self.evaluation.every)
+            if self.evaluation is not None and is_evaluated:
+                figures |= self._evaluate(self.evaluation, search)
+            if update % 10 == 0 or update == config.num_updates or is_evaluated:
+                figures |= speed.lately(self.step - first).figures("steps") | self.watch.figures()
+                tracker.log(self.step, self._curve() | figures)
+                total = config.num_updates * config.batch_size
+                options.on_progress(RLProgress(self.step, total, **self._curve()))
+            if options.stop():
+                break
+            if time.monotonic() - saved > options.save_every:
+                self._save(rollout)
+                saved = time.monotonic()
+        rate = speed.whole(self.step - first)
+        self._save(rollout)
+        return RLResult(
+            self.folder,
+            self.step,
+            self.episodes,
+            **self._curve(),
+            steps_per_second=rate.per_second,
+            steps_per_cpu_second=rate.per_cpu_second,
+            shares=self.watch.shares(),
+            words_from=self.source.words_from,
+            evaluated=None if self.evaluated is None else EvalResult(*self.evaluated),
+            best=None if self.best is None else EvalResult(*self.best),
+        )
+
+    def _play(self, rollout: Rollout) -> _Transition:
+        """One step of every environment."""
+        with self.watch.on("encoding"):
+            views = rollout.views()
+            searches = rollout.searches()
+            batch = self.policy.batch(views)
+        with self.watch.on("model"):
+            output = self.model(batch)
+            log_probs = functional.log_softmax(output.scores, dim=1)
+            if not bool(log_probs.isfinite().all()):
+                raise SettingError(
+                    "The model's scores are no numbers any more; train with a lower"
+                    " --learning-rate."
                 )
+            choices = torch.multinomial(log_probs.detach().exp().cpu(), 1, generator=self.rng)
+            log_prob = log_probs.gather(1, choices.to(log_probs.device)).squeeze(1)
+            entropy = -(log_probs.exp() * log_probs).sum(dim=1)
+        actions = [
+            search or f"click[{view.names[choice]}]"
+            for search, view, choice in zip(searches, views, choices[:, 0].tolist(), strict=True)
+        ]
+        results = rollout.step(views, actions)
+        finished = [result.reward for result in results if result.is_over]
+        self.recent.extend(finished)
+        self.episodes += len(finished)
 
-            def evaluate(update: int) -> dict[str, float]:
-                nonlocal best, best_sat, evaluated, is_best_begun
-                assert exam is not None
-                with watch.on(ASIDE):
-                    evaluated = tuple(
-                        sit(exam, Policy(model, words, config.choice, pictures), queries)
-                    )
-                    if best is None or best_sat != sat or evaluated > best:
-                        best, best_sat = evaluated, sat
-                        if not is_best_begun:
-                            keep_pictures(folder / BEST, pictures)
-                            reading.keep(folder / BEST)
-                            is_best_begun = True
-                        save(folder / BEST, described(update), model.state_dict(), None)
-                return _evaluated("eval", evaluated)
+        def tensor(values: list[float]) -> Tensor:
+            return torch.tensor(values, device=log_probs.device)
 
-            def keep(update: int) -> None:
-                progress = {
-                    "update": update,
-                    "optimiser": optimiser.state_dict(),
-                    "chance": chance.get_state(),
-                    "shoppers": shoppers.kept(),
-                    "recent": list(recent),
-                    "episodes": episodes,
-                    "best": best,
-                    "evaluated": evaluated,
-                    "exam": best_sat,
-                }
-                with watch.on("saving"):
-                    save(folder, described(update), model.state_dict(), progress)
+        return _Transition(
+            log_prob,
+            output.values,
+            entropy,
+            is_choice=tensor([float(search is None) for search in searches]),
+            reward=tensor([self.config.reward_scale * result.reward for result in results]),
+            goes_on=tensor([float(not result.is_over) for result in results]),
+        )
 
-            if exam is not None and not first:
-                log.log(0, evaluate(0))
-            saved = time.monotonic()
-            speed = Speed(watch)
-            update = first
-            for update in range(first + 1, updates + 1):
-                moments = []
-                for _ in range(config.bptt):
-                    moment, ended = _play(model, see, shoppers, chance, config, watch)
-                    moments.append(moment)
-                    recent.extend(ended)
-                    episodes += len(ended)
-                with watch.on("encoding"):
-                    batch = see(shoppers.views())
-                with watch.on("model"), torch.no_grad():
-                    last = model(batch).values
-                with watch.on("learning"):
-                    figures = _update(model, optimiser, moments, last, config, lesson, update)
-                is_due = exam is not None and _is_due(update, updates, at_once, exam.every)
-                if is_due:
-                    figures |= evaluate(update)
-                if update % 10 == 0 or update == updates or is_due:
-                    rate = speed.lately((update - first) * at_once)
-                    figures |= {f"steps_{name}": held for name, held in rate._asdict().items()}
-                    figures |= {f"time_{name}": held for name, held in watch.shares().items()}
-                    log.log(update * at_once, {**_curve(recent), **figures})
-                    on_progress(Reached(update * at_once, updates * at_once, **_curve(recent)))
-                if stop():
-                    break
-                if time.monotonic() - saved > save_every:
-                    keep(update)
-                    saved = time.monotonic()
-            whole = speed.whole((update - first) * at_once)
-            keep(update)
-            return Schooled(
-                folder,
-                update * at_once,
-                episodes,
-                **_curve(recent),
-                steps_per_second=whole.per_second,
-                steps_per_cpu_second=whole.per_cpu_second,
-                shares=watch.shares(),
-                words_from=words_from,
-                evaluated=None if evaluated is None else Mark(*evaluated),
-                best=None if best is None else Mark(*best),
-            )
-    finally:
-        torch.set_num_threads(threads)
+    def _learn(self, transitions: Sequence[_Transition], next_value: Tensor) -> dict[str, float]:
+        """One update of the model."""
+        config = self.config
+        log_prob, value, entropy, is_choice, reward, goes_on = map(
+            torch.stack, zip(*transitions, strict=True)
+        )
+        advantage = returns(reward, goes_on, next_value, config.gamma) - value
+        choices = is_choice.sum().clamp(min=1)
+        losses = {
+            "policy_loss": -(log_prob * advantage.detach() * is_choice).sum() / choices,
+            "value_loss": advantage.square().mean(),
+            "entropy": (entropy * is_choice).sum() / choices,
+        }
+        loss = (
+            config.policy_coef * losses["policy_loss"]
+            + config.vf_coef * losses["value_loss"]
+            - config.ent_coef * losses["entropy"]
+        )
+        if self.examples:
+            losses["imitation_loss"] = self._imitation_loss(loss.device)
+            loss = loss + config.imitation_coef * losses["imitation_loss"]
+        self.optimizer.zero_grad(set_to_none=True)
+        if self.update <= config.critic_warmup_updates:
+            critic = list(self.model.value.parameters())
+            gradients = torch.autograd.grad(losses["value_loss"], critic)
+            for weight, gradient in zip(critic, gradients, strict=True):
+                weight.grad = gradient
+        else:
+            loss.backward()  # type: ignore[no-untyped-call]
+        nn.utils.clip_grad_norm_(self.model.parameters(), config.max_grad_norm)
+        self.optimizer.step()
+        return {name: part.item() for name, part in losses.items()}
+
+    def _imitation_loss(self, device: torch.device) -> Tensor:
+        """Of some demonstrated choices."""
+        rng = random.Random(f"{self.config.seed} lesson {self.update}")
+        chosen = rng.choices(self.examples, k=self.config.imitation_batch_size)
+        batch = to_device(pack([view for view, _ in chosen]), device)
+        scores = self.model(batch).scores
+        return functional.cross_entropy(
+            scores, torch.tensor([place for _, place in chosen], device=device)
+        )
+
+    def _is_due(self, every: int) -> bool:
+        """Whether an update crosses a multiple of `every` steps, or is the last one."""
+        before = self.step - self.config.batch_size
+        return self.update == self.config.num_updates or self.step // every > before // every
+
+    def _evaluate(self, evaluation: EvalConfig, search: SearchPolicy) -> dict[str, float]:
+        """Evaluate the model, and keep it if it is the best so far."""
+        with self.watch.on(EVALUATION):
+            self.evaluated = tuple(evaluate(evaluation, self.policy, search.queries))
+            is_comparable = self.best is not None and self.best_key == self.evaluation_key
+            if not is_comparable or self.evaluated > (self.best or ()):
+                self.best, self.best_key = self.evaluated, self.evaluation_key
+                if not self.is_best_begun:
+                    self.source.save(self.folder / BEST)
+                    self.is_best_begun = True
+                save(self.folder / BEST, self._info(), self.model.state_dict(), None)
+        return _figures("eval", self.evaluated)
+
+    def _curve(self) -> dict[str, float]:
+        count = max(len(self.recent), 1)
+        return {
+            "score": 100 * sum(self.recent) / count,
+            "success": sum(reward >= 1 for reward in self.recent) / count,
+        }
+
+    def _info(self) -> CheckpointInfo:
+        return msgspec.structs.replace(
+            self.info,
+            is_done=self.update == self.config.num_updates,
+            figures={
+                **self._curve(),
+                "episodes": float(self.episodes),
+                "step": float(self.step),
+                **_figures("eval", self.evaluated),
+                **_figures("best", self.best),
+            },
+            versions=versions(),
+        )
+
+    def _save(self, rollout: Rollout) -> None:
+        progress = {
+            "update": self.update,
+            "optimiser": self.optimizer.state_dict(),
+            "chance": self.rng.get_state(),
+            "shoppers": rollout.state(),
+            "recent": list(self.recent),
+            "episodes": self.episodes,
+            "best": self.best,
+            "evaluated": self.evaluated,
+            "exam": self.best_key,
+        }
+        with self.watch.on("saving"):
+            save(self.folder, self._info(), self.model.state_dict(), progress)
 
 
-def returns(rewards: Tensor, goes_on: Tensor, last: Tensor, gamma: float) -> Tensor:
+def returns(rewards: Tensor, goes_on: Tensor, next_value: Tensor, gamma: float) -> Tensor:
     """What follows each step, later rewards counting less: T x N, of rewards and of 1 or 0 for
     whether an episode went on after the step (both T x N), and of what the pages after the last
     step are worth (N)."""
-    following = last
-    found = []
+    following = next_value
+    backwards = []
     for reward, on in zip(rewards.flip(0), goes_on.flip(0), strict=True):
         following = reward + gamma * on * following
-        found.append(following)
-    return torch.stack(found[::-1])
+        backwards.append(following)
+    return torch.stack(backwards[::-1])
 
 
-def _see(
-    views: Sequence[View],
-    *,
-    words: Words,
-    lengths: Lengths,
-    pictures: Pictures | None,
-    device: torch.device,
-) -> Batch:
-    return moved(pack([encode(view, words, lengths, pictures) for view in views]), device)
-
-
-def _play(
-    model: ChoiceModel,
-    see: Callable[[Sequence[View]], Batch],
-    shoppers: Shoppers,
-    chance: torch.Generator,
-    config: ReinforcementConfig,
-    watch: Stopwatch,
-) -> tuple[_Moment, list[float]]:
-    """One step of everyone, and the rewards of those who came to an end."""
-    with watch.on("encoding"):
-        views = shoppers.views()
-        searches = shoppers.searches()
-        batch = see(views)
-    with watch.on("model"):
-        judged = model(batch)
-        spread = functional.log_softmax(judged.scores, dim=1)
-        if not bool(spread.isfinite().all()):
-            raise SettingError(
-                "The model's scores are no numbers any more; train with a lower --rate."
-            )
-        drawn = torch.multinomial(spread.detach().exp().cpu(), 1, generator=chance)
-        likelihood = spread.gather(1, drawn.to(spread.device)).squeeze(1)
-        entropy = -(spread.exp() * spread).sum(dim=1)
-    actions = [
-        search or f"click[{view.names[place]}]"
-        for search, view, place in zip(searches, views, drawn[:, 0].tolist(), strict=True)
-    ]
-    done = shoppers.act(views, actions)
-    moment = _Moment(
-        likelihood,
-        judged.values,
-        entropy,
-        *(
-            torch.tensor(told, device=spread.device)
-            for told in (
-                [float(search is None) for search in searches],
-                [config.reward_scale * one.reward for one in done],
-                [float(not one.is_over) for one in done],
-            )
-        ),
-    )
-    return moment, [one.reward for one in done if one.is_over]
-
-
-def _update(
-    model: ChoiceModel,
-    optimiser: torch.optim.Optimizer,
-    moments: Sequence[_Moment],
-    last: Tensor,
-    config: ReinforcementConfig,
-    lesson: Sequence[tuple[Encoded, int]],
-    update: int,
-) -> dict[str, float]:
-    likelihood, value, entropy, is_free, reward, goes_on = map(
-        torch.stack, zip(*moments, strict=True)
-    )
-    advantage = returns(reward, goes_on, last, config.gamma) - value
-    chosen = is_free.sum().clamp(min=1)
-    losses = {
-        "policy_loss": -(likelihood * advantage.detach() * is_free).sum() / chosen,
-        "value_loss": advantage.square().mean(),
-        "entropy": (entropy * is_free).sum() / chosen,
-    }
-    loss = (
-        config.policy * losses["policy_loss"]
-        + config.value * losses["value_loss"]
-        - config.entropy * losses["entropy"]
-    )
-    if lesson:
-        dice = random.Random(f"{config.seed} lesson {update}")
-        shown = dice.choices(lesson, k=config.imitation_batch)
-        batch = moved(pack([view for view, _ in shown]), loss.device)
-        scores = model(batch).scores
-        taken = torch.tensor([place for _, place in shown], device=loss.device)
-        losses["imitation_loss"] = functional.cross_entropy(scores, taken)
-        loss = loss + config.imitation * losses["imitation_loss"]
-    optimiser.zero_grad(set_to_none=True)
-    if update <= config.critic_first:
-        only = list(model.value.parameters())
-        for weight, gradient in zip(
-            only, torch.autograd.grad(losses["value_loss"], only), strict=True
-        ):
-            weight.grad = gradient
-    else:
-        loss.backward()  # type: ignore[no-untyped-call]
-    nn.utils.clip_grad_norm_(model.parameters(), config.clip)
-    optimiser.step()
-    return {name: part.item() for name, part in losses.items()}
-
-
-def _curve(recent: Sequence[float]) -> dict[str, float]:
-    count = max(len(recent), 1)
-    return {
-        "score": 100 * sum(recent) / count,
-        "success": sum(reward >= 1 for reward in recent) / count,
-    }
-
-
-def _is_due(update: int, updates: int, at_once: int, every: int) -> bool:
-    """Whether an update crosses a multiple of `every` steps, or is the last one."""
-    return update == updates or update * at_once // every > (update - 1) * at_once // every
-
-
-def _evaluated(name: str, mark: Sequence[float] | None) -> dict[str, float]:
-    return {} if mark is None else {f"{name}_score": mark[0], f"{name}_success": mark[1]}
+def _figures(name: str, result: Sequence[float] | None) -> dict[str, float]:
+    return {} if result is None else {f"{name}_score": result[0], f"{name}_success": result[1]}

@@ -5,27 +5,26 @@ are the weights, `progress.pt` all that training needs to go on as if it had nev
 file appears whole or not at all, and `progress.pt` last.
 """
 
-import os
-import tempfile
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
 import msgspec
 import torch
 
-from errands.errors import DataError
+from errands import __version__
+from errands.atomic import atomic_write
+from errands.errors import DataError, SettingError
+from errands.learn.models.runtime import read_tensors
 
 __all__ = [
-    "About",
-    "fit",
+    "CheckpointInfo",
+    "load_state",
     "load_weights",
-    "read_about",
+    "read_info",
     "read_progress",
-    "read_tensors",
     "save",
     "stamp",
-    "write_whole",
+    "versions",
 ]
 
 VERSION: Final = 1
@@ -35,8 +34,8 @@ WEIGHTS: Final = "weights.pt"
 PROGRESS: Final = "progress.pt"
 
 
-class About(msgspec.Struct, frozen=True, kw_only=True):
-    """What a checkpoint is."""
+class CheckpointInfo(msgspec.Struct, frozen=True, kw_only=True, rename={"fingerprint": "lesson"}):
+    """What a checkpoint is: the content of `about.json`."""
 
     kind: str
     """`choice` or `search`."""
@@ -46,8 +45,8 @@ class About(msgspec.Struct, frozen=True, kw_only=True):
     words: tuple[str, ...] = ()
     checksum: str = ""
     """Of the catalogue it was trained on."""
-    lesson: str = ""
-    """The fingerprint of the demonstrations it was trained on."""
+    fingerprint: str = ""
+    """Of the demonstrations it was trained on."""
     is_done: bool = False
     """Whether the training has come to its end."""
     figures: dict[str, float] = {}
@@ -56,57 +55,58 @@ class About(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def save(
-    folder: Path, about: About, weights: dict[str, Any], progress: dict[str, Any] | None
+    folder: Path, info: CheckpointInfo, weights: dict[str, Any], progress: dict[str, Any] | None
 ) -> None:
     """Write a checkpoint over an earlier one of the same training; without `progress` it can be
     used and not be resumed."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        write_whole(folder / ABOUT, lambda path: path.write_bytes(msgspec.json.encode(about)))
+        atomic_write(folder / ABOUT, lambda path: path.write_bytes(msgspec.json.encode(info)))
         # Weights are inside of progress, too: what is resumed is of one moment.
-        write_whole(folder / WEIGHTS, lambda path: torch.save(weights, path))
+        atomic_write(folder / WEIGHTS, lambda path: torch.save(weights, path))
         if progress is not None:
             whole = {**progress, "weights": weights}
-            write_whole(folder / PROGRESS, lambda path: torch.save(whole, path))
+            atomic_write(folder / PROGRESS, lambda path: torch.save(whole, path))
     except OSError as failure:
         raise DataError(f"{folder} cannot be written ({failure.strerror}).") from None
 
 
-def read_about(folder: Path, kind: str) -> About:
+def read_info(folder: Path, kind: str) -> CheckpointInfo:
     """What a checkpoint is, if it is one of that kind."""
     try:
-        about = msgspec.json.decode((folder / ABOUT).read_bytes(), type=About)
+        info = msgspec.json.decode((folder / ABOUT).read_bytes(), type=CheckpointInfo)
     except OSError:
         raise DataError(
             f"{folder} is no checkpoint: it has no {ABOUT}; `errands train` makes one."
         ) from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as failure:
         raise DataError(f"{folder / ABOUT} is damaged ({failure}).") from None
-    if about.version != VERSION:
+    if info.version != VERSION:
         raise DataError(
-            f"{folder} has version {about.version}, this program reads {VERSION}; train it anew."
+            f"{folder} has version {info.version}, this program reads {VERSION}; train it anew."
         )
-    if about.kind != kind:
-        raise DataError(f"{folder} is a {about.kind} model; expected a {kind} model.")
-    return about
+    if info.kind != kind:
+        raise DataError(f"{folder} is a {info.kind} model; expected a {kind} model.")
+    return info
 
 
 def stamp(folder: Path) -> tuple[int, int]:
     """Changes whenever weights are written; zeros where there are none."""
     try:
-        found = (folder / WEIGHTS).stat()
+        status = (folder / WEIGHTS).stat()
     except OSError:
         return 0, 0
-    return found.st_mtime_ns, found.st_size
+    return status.st_mtime_ns, status.st_size
 
 
 def load_weights(folder: Path, model: torch.nn.Module) -> None:
     """Weights into a model of the same architecture."""
     weights = read_tensors(folder / WEIGHTS)
-    fit(model, weights, folder)
+    load_state(model, weights, folder)
 
 
-def fit(model: torch.nn.Module, weights: Any, folder: Path) -> None:
+def load_state(model: torch.nn.Module, weights: Any, folder: Path) -> None:
+    """The same for weights that were read already; `folder` is where."""
     try:
         model.load_state_dict(weights)
     except (RuntimeError, TypeError, AttributeError):
@@ -115,38 +115,18 @@ def fit(model: torch.nn.Module, weights: Any, folder: Path) -> None:
         ) from None
 
 
-def read_progress(folder: Path) -> dict[str, Any] | None:
-    """What an interrupted training left; None where there is nothing."""
+def read_progress(folder: Path, resume: bool) -> dict[str, Any] | None:
+    """What a training has left, which is to be resumed; None where there is nothing."""
     if folder.exists() and not folder.is_dir():
         raise DataError(f"{folder} is a file; expected a directory, which may yet be missing.")
     if not (folder / PROGRESS).exists():
         return None
     progress: dict[str, Any] = read_tensors(folder / PROGRESS)
+    if not resume:
+        raise SettingError(f"{folder} has a checkpoint already; add --resume, or name another.")
     return progress
 
 
-def read_tensors(path: Path) -> Any:
-    """What torch has saved, as long as it is tensors and plain values."""
-    try:
-        return torch.load(path, map_location="cpu", weights_only=True)
-    except OSError as failure:
-        raise DataError(f"{path} cannot be read ({failure.strerror}).") from None
-    except Exception as failure:
-        # Whatever a file that is no checkpoint makes of an unpickler that takes tensors only.
-        raise DataError(
-            f"{path} is damaged, or no checkpoint ({type(failure).__name__})."
-        ) from None
-
-
-def write_whole(path: Path, write: Callable[[Path], object]) -> None:
-    """Let a file be written under another name, and give it its own when it is whole."""
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    os.close(handle)
-    work = Path(name)
-    try:
-        write(work)
-        work.chmod(0o644)
-        work.replace(path)
-    except BaseException:
-        work.unlink(missing_ok=True)
-        raise
+def versions() -> dict[str, str]:
+    """Of the programs that a checkpoint is written by."""
+    return {"errands": __version__, "torch": str(torch.__version__)}

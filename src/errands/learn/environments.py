@@ -1,40 +1,54 @@
-"""The training floor: a protocol's goals in a vector environment, for reinforcement."""
+"""Training environments: a protocol's goals in a vector environment."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
+from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 import msgspec
 
 from errands.envs.shop_vector import ShopVectorEnv
 from errands.errors import DataError, GoalError, SettingError
+from errands.learn.rollout import VectorShop
 from errands.runs.episode_source import ShopSource, open_source
 from errands.runs.protocol import Protocol, find_protocol
 from errands.runs.store.places import open_run
 from errands.shop.splits import split_indices
 
-__all__ = ["Floor", "checksum_on", "open_floor"]
+__all__ = ["TrainingEnv", "checksum_on", "open_training_env"]
 
 
 _TESTS: Final = ("test", "disjoint-test")
-"""Splits that agents are judged on."""
-_TOLD: Final = ("id", "version", "goals", "split", "observation", "max_steps", "rules", "settings")
+"""Splits that agents are tested on."""
+_DESCRIBED: Final = (
+    "id",
+    "version",
+    "goals",
+    "split",
+    "observation",
+    "max_steps",
+    "rules",
+    "settings",
+)
 
 
-class Floor(NamedTuple):
-    """Where shoppers are trained."""
+class TrainingEnv(NamedTuple):
+    """Where a policy is trained."""
 
-    env: ShopVectorEnv
+    env: VectorShop
+    """Made with `autoreset="disabled"`; it shows text_rich."""
     goals: Sequence[int]
-    checksum: str
-    protocol: dict[str, Any]
-    """What of the protocol makes the source: a training is resumed with the same."""
-    judged: int
-    """How many of the goals are of the split that agents are judged on, disjoint-test."""
+    """Those that episodes are drawn from."""
+    checksum: str = ""
+    """Of the catalogue."""
+    protocol: Mapping[str, Any] = MappingProxyType({})
+    """What of the protocol decides on episodes: a training is resumed with the same."""
+    test_goals: int = 0
+    """How many of the goals are of the split that agents are tested on, disjoint-test."""
 
 
-def open_floor(protocol: str, environments: int, catalog: str | None = None) -> Floor:
-    """So many shops under a protocol, perhaps with another catalogue than it names."""
+def open_training_env(protocol: str, num_envs: int, catalog: str | None = None) -> TrainingEnv:
+    """So many environments under a protocol, perhaps with another catalogue than it names."""
     found = find_protocol(protocol)
     if found.domain != "shop" or found.observation != "text_rich":
         raise SettingError(
@@ -43,7 +57,7 @@ def open_floor(protocol: str, environments: int, catalog: str | None = None) -> 
         )
     if found.split in _TESTS:
         raise SettingError(
-            f"{protocol} has the goals of {found.split}, which agents are judged on; train on"
+            f"{protocol} has the goals of {found.split}, which agents are tested on; train on"
             " others, as in shop-learn-train."
         )
     if catalog is not None:
@@ -53,7 +67,7 @@ def open_floor(protocol: str, environments: int, catalog: str | None = None) -> 
         raise SettingError(f"{protocol} is no protocol of the shop.")
     try:
         env = ShopVectorEnv(
-            environments,
+            num_envs,
             autoreset="disabled",
             catalog=source.catalog,
             goals=source.goals,
@@ -64,13 +78,15 @@ def open_floor(protocol: str, environments: int, catalog: str | None = None) -> 
         )
     except TypeError as failure:
         raise SettingError(
-            f"{protocol} has settings that many shops at once cannot use: {failure}."
+            f"{protocol} has settings that a vector environment cannot use: {failure}."
         ) from None
-    told = msgspec.json.decode(msgspec.json.encode({name: getattr(found, name) for name in _TOLD}))
-    return Floor(env, source.indices, source.checksum, told, _judged(source))
+    described = msgspec.json.decode(
+        msgspec.json.encode({name: getattr(found, name) for name in _DESCRIBED})
+    )
+    return TrainingEnv(env, source.indices, source.checksum, described, _count_test_goals(source))
 
 
-def _judged(source: ShopSource) -> int:
+def _count_test_goals(world: ShopSource) -> int:
     try:
         tests = split_indices("disjoint-test", source.goals)
     except GoalError:

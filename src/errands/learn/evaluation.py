@@ -1,11 +1,11 @@
 """Evaluation while a model learns: a few episodes on goals that nobody is trained or tested on.
 
-    exam = open_exam("shop-learn-train", episodes=50)
-    sit(exam, policy) -> Mark(score=71.3, success=0.52)
+    config = open_eval_config("shop-learn-train", episodes=50)
+    evaluate(config, policy, own_words) -> EvalResult(score=71.3, success=0.52)
 
-The model plays as `errands run` lets it: the agent of `learn.player`, with the best action or one
-by its probability. Every evaluation has the same goals in shops of its own, so marks can be
-compared, and training notices nothing of it.
+The model plays as `errands run` lets it: the agent of `learn.policy`, greedy or sampled. Every
+evaluation has the same goals in an environment of its own, so results can be compared, and
+training is not changed by it.
 """
 
 from collections.abc import Sequence
@@ -16,45 +16,45 @@ import torch
 
 from errands.agents.factory import one_of
 from errands.errors import SettingError
-from errands.learn.policy import LearnedShopper, Policy, Queries
-from errands.learn.rollout import Queries as Source
+from errands.learn.policy import LearnedAgent, Policy, QueryPicker
+from errands.learn.rollout import QuerySource
 from errands.runs.episode_source import ShopSource
 from errands.runs.protocol import find_protocol
 
-__all__ = ["SPLIT", "Exam", "Mark", "open_exam", "sit"]
+__all__ = ["SPLIT", "EvalConfig", "EvalResult", "evaluate", "open_eval_config"]
 
 SPLIT: Final = "disjoint-eval"
 """Its goals share no product and no wording with those of training and tests."""
 
 
-class Exam(NamedTuple):
+class EvalConfig(NamedTuple):
     """What is played at each evaluation, and how often."""
 
     env: Any
     goals: Sequence[int]
     every: int
     """Steps of training between evaluations."""
-    is_sampling: bool = False
-    """Whether actions are drawn by their probability, the same draws at every evaluation."""
+    is_sampled: bool = False
+    """Whether actions are sampled, with the same draws at every evaluation, instead of greedy."""
 
 
-class Mark(NamedTuple):
-    """How well it was done: the mean of 100 x the reward, and the share of rewards of 1."""
+class EvalResult(NamedTuple):
+    """How well a policy does: the mean of 100 x the reward, and the share of rewards of 1."""
 
     score: float
     success: float
 
 
-def open_exam(
+def open_eval_config(
     protocol: str,
     *,
     episodes: int = 50,
     every: int = 5_000,
     choose: str = "best",
     catalog: str | None = None,
-) -> Exam:
-    """Shops under a training's protocol, with goals that it does not train on."""
-    is_sampling = one_of("choose", choose, ("best", "sample")) == "sample"
+) -> EvalConfig:
+    """An environment under a training's protocol, with goals that it does not train on."""
+    is_sampled = one_of("choose", choose, ("best", "sample")) == "sample"
     found = find_protocol(protocol)
     source = ShopSource(
         msgspec.structs.replace(
@@ -68,33 +68,34 @@ def open_exam(
     )
     if not source.indices:
         raise SettingError(f"There are no goals of {SPLIT} to evaluate on; add --evaluate-every 0.")
-    return Exam(source.env(), source.indices, every, is_sampling)
+    return EvalConfig(source.env(), source.indices, every, is_sampled)
 
 
-class _Written:
+class _SearchModel:
     """A fixed source of queries in the form of a search model."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: QuerySource) -> None:
         self._source = source
 
     def queries(self, instruction: str, beams: int = 5) -> list[str]:
         return list(self._source(instruction))[:beams]
 
 
-def sit(exam: Exam, policy: Policy, queries: Source) -> Mark:
+def evaluate(config: EvalConfig, policy: Policy, queries: QuerySource) -> EvalResult:
     """Play every goal once; nothing outside is changed."""
     rewards = []
+    model = _SearchModel(queries)
     with torch.random.fork_rng(devices=[]):
-        for goal in exam.goals:
-            shopper = LearnedShopper(
-                policy, goal, exam.is_sampling, Queries(_Written(queries), goal, is_sampling=False)
-            )
-            seen, info = exam.env.reset(options={"goal": goal})
-            shopper.begin(seen, info)
-            is_over = False
-            reward = 0.0
+        for goal in config.goals:
+            picker = QueryPicker(model, goal, is_sampled=False)
+            agent = LearnedAgent(policy, goal, config.is_sampled, picker)
+            observation, info = config.env.reset(options={"goal": goal})
+            agent.begin(observation, info)
+            is_over, reward = False, 0.0
             while not is_over:
-                seen, reward, bought, stopped, info = exam.env.step(shopper.act(seen, info))
-                is_over = bool(bought or stopped)
+                action = agent.act(observation, info)
+                observation, reward, terminated, truncated, info = config.env.step(action)
+                is_over = bool(terminated or truncated)
             rewards.append(float(reward))
-    return Mark(100 * sum(rewards) / len(rewards), sum(one >= 1 for one in rewards) / len(rewards))
+    count = len(rewards)
+    return EvalResult(100 * sum(rewards) / count, sum(reward >= 1 for reward in rewards) / count)

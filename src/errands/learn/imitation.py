@@ -2,13 +2,11 @@
 
     train_choice(demonstrations, Path("il"), ImitationConfig())
 
-The mean negative log-likelihood of what was done is made small, batch after batch. Which batch
-comes when follows from the seed alone, so a training that was killed goes on from its last
-checkpoint to the same weights.
+The loss is the mean negative log-likelihood of what was done.
 """
 
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -18,191 +16,176 @@ from torch import Tensor
 from torch.nn import functional
 
 from errands.errors import DataError
-from errands.learn.checkpoint import PROGRESS, About, read_about
-from errands.learn.data.batch import Batch, Encoded, Lengths, encode, pack
-from errands.learn.data.dataset import fingerprint, hold_out, wished
-from errands.learn.data.demonstrations import Choice, Demonstrations
-from errands.learn.data.pictures import Pictures, keep_pictures, pictures_of
-from errands.learn.models.choice import ChoiceConfig, ChoiceModel, check_width, seeing
-from errands.learn.models.reading import kept_reading, new_reading
+from errands.learn.checkpoint import PROGRESS, CheckpointInfo, read_info
+from errands.learn.data.batch import ChoiceBatch, EncodedView, TokenLimits, encode, pack
+from errands.learn.data.dataset import fingerprint, hold_out, instruction_of, texts_of
+from errands.learn.data.demonstrations import DemonstratedChoice, Demonstrations
+from errands.learn.data.pictures import Pictures, checkpoint_pictures, save_pictures
+from errands.learn.models.choice import (
+    ChoiceConfig,
+    ChoiceModel,
+    check_width,
+    load_builder,
+    new_builder,
+    with_pictures,
+)
 from errands.learn.timing import Stopwatch
 from errands.learn.trainer import (
-    SAVE_SECONDS,
-    Measured,
-    Progress,
-    Trained,
-    learn,
-    left_over,
-    order,
+    BatchMetrics,
+    SupervisedConfig,
+    SupervisedTask,
+    TrainingOptions,
+    TrainingResult,
+    batch_order,
+    read_stored,
+    train_supervised,
 )
 
-__all__ = ["PRESETS", "ImitationConfig", "Progress", "Trained", "train_choice", "with_encoder"]
+__all__ = ["PRESETS", "ImitationConfig", "train_choice", "with_encoder"]
+
+_Example = tuple[EncodedView, int]
 
 
-class ImitationConfig(msgspec.Struct, frozen=True, kw_only=True):
-    """How a choice model is trained."""
+class ImitationConfig(SupervisedConfig, frozen=True, kw_only=True):
+    """The hyperparameters of imitation. The paper's batches are of 1, with 32 steps of
+    accumulation."""
 
     choice: ChoiceConfig = ChoiceConfig()
     epochs: int = 4
-    batch: int = 32
-    """Choices that make up one update; the paper's 1 with 32 steps of accumulation."""
-    rate: float = 2e-3
-    warm_up: int = 50
-    """Updates over which the rate rises; then it falls to 0 in a straight line."""
-    decay: float = 0.01
-    clip: float = 1.0
-    most_actions: int = 16
-    """Larger pages keep their first six actions, the one that was taken and some by chance."""
-    words: int = 8_000
-    held_out: float = 0.0
-    """Share of the wishes that is not learnt, but measured after every epoch."""
-    seed: int = 0
-    threads: int = 2
+    max_actions: int = 16
+    """Larger pages keep their first six actions, the one that was taken and a random sample."""
 
 
-class _Packed(NamedTuple):
+class _TrainingBatch(NamedTuple):
     """Choices side by side."""
 
-    views: Batch
+    views: ChoiceBatch
     taken: Tensor
 
 
 PRESETS: Final = {
     "small": ImitationConfig(),
     "rnn": ImitationConfig(
-        choice=ChoiceConfig(encoder="gru", hidden=512, word_attention=True), rate=5e-4
+        choice=ChoiceConfig(encoder="gru", hidden=512, word_attention=True), learning_rate=5e-4
     ),
-    "paper": ImitationConfig(epochs=10, batch=32, rate=2e-5, warm_up=0, decay=0.0, most_actions=20),
+    "paper": ImitationConfig(
+        epochs=10, learning_rate=2e-5, warmup_steps=0, weight_decay=0.0, max_actions=20
+    ),
 }
 
 
 def with_encoder(config: ImitationConfig, name: str) -> ImitationConfig:
     """The same with a pretrained encoder, which reads whole pages as in the paper: 512 tokens,
     128 of an action."""
-    lengths = Lengths(wish=64, past=64, page=380, action=128)
+    limits = TokenLimits(instruction=64, past=64, page=380, action=128)
     choice = msgspec.structs.replace(
-        config.choice, encoder="pretrained", pretrained=name, width=0, lengths=lengths
+        config.choice, encoder="pretrained", pretrained=name, width=0, lengths=limits
     )
     return msgspec.structs.replace(config, choice=choice)
 
 
 def train_choice(
-    shown: Demonstrations,
+    demonstrations: Demonstrations,
     folder: Path,
     config: ImitationConfig,
     *,
     pictures: Pictures | None = None,
-    others: Sequence[Choice] = (),
-    resume: bool = False,
-    track: str | None = None,
-    on_progress: Callable[[Progress], None] = lambda progress: None,
-    stop: Callable[[], bool] = lambda: False,
-    save_every: float = SAVE_SECONDS,
-    device: str = "cpu",
-) -> Trained:
+    others: Sequence[DemonstratedChoice] = (),
+    options: TrainingOptions | None = None,
+) -> TrainingResult:
     """Train, or go on training; the checkpoint in `folder` is written as it goes.
 
     `pictures` are seen on products' pages; the checkpoint keeps them, for a resumed training, too.
     `others` are choices to measure after every epoch, beside what `config` holds out; what is
-    learnt does not depend on them. `stop` is asked after every update: a training that stops is
-    saved and can be resumed.
+    learnt does not depend on them.
     """
+    options = options or TrainingOptions()
     check_width(config.choice)
-    if resume and (folder / PROGRESS).exists():
-        pictures = pictures_of(folder, pictures)
-    config = msgspec.structs.replace(config, choice=seeing(config.choice, pictures))
-    plan = msgspec.to_builtins(config)
-    if not shown.choices:
+    if options.resume and (folder / PROGRESS).exists():
+        pictures = checkpoint_pictures(folder, pictures)
+    config = msgspec.structs.replace(config, choice=with_pictures(config.choice, pictures))
+    choices = demonstrations.choices
+    if not choices:
         raise DataError("These demonstrations have no choice to learn from.")
-    if pictures is not None and all(pictures.of(view.product) is None for view, _ in shown.choices):
+    if pictures is not None and all(pictures.of(view.product) is None for view, _ in choices):
         raise DataError(
             "No product of these demonstrations is in the table of pictures; expected those of the"
             " same catalogue, as `errands train pictures` makes it."
         )
-    lesson, kept = hold_out(shown.choices, config.held_out, seed=config.seed, wish=wished)
-    mark = fingerprint(shown.choices)
-    left = left_over(folder, "choice", plan, resume, mark)
-    if left is None:
-        keep_pictures(folder, pictures)
-    watch = Stopwatch()
-    with watch.on("encoding"):
-        if left is None:
-            reading = new_reading(config.choice, _texts(lesson), config.words, config.seed)
-            reading.keep(folder)
-        else:
-            reading = kept_reading(folder, config.choice, read_about(folder, "choice").words)
-        words = reading.words
-        data, held = (
-            [(encode(view, words, config.choice.lengths, pictures), taken) for view, taken in some]
-            for some in (lesson, [*kept, *others])
-        )
-    about = About(
+    training, held_out = hold_out(choices, config.held_out, seed=config.seed, key=instruction_of)
+    info = CheckpointInfo(
         kind="choice",
         trained="imitation",
-        config=plan,
-        words=words.words,
-        checksum=shown.checksum,
-        lesson=mark,
+        config=msgspec.to_builtins(config),
+        checksum=demonstrations.checksum,
+        fingerprint=fingerprint(choices),
     )
-    return learn(
-        folder,
-        about,
-        config,
-        left,
-        count=len(data),
-        make=lambda: reading.model(config.choice),
-        batches=lambda first: _batches(data, config, first),
-        measure=_measure,
-        held_out=(lambda: _whole(held, config.batch)) if held else None,
-        track=track,
-        on_progress=on_progress,
-        stop=stop,
-        save_every=save_every,
-        device=device,
-        watch=watch,
+    stored = read_stored(folder, "choice", info.config, options.resume, info.fingerprint)
+    watch = Stopwatch()
+    with watch.on("encoding"):
+        if stored is None:
+            save_pictures(folder, pictures)
+            texts = texts_of(view for view, _ in training)
+            builder = new_builder(config.choice, texts, config.vocabulary_size, config.seed)
+            builder.save(folder)
+        else:
+            builder = load_builder(folder, config.choice, read_info(folder, "choice").words)
+        tokenizer = builder.tokenizer
+        examples, measured = (
+            [
+                (encode(view, tokenizer, config.choice.lengths, pictures), taken)
+                for view, taken in part
+            ]
+            for part in (training, [*held_out, *others])
+        )
+    task = SupervisedTask(
+        len(examples),
+        lambda: builder.model(config.choice),
+        lambda first: _batches(examples, config, first),
+        _measure,
+        (lambda: _whole_batches(measured, config.batch_size)) if measured else None,
     )
-
-
-def _texts(lesson: Sequence[Choice]) -> Iterator[str]:
-    return (text for view, _ in lesson for text in (view.wanted, view.page, *view.actions))
+    info = msgspec.structs.replace(info, words=tokenizer.words)
+    return train_supervised(task, folder, info, config, options, stored, watch)
 
 
 def _batches(
-    data: Sequence[tuple[Encoded, int]], config: ImitationConfig, first: int
-) -> Iterator[tuple[int, _Packed]]:
+    examples: Sequence[_Example], config: ImitationConfig, first: int
+) -> Iterator[tuple[int, _TrainingBatch]]:
     """Batches from after `first` on, each with its number from 1."""
-    for step, chosen in order(len(data), config, first):
-        dice = random.Random(f"{config.seed} cut {step}")
-        yield step, _pack([_cut(data[number], config.most_actions, dice) for number in chosen])
+    for step, chosen in batch_order(len(examples), config, first):
+        rng = random.Random(f"{config.seed} cut {step}")
+        yield (
+            step,
+            _pack([_fewer_actions(examples[place], config.max_actions, rng) for place in chosen]),
+        )
 
 
-def _whole(data: Sequence[tuple[Encoded, int]], count: int) -> Iterator[_Packed]:
+def _whole_batches(examples: Sequence[_Example], size: int) -> Iterator[_TrainingBatch]:
     """All choices in their order, pages with all their actions."""
-    for place in range(0, len(data), count):
-        yield _pack(data[place : place + count])
+    for place in range(0, len(examples), size):
+        yield _pack(examples[place : place + size])
 
 
-def _pack(choices: Sequence[tuple[Encoded, int]]) -> _Packed:
-    taken = torch.tensor([place for _, place in choices])
-    return _Packed(pack([view for view, _ in choices]), taken)
+def _pack(examples: Sequence[_Example]) -> _TrainingBatch:
+    taken = torch.tensor([place for _, place in examples])
+    return _TrainingBatch(pack([view for view, _ in examples]), taken)
 
 
-def _cut(choice: tuple[Encoded, int], most: int, dice: random.Random) -> tuple[Encoded, int]:
-    view, taken = choice
+def _fewer_actions(example: _Example, most: int, rng: random.Random) -> _Example:
+    view, taken = example
     if len(view.actions) <= most:
-        return choice
-    chance = dice.sample(range(6, len(view.actions)), most - 7)
-    kept = sorted({*range(6), taken, *chance})
-    return Encoded(
-        view.observed,
-        view.places,
-        tuple(view.actions[place] for place in kept),
-        tuple(view.action_places[place] for place in kept),
-        view.picture,
-    ), kept.index(taken)
+        return example
+    sample = rng.sample(range(6, len(view.actions)), most - 7)
+    places = sorted({*range(6), taken, *sample})
+    shorter = view._replace(
+        actions=tuple(view.actions[place] for place in places),
+        action_places=tuple(view.action_places[place] for place in places),
+    )
+    return shorter, places.index(taken)
 
 
-def _measure(model: ChoiceModel, batch: _Packed) -> Measured:
+def _measure(model: ChoiceModel, batch: _TrainingBatch) -> BatchMetrics:
     scores = model(batch.views).scores
     loss = functional.cross_entropy(scores, batch.taken)
-    return Measured(loss, int((scores.argmax(dim=1) == batch.taken).sum()), len(batch.taken))
+    return BatchMetrics(loss, int((scores.argmax(dim=1) == batch.taken).sum()), len(batch.taken))

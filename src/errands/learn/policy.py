@@ -1,13 +1,13 @@
 """Trained models as agents: `errands run shop-learn --agent il --set checkpoint=DIR`.
 
 Searching is done by the search model if there is one (`--set search=DIR`), else with the
-instruction's own words; all other choices by the choice model: the best one (of those that were
-not taken twice already where the page looked the same), or one drawn by its probability.
+instruction's own words; all other choices by the choice model: greedily (the best action, of those
+that were not taken twice already where the page looked the same), or sampled.
 """
 
 import random
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
@@ -17,25 +17,24 @@ import torch
 
 from errands.agents.agent import AgentFactory
 from errands.agents.factory import SimpleFactory, need_observation, one_of
-from errands.agents.page_reading import read_instruction
 from errands.agents.rule import search_action
-from errands.errors import SettingError
-from errands.learn.checkpoint import load_weights, read_about, stamp
-from errands.learn.data.batch import encode, pack
-from errands.learn.data.pictures import Pictures, kept_pictures
-from errands.learn.data.view import Memory, View
-from errands.learn.data.vocabulary import Words
-from errands.learn.models.choice import ChoiceConfig, ChoiceModel
-from errands.learn.models.device import device_of, moved
-from errands.learn.models.reading import kept_reading
-from errands.learn.models.rng import private_chance
+from errands.errors import DataError, SettingError
+from errands.learn.checkpoint import CheckpointInfo, load_weights, read_info, stamp
+from errands.learn.data.batch import ChoiceBatch, encode, pack
+from errands.learn.data.pictures import Pictures, load_pictures
+from errands.learn.data.view import ChoiceView, EpisodeMemory
+from errands.learn.data.vocabulary import Tokenizer
+from errands.learn.models.choice import ChoiceConfig, ChoiceModel, load_builder
+from errands.learn.models.runtime import device_of, seeded_torch, to_device
 from errands.learn.models.search import QueryModel
-from errands.learn.search_training import open_search_model
+from errands.learn.rollout import own_words
+from errands.learn.search import open_search_model
 
 __all__ = [
-    "LearnedShopper",
+    "LearnedAgent",
     "Policy",
-    "Queries",
+    "QueryPicker",
+    "choice_config",
     "make",
     "make_il",
     "make_rl",
@@ -49,82 +48,87 @@ _OFTEN: Final = 2
 
 
 class Policy(msgspec.Struct, frozen=True):
-    """A trained choice model with its words."""
+    """A choice model with its tokenizer and pictures."""
 
     model: ChoiceModel
-    words: Words
+    tokenizer: Tokenizer
     config: ChoiceConfig
     pictures: Pictures | None = None
 
-    def scores(self, view: View) -> torch.Tensor:
+    def batch(self, views: Sequence[ChoiceView]) -> ChoiceBatch:
+        """What the model takes, on its device."""
+        encoded = [
+            encode(view, self.tokenizer, self.config.lengths, self.pictures) for view in views
+        ]
+        return to_device(pack(encoded), device_of(self.model))
+
+    def scores(self, view: ChoiceView) -> torch.Tensor:
+        """Of every action of one page."""
         with torch.inference_mode():
-            batch = pack([encode(view, self.words, self.config.lengths, self.pictures)])
-            judged = self.model(moved(batch, device_of(self.model)))
-            scores: torch.Tensor = judged.scores[0].cpu()
+            scores: torch.Tensor = self.model(self.batch([view])).scores[0].cpu()
         return scores
 
 
-class Queries:
+class QueryPicker:
     """What to search for in one episode, search after search.
 
-    The best query first, and with each further search the next best; or, by chance, any of them.
+    Greedy: the best query first, and with each further search the next best. Sampled: any of them.
     """
 
-    def __init__(self, model: QueryModel | None, seed: int, is_sampling: bool) -> None:
+    def __init__(self, model: QueryModel | None, seed: int, is_sampled: bool) -> None:
         self._model = model
-        self._chance = random.Random(f"{seed} queries")
-        self._is_sampling = is_sampling
-        self._held: list[str] = []
-        self._asked = 0
+        self._rng = random.Random(f"{seed} queries")
+        self._is_sampled = is_sampled
+        self._candidates: list[str] = []
+        self._searches = 0
 
     def begin(self, instruction: str) -> None:
-        asked = read_instruction(instruction)
-        own = " ".join(asked.words) or asked.text
-        self._held = (self._model.queries(instruction, _BEAMS) if self._model else []) or [own]
-        self._asked = 0
+        found = self._model.queries(instruction, _BEAMS) if self._model else []
+        self._candidates = found or own_words(instruction)
+        self._searches = 0
 
     def next(self) -> str:
-        if self._is_sampling:
-            return self._chance.choice(self._held)
-        query = self._held[self._asked % len(self._held)]
-        self._asked += 1
+        if self._is_sampled:
+            return self._rng.choice(self._candidates)
+        query = self._candidates[self._searches % len(self._candidates)]
+        self._searches += 1
         return query
 
 
-class LearnedShopper:
+class LearnedAgent:
     """One episode of a trained model."""
 
     def __init__(
-        self, policy: Policy, seed: int, is_sampling: bool, queries: Queries | None = None
+        self, policy: Policy, seed: int, is_sampled: bool, queries: QueryPicker | None = None
     ) -> None:
         self._policy = policy
-        self._queries = queries or Queries(None, seed, is_sampling=False)
-        self._chance = torch.Generator().manual_seed(seed % 2**63)
-        self._is_sampling = is_sampling
+        self._queries = queries or QueryPicker(None, seed, is_sampled=False)
+        self._rng = torch.Generator().manual_seed(seed % 2**63)
+        self._is_sampled = is_sampled
 
     def begin(self, observation: str, info: Mapping[str, Any]) -> None:
-        self._memory = Memory()
+        self._memory = EpisodeMemory()
         self._clicked: Counter[tuple[str, str]] = Counter()
         self._queries.begin(info["instruction"])
 
     def act(self, observation: str, info: Mapping[str, Any]) -> str:
-        view = self._memory.look(observation)
+        view = self._memory.view(observation)
         action = None
         if info["available_actions"]["has_search_bar"]:
             action = search_action(self._queries.next())
         if action is None:
             action = f"click[{self._choose(view, observation)}]"
-        self._memory.note(view, action)
+        self._memory.record(view, action)
         return action
 
-    def _choose(self, view: View, observation: str) -> str:
+    def _choose(self, view: ChoiceView, observation: str) -> str:
         scores = self._policy.scores(view)
-        if self._is_sampling:
-            drawn = torch.multinomial(scores.softmax(0), 1, generator=self._chance)
+        if self._is_sampled:
+            drawn = torch.multinomial(scores.softmax(0), 1, generator=self._rng)
             return view.names[int(drawn)]
         order: list[int] = scores.argsort(descending=True).tolist()
         ranked = [view.names[place] for place in order]
-        # Whoever always does the best would go round in circles for ever.
+        # A policy that is always greedy would go round in circles for ever.
         fresh = (name for name in ranked if self._clicked[observation, name] < _OFTEN)
         chosen = next(fresh, ranked[0])
         self._clicked[observation, chosen] += 1
@@ -136,19 +140,24 @@ def open_policy(folder: str) -> Policy:
     return _open_policy(folder, stamp(Path(folder)))
 
 
+def choice_config(info: CheckpointInfo, folder: Path) -> ChoiceConfig:
+    """What the choice model of a checkpoint is made of."""
+    try:
+        return msgspec.convert(info.config["choice"], ChoiceConfig)
+    except (KeyError, msgspec.ValidationError) as failure:
+        raise DataError(f"{folder} is of another architecture ({failure}).") from None
+
+
 @lru_cache(4)
 def _open_policy(folder: str, written: tuple[int, int]) -> Policy:
-    about = read_about(Path(folder), "choice")
-    try:
-        config = msgspec.convert(about.config["choice"], ChoiceConfig)
-    except (KeyError, msgspec.ValidationError) as failure:
-        raise SettingError(f"{folder} is of another architecture ({failure}).") from None
-    reading = kept_reading(Path(folder), config, about.words)
-    with private_chance(0):
-        model = reading.model(config)
+    info = read_info(Path(folder), "choice")
+    config = choice_config(info, Path(folder))
+    builder = load_builder(Path(folder), config, info.words)
+    with seeded_torch(0):
+        model = builder.model(config)
     load_weights(Path(folder), model)
     model.eval()
-    return Policy(model, reading.words, config, kept_pictures(Path(folder)))
+    return Policy(model, builder.tokenizer, config, load_pictures(Path(folder)))
 
 
 def make_il(domain: str, env: Any, settings: Mapping[str, Any]) -> AgentFactory:
@@ -180,8 +189,8 @@ def make(name: str, env: Any, settings: Mapping[str, Any]) -> AgentFactory:
     model = open_search_model(place) if search else None
     return SimpleFactory(
         name,
-        lambda seed: LearnedShopper(
-            policy, seed, choose == "sample", Queries(model, seed, queries == "sample")
+        lambda seed: LearnedAgent(
+            policy, seed, choose == "sample", QueryPicker(model, seed, queries == "sample")
         ),
         settings={"checkpoint": folder, "choose": choose, "search": search, "queries": queries},
     )
@@ -189,7 +198,7 @@ def make(name: str, env: Any, settings: Mapping[str, Any]) -> AgentFactory:
 
 def _check_name(name: str, folder: str, encoder: str) -> None:
     """Whether a checkpoint is what it is to be played as: results go by the agent's name."""
-    trained = read_about(Path(folder), "choice").trained
+    trained = read_info(Path(folder), "choice").trained
     fitting = ["il" if trained == "imitation" else "rl", *(["rnn"] if encoder == "gru" else [])]
     if name not in fitting:
         raise SettingError(

@@ -1,9 +1,10 @@
-"""Shoppers at work: the episodes that are under way in a vector environment, as views.
+"""Rollout: the episodes that are under way in a vector environment, as the policy is shown them.
 
-Of several queries the best is searched for, with each further search of an episode the next best,
-or any by chance. Which goal comes next for whom, and which query by chance, follow from the seed
-and from how far a shopper is, so the state of all of them is a few numbers and the actions of
-their current episodes: `kept` gives it, and `Shoppers(kept=...)` goes on from there.
+Searching is not learnt here: a fixed source of queries does it, greedily (the best query first,
+with each further search of an episode the next best) or sampled. Which goal comes next in which
+environment, and which query is sampled, follow from the seed and from how far the environment is,
+so the state of all of them is a few numbers and the actions of their current episodes: `state`
+gives it, and `Rollout(state=...)` goes on from there.
 """
 
 import random
@@ -12,13 +13,13 @@ from typing import Any, Final, NamedTuple, Protocol
 
 from errands.agents.page_reading import read_instruction
 from errands.agents.rule import search_action
-from errands.learn.data.view import Memory, View
+from errands.learn.data.view import ChoiceView, EpisodeMemory
 from errands.learn.timing import Stopwatch
 
-__all__ = ["Finished", "Queries", "Shoppers", "VectorShop", "own_words"]
+__all__ = ["QuerySource", "Rollout", "SearchPolicy", "StepResult", "VectorShop", "own_words"]
 
-Queries = Callable[[str], Sequence[str]]
-"""A fixed source of queries: an instruction to what can be searched for, best first."""
+QuerySource = Callable[[str], Sequence[str]]
+"""From an instruction to what can be searched for, the best first."""
 _IDLE: Final = "click[]"
 
 
@@ -31,8 +32,8 @@ class VectorShop(Protocol):
     def step(self, actions: Sequence[str]) -> tuple[Sequence[str], Any, Any, Any, Any]: ...
 
 
-class Finished(NamedTuple):
-    """What one step gave one shopper."""
+class StepResult(NamedTuple):
+    """What one step gave in one environment."""
 
     reward: float
     is_over: bool
@@ -40,12 +41,22 @@ class Finished(NamedTuple):
 
 def own_words(instruction: str) -> list[str]:
     """The words of an instruction that say something, as the only query."""
-    asked = read_instruction(instruction)
-    return [" ".join(asked.words) or asked.text]
+    request = read_instruction(instruction)
+    return [" ".join(request.words) or request.text]
 
 
-class Shoppers:
-    """One for each sub-environment; made with `autoreset="disabled"`."""
+class SearchPolicy(NamedTuple):
+    """How searching is done, which is not learnt."""
+
+    queries: QuerySource = own_words
+    is_sampled: bool = False
+    """Whether any of the queries is drawn, instead of the next best."""
+    name: str = "own words"
+    """Where queries come from; a training is resumed with the same."""
+
+
+class Rollout:
+    """Plays all sub-environments of a vector environment made with `autoreset="disabled"`."""
 
     def __init__(
         self,
@@ -53,115 +64,113 @@ class Shoppers:
         goals: Sequence[int],
         seed: int,
         *,
-        queries: Queries = own_words,
-        is_sampling: bool = False,
+        search: SearchPolicy | None = None,
         watch: Stopwatch | None = None,
-        kept: Sequence[Any] | None = None,
+        state: Sequence[Any] | None = None,
     ) -> None:
         self._env = env
         self._goals = goals
         self._seed = seed
-        self._queries = queries
-        self._is_sampling = is_sampling
+        self._search_policy = search or SearchPolicy()
         self._watch = watch or Stopwatch()
         count = env.num_envs
-        self._episodes = [0] * count
+        self._episodes = [0] * count if state is None else [episode for episode, _ in state]
         self._actions: list[list[str]] = [[] for _ in range(count)]
-        self._memories = [Memory() for _ in range(count)]
+        self._memories = [EpisodeMemory() for _ in range(count)]
         self._pages = [""] * count
         self._infos: list[dict[str, Any]] = [{} for _ in range(count)]
-        if kept is not None:
-            self._episodes = [episode for episode, _ in kept]
-        self._begin([True] * count)
-        if kept is not None:
-            self._replay([actions for _, actions in kept])
+        self._reset([True] * count)
+        if state is not None:
+            self._replay([actions for _, actions in state])
 
-    def kept(self) -> list[tuple[int, list[str]]]:
-        """How far everyone is: the number of the episode, and its actions so far."""
+    def state(self) -> list[tuple[int, list[str]]]:
+        """Of every environment: the number of its episode, and the actions so far."""
         return [
             (episode, list(actions))
             for episode, actions in zip(self._episodes, self._actions, strict=True)
         ]
 
-    def views(self) -> list[View]:
-        """What everyone sees."""
-        return [memory.look(page) for page, memory in zip(self._pages, self._memories, strict=True)]
+    def views(self) -> list[ChoiceView]:
+        """What is shown in every environment."""
+        return [memory.view(page) for page, memory in zip(self._pages, self._memories, strict=True)]
 
     def searches(self) -> list[str | None]:
-        """The search of everyone who stands before a search bar: nothing to choose there."""
-        return [self._search(place) for place in range(self._env.num_envs)]
+        """The search action of every environment that shows a search bar: there is no choice."""
+        return [self._search(index) for index in range(self._env.num_envs)]
 
-    def act(self, views: Sequence[View], actions: Sequence[str]) -> list[Finished]:
-        """Everyone does something; who has finished begins the next episode."""
+    def step(self, views: Sequence[ChoiceView], actions: Sequence[str]) -> list[StepResult]:
+        """One action in every environment; where an episode ends, the next one begins."""
         with self._watch.on("environment"):
-            pages, rewards, bought, stopped, infos = self._env.step(actions)
-        done = []
-        for place, (view, action) in enumerate(zip(views, actions, strict=True)):
-            self._actions[place].append(action)
-            self._memories[place].note(view, action)
-            done.append(Finished(float(rewards[place]), bool(bought[place] or stopped[place])))
-        self._note(pages, infos, [True] * len(actions))
-        over = [finished.is_over for finished in done]
+            pages, rewards, terminated, truncated, infos = self._env.step(actions)
+        results = []
+        for index, (view, action) in enumerate(zip(views, actions, strict=True)):
+            self._actions[index].append(action)
+            self._memories[index].record(view, action)
+            is_over = bool(terminated[index] or truncated[index])
+            results.append(StepResult(float(rewards[index]), is_over))
+        self._observe(pages, infos, [True] * len(actions))
+        over = [result.is_over for result in results]
         if any(over):
-            for place, is_over in enumerate(over):
-                self._episodes[place] += is_over
-            self._begin(over)
-        return done
+            for index, is_over in enumerate(over):
+                self._episodes[index] += is_over
+            self._reset(over)
+        return results
 
-    def _search(self, place: int) -> str | None:
-        info = self._infos[place]
+    def _search(self, index: int) -> str | None:
+        info = self._infos[index]
         if not info["available_actions"]["has_search_bar"]:
             return None
-        found = self._queries(info["instruction"])
-        if not found:
+        queries = self._search_policy.queries(info["instruction"])
+        if not queries:
             return None
-        done = self._actions[place]
-        if self._is_sampling:
-            which = self._dice(place, f"query {len(done)}").randrange(len(found))
+        actions = self._actions[index]
+        if self._search_policy.is_sampled:
+            which = self._rng(index, f"query {len(actions)}").randrange(len(queries))
         else:
-            which = sum(action.startswith("search[") for action in done) % len(found)
-        return search_action(found[which])
+            which = sum(action.startswith("search[") for action in actions) % len(queries)
+        return search_action(queries[which])
 
-    def _dice(self, place: int, what: str) -> random.Random:
-        return random.Random(f"{self._seed} {place} {self._episodes[place]} {what}")
+    def _rng(self, index: int, purpose: str) -> random.Random:
+        return random.Random(f"{self._seed} {index} {self._episodes[index]} {purpose}")
 
-    def _begin(self, mask: Sequence[bool]) -> None:
-        goals = [self._dice(place, "goal").choice(self._goals) for place in range(len(mask))]
+    def _reset(self, mask: Sequence[bool]) -> None:
+        goals = [self._rng(index, "goal").choice(self._goals) for index in range(len(mask))]
         with self._watch.on("environment"):
             pages, infos = self._env.reset(options={"goal": goals, "reset_mask": list(mask)})
-        for place, is_new in enumerate(mask):
+        for index, is_new in enumerate(mask):
             if is_new:
-                self._actions[place] = []
-                self._memories[place] = Memory()
-        self._note(pages, infos, mask)
+                self._actions[index] = []
+                self._memories[index] = EpisodeMemory()
+        self._observe(pages, infos, mask)
 
-    def _replay(self, done: Sequence[Sequence[str]]) -> None:
-        """Bring everyone to where these actions lead. All are stepped together, so whoever has
-        done less begins later."""
-        longest = max(map(len, done))
+    def _replay(self, episodes: Sequence[Sequence[str]]) -> None:
+        """Bring every environment to where these actions lead. All are stepped together, so those
+        with fewer actions begin later."""
+        longest = max(map(len, episodes))
         for step in range(longest):
-            late = [longest - len(actions) == step for actions in done]
-            if step and any(late):
-                self._begin(late)
-            here = [step - (longest - len(actions)) for actions in done]
+            begins = [longest - len(actions) == step for actions in episodes]
+            if step and any(begins):
+                self._reset(begins)
+            offsets = [step - (longest - len(actions)) for actions in episodes]
             views = self.views()
             now = [
-                actions[at] if at >= 0 else _IDLE for actions, at in zip(done, here, strict=True)
+                actions[offset] if offset >= 0 else _IDLE
+                for actions, offset in zip(episodes, offsets, strict=True)
             ]
             pages, _, _, _, infos = self._env.step(now)
-            for place, at in enumerate(here):
-                if at >= 0:
-                    self._actions[place].append(now[place])
-                    self._memories[place].note(views[place], now[place])
-            self._note(pages, infos, [True] * len(now))
-        fresh = [not actions for actions in done]
+            for index, offset in enumerate(offsets):
+                if offset >= 0:
+                    self._actions[index].append(now[index])
+                    self._memories[index].record(views[index], now[index])
+            self._observe(pages, infos, [True] * len(now))
+        fresh = [not actions for actions in episodes]
         if longest and any(fresh):
-            self._begin(fresh)
+            self._reset(fresh)
 
-    def _note(self, pages: Sequence[str], infos: dict[str, Any], mask: Sequence[bool]) -> None:
-        for place, is_told in enumerate(mask):
-            if is_told:
-                self._pages[place] = pages[place]
-                self._infos[place] = {
-                    name: infos[name][place] for name in ("instruction", "available_actions")
+    def _observe(self, pages: Sequence[str], infos: dict[str, Any], mask: Sequence[bool]) -> None:
+        for index, is_new in enumerate(mask):
+            if is_new:
+                self._pages[index] = pages[index]
+                self._infos[index] = {
+                    name: infos[name][index] for name in ("instruction", "available_actions")
                 }

@@ -1,14 +1,16 @@
 """Where a training's time goes, and how fast it is."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeVar
 
-__all__ = ["ASIDE", "Rate", "Speed", "Stopwatch"]
+__all__ = ["EVALUATION", "Rate", "Speed", "Stopwatch"]
 
-ASIDE: Final = "evaluation"
+EVALUATION: Final = "evaluation"
 """What is no part of training, and does not count against its speed."""
+
+Item = TypeVar("Item")
 
 
 class Rate(NamedTuple):
@@ -16,6 +18,10 @@ class Rate(NamedTuple):
 
     per_second: float
     per_cpu_second: float
+
+    def figures(self, unit: str) -> dict[str, float]:
+        """For a training's log."""
+        return {f"{unit}_{name}": value for name, value in self._asdict().items()}
 
 
 class Stopwatch:
@@ -34,6 +40,16 @@ class Stopwatch:
             self._spent[what] = self._spent.get(what, 0.0) + time.perf_counter() - began
             self._cpu[what] = self._cpu.get(what, 0.0) + time.process_time() - cpu
 
+    def timed(self, what: str, items: Iterable[Item]) -> Iterator[Item]:
+        """The same items; what it takes to make them is measured."""
+        iterator = iter(items)
+        while True:
+            with self.on(what):
+                item = next(iterator, None)
+            if item is None:
+                return
+            yield item
+
     def spent(self, what: str) -> tuple[float, float]:
         """Seconds by the clock, and of the processor."""
         return self._spent.get(what, 0.0), self._cpu.get(what, 0.0)
@@ -42,6 +58,10 @@ class Stopwatch:
         """Of the measured time; they add up to 1."""
         total = sum(self._spent.values())
         return {what: spent / total for what, spent in self._spent.items()} if total else {}
+
+    def figures(self) -> dict[str, float]:
+        """The shares, for a training's log."""
+        return {f"time_{what}": share for what, share in self.shares().items()}
 
 
 class Speed:
@@ -52,7 +72,7 @@ class Speed:
         self._began = self._last = (0, *self._now())
 
     def _now(self) -> tuple[float, float]:
-        clock, cpu = self._watch.spent(ASIDE)
+        clock, cpu = self._watch.spent(EVALUATION)
         return time.perf_counter() - clock, time.process_time() - cpu
 
     def whole(self, done: int) -> Rate:

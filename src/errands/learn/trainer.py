@@ -1,8 +1,8 @@
-"""What all supervised trainings share: order, pace, figures, checkpoints, going on after a stop.
+"""The supervised trainer: batches, learning rate, figures, checkpoints, resuming.
 
 Which batch comes when follows from the seed alone, so a training that was killed goes on from
 its last checkpoint to the same weights. What is held out is measured after every epoch and
-leaves no trace in them.
+changes nothing in them.
 """
 
 import math
@@ -10,63 +10,127 @@ import random
 import time
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any, Final, NamedTuple, Protocol, TypeVar
+from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 import msgspec
 import torch
 from torch import Tensor, nn
 
-from errands import __version__
 from errands.errors import SettingError
-from errands.learn.checkpoint import About, fit, read_about, read_progress, save
-from errands.learn.models.device import find_device, moved
-from errands.learn.models.rng import private_chance
-from errands.learn.timing import ASIDE, Rate, Speed, Stopwatch
-from errands.learn.tracker import open_trackers
+from errands.learn.checkpoint import (
+    CheckpointInfo,
+    load_state,
+    read_info,
+    read_progress,
+    save,
+    versions,
+)
+from errands.learn.models.runtime import find_device, seeded_torch, to_device
+from errands.learn.timing import EVALUATION, Speed, Stopwatch
+from errands.learn.tracker import Trackers, open_trackers
 
 __all__ = [
-    "SAVE_SECONDS",
-    "Measured",
-    "Pace",
-    "Progress",
-    "Trained",
-    "learn",
-    "left_over",
-    "order",
-    "samples",
-    "updates",
+    "BatchMetrics",
+    "SupervisedConfig",
+    "SupervisedTask",
+    "TrainingOptions",
+    "TrainingProgress",
+    "TrainingResult",
+    "batch_order",
+    "read_stored",
+    "samples_seen",
+    "train_supervised",
 ]
 
-SAVE_SECONDS: Final = 30.0
-_SAVE_SHARE: Final = 20
+_SAVING_SHARE: Final = 20
 """Saving takes at most one part in so many of the time, however large the model is."""
 
 Model = TypeVar("Model", bound=nn.Module)
 Batch = TypeVar("Batch")
 
 
-class Pace(Protocol):
-    """The settings that every training has."""
+class TrainingOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """How a training is run. Its weights do not depend on any of this."""
 
-    @property
-    def epochs(self) -> int: ...
-    @property
-    def batch(self) -> int: ...
-    @property
-    def rate(self) -> float: ...
-    @property
-    def warm_up(self) -> int: ...
-    @property
-    def decay(self) -> float: ...
-    @property
-    def clip(self) -> float: ...
-    @property
-    def seed(self) -> int: ...
-    @property
-    def threads(self) -> int: ...
+    resume: bool = False
+    """Whether to go on with what is in the checkpoint's folder."""
+    track: str | None = None
+    """A module such as trackio or wandb, which gets the figures too."""
+    device: str = "cpu"
+    on_progress: Callable[[Any], None] = lambda progress: None
+    """Gets a `TrainingProgress` or an `RLProgress` now and then."""
+    stop: Callable[[], bool] = lambda: False
+    """Called after every update; a training that stops is saved and can be resumed."""
+    save_every: float = 30.0
+    """Seconds between checkpoints."""
 
 
-class Trained(NamedTuple):
+class SupervisedConfig(
+    msgspec.Struct,
+    frozen=True,
+    kw_only=True,
+    # Checkpoints spell these as they did before.
+    rename={
+        "batch_size": "batch",
+        "learning_rate": "rate",
+        "warmup_steps": "warm_up",
+        "weight_decay": "decay",
+        "max_grad_norm": "clip",
+        "max_actions": "most_actions",
+        "vocabulary_size": "words",
+        "word_dropout": "disguised",
+    },
+):
+    """The hyperparameters that all supervised trainings have."""
+
+    epochs: int
+    batch_size: int = 32
+    learning_rate: float = 2e-3
+    warmup_steps: int = 50
+    """Updates over which the learning rate rises; then it falls to 0 in a straight line."""
+    weight_decay: float = 0.01
+    max_grad_norm: float = 1.0
+    vocabulary_size: int = 8_000
+    held_out: float = 0.0
+    """Share of the instructions that is not learnt, but measured after every epoch."""
+    seed: int = 0
+    threads: int = 2
+
+    def updates_per_epoch(self, size: int) -> int:
+        return -(-size // self.batch_size)
+
+
+class BatchMetrics(NamedTuple):
+    """How well a model does on a batch."""
+
+    loss: Tensor
+    right: int
+    total: int
+
+
+class SupervisedTask(NamedTuple, Generic[Model, Batch]):
+    """What is to be learnt by which model."""
+
+    size: int
+    """How many examples there are."""
+    make_model: Callable[[], Model]
+    batches: Callable[[int], Iterable[tuple[int, Batch]]]
+    """All batches after so many updates, each with its number from 1."""
+    measure: Callable[[Model, Batch], BatchMetrics]
+    held_out: Callable[[], Iterable[Batch]] | None = None
+    """What is measured after every epoch, if anything."""
+
+
+class TrainingProgress(NamedTuple):
+    """How far a training is."""
+
+    step: int
+    steps: int
+    loss: float
+    accuracy: float
+
+
+class TrainingResult(NamedTuple):
     """How a training ended."""
 
     folder: Path
@@ -81,245 +145,220 @@ class Trained(NamedTuple):
     """`held_out_loss` and `held_out_accuracy` after the last epoch, where something is."""
 
 
-class Progress(NamedTuple):
-    """How far a training is."""
-
-    step: int
-    steps: int
-    loss: float
-    accuracy: float
-
-
-class Measured(NamedTuple):
-    """What a model made of a batch."""
-
-    loss: Tensor
-    right: int
-    out_of: int
-
-
-def left_over(
-    folder: Path, kind: str, plan: dict[str, Any], resume: bool, lesson: str = ""
+def read_stored(
+    folder: Path, kind: str, config: dict[str, Any], resume: bool, fingerprint: str = ""
 ) -> dict[str, Any] | None:
-    """What a killed training left, if it is to go on; `lesson` is the demonstrations' print."""
-    there = read_progress(folder) if folder.exists() else None
-    if there is None:
+    """What a training that was stopped has stored, if it is to be resumed; `fingerprint` is that
+    of the demonstrations."""
+    stored = read_progress(folder, resume)
+    if stored is None:
         return None
-    if not resume:
-        raise SettingError(f"{folder} has a checkpoint already; add --resume, or name another.")
-    about = read_about(folder, kind)
-    if about.config != plan:
+    info = read_info(folder, kind)
+    if info.config != config:
         raise SettingError(
             f"{folder} was trained with other settings; resume it with the same, or name another."
         )
-    if about.lesson and lesson and about.lesson != lesson:
+    if info.fingerprint and fingerprint and info.fingerprint != fingerprint:
         raise SettingError(
             f"{folder} was trained on other demonstrations; resume it with the same, or name"
             " another --out."
         )
-    return there
+    return stored
 
 
-def updates(count: int, pace: Pace) -> int:
-    """How many updates a training takes."""
-    return pace.epochs * (-(-count // pace.batch))
-
-
-def samples(count: int, pace: Pace, step: int) -> int:
+def samples_seen(size: int, config: SupervisedConfig, step: int) -> int:
     """How many examples so many updates have taken; the last of an epoch can be a smaller one."""
-    epochs, rest = divmod(step, -(-count // pace.batch))
-    return epochs * count + rest * pace.batch
+    epochs, rest = divmod(step, config.updates_per_epoch(size))
+    return epochs * size + rest * config.batch_size
 
 
-def order(count: int, pace: Pace, first: int) -> Iterator[tuple[int, list[int]]]:
+def batch_order(size: int, config: SupervisedConfig, first: int) -> Iterator[tuple[int, list[int]]]:
     """Which examples each update after `first` takes, with its number from 1."""
-    in_epoch = -(-count // pace.batch)
-    for epoch in range(first // in_epoch, pace.epochs):
-        shuffled = list(range(count))
-        random.Random(f"{pace.seed} order {epoch}").shuffle(shuffled)
-        for place in range(in_epoch):
-            step = epoch * in_epoch + place + 1
+    per_epoch = config.updates_per_epoch(size)
+    for epoch in range(first // per_epoch, config.epochs):
+        shuffled = list(range(size))
+        random.Random(f"{config.seed} order {epoch}").shuffle(shuffled)
+        for place in range(per_epoch):
+            step = epoch * per_epoch + place + 1
             if step > first:
-                yield step, shuffled[place * pace.batch : (place + 1) * pace.batch]
+                yield step, shuffled[place * config.batch_size : (place + 1) * config.batch_size]
 
 
-def learn(
+def train_supervised(
+    task: SupervisedTask[Any, Any],
     folder: Path,
-    about: About,
-    pace: Pace,
-    left: dict[str, Any] | None,
-    *,
-    count: int,
-    make: Callable[[], Model],
-    batches: Callable[[int], Iterable[tuple[int, Batch]]],
-    measure: Callable[[Model, Batch], Measured],
-    held_out: Callable[[], Iterable[Batch]] | None = None,
-    track: str | None = None,
-    on_progress: Callable[[Progress], None] = lambda progress: None,
-    stop: Callable[[], bool] = lambda: False,
-    save_every: float = SAVE_SECONDS,
-    device: str = "cpu",
-    watch: Stopwatch | None = None,
-) -> Trained:
-    """Make a model, or take up what is `left`, and update it with every batch to the end.
+    info: CheckpointInfo,
+    config: SupervisedConfig,
+    options: TrainingOptions,
+    stored: dict[str, Any] | None,
+    watch: Stopwatch,
+) -> TrainingResult:
+    """Make a model, or take up what is `stored`, and update it with every batch to the end."""
+    first = 0 if stored is None else stored["step"]
+    with (
+        seeded_torch(config.seed, config.threads),
+        open_trackers(folder, options.track, folder.name, info.config, first) as tracker,
+    ):
+        trainer = _Trainer(task, folder, info, config, options, watch)
+        if stored is not None:
+            trainer.restore(stored)
+        return trainer.train(tracker)
 
-    `count` is how many examples there are. What is `held_out` is measured after every epoch.
-    `stop` is asked after every update: a training that stops is saved and can be resumed.
-    """
-    first = 0 if left is None else left["step"]
-    place = find_device(device)
-    steps, before = updates(count, pace), samples(count, pace, first)
-    watch = watch or Stopwatch()
-    threads = torch.get_num_threads()
-    torch.set_num_threads(pace.threads)
-    try:
-        with (
-            private_chance(pace.seed),
-            open_trackers(folder, track, folder.name, about.config, first) as log,
-        ):
-            model = make().to(place)
-            optimiser = torch.optim.AdamW(model.parameters(), lr=pace.rate, weight_decay=pace.decay)
-            if left is not None:
-                fit(model, left["weights"], folder)
-                optimiser.load_state_dict(left["optimiser"])
-                torch.set_rng_state(left["chance"])
-            recent = _Recent(*(left or {}).get("recent", ()))
-            held: dict[str, float] = dict((left or {}).get("held_out", {}))
 
-            def keep(step: int) -> None:
-                now = msgspec.structs.replace(
-                    about,
-                    is_done=step == steps,
-                    figures={**recent.figures(), **held},
-                    versions={"errands": __version__, "torch": str(torch.__version__)},
+class _Trainer:
+    """A training under way."""
+
+    def __init__(
+        self,
+        task: SupervisedTask[Any, Any],
+        folder: Path,
+        info: CheckpointInfo,
+        config: SupervisedConfig,
+        options: TrainingOptions,
+        watch: Stopwatch,
+    ) -> None:
+        self.task = task
+        self.folder = folder
+        self.info = info
+        self.config = config
+        self.options = options
+        self.watch = watch
+        self.device = find_device(options.device)
+        self.model: nn.Module = task.make_model().to(self.device)
+        self.optimizer = torch.optim.AdamW(
+            self.model.parameters(), lr=config.learning_rate, weight_decay=config.weight_decay
+        )
+        self.step = 0
+        self.updates_per_epoch = config.updates_per_epoch(task.size)
+        self.total_steps = config.epochs * self.updates_per_epoch
+        self.recent = _RunningMean()
+        self.held_out: dict[str, float] = {}
+
+    def restore(self, stored: dict[str, Any]) -> None:
+        load_state(self.model, stored["weights"], self.folder)
+        self.optimizer.load_state_dict(stored["optimiser"])
+        torch.set_rng_state(stored["chance"])
+        self.step = stored["step"]
+        self.recent = _RunningMean(*stored.get("recent", ()))
+        self.held_out = dict(stored.get("held_out", {}))
+
+    def train(self, tracker: Trackers) -> TrainingResult:
+        self.model.train()
+        speed = Speed(self.watch)
+        samples_before = self._samples()
+        saved, pause = time.monotonic(), self.options.save_every
+        for step, batch in self.watch.timed("encoding", self.task.batches(self.step)):
+            self.step = step
+            self._update(batch)
+            is_epoch = step % self.updates_per_epoch == 0
+            is_measured = is_epoch and self.task.held_out is not None
+            if is_measured:
+                self._measure_held_out()
+            if step % 20 == 0 or step == self.total_steps or is_measured:
+                rate = speed.lately(self._samples() - samples_before)
+                figures = self.recent.figures() | (self.held_out if is_epoch else {})
+                tracker.log(step, figures | rate.figures("samples") | self.watch.figures())
+                self.options.on_progress(
+                    TrainingProgress(step, self.total_steps, self.recent.loss, self.recent.accuracy)
                 )
-                progress = {
-                    "step": step,
-                    "optimiser": optimiser.state_dict(),
-                    "chance": torch.get_rng_state(),
-                    "recent": recent.held(),
-                    "held_out": held,
-                }
-                with watch.on("saving"):
-                    save(folder, now, model.state_dict(), progress)
+            if self.options.stop():
+                break
+            if time.monotonic() - saved > pause:
+                started = time.monotonic()
+                self._save()
+                saved = time.monotonic()
+                pause = max(self.options.save_every, _SAVING_SHARE * (saved - started))
+        rate = speed.whole(self._samples() - samples_before)
+        self._save()
+        return TrainingResult(
+            self.folder,
+            self.recent.loss,
+            self.recent.accuracy,
+            rate.per_second,
+            self.step,
+            rate.per_cpu_second,
+            self.watch.shares(),
+            self.held_out,
+        )
 
-            model.train()
-            saved = time.monotonic()
-            pause = save_every
-            speed = Speed(watch)
-            step = first
-            for step, batch in _timed(batches(first), watch):
-                for group in optimiser.param_groups:
-                    group["lr"] = pace.rate * _share(step, steps, pace.warm_up)
-                with watch.on("model"):
-                    measured = measure(model, moved(batch, place))
-                with watch.on("learning"):
-                    optimiser.zero_grad(set_to_none=True)
-                    measured.loss.backward()  # type: ignore[no-untyped-call]
-                    nn.utils.clip_grad_norm_(model.parameters(), pace.clip)
-                    optimiser.step()
-                    recent.add(measured.loss.item(), measured.right, measured.out_of)
-                if not math.isfinite(recent.loss):
-                    raise SettingError(
-                        f"The loss is no number any more after {step} updates; train with a lower"
-                        " --rate."
-                    )
-                is_epoch = step % max(steps // pace.epochs, 1) == 0
-                if held_out is not None and is_epoch:
-                    with watch.on(ASIDE):
-                        held.update(
-                            _held(model, measure, (moved(batch, place) for batch in held_out()))
-                        )
-                if step % 20 == 0 or step == steps or (held_out is not None and is_epoch):
-                    rate = speed.lately(samples(count, pace, step) - before)
-                    log.log(
-                        step,
-                        {
-                            **recent.figures(),
-                            **(held if is_epoch else {}),
-                            **_pace(rate, watch),
-                        },
-                    )
-                    on_progress(Progress(step, steps, recent.loss, recent.accuracy))
-                if stop():
-                    break
-                if time.monotonic() - saved > pause:
-                    start = time.monotonic()
-                    keep(step)
-                    saved = time.monotonic()
-                    pause = max(save_every, _SAVE_SHARE * (saved - start))
-            whole = speed.whole(samples(count, pace, step) - before)
-            keep(step)
-            return Trained(
-                folder,
-                recent.loss,
-                recent.accuracy,
-                whole.per_second,
-                step,
-                whole.per_cpu_second,
-                watch.shares(),
-                held,
+    def _update(self, batch: Any) -> None:
+        for group in self.optimizer.param_groups:
+            group["lr"] = self.config.learning_rate * self._rate_share()
+        with self.watch.on("model"):
+            metrics = self.task.measure(self.model, to_device(batch, self.device))
+        with self.watch.on("learning"):
+            self.optimizer.zero_grad(set_to_none=True)
+            metrics.loss.backward()  # type: ignore[no-untyped-call]
+            nn.utils.clip_grad_norm_(self.model.parameters(), self.config.max_grad_norm)
+            self.optimizer.step()
+            self.recent.add(metrics.loss.item(), metrics.right / max(metrics.total, 1))
+        if not math.isfinite(self.recent.loss):
+            raise SettingError(
+                f"The loss is no number any more after {self.step} updates; train with a lower"
+                " --learning-rate."
             )
-    finally:
-        torch.set_num_threads(threads)
+
+    def _rate_share(self) -> float:
+        """Of the learning rate: rises, then falls to 0."""
+        warmup = self.config.warmup_steps
+        rising = min(1.0, self.step / warmup) if warmup else 1.0
+        return rising * max(0.0, 1 - (self.step - 1) / self.total_steps)
+
+    def _measure_held_out(self) -> None:
+        """How well the model does on what it has not learnt; neither it nor the random generator
+        is changed."""
+        assert self.task.held_out is not None
+        loss, right, total = 0.0, 0, 0
+        with (
+            self.watch.on(EVALUATION),
+            torch.random.fork_rng(devices=[]),
+            torch.no_grad(),
+        ):
+            self.model.eval()
+            for batch in self.task.held_out():
+                metrics = self.task.measure(self.model, to_device(batch, self.device))
+                loss += metrics.loss.item() * metrics.total
+                right += metrics.right
+                total += metrics.total
+            self.model.train()
+        total = max(total, 1)
+        self.held_out = {"held_out_loss": loss / total, "held_out_accuracy": right / total}
+
+    def _samples(self) -> int:
+        return samples_seen(self.task.size, self.config, self.step)
+
+    def _save(self) -> None:
+        info = msgspec.structs.replace(
+            self.info,
+            is_done=self.step == self.total_steps,
+            figures=self.recent.figures() | self.held_out,
+            versions=versions(),
+        )
+        progress = {
+            "step": self.step,
+            "optimiser": self.optimizer.state_dict(),
+            "chance": torch.get_rng_state(),
+            "recent": self.recent.state(),
+            "held_out": self.held_out,
+        }
+        with self.watch.on("saving"):
+            save(self.folder, info, self.model.state_dict(), progress)
 
 
-def _timed(batches: Iterable[tuple[int, Batch]], watch: Stopwatch) -> Iterator[tuple[int, Batch]]:
-    """The same batches; what it takes to make them is measured."""
-    rest = iter(batches)
-    while True:
-        with watch.on("encoding"):
-            found = next(rest, None)
-        if found is None:
-            return
-        yield found
-
-
-def _pace(rate: Rate, watch: Stopwatch) -> dict[str, float]:
-    return {
-        "samples_per_second": rate.per_second,
-        "samples_per_cpu_second": rate.per_cpu_second,
-        **{f"time_{name}": share for name, share in watch.shares().items()},
-    }
-
-
-def _held(
-    model: Model, measure: Callable[[Model, Batch], Measured], batches: Iterable[Batch]
-) -> dict[str, float]:
-    """How well a model does on what it has not learnt; neither it nor chance is changed."""
-    loss, right, count = 0.0, 0, 0
-    with torch.random.fork_rng(devices=[]), torch.no_grad():
-        model.eval()
-        for batch in batches:
-            found = measure(model, batch)
-            loss += found.loss.item() * found.out_of
-            right += found.right
-            count += found.out_of
-        model.train()
-    count = max(count, 1)
-    return {"held_out_loss": loss / count, "held_out_accuracy": right / count}
-
-
-def _share(step: int, steps: int, warm_up: int) -> float:
-    """Of the rate: rises, then falls to 0."""
-    rising = min(1.0, step / warm_up) if warm_up else 1.0
-    return rising * max(0.0, 1 - (step - 1) / steps)
-
-
-class _Recent:
-    """Figures of the last batches, newer ones counting more."""
+class _RunningMean:
+    """Loss and accuracy of the last batches, newer ones counting more."""
 
     def __init__(self, loss: float = 0.0, accuracy: float = 0.0, weight: float = 0.0) -> None:
         self.loss = loss
         self.accuracy = accuracy
         self._weight = weight
 
-    def add(self, loss: float, right: int, count: int) -> None:
+    def add(self, loss: float, accuracy: float) -> None:
         self._weight = 0.98 * self._weight + 1
         self.loss += (loss - self.loss) / self._weight
-        self.accuracy += (right / max(count, 1) - self.accuracy) / self._weight
+        self.accuracy += (accuracy - self.accuracy) / self._weight
 
-    def held(self) -> tuple[float, float, float]:
+    def state(self) -> tuple[float, float, float]:
         return self.loss, self.accuracy, self._weight
 
     def figures(self) -> dict[str, float]:

@@ -70,7 +70,7 @@ def test_rl_is_evaluated_played_and_reported(
     rl, run = tmp_path / "rl", tmp_path / "run"
     words = (
         "train", "rl", "--out", rl, "--from", il, "--search", search, "--catalog", little.path,
-        "--steps", 96, "--evaluate-every", 64, "--evaluate-episodes", 3,
+        "--total-timesteps", 96, "--evaluate-every", 64, "--evaluate-episodes", 3,
     )  # fmt: skip
     told = json.loads(errands(*words, "--json").out)
     assert told["steps"] == 96
@@ -113,7 +113,16 @@ def test_rl_keeps_imitating_what_it_is_shown(
         f'{{"states": ["{page}"], "available_actions": [["click[red]", "click[buy now]"]],'
         ' "action_idxs": [1]}\n'
     )
-    usual = ("train", "rl", "--catalog", little.path, "--evaluate-every", 0, "--steps", 32)
+    usual = (
+        "train",
+        "rl",
+        "--catalog",
+        little.path,
+        "--evaluate-every",
+        0,
+        "--total-timesteps",
+        32,
+    )
 
     def weight(name: str, *words: object) -> float:
         errands(*usual, "--out", tmp_path / name, *words)
@@ -136,7 +145,7 @@ def test_queries_of_reinforcement_are_the_best_unless_told(
 ) -> None:
     words = (
         "train", "rl", "--out", tmp_path / "rl", "--search", search, "--catalog", little.path,
-        "--evaluate-every", 0, "--steps", 32,
+        "--evaluate-every", 0, "--total-timesteps", 32,
     )  # fmt: skip
     errands(*words)
     about = json.loads((tmp_path / "rl" / "about.json").read_text())
@@ -146,12 +155,21 @@ def test_queries_of_reinforcement_are_the_best_unless_told(
     assert "top, sample" in errands(*words, "worst", status=2).err
 
 
-def test_goals_that_agents_are_judged_on_are_not_trained_on(
+def test_goals_that_agents_are_tested_on_are_not_trained_on(
     errands: Errands, little: Catalog, tmp_path: Path
 ) -> None:
-    words = ("train", "rl", "--catalog", little.path, "--evaluate-every", 0, "--steps", 32)
+    words = (
+        "train",
+        "rl",
+        "--catalog",
+        little.path,
+        "--evaluate-every",
+        0,
+        "--total-timesteps",
+        32,
+    )
     said = errands(*words, "--out", tmp_path / "no", "--protocol", "shop-learn", status=2).err
-    assert "which agents are judged on" in said
+    assert "which agents are tested on" in said
     assert not (tmp_path / "no").exists()
 
 
@@ -162,7 +180,17 @@ def test_another_catalogue_is_refused_or_remarked_on(
     for trainer in ("choice", "search"):
         words = ("train", trainer, demos, *out, "--catalog", elsewhere)
         assert "was played on another catalogue" in errands(*words, status=2).err
-    rl = ("train", "rl", *out, "--catalog", elsewhere, "--evaluate-every", 0, "--steps", 32)
+    rl = (
+        "train",
+        "rl",
+        *out,
+        "--catalog",
+        elsewhere,
+        "--evaluate-every",
+        0,
+        "--total-timesteps",
+        32,
+    )
     said = errands(*rl, "--demonstrations", demos, status=2)
     assert "was played on another catalogue" in said.err
     assert not (tmp_path / "out").exists()
@@ -190,7 +218,16 @@ def test_a_model_of_another_architecture_is_refused(
     about["config"]["choice"]["width"] = 32
     (other / "about.json").write_text(json.dumps(about))
     assert "weights of another architecture" in errands(*play, other, status=2).err
-    rl = ("train", "rl", "--catalog", little.path, "--out", tmp_path / "rl", "--steps", 32)
+    rl = (
+        "train",
+        "rl",
+        "--catalog",
+        little.path,
+        "--out",
+        tmp_path / "rl",
+        "--total-timesteps",
+        32,
+    )
     words = (*rl, "--evaluate-every", 0, "--from")
     assert "weights of another architecture" in errands(*words, other, status=2).err
     assert "is a search model" in errands(*words, search, status=2).err
@@ -264,7 +301,7 @@ def test_mistakes_are_one_sentence(
 def test_out_is_a_directory(errands: Errands, demos: Path, little: Catalog, tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.write_text("mine")
-    rl = ("rl", "--catalog", little.path, "--evaluate-every", 0, "--steps", 32)
+    rl = ("rl", "--catalog", little.path, "--evaluate-every", 0, "--total-timesteps", 32)
     for words in (("choice", demos), ("search", demos), rl):
         said = errands("train", *words, "--out", file, status=2).err
         assert "is a file; expected a directory" in said
@@ -283,4 +320,4 @@ def test_a_width_that_heads_cannot_share_is_said(
 
 def test_a_rate_that_is_too_high_is_said(errands: Errands, demos: Path, tmp_path: Path) -> None:
     words = ("train", "choice", demos, "--out", tmp_path / "il", *TINY, "--rate", "1e37")
-    assert "train with a lower --rate" in errands(*words, status=2).err
+    assert "train with a lower --learning-rate" in errands(*words, status=2).err

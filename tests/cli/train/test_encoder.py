@@ -42,7 +42,7 @@ def test_a_pretrained_encoder_from_demonstrations_to_a_run(
     transformers = pytest.importorskip(
         "transformers", reason="needs transformers: pip install 'errands[hf]'"
     )
-    from errands.learn.models.rng import private_chance
+    from errands.learn.models.runtime import seeded_torch
 
     hub, il, rl = (tmp_path / name for name in ("hub", "il", "rl"))
     marks = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
@@ -53,7 +53,7 @@ def test_a_pretrained_encoder_from_demonstrations_to_a_run(
         vocab_size=len(marks) + len(words), hidden_size=16, num_hidden_layers=1,
         num_attention_heads=2, intermediate_size=16,
     )  # fmt: skip
-    with private_chance(1):
+    with seeded_torch(1):
         transformers.BertModel(config).save_pretrained(hub)
     train = ("train", "choice", demos, "--out", il, "--encoder", hub, "--epochs", 1, "--json")
     told = json.loads(_called(*train))
@@ -61,7 +61,7 @@ def test_a_pretrained_encoder_from_demonstrations_to_a_run(
     about = json.loads((il / "about.json").read_text())
     assert about["config"]["rate"] == 2e-5
     assert about["config"]["choice"]["lengths"]["page"] == 380
-    floor = ("--catalog", little.path, "--steps", 16, "--environments", 2)
+    floor = ("--catalog", little.path, "--total-timesteps", 16, "--num-envs", 2)
     said = _called("train", "rl", "--out", rl, "--from", il, *floor)
     assert "Words: from checkpoint" in " ".join(said.split())
     play = ("--agent", "rl", "--checkpoint", rl, "--data", little.path, "--episodes", 1)

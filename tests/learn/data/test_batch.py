@@ -5,12 +5,12 @@ from itertools import pairwise
 import pytest
 import torch
 
-from errands.learn.data.batch import Encoded, Lengths, encode, pack
+from errands.learn.data.batch import EncodedView, TokenLimits, encode, pack
 from errands.learn.data.demonstrations import read_demonstrations
-from errands.learn.data.view import View
+from errands.learn.data.view import ChoiceView
 from errands.learn.data.vocabulary import END, PAD, Vocabulary
 from errands.learn.models.choice import ChoiceConfig, ChoiceModel
-from errands.learn.models.rng import private_chance
+from errands.learn.models.runtime import seeded_torch
 
 CONFIGS = {
     "transformer": ChoiceConfig(width=16),
@@ -19,21 +19,21 @@ CONFIGS = {
 }
 
 
-def _view(wanted: str, *actions: str) -> View:
-    return View(wanted, ("opened 0",), "page text", actions, actions)
+def _view(wanted: str, *actions: str) -> ChoiceView:
+    return ChoiceView(wanted, ("opened 0",), "page text", actions, actions)
 
 
 @pytest.fixture(scope="module")
-def views(demos: str) -> list[Encoded]:
+def views(demos: str) -> list[EncodedView]:
     """Real ones, of different lengths and numbers of actions."""
     choices = read_demonstrations(demos).choices[:12]
     words = Vocabulary.of(text for view, _ in choices for text in (view.page, *view.actions))
-    return [encode(view, words, Lengths()) for view, _ in choices]
+    return [encode(view, words, TokenLimits()) for view, _ in choices]
 
 
 @pytest.mark.parametrize("name", CONFIGS)
-def test_padding_never_changes_scores(name: str, views: list[Encoded]) -> None:
-    with private_chance(1):
+def test_padding_never_changes_scores(name: str, views: list[EncodedView]) -> None:
+    with seeded_torch(1):
         model = ChoiceModel(CONFIGS[name], 9_000).eval()
     with torch.inference_mode():
         together = model(pack(views))
@@ -48,9 +48,9 @@ def test_padding_never_changes_scores(name: str, views: list[Encoded]) -> None:
 
 
 def test_the_extra_attention_has_a_say_and_only_where_it_is_asked_for(
-    views: list[Encoded],
+    views: list[EncodedView],
 ) -> None:
-    with private_chance(1):
+    with seeded_torch(1):
         model = ChoiceModel(CONFIGS["rnn"], 9_000).eval()
         plain = ChoiceModel(CONFIGS["gru"], 9_000)
     assert not any(name.startswith("word_attention") for name, _ in plain.named_parameters())
@@ -65,7 +65,7 @@ def test_equal_actions_are_encoded_once() -> None:
     words = Vocabulary(["red", "blue"])
     batch = pack(
         [
-            encode(_view("red hat", *actions), words, Lengths())
+            encode(_view("red hat", *actions), words, TokenLimits())
             for actions in (["red", "blue"], ["red"])
         ]
     )
@@ -75,14 +75,14 @@ def test_equal_actions_are_encoded_once() -> None:
 
 def test_an_action_that_matches_another_wish_is_another_action() -> None:
     words = Vocabulary(["red"])
-    batch = pack([encode(_view(wish, "red"), words, Lengths()) for wish in ("red hat", "hat")])
+    batch = pack([encode(_view(wish, "red"), words, TokenLimits()) for wish in ("red hat", "hat")])
     assert batch.actions.shape[0] == 2
     assert batch.action_places[0, 0] == batch.action_places[1, 0] + 1
 
 
 def test_every_part_is_cut_to_its_length() -> None:
-    lengths = Lengths(wish=2, past=3, page=4, action=1)
-    view = View("a b c d", ("x",) * 9, "p q r s t u", ("one two", "!"), ("one two", "!"))
+    lengths = TokenLimits(instruction=2, past=3, page=4, action=1)
+    view = ChoiceView("a b c d", ("x",) * 9, "p q r s t u", ("one two", "!"), ("one two", "!"))
     encoded = encode(view, Vocabulary([]), lengths)
     assert len(encoded.observed) == len(encoded.places) == 2 + 1 + 3 + 1 + 4
     assert all(one <= other for one, other in pairwise(place // 2 for place in encoded.places))

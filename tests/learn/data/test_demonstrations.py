@@ -25,7 +25,7 @@ def test_what_was_done_is_among_what_could_be_done(demos: str) -> None:
     assert [f"search[{query.query}]" for query in shown.queries] == [
         action for action in actions if action.startswith("search[")
     ]
-    assert not any("$" in query.wanted for query in shown.queries)
+    assert not any("$" in query.instruction for query in shown.queries)
 
 
 def test_every_reward_or_only_the_best(demos: str) -> None:
@@ -85,7 +85,7 @@ def test_the_original_files_are_read(tmp_path: Path) -> None:
     assert [taken for _, taken in shown.choices] == [1, 0]
     view = shown.choices[0].view
     assert view.names == ("red", "buy now")
-    assert view.wanted == "i want a red hat $20.00"
+    assert view.instruction == "i want a red hat $20.00"
 
 
 @pytest.mark.parametrize(

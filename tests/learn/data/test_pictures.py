@@ -9,18 +9,20 @@ import torch
 
 from errands.errors import DataError, SettingError
 from errands.learn.a2c import PRESETS, train_rl
-from errands.learn.data.batch import Lengths, encode, pack
+from errands.learn.data.batch import TokenLimits, encode, pack
 from errands.learn.data.demonstrations import read_demonstrations
-from errands.learn.data.pictures import Pictures, kept_pictures, original_features, products
-from errands.learn.data.view import View
+from errands.learn.data.pictures import Pictures, load_pictures, products
+from errands.learn.data.view import ChoiceView
 from errands.learn.data.vocabulary import Vocabulary
-from errands.learn.environments import open_floor
+from errands.learn.environments import open_training_env
 from errands.learn.imitation import ImitationConfig, train_choice
 from errands.learn.models.choice import ChoiceConfig, ChoiceModel
+from errands.learn.models.picture_encoder import original_features
 from errands.learn.policy import open_policy
+from errands.learn.trainer import TrainingOptions
 from errands.shop.catalog.catalog import Catalog
 
-SMALL = ChoiceConfig(width=16, lengths=Lengths(page=16))
+SMALL = ChoiceConfig(width=16, lengths=TokenLimits(page=16))
 
 
 @pytest.fixture
@@ -70,12 +72,12 @@ def test_the_originals_features_come_by_address(little: Catalog, tmp_path: Path)
 def test_a_picture_moves_scores_only_where_it_is_seen(table: Pictures) -> None:
     words = Vocabulary(("red", "hat", "buy"))
     model = ChoiceModel(ChoiceConfig(width=16, pictures=5), len(words)).eval()
-    blind = View("red hat", (), "a hat", ("buy", "back"), ("buy", "back"))
+    blind = ChoiceView("red hat", (), "a hat", ("buy", "back"), ("buy", "back"))
     one, other = (
-        View("red hat", (), "a hat", ("buy", "back"), ("buy", "back"), name)
+        ChoiceView("red hat", (), "a hat", ("buy", "back"), ("buy", "back"), name)
         for name in table.products[:2]
     )
-    encoded = [encode(view, words, Lengths(), table) for view in (blind, one, other)]
+    encoded = [encode(view, words, TokenLimits(), table) for view in (blind, one, other)]
     with torch.no_grad():
         scores = model(pack(encoded)).scores
         alone = model(pack(encoded[:1])).scores
@@ -87,8 +89,8 @@ def test_a_picture_moves_scores_only_where_it_is_seen(table: Pictures) -> None:
 def test_gradients_reach_the_picture(table: Pictures) -> None:
     words = Vocabulary(("red", "hat", "buy"))
     model = ChoiceModel(ChoiceConfig(width=16, pictures=5), len(words))
-    view = View("red hat", (), "a hat", ("buy", "back"), ("buy", "back"), table.products[0])
-    model(pack([encode(view, words, Lengths(), table)])).scores[0, 0].backward()
+    view = ChoiceView("red hat", (), "a hat", ("buy", "back"), ("buy", "back"), table.products[0])
+    model(pack([encode(view, words, TokenLimits(), table)])).scores[0, 0].backward()
     assert model.picture.weight.grad is not None
     assert model.picture.weight.grad.abs().sum() > 0
 
@@ -102,8 +104,8 @@ def test_a_checkpoint_keeps_its_pictures(demos: str, table: Pictures, tmp_path: 
         steps.append(1)
         return len(steps) == 3
 
-    train_choice(shown, tmp_path / "il", config, pictures=table, stop=stop)
-    train_choice(shown, tmp_path / "il", config, resume=True)
+    train_choice(shown, tmp_path / "il", config, pictures=table, options=TrainingOptions(stop=stop))
+    train_choice(shown, tmp_path / "il", config, options=TrainingOptions(resume=True))
     train_choice(shown, tmp_path / "whole", config, pictures=table)
     resumed, whole = (open_policy(str(tmp_path / name)) for name in ("il", "whole"))
     assert resumed.pictures is not None
@@ -120,18 +122,16 @@ def test_reinforcement_sees_what_imitation_saw(
     train_choice(
         shown, tmp_path / "il", ImitationConfig(choice=SMALL, epochs=1, threads=1), pictures=table
     )
-    floor = open_floor("shop-learn-train", 4, str(little.path))
-    config = msgspec.structs.replace(PRESETS["small"], steps=64)
-    train_rl(floor.env, floor.goals, tmp_path / "rl", config, start=tmp_path / "il")
-    kept = kept_pictures(tmp_path / "rl")
+    floor = open_training_env("shop-learn-train", 4, str(little.path))
+    config = msgspec.structs.replace(PRESETS["small"], total_timesteps=64)
+    train_rl(floor, tmp_path / "rl", config, start=tmp_path / "il")
+    kept = load_pictures(tmp_path / "rl")
     assert kept is not None
     assert kept.equals(table)
     other = Pictures(table.products, table.vectors + 1)
     with pytest.raises(SettingError, match="with other pictures"):
-        train_rl(
-            floor.env, floor.goals, tmp_path / "no", config, start=tmp_path / "il", pictures=other
-        )
-    train_rl(floor.env, floor.goals, tmp_path / "scratch", config, pictures=table)
+        train_rl(floor, tmp_path / "no", config, start=tmp_path / "il", pictures=other)
+    train_rl(floor, tmp_path / "scratch", config, pictures=table)
     assert open_policy(str(tmp_path / "scratch")).config.pictures == 5
 
 
@@ -152,8 +152,14 @@ def test_pictures_of_something_else_are_refused(
     with pytest.raises(DataError, match="No product of these demonstrations"):
         train_choice(shown, tmp_path / "il", config, pictures=strange)
     assert not (tmp_path / "il").exists()
-    train_choice(shown, tmp_path / "il", config, pictures=table, stop=lambda: True)
+    train_choice(
+        shown, tmp_path / "il", config, pictures=table, options=TrainingOptions(stop=lambda: True)
+    )
     other = Pictures(table.products, table.vectors + 1)
     with pytest.raises(SettingError, match="with other pictures"):
-        train_choice(shown, tmp_path / "il", config, pictures=other, resume=True)
-    train_choice(shown, tmp_path / "il", config, pictures=table, resume=True)
+        train_choice(
+            shown, tmp_path / "il", config, pictures=other, options=TrainingOptions(resume=True)
+        )
+    train_choice(
+        shown, tmp_path / "il", config, pictures=table, options=TrainingOptions(resume=True)
+    )

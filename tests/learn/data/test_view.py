@@ -1,7 +1,7 @@
 """What a model is shown, of the real pages."""
 
 from errands.envs.shop import ShopEnv
-from errands.learn.data.view import PAST, Memory, look
+from errands.learn.data.view import PAST, EpisodeMemory, read_view
 
 
 def _results(shop: ShopEnv) -> str:
@@ -12,80 +12,80 @@ def _results(shop: ShopEnv) -> str:
 
 def test_the_search_page(shop: ShopEnv) -> None:
     page, info = shop.reset(options={"goal": 3})
-    view = look(page)
+    view = read_view(page)
     asked, _, cap = info["instruction"].partition(", and price lower than ")
-    assert view.wanted == f"{asked.lower()} ${cap.split()[0]}"
+    assert view.instruction == f"{asked.lower()} ${cap.split()[0]}"
     assert view.names == view.actions == ("search",)
     assert view.past == ("opened 0",)
 
 
 def test_products_are_told_by_place_price_and_title(shop: ShopEnv) -> None:
     page = _results(shop)
-    view = look(page)
+    view = read_view(page)
     lines = page.splitlines()
     for place, (name, action) in enumerate(zip(view.names[2:], view.actions[2:], strict=True), 1):
         at = lines.index(f"[button] {name.upper()} [button_]")
         assert action.startswith(f"item {place} $")
         assert action.endswith(lines[at + 1])
     assert len(view.names) == 12
-    assert view.wanted.split(" $")[0] not in view.page
+    assert view.instruction.split(" $")[0] not in view.page
 
 
 def test_every_name_can_be_clicked(shop: ShopEnv) -> None:
     page = _results(shop)
-    page, *_, info = shop.step(f"click[{look(page).names[2]}]")
-    assert sorted(look(page).names) == sorted(info["available_actions"]["clickables"])
+    page, *_, info = shop.step(f"click[{read_view(page).names[2]}]")
+    assert sorted(read_view(page).names) == sorted(info["available_actions"]["clickables"])
 
 
 def test_a_chosen_option_is_marked(shop: ShopEnv) -> None:
     page = _results(shop)
-    page, *_ = shop.step(f"click[{look(page).names[2]}]")
-    view = look(page)
+    page, *_ = shop.step(f"click[{read_view(page).names[2]}]")
+    view = read_view(page)
     option = view.names[2]
     page, *_ = shop.step(f"click[{option}]")
-    after = look(page)
+    after = read_view(page)
     assert f"[clicked button] {option}" in after.actions
     assert option in after.names
     assert f"[clicked button] {option}" not in view.actions
 
 
 def test_the_past_counts_products_and_forgets(shop: ShopEnv) -> None:
-    memory = Memory()
-    view = memory.look(_results(shop))
-    memory.note(view, "search[red hat]")
+    memory = EpisodeMemory()
+    view = memory.view(_results(shop))
+    memory.record(view, "search[red hat]")
     for action in (view.names[2], *["back to search"] * 10, view.names[3]):
-        memory.note(view, f"click[{action}]")
-    past = memory.look(_results(shop)).past
+        memory.record(view, f"click[{action}]")
+    past = memory.view(_results(shop)).past
     assert past[:-1] == ("opened 2", *["back to search"] * (PAST - 1))
     assert past[-1].startswith("item 2 $")
 
 
 def test_a_view_knows_whose_picture_is_shown(shop: ShopEnv) -> None:
-    memory = Memory()
-    view = memory.look(_results(shop))
+    memory = EpisodeMemory()
+    view = memory.view(_results(shop))
     assert view.product == ""
     name = view.names[2]
-    memory.note(view, f"click[{name}]")
+    memory.record(view, f"click[{name}]")
     page, *_ = shop.step(f"click[{name}]")
-    view = memory.look(page)
+    view = memory.view(page)
     assert view.product == name
-    memory.note(view, "click[description]")
+    memory.record(view, "click[description]")
     page, *_ = shop.step("click[description]")
-    assert memory.look(page).product == "", "a sub-page shows no picture"
+    assert memory.view(page).product == "", "a sub-page shows no picture"
     page, *_ = shop.step("click[< prev]")
-    assert memory.look(page).product == name
+    assert memory.view(page).product == name
 
 
 def test_a_page_without_instruction_is_all_page() -> None:
-    view = look("Thank you\n[button] Home [button_]")
-    assert (view.wanted, view.names) == ("", ("home",))
+    view = read_view("Thank you\n[button] Home [button_]")
+    assert (view.instruction, view.names) == ("", ("home",))
 
 
 def test_an_option_is_no_product_whatever_it_is_called() -> None:
-    memory = Memory()
+    memory = EpisodeMemory()
     bought = "Instruction:\na hat\n[button] Item 3 Red [button_]\n[button] Buy Now [button_]"
-    view = memory.look(bought)
-    memory.note(view, "click[item 3 red]")
-    view = memory.look(bought)
+    view = memory.view(bought)
+    memory.record(view, "click[item 3 red]")
+    view = memory.view(bought)
     assert view.past == ("opened 0", "item 3 red")
     assert view.product == ""

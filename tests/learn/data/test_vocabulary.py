@@ -2,7 +2,7 @@
 
 import pytest
 
-from errands.learn.data.vocabulary import MARKS, PRICES, STRANGERS, Vocabulary, tokens
+from errands.learn.data.vocabulary import HASH_BUCKETS, MARKS, PRICES, Vocabulary, tokens
 
 TEXTS = ["red hat", "red shoe", "blue hat", "red"]
 
@@ -19,7 +19,7 @@ def test_numbers_are_different_and_in_range() -> None:
     assert len(set(numbers)) == 5
     assert max(numbers) < len(words)
     assert numbers[0] == MARKS.index("[button]")
-    assert numbers[1] == len(MARKS) + PRICES + STRANGERS
+    assert numbers[1] == len(MARKS) + PRICES + HASH_BUCKETS
 
 
 def test_a_stranger_equals_itself_everywhere() -> None:

@@ -16,14 +16,20 @@ import pytest
 
 from errands.errors import DataError, SettingError
 from errands.learn.models import hugging_face
-from errands.learn.models.hugging_face import find, kept, plain, read_config, tried
+from errands.learn.models.hugging_face import (
+    find_source,
+    load,
+    normalized,
+    read_config,
+    saved_source,
+)
 
 HUB = """
 import sys
 from errands.learn.models.pretrained_encoder import open_encoder
 for _ in range(2):
     encoder = open_encoder("acme/tiny-bert", 0, seed=0)
-    print(encoder.sub_words.encode("red hat"), float(encoder.place.weight.sum()), flush=True)
+    print(encoder.tokenizer.encode("red hat"), float(encoder.place.weight.sum()), flush=True)
     sys.stdin.readline()
 """
 
@@ -94,7 +100,7 @@ def test_a_hub_out_of_reach_or_silent_is_given_up_soon(
     pytest.importorskip("transformers", reason="needs transformers: pip install 'errands[hf]'")
     import huggingface_hub
 
-    monkeypatch.setattr(hugging_face, "_ANSWERS_WITHIN", 1.0)
+    monkeypatch.setattr(hugging_face, "_HUB_TIMEOUT", 1.0)
     with socket.socket() as hub:
         hub.bind(("127.0.0.1", 0))
         if is_silent:
@@ -103,20 +109,20 @@ def test_a_hub_out_of_reach_or_silent_is_given_up_soon(
         monkeypatch.setattr(huggingface_hub.constants, "ENDPOINT", address)
         began = time.monotonic()
         with pytest.raises(DataError, match=r"^nobody/such-a-model cannot be had"):
-            read_config(find("nobody/such-a-model"))
+            read_config(find_source("nobody/such-a-model"))
         assert time.monotonic() - began < 20
 
 
 def test_a_directory_is_never_asked_for_elsewhere(tmp_path: Path) -> None:
     pytest.importorskip("transformers", reason="needs transformers: pip install 'errands[hf]'")
-    source = find(str(tmp_path))
+    source = find_source(str(tmp_path))
     assert source.options() == {"trust_remote_code": False, "local_files_only": True}
     for name in ("./nowhere", "/nowhere/at/all", "no such name", "a" * 300, "a\0b"):
-        assert find(name).is_here
+        assert find_source(name).is_local
         with pytest.raises(DataError):
-            read_config(find(name))
+            read_config(find_source(name))
     with pytest.raises(SettingError, match="needs a name or a path"):
-        find(" ")
+        find_source(" ")
 
 
 def test_a_missing_extra_says_what_to_install(
@@ -124,7 +130,7 @@ def test_a_missing_extra_says_what_to_install(
 ) -> None:
     monkeypatch.setitem(sys.modules, "transformers", None)
     with pytest.raises(SettingError, match=r"pip install 'errands\[hf\]'"):
-        find(str(tmp_path))
+        find_source(str(tmp_path))
 
 
 def test_every_failure_is_one_sentence(tmp_path: Path) -> None:
@@ -132,16 +138,16 @@ def test_every_failure_is_one_sentence(tmp_path: Path) -> None:
         raise failure
 
     with pytest.raises(DataError, match="m cannot be had"):
-        tried("m", lambda: fails(OSError("gone")))
+        load("m", lambda: fails(OSError("gone")))
     with pytest.raises(SettingError, match="m needs a package that is not installed: sent"):
-        tried("m", lambda: fails(ImportError("sentencepiece\nand a long story")))
+        load("m", lambda: fails(ImportError("sentencepiece\nand a long story")))
     with pytest.raises(DataError, match=r"m is no model that can be used \(KeyError: 'x'\)"):
-        tried("m", lambda: fails(KeyError("x")))
+        load("m", lambda: fails(KeyError("x")))
     with pytest.raises(DataError, match=r"^as it is$"):
-        tried("m", lambda: fails(DataError("as it is")))
+        load("m", lambda: fails(DataError("as it is")))
     with pytest.raises(DataError, match="lost its folder"):
-        kept(tmp_path)
+        saved_source(tmp_path)
 
 
 def test_texts_are_written_as_the_original_writes_them() -> None:
-    assert plain(' Men\'s 28" x 28"\n RED ') == "mens 28 x 28 red"
+    assert normalized(' Men\'s 28" x 28"\n RED ') == "mens 28 x 28 red"

@@ -14,7 +14,7 @@ from errands.learn.data.pictures import products
 from errands.learn.models.picture_encoder import PictureConfig, draw, train_pictures
 from errands.shop.catalog.catalog import Catalog
 
-QUICK = PictureConfig(epochs=8, words=60, width=8, batch=16, threads=1)
+QUICK = PictureConfig(epochs=8, vocabulary_size=60, width=8, batch_size=16, threads=1)
 
 
 def test_drawing_shows_what_a_reference_says() -> None:

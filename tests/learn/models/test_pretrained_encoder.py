@@ -15,18 +15,18 @@ transformers = pytest.importorskip(
     "transformers", reason="needs transformers: pip install 'errands[hf]'"
 )
 
-from errands.learn.data.batch import Lengths, encode, pack  # noqa: E402
-from errands.learn.data.view import View, look  # noqa: E402
+from errands.learn.data.batch import TokenLimits, encode, pack  # noqa: E402
+from errands.learn.data.view import ChoiceView, read_view  # noqa: E402
 from errands.learn.data.vocabulary import END, PAD  # noqa: E402
 from errands.learn.models import pretrained_encoder  # noqa: E402
 from errands.learn.models.choice import ChoiceConfig, ChoiceModel  # noqa: E402
 from errands.learn.models.pretrained_encoder import (  # noqa: E402
     BUTTONS,
-    SubWords,
+    PretrainedTokenizer,
     open_encoder,
     rebuild_encoder,
 )
-from errands.learn.models.rng import private_chance  # noqa: E402
+from errands.learn.models.runtime import seeded_torch  # noqa: E402
 
 KINDS = ["bert", "distilbert", "roberta"]
 Readers = Callable[[str], Path]
@@ -41,16 +41,16 @@ size
 [button] Buy Now [button_]"""
 
 
-def _numbers(words: SubWords, *texts: str) -> torch.Tensor:
+def _numbers(words: PretrainedTokenizer, *texts: str) -> torch.Tensor:
     rows = [torch.tensor(words.encode(text)) for text in texts]
     return torch.nn.utils.rnn.pad_sequence(rows, batch_first=True, padding_value=PAD)
 
 
-def _model(place: Path, **settings: Any) -> tuple[ChoiceModel, SubWords]:
+def _model(place: Path, **settings: Any) -> tuple[ChoiceModel, PretrainedTokenizer]:
     encoder = open_encoder(str(place), settings.get("width", 0), seed=1)
     config = ChoiceConfig(encoder="pretrained", pretrained=str(place), **{"width": 0, **settings})
-    with private_chance(1):
-        return ChoiceModel(config, len(encoder.sub_words), encoder), encoder.sub_words
+    with seeded_torch(1):
+        return ChoiceModel(config, len(encoder.tokenizer), encoder), encoder.tokenizer
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -60,14 +60,14 @@ def test_a_fresh_encoder_is_exactly_the_model_itself(readers: Readers, kind: str
     tokenizer = transformers.AutoTokenizer.from_pretrained(place)
     model = transformers.AutoModel.from_pretrained(place).eval()
     texts = [TEXT, "a hat"]
-    tokens = _numbers(encoder.sub_words, *texts)
+    tokens = _numbers(encoder.tokenizer, *texts)
     places = torch.arange(tokens.numel()).reshape_as(tokens) % 8
     with torch.inference_mode():
         found = encoder(tokens, places)
         for row, text in enumerate(texts):
             plain = tokenizer(f" {text}", return_tensors="pt")
             wanted = model(**plain).last_hidden_state[0, 1:-1]
-            length = len(encoder.sub_words.encode(text))
+            length = len(encoder.tokenizer.encode(text))
             assert wanted.shape == (length, 32)
             assert torch.allclose(found[row, :length], wanted, atol=1e-5)
     assert found.shape == (*tokens.shape, 32)
@@ -76,7 +76,7 @@ def test_a_fresh_encoder_is_exactly_the_model_itself(readers: Readers, kind: str
 @pytest.mark.parametrize("kind", KINDS)
 def test_places_and_every_word_matter_once_they_are_learnt(readers: Readers, kind: str) -> None:
     encoder = open_encoder(str(readers(kind)), 0, seed=0)
-    tokens = _numbers(encoder.sub_words, TEXT)
+    tokens = _numbers(encoder.tokenizer, TEXT)
     with torch.inference_mode():
         before = encoder(tokens, torch.zeros_like(tokens))
         encoder.place.weight[3] = torch.linspace(-1, 1, 32)
@@ -93,7 +93,7 @@ def test_the_four_marks_of_buttons_are_four_tokens(readers: Readers, kind: str) 
     place = readers(kind)
     plain = transformers.AutoTokenizer.from_pretrained(place)
     encoder = open_encoder(str(place), 0, seed=0)
-    words = encoder.sub_words
+    words = encoder.tokenizer
     marks = [words.encode(mark) for mark in BUTTONS]
     assert [len(mark) for mark in marks] == [1, 1, 1, 1]
     assert len(set(marks)) == 4
@@ -106,7 +106,7 @@ def test_the_four_marks_of_buttons_are_four_tokens(readers: Readers, kind: str) 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_texts_never_hold_what_only_models_say(readers: Readers, kind: str) -> None:
-    words = open_encoder(str(readers(kind)), 0, seed=0).sub_words
+    words = open_encoder(str(readers(kind)), 0, seed=0).tokenizer
     said = "[SEP] hat [PAD] </s> <mask> [MASK] <s> <pad> [CLS]"
     numbers = words.encode(said)
     assert PAD not in numbers
@@ -126,8 +126,8 @@ def test_gradients_reach_all_of_the_model(
     readers: Readers, kind: str, word_attention: bool
 ) -> None:
     model, words = _model(readers(kind), word_attention=word_attention, width=24)
-    view = look(PAGE, ["search[red hat]"])
-    judged = model(pack([encode(view, words, Lengths())]))
+    view = read_view(PAGE, ["search[red hat]"])
+    judged = model(pack([encode(view, words, TokenLimits())]))
     (judged.scores.log_softmax(1)[0, 0] + judged.values.sum()).backward()
     without = [name for name, weight in model.named_parameters() if weight.grad is None]
     assert without == []
@@ -140,10 +140,10 @@ def test_views_side_by_side_are_judged_as_each_alone(readers: Readers, kind: str
     model, words = _model(readers(kind))
     model.eval()
     views = [
-        encode(view, words, Lengths())
+        encode(view, words, TokenLimits())
         for view in (
-            look(PAGE, ["search[red hat]"]),
-            View("hat", ("opened 0",), "", ("x",), ("x",)),
+            read_view(PAGE, ["search[red hat]"]),
+            ChoiceView("hat", ("opened 0",), "", ("x",), ("x",)),
         )
     ]
     with torch.inference_mode():
@@ -159,7 +159,7 @@ def test_parts_that_fit_into_memory_give_the_same_gradients(
     readers: Readers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model, words = _model(readers("bert"))
-    view = encode(look(PAGE, ["search[red hat]"]), words, Lengths())
+    view = encode(read_view(PAGE, ["search[red hat]"]), words, TokenLimits())
     found = []
     for at_once in (10_000, 1):
         monkeypatch.setattr(pretrained_encoder, "_AT_ONCE", at_once)
@@ -175,10 +175,10 @@ def test_parts_that_fit_into_memory_give_the_same_gradients(
 def test_what_is_longer_than_the_model_reads_is_cut(readers: Readers, kind: str, room: int) -> None:
     """RoBERTa's 130 places are 128: the first two are of its padding."""
     model, words = _model(readers(kind))
-    assert words.room == room
+    assert words.max_tokens == room
     long = "hat " * 600
-    view = encode(View(long, (long,), long, (long, "buy now"), ("a", "b")), words, Lengths(
-        wish=400, past=400, page=400, action=400))  # fmt: skip
+    limits = TokenLimits(instruction=400, past=400, page=400, action=400)
+    view = encode(ChoiceView(long, (long,), long, (long, "buy now"), ("a", "b")), words, limits)
     assert len(view.observed) == len(view.places) == room
     assert len(view.actions[0]) == len(view.action_places[0]) == room
     with torch.inference_mode():
@@ -207,11 +207,11 @@ def test_what_is_kept_is_the_same_without_the_original(
     shutil.rmtree(tmp_path / "hub")
     again = rebuild_encoder(tmp_path / "il", 16)
     again.load_state_dict(encoder.state_dict())
-    assert again.sub_words.encode(PAGE) == encoder.sub_words.encode(PAGE)
-    assert (again.sub_words.room, len(again.sub_words)) == (
-        encoder.sub_words.room, len(encoder.sub_words),
+    assert again.tokenizer.encode(PAGE) == encoder.tokenizer.encode(PAGE)
+    assert (again.tokenizer.max_tokens, len(again.tokenizer)) == (
+        encoder.tokenizer.max_tokens, len(encoder.tokenizer),
     )  # fmt: skip
-    tokens = _numbers(encoder.sub_words, TEXT)
+    tokens = _numbers(encoder.tokenizer, TEXT)
     with torch.inference_mode():
         found = [held(tokens, torch.zeros_like(tokens)) for held in (encoder, again)]
     assert found[0].shape[2] == 16

@@ -18,8 +18,9 @@ transformers = pytest.importorskip(
 
 from errands.learn.data.demonstrations import Query  # noqa: E402
 from errands.learn.models.pretrained_search import open_pretrained  # noqa: E402
-from errands.learn.models.rng import private_chance  # noqa: E402
-from errands.learn.search_training import PRESETS, open_search_model, train_search  # noqa: E402
+from errands.learn.models.runtime import seeded_torch  # noqa: E402
+from errands.learn.search import PRESETS, open_search_model, train_search  # noqa: E402
+from errands.learn.trainer import TrainingOptions  # noqa: E402
 
 WORDS = "please find me a red blue green hat lamp shoe for my sister now".split()
 PAIRS = [
@@ -28,7 +29,7 @@ PAIRS = [
     for thing in ("hat", "lamp", "shoe")
 ]
 CONFIG = msgspec.structs.replace(
-    PRESETS["paper"], epochs=200, batch=9, rate=1e-2, warm_up=5, threads=1
+    PRESETS["paper"], epochs=200, batch_size=9, learning_rate=1e-2, warmup_steps=5, threads=1
 )
 
 
@@ -71,7 +72,7 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], str]:
                 unk_token="<unk>",
             )  # fmt: skip
             tokenizer.save_pretrained(place)
-            with private_chance(3):
+            with seeded_torch(3):
                 model = transformers.AutoModelForSeq2SeqLM.from_config(_config(kind))
             model.save_pretrained(place)
         return str(place)
@@ -99,25 +100,31 @@ def test_a_checkpoint_is_trained_further_and_opened_from_its_own_folder(
     config = msgspec.structs.replace(CONFIG, model=tiny(kind))
     heard: list[float] = []
     trained = train_search(
-        PAIRS, tmp_path / "a", config, on_progress=lambda told: heard.append(told.loss)
+        PAIRS,
+        tmp_path / "a",
+        config,
+        options=TrainingOptions(on_progress=lambda told: heard.append(told.loss)),
     )
     assert trained.loss < heard[0] / 2
     model = open_search_model(str(tmp_path / "a"))
-    right = sum(model.queries(pair.wanted)[:1] == [pair.query] for pair in PAIRS)
+    right = sum(model.queries(pair.instruction)[:1] == [pair.query] for pair in PAIRS)
     assert right >= 8  # All of them with each of three seeds; one that does not read gets one.
 
 
 def test_a_stopped_training_goes_on_to_the_same_weights(
     tiny: Callable[[str], str], tmp_path: Path
 ) -> None:
-    config = msgspec.structs.replace(CONFIG, model=tiny("bart"), epochs=8, batch=3)
+    config = msgspec.structs.replace(CONFIG, model=tiny("bart"), epochs=8, batch_size=3)
     train_search(PAIRS, tmp_path / "whole", config)
     asked: list[int] = []
     train_search(
-        PAIRS, tmp_path / "cut", config, stop=lambda: asked.append(1) is None and len(asked) > 10
+        PAIRS,
+        tmp_path / "cut",
+        config,
+        options=TrainingOptions(stop=lambda: asked.append(1) is None and len(asked) > 10),
     )
     assert not json.loads((tmp_path / "cut" / "about.json").read_bytes())["is_done"]
-    train_search(PAIRS, tmp_path / "cut", config, resume=True)
+    train_search(PAIRS, tmp_path / "cut", config, options=TrainingOptions(resume=True))
     whole, cut = (torch.load(tmp_path / name / "weights.pt") for name in ("whole", "cut"))
     assert whole.keys() == cut.keys()
     assert all(torch.equal(whole[name], cut[name]) for name in whole)

@@ -5,57 +5,71 @@ import pytest
 torch = pytest.importorskip("torch", reason="needs PyTorch: pip install 'errands[train]'")
 
 from errands.learn.data.vocabulary import Vocabulary  # noqa: E402
-from errands.learn.models.rng import private_chance  # noqa: E402
+from errands.learn.models.runtime import seeded_torch  # noqa: E402
 from errands.learn.models.search import (  # noqa: E402
+    QueryPrefixes,
     SearchConfig,
     Searcher,
     SearchModel,
-    Written,
+    encode_instruction,
+    encode_query,
     pack_sources,
-    read,
-    write,
 )
 
 WORDS = Vocabulary(["red", "hat", "need"])
-CONFIG = SearchConfig(width=16, layers=1, heads=2, longest_query=6)
+CONFIG = SearchConfig(width=16, layers=1, heads=2, max_query_words=6)
 
 
 def new_model(seed: int = 0) -> SearchModel:
-    with private_chance(seed):
+    with seeded_torch(seed):
         return SearchModel(CONFIG, WORDS).eval()
 
 
 def test_words_outside_of_the_vocabulary_can_be_said_if_the_instruction_has_them() -> None:
-    wished = read("I need a jolvo hat, and price lower than 20.00 dollars", WORDS, 64)
-    assert wished.words == ("i", "need", "a", "jolvo", "hat")
-    assert wished.strangers == ("i", "a", "jolvo")
-    assert wished.sayable == (4, 3, 5, 6, 2)
+    instruction = encode_instruction(
+        "I need a jolvo hat, and price lower than 20.00 dollars", WORDS, 64
+    )
+    assert instruction.words == ("i", "need", "a", "jolvo", "hat")
+    assert instruction.unknown == ("i", "a", "jolvo")
+    assert instruction.output_ids == (4, 3, 5, 6, 2)
 
 
 def test_places_go_on_from_where_the_last_word_was_copied() -> None:
-    wished = read("red hat or red shoe", WORDS, 64)
-    assert write(wished, ["red", "hat", "red", "new", "hat"], WORDS)[1] == [0, 1, 2, 4, 0, 2]
+    instruction = encode_instruction("red hat or red shoe", WORDS, 64)
+    assert encode_query(instruction, ["red", "hat", "red", "new", "hat"], WORDS)[1] == [
+        0,
+        1,
+        2,
+        4,
+        0,
+        2,
+    ]
 
 
 def test_probabilities_sum_to_one_whatever_stands_beside() -> None:
     model = new_model()
-    wishes = [read(text, WORDS, 64) for text in ("red jolvo hat jolvo", "i need it in klafy blue")]
-    sources = pack_sources(wishes)
-    rows = [write(wished, wished.words[:3], WORDS) for wished in wishes]
-    written = Written(*(torch.tensor(part) for part in zip(*rows, strict=True)))
+    instructions = [
+        encode_instruction(text, WORDS, 64)
+        for text in ("red jolvo hat jolvo", "i need it in klafy blue")
+    ]
+    sources = pack_sources(instructions)
+    rows = [encode_query(instruction, instruction.words[:3], WORDS) for instruction in instructions]
+    prefixes = QueryPrefixes(*(torch.tensor(part) for part in zip(*rows, strict=True)))
     with torch.inference_mode():
-        together = model(sources, written)
-        alone = model(pack_sources(wishes[:1]), Written(written.words[:1], written.places[:1]))
+        together = model(sources, prefixes)
+        alone = model(
+            pack_sources(instructions[:1]), QueryPrefixes(prefixes.words[:1], prefixes.places[:1])
+        )
     assert torch.allclose(together.exp().sum(dim=2), torch.ones(2, 4), atol=1e-4)
     assert torch.allclose(together[:1, :, : alone.shape[2]], alone, atol=1e-4)
 
 
 def test_a_word_is_not_seen_before_it_is_written() -> None:
     model = new_model()
-    wished = read("red jolvo hat", WORDS, 64)
-    sources = pack_sources([wished])
+    instruction = encode_instruction("red jolvo hat", WORDS, 64)
+    sources = pack_sources([instruction])
     short, long = (
-        Written(*(torch.tensor([part]) for part in write(wished, query, WORDS)))
+        QueryPrefixes(*(torch.tensor([part]) for part in encode_query(instruction, query, WORDS)))
         for query in (["red"], ["red", "hat", "jolvo"])
     )
     with torch.inference_mode():

@@ -1,8 +1,9 @@
 """`errands train`: demonstrations, and agents that learn from them."""
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
-import msgspec
 import typer
 
 from errands.cli.output import Json, print_json, remarks, results
@@ -11,20 +12,26 @@ from errands.cli.train import rl as train_rl
 from errands.cli.train.progress import (
     Catalog,
     Device,
+    Epochs,
     Evaluate,
+    Force,
+    LearningRate,
+    Least,
+    Out,
     Resume,
     SaveEvery,
     Seed,
+    Threads,
     Track,
-    asked_to_stop,
     bar,
+    changed,
     checked,
-    chosen,
     end,
+    explain_supervised,
+    find_preset,
     need_torch,
     others,
-    shown_on,
-    tell,
+    training,
 )
 from errands.errors import SettingError
 
@@ -51,8 +58,8 @@ def demonstrations(
     episodes: int | None = typer.Option(None, min=1, help="Only the first so many."),
     errors: float = typer.Option(0.05, min=0, max=1, help="How often the shopper errs."),
     workers: int = typer.Option(2, min=1, help="Episodes at once."),
-    seed: int = typer.Option(0, min=0, help="Of the shopper's chance."),
-    resume: bool = typer.Option(False, "--resume", help="Go on with a run that was stopped."),
+    seed: int = typer.Option(0, min=0, help="Seed of the shopper's errors."),
+    resume: bool = typer.Option(False, "--resume", help="Resume a run that was stopped."),
     as_json: bool = Json,
 ) -> None:
     """Let the scripted shopper give demonstrations: a run with whole pages, to learn from.
@@ -94,10 +101,10 @@ def demonstrations(
 @app.command("choice")
 def choice(
     demonstrations: str = typer.Argument(help="A run with whole text_rich pages, or JSONL."),
-    out: str = typer.Option(..., help="The checkpoint's directory."),
+    out: str = Out,
     preset: str | None = typer.Option(
         None,
-        help="small (unless told), rnn, or paper: the paper's schedule, with --encoder its whole"
+        help="small (the default), rnn, or paper: the paper's schedule, with --encoder its whole"
         " model, without it a small encoder from scratch.",
     ),
     encoder: str | None = typer.Option(
@@ -107,15 +114,15 @@ def choice(
         " implies --preset paper.",
     ),
     pictures: Path | None = typer.Option(
-        None, help="What products look like, of `train pictures`; seen on their pages."
+        None, help="Vectors of products' pictures, of `train pictures`."
     ),
-    least: float = typer.Option(0.99, min=0, max=1, help="The reward an episode needs."),
-    epochs: int | None = typer.Option(None, min=1, help="Rounds over all choices."),
-    rate: float | None = typer.Option(None, min=0, help="The learning rate."),
+    least: float = Least,
+    epochs: int | None = Epochs,
+    learning_rate: float | None = LearningRate,
     width: int | None = typer.Option(
-        None, min=4, help="Of the vectors; a pretrained encoder's are as wide as it is."
+        None, min=4, help="Width of the vectors (default of a pretrained encoder: its own)."
     ),
-    threads: int | None = typer.Option(None, min=1, help="Cores to use."),
+    threads: int | None = Threads,
     evaluate: str | None = Evaluate,
     catalog: str | None = Catalog,
     device: str = Device,
@@ -127,7 +134,7 @@ def choice(
 ) -> None:
     """Train a choice model by imitation.
 
-    Ctrl-C stops after the update at hand; --resume goes on to the same weights.
+    Ctrl-C stops after the current update; --resume leads to the same weights.
 
     Examples:
 
@@ -142,28 +149,23 @@ def choice(
     from errands.learn.data.pictures import Pictures
     from errands.learn.imitation import PRESETS, train_choice, with_encoder
 
-    named = preset or ("small" if encoder is None else "paper")
-    config = chosen(named, PRESETS)
+    name = preset or ("small" if encoder is None else "paper")
+    config = find_preset(name, PRESETS)
     if encoder is not None:
-        if named != "paper":
+        if name != "paper":
             raise SettingError(
-                f"--preset {named} has an encoder of its own; leave --encoder or --preset out."
+                f"--preset {name} has an encoder of its own; leave --encoder or --preset out."
             )
         config = with_encoder(config, encoder)
     share, other = others(evaluate, least)
-    given = {
-        "epochs": epochs,
-        "rate": rate,
-        "threads": threads,
-        "seed": seed,
-        "held_out": share,
-    }
-    config = msgspec.structs.replace(
+    config = changed(
         config,
-        choice=config.choice
-        if width is None
-        else msgspec.structs.replace(config.choice, width=width),
-        **{name: value for name, value in given.items() if value is not None},
+        choice=changed(config.choice, width=width),
+        epochs=epochs,
+        learning_rate=learning_rate,
+        threads=threads,
+        seed=seed,
+        held_out=share,
     )
     shown = checked(demonstrations, catalog, least)
     remarks.print(
@@ -171,38 +173,34 @@ def choice(
         " out for their reward.",
         soft_wrap=True,
     )
-    with bar("learning") as shown_bar, asked_to_stop() as stop:
+    run = {"resume": resume, "track": track, "device": device, "save_every": save_every}
+    with training("learning", _describe("choices"), **run) as options:
         trained = train_choice(
             shown,
             Path(out),
             config,
             pictures=None if pictures is None else Pictures.read(pictures),
             others=() if other is None else other.choices,
-            resume=resume,
-            track=track,
-            on_progress=shown_on(shown_bar, "choices"),
-            stop=stop,
-            save_every=save_every,
-            device=device,
+            options=options,
         )
-    tell(trained, "choices", "choices", as_json)
-    end(stop())
+    explain_supervised(trained, "choices", "choices", as_json)
+    end(options.stop())
 
 
 @app.command("search")
 def search(
     demonstrations: str = typer.Argument(help="A run with whole text_rich pages."),
-    out: str = typer.Option(..., help="The checkpoint's directory."),
+    out: str = Out,
     preset: str | None = typer.Option(
-        None, help="small (from scratch), or paper (with --model; BART unless told)."
+        None, help="small (from scratch), or paper (with --model; BART by default)."
     ),
     model: str | None = typer.Option(
         None, help="A BART or T5 checkpoint of Hugging Face's to train, by name or path."
     ),
-    least: float = typer.Option(0.99, min=0, max=1, help="The reward an episode needs."),
-    epochs: int | None = typer.Option(None, min=1, help="Rounds over all queries."),
-    rate: float | None = typer.Option(None, min=0, help="The learning rate."),
-    threads: int | None = typer.Option(None, min=1, help="Cores to use."),
+    least: float = Least,
+    epochs: int | None = Epochs,
+    learning_rate: float | None = LearningRate,
+    threads: int | None = Threads,
     evaluate: str | None = Evaluate,
     catalog: str | None = Catalog,
     device: str = Device,
@@ -214,7 +212,7 @@ def search(
 ) -> None:
     """Train a search model: from an instruction to what to search for.
 
-    Ctrl-C stops after the update at hand; --resume goes on to the same weights.
+    Ctrl-C stops after the current update; --resume leads to the same weights.
 
     Examples:
 
@@ -224,23 +222,21 @@ def search(
       errands run shop-learn --agent il --checkpoint il --set search=search
     """
     need_torch()
-    from errands.learn.search_training import PRESETS, train_search
+    from errands.learn.search import PRESETS, train_search
 
-    named = preset or ("paper" if model else "small")
-    usual = chosen(named, PRESETS)
-    if named == "small" and model:
+    name = preset or ("paper" if model else "small")
+    config = find_preset(name, PRESETS)
+    if name == "small" and model:
         raise SettingError("--preset small trains from scratch; leave --model or --preset out.")
     share, other = others(evaluate, least)
-    given = {
-        "model": model,
-        "epochs": epochs,
-        "rate": rate,
-        "threads": threads,
-        "seed": seed,
-        "held_out": share,
-    }
-    config = msgspec.structs.replace(
-        usual, **{name: value for name, value in given.items() if value is not None}
+    config = changed(
+        config,
+        model=model,
+        epochs=epochs,
+        learning_rate=learning_rate,
+        threads=threads,
+        seed=seed,
+        held_out=share,
     )
     shown = checked(demonstrations, catalog, least)
     remarks.print(
@@ -248,22 +244,18 @@ def search(
         " out for their reward.",
         soft_wrap=True,
     )
-    with bar("learning") as shown_bar, asked_to_stop() as stop:
+    run = {"resume": resume, "track": track, "device": device, "save_every": save_every}
+    with training("learning", _describe("words"), **run) as options:
         trained = train_search(
             shown.queries,
             Path(out),
             config,
             others=() if other is None else other.queries,
             checksum=shown.checksum,
-            resume=resume,
-            track=track,
-            on_progress=shown_on(shown_bar, "words"),
-            stop=stop,
-            save_every=save_every,
-            device=device,
+            options=options,
         )
-    tell(trained, "words", "queries", as_json)
-    end(stop())
+    explain_supervised(trained, "words", "queries", as_json)
+    end(options.stop())
 
 
 @app.command("queries")
@@ -274,7 +266,7 @@ def queries(
     goals: str = typer.Option("human", help="synthetic, human, or a file of frozen goals."),
     split: str | None = typer.Option(None, help="Only a split: test, disjoint-test, ..."),
     beams: int = typer.Option(10, min=1, help="How many queries for each instruction."),
-    force: bool = typer.Option(False, "--force", help="Replace a file that is there already."),
+    force: bool = Force,
     as_json: bool = Json,
 ) -> None:
     """Write what a search model would search for, for every instruction of a goal set.
@@ -288,22 +280,26 @@ def queries(
       errands run shop-learn --agent choice-oracle --set query=predicted --set queries=found.json
     """
     need_torch()
-    from errands.learn.data.query_file import predict_queries, write_queries
-    from errands.learn.search_training import open_search_model
+    from errands.learn.search import open_search_model, predict_queries, write_queries
     from errands.shop.catalog.catalog import Catalog
     from errands.shop.splits import split_indices
 
     if out.exists() and not force:
         raise SettingError(f"{out} is there already; add --force to replace it.")
-    opened = Catalog.open(catalog).goals(goals)
-    wanted = split_indices(split, opened)
+    goal_set = Catalog.open(catalog).goals(goals)
+    indices = split_indices(split, goal_set)
     model = open_search_model(checkpoint)
     with bar("searching") as shown:
-        task = shown.add_task("", total=len(wanted))
-        texts = (opened[index].instruction_text for index in wanted)
-        found = predict_queries(model, texts, beams, on_text=lambda: shown.advance(task))
-    write_queries(out, found, replace=force)
+        task = shown.add_task("", total=len(indices))
+        instructions = (goal_set[index].instruction_text for index in indices)
+        predicted = predict_queries(model, instructions, beams, on_text=lambda: shown.advance(task))
+    write_queries(out, predicted, replace=force)
     if as_json:
-        print_json({"file": str(out), "instructions": len(found)})
+        print_json({"file": str(out), "instructions": len(predicted)})
         return
-    results.print(f"{out}: queries for {len(found):,} instructions.", soft_wrap=True)
+    results.print(f"{out}: queries for {len(predicted):,} instructions.", soft_wrap=True)
+
+
+def _describe(what: str) -> Callable[[Any], str]:
+    """How well a supervised training goes."""
+    return lambda progress: f"loss {progress.loss:.3f}, {progress.accuracy:.0%} of {what} right"

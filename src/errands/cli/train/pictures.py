@@ -6,7 +6,7 @@ import typer
 
 from errands.cli.output import Json, print_json, results
 from errands.cli.train.commands import app
-from errands.cli.train.progress import bar, need_torch
+from errands.cli.train.progress import Epochs, Force, Seed, bar, changed, need_torch
 from errands.errors import SettingError
 
 __all__ = ["register"]
@@ -20,11 +20,11 @@ def pictures(
     out: Path = typer.Option(..., help="The table to write, a .npz file."),
     catalog: str = typer.Option("demo", help="A catalogue's directory or name."),
     features: Path | None = typer.Option(None, help="The original's features: feat_conv.pt."),
-    addresses: Path | None = typer.Option(None, help="What they are of: feat_ids.pt."),
-    epochs: int | None = typer.Option(None, min=1, help="Rounds over all pictures."),
-    width: int | None = typer.Option(None, min=2, help="Of a picture's vector."),
-    seed: int = typer.Option(0, min=0, help="Of everything that is chance."),
-    force: bool = typer.Option(False, "--force", help="Replace a file that is there already."),
+    addresses: Path | None = typer.Option(None, help="Which pictures they are of: feat_ids.pt."),
+    epochs: int | None = Epochs,
+    width: int | None = typer.Option(None, min=2, help="Width of a picture's vector."),
+    seed: int = Seed,
+    force: bool = Force,
     as_json: bool = Json,
 ) -> None:
     """Make a table of pictures: a vector for every product of a catalogue.
@@ -40,10 +40,11 @@ def pictures(
       errands train pictures --features feat_conv.pt --addresses feat_ids.pt --out f.npz
     """
     need_torch()
-    import msgspec
-
-    from errands.learn.data.pictures import original_features
-    from errands.learn.models.picture_encoder import PictureConfig, train_pictures
+    from errands.learn.models.picture_encoder import (
+        PictureConfig,
+        original_features,
+        train_pictures,
+    )
     from errands.shop.catalog.catalog import Catalog
 
     if (features is None) != (addresses is None):
@@ -53,34 +54,31 @@ def pictures(
     opened = Catalog.open(catalog)
     if features is not None and addresses is not None:
         table = original_features(features, addresses, opened)
-        told: dict[str, float] = {}
+        figures: dict[str, float] = {}
     else:
-        given = {"epochs": epochs, "width": width, "seed": seed}
-        config = msgspec.structs.replace(
-            PictureConfig(), **{name: value for name, value in given.items() if value is not None}
-        )
-        with bar("looking") as shown:
+        config = changed(PictureConfig(), epochs=epochs, width=width, seed=seed)
+        with bar("learning") as shown:
             task = shown.add_task("drawing", total=config.epochs)
-            drawn = train_pictures(
+            trained = train_pictures(
                 opened,
                 config,
                 lambda epoch, loss: shown.update(
                     task, completed=epoch, description=f"loss {loss:.3f}"
                 ),
             )
-        table = drawn.pictures
-        told = {"different": drawn.different, "right": drawn.right}
+        table = trained.pictures
+        figures = {"different": trained.different, "right": trained.right}
     table.write(out)
     if as_json:
-        print_json({"file": str(out), "products": len(table), "width": table.width, **told})
+        print_json({"file": str(out), "products": len(table), "width": table.width, **figures})
         return
-    how = ""
-    if told:
-        how = (
-            f" {told['different']:,.0f} different pictures; the word that the encoder is surest of"
-            f" is in the title for {told['right']:.0%}."
+    accuracy = ""
+    if figures:
+        accuracy = (
+            f" {figures['different']:,.0f} different pictures; the encoder's most likely word"
+            f" is in the title for {figures['right']:.0%}."
         )
     results.print(
-        f"{out}: vectors of {table.width} numbers for {len(table):,} products.{how}",
+        f"{out}: vectors of {table.width} numbers for {len(table):,} products.{accuracy}",
         soft_wrap=True,
     )

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Final
 
+import msgspec
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -18,34 +19,50 @@ if TYPE_CHECKING:
 __all__ = [
     "Catalog",
     "Device",
+    "Epochs",
     "Evaluate",
+    "Force",
+    "LearningRate",
+    "Least",
+    "Out",
     "Resume",
     "SaveEvery",
     "Seed",
+    "Threads",
     "Track",
-    "asked_to_stop",
     "bar",
+    "changed",
     "checked",
-    "chosen",
     "end",
+    "explain_supervised",
+    "find_preset",
     "need_torch",
     "others",
-    "shown_on",
-    "tell",
-    "times",
+    "time_shares",
+    "training",
 ]
 
-Seed: Any = typer.Option(0, min=0, help="Of everything that is chance.")
+# Options that several commands have.
+Out: Any = typer.Option(..., help="The checkpoint's directory.")
+Least: Any = typer.Option(0.99, min=0, max=1, help="The reward a demonstration needs.")
+Epochs: Any = typer.Option(None, min=1, help="Passes over all examples.")
+LearningRate: Any = typer.Option(
+    None, "--learning-rate", "--rate", min=0, help="The learning rate of the optimizer."
+)
+Threads: Any = typer.Option(None, min=1, help="Threads to compute with.")
+Seed: Any = typer.Option(0, min=0, help="Seed of all randomness.")
 Device: Any = typer.Option("cpu", help="Where to compute: cpu, cuda, cuda:N, mps or auto.")
-Resume: Any = typer.Option(False, "--resume", help="Go on with a training that was stopped.")
-SaveEvery: Any = typer.Option(30.0, min=0, metavar="SECONDS", help="Between checkpoints.")
+Resume: Any = typer.Option(False, "--resume", help="Resume a training that was stopped.")
+SaveEvery: Any = typer.Option(30.0, min=0, metavar="SECONDS", help="Time between checkpoints.")
 Track: Any = typer.Option(None, help="A tracker's module: trackio, wandb or alike.")
 Catalog: Any = typer.Option(None, help="Refuse demonstrations of another catalogue than this.")
 Evaluate: Any = typer.Option(
     None,
     metavar="SHARE|RUN",
-    help="What to measure after every epoch: a share to keep back (0.1), or another run.",
+    help="What to measure after every epoch: a share to hold out (0.1), or another run.",
 )
+Force: Any = typer.Option(False, "--force", help="Replace a file that is there already.")
+
 _STOPPED: Final = 130
 
 
@@ -58,10 +75,17 @@ def need_torch() -> None:
         ) from None
 
 
-def chosen(preset: str, presets: Mapping[str, Any]) -> Any:
+def find_preset(preset: str, presets: Mapping[str, Any]) -> Any:
     if preset not in presets:
         raise SettingError(f"There is no preset {preset!r}; expected {', '.join(presets)}.")
     return presets[preset]
+
+
+def changed(config: Any, **settings: Any) -> Any:
+    """A config with the settings that were given; None stands for those that were not."""
+    return msgspec.structs.replace(
+        config, **{name: value for name, value in settings.items() if value is not None}
+    )
 
 
 def checked(demonstrations: str, catalog: str | None, least: float) -> "Demonstrations":
@@ -80,7 +104,7 @@ def checked(demonstrations: str, catalog: str | None, least: float) -> "Demonstr
 
 
 def others(evaluate: str | None, least: float) -> "tuple[float, Demonstrations | None]":
-    """What to measure beside training: a share of the lesson, or another run."""
+    """What to measure beside training: a share of the demonstrations, or another run."""
     if evaluate is None:
         return 0.0, None
     try:
@@ -106,23 +130,32 @@ def bar(what: str) -> Progress:
     )
 
 
-def shown_on(shown_bar: Progress, what: str) -> Callable[[Any], None]:
-    """Shows how far a training is, and how much of what it gets right."""
-    task = shown_bar.add_task("", total=None)
-    return lambda reached: shown_bar.update(
-        task,
-        total=reached.steps,
-        completed=reached.step,
-        description=f"loss {reached.loss:.3f}, {reached.accuracy:.0%} of {what} right",
-    )
+@contextmanager
+def training(what: str, describe: Callable[[Any], str], **options: Any) -> Iterator[Any]:
+    """The `TrainingOptions` of a training with a progress bar, which Ctrl-C stops; `describe` says
+    how well it goes."""
+    from errands.learn.trainer import TrainingOptions
+
+    with bar(what) as progress_bar, asked_to_stop() as stop:
+        task = progress_bar.add_task("", total=None)
+
+        def show(progress: Any) -> None:
+            progress_bar.update(
+                task,
+                total=progress.steps,
+                completed=progress.step,
+                description=describe(progress),
+            )
+
+        yield TrainingOptions(on_progress=show, stop=stop, **options)
 
 
-def times(shares: Mapping[str, float]) -> str:
+def time_shares(shares: Mapping[str, float]) -> str:
     """Where the time went, in words."""
     return ", ".join(f"{name} {share:.0%}" for name, share in shares.items())
 
 
-def tell(trained: Any, what: str, examples: str, as_json: bool) -> None:
+def explain_supervised(trained: Any, what: str, examples: str, as_json: bool) -> None:
     """How a supervised training ended."""
     if as_json:
         print_json(
@@ -138,18 +171,17 @@ def tell(trained: Any, what: str, examples: str, as_json: bool) -> None:
             }
         )
         return
-    held = trained.held_out
-    kept = (
-        f" ({held['held_out_accuracy']:.1%} of those it was measured on, loss"
-        f" {held['held_out_loss']:.3f})"
-        if held
-        else ""
-    )
+    held_out = ""
+    if trained.held_out:
+        held_out = (
+            f" ({trained.held_out['held_out_accuracy']:.1%} of those held out, loss"
+            f" {trained.held_out['held_out_loss']:.3f})"
+        )
     results.print(
         f"{trained.folder}: {trained.steps:,} updates, loss {trained.loss:.3f},"
-        f" {trained.accuracy:.1%} of {what} right{kept}. {trained.choices_per_second:,.0f}"
+        f" {trained.accuracy:.1%} of {what} right{held_out}. {trained.choices_per_second:,.0f}"
         f" {examples} a second, {trained.choices_per_cpu_second:,.0f} a CPU second; time:"
-        f" {times(trained.shares)}.",
+        f" {time_shares(trained.shares)}.",
         soft_wrap=True,
     )
 
@@ -164,16 +196,16 @@ def end(was_stopped: bool) -> None:
 @contextmanager
 def asked_to_stop() -> Iterator[Callable[[], bool]]:
     """Whether Ctrl-C or SIGTERM came; a second Ctrl-C ends at once."""
-    asked: list[int] = []
+    signals: list[int] = []
 
     def note(number: int, frame: FrameType | None) -> None:
-        if asked:
+        if signals:
             raise KeyboardInterrupt
-        asked.append(number)
+        signals.append(number)
 
     before = {number: signal.signal(number, note) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
-        yield lambda: bool(asked)
+        yield lambda: bool(signals)
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

@@ -1,7 +1,7 @@
 """Views as numbers: what a choice model takes, and many of them at once.
 
-Beside its word every token says where it stands (wish, past, page, action) and whether the wish
-has the same word: what a person sees at a glance.
+Beside its word, every token says where it stands (instruction, past, page, action) and
+whether the instruction has the same word: what a person sees at a glance.
 """
 
 from collections.abc import Sequence
@@ -14,26 +14,26 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from errands.learn.data.pictures import Pictures
-from errands.learn.data.view import View
-from errands.learn.data.vocabulary import END, Words
+from errands.learn.data.view import ChoiceView
+from errands.learn.data.vocabulary import END, Tokenizer
 
-__all__ = ["Batch", "Encoded", "Lengths", "encode", "pack"]
+__all__ = ["ChoiceBatch", "EncodedView", "TokenLimits", "encode", "pack"]
 
-WISH, PAST, PAGE, ACTION = range(4)
+INSTRUCTION, PAST, PAGE, ACTION = range(4)
 PLACES: Final = 8
-"""Four places, each with and without the same word in the wish."""
+"""Four places, each with and without the same word in the instruction."""
 
 
-class Lengths(msgspec.Struct, frozen=True):
+class TokenLimits(msgspec.Struct, frozen=True, rename={"instruction": "wish"}):
     """Tokens that are kept of each part."""
 
-    wish: int = 40
+    instruction: int = 40
     past: int = 24
     page: int = 96
     action: int = 12
 
 
-class Encoded(NamedTuple):
+class EncodedView(NamedTuple):
     """A view in numbers."""
 
     observed: NDArray[np.int64]
@@ -44,7 +44,7 @@ class Encoded(NamedTuple):
     """What is to be seen, where something is."""
 
 
-class Batch(NamedTuple):
+class ChoiceBatch(NamedTuple):
     """Views side by side. Actions of the same words are encoded once."""
 
     observed: Tensor
@@ -61,21 +61,23 @@ class Batch(NamedTuple):
     """B: whether there is one."""
 
 
-def encode(view: View, words: Words, lengths: Lengths, pictures: Pictures | None = None) -> Encoded:
-    wish = words.encode(view.wanted)[: lengths.wish]
-    past = words.encode(" > ".join(view.past))[-lengths.past :]
-    page = words.encode(view.page)[: lengths.page]
-    said = set(wish)
-    observed = [*wish, END, *past, END, *page][: words.room]
+def encode(
+    view: ChoiceView, tokenizer: Tokenizer, limits: TokenLimits, pictures: Pictures | None = None
+) -> EncodedView:
+    instruction = tokenizer.encode(view.instruction)[: limits.instruction]
+    past = tokenizer.encode(" > ".join(view.past))[-limits.past :]
+    page = tokenizer.encode(view.page)[: limits.page]
+    said = set(instruction)
+    observed = [*instruction, END, *past, END, *page][: tokenizer.max_tokens]
     places = [
-        *[WISH] * (len(wish) + 1),
+        *[INSTRUCTION] * (len(instruction) + 1),
         *[PAST] * (len(past) + 1),
         *[PAGE] * len(page),
-    ][: words.room]
+    ][: tokenizer.max_tokens]
     marked = [2 * place + (token in said) for place, token in zip(places, observed, strict=True)]
-    longest = min(lengths.action, words.room)
-    actions = tuple(words.encode(action)[:longest] or (END,) for action in view.actions)
-    return Encoded(
+    longest = min(limits.action, tokenizer.max_tokens)
+    actions = tuple(tokenizer.encode(action)[:longest] or (END,) for action in view.actions)
+    return EncodedView(
         np.array(observed, np.int64),
         np.array(marked, np.int64),
         actions,
@@ -84,7 +86,7 @@ def encode(view: View, words: Words, lengths: Lengths, pictures: Pictures | None
     )
 
 
-def pack(views: Sequence[Encoded]) -> Batch:
+def pack(views: Sequence[EncodedView]) -> ChoiceBatch:
     """Many views as tensors."""
     longest = max(len(view.observed) for view in views)
     most = max(len(view.actions) for view in views)
@@ -104,10 +106,10 @@ def pack(views: Sequence[Encoded]) -> Batch:
         actions[row, : len(tokens)] = tokens
         action_places[row, : len(marks)] = marks
     tensors = map(torch.from_numpy, (observed, places, actions, action_places, which))
-    return Batch(*tensors, *map(torch.from_numpy, _pictures(views)))
+    return ChoiceBatch(*tensors, *map(torch.from_numpy, _pictures(views)))
 
 
-def _pictures(views: Sequence[Encoded]) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
+def _pictures(views: Sequence[EncodedView]) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
     seen = {row: view.picture for row, view in enumerate(views) if view.picture is not None}
     width = len(next(iter(seen.values()))) if seen else 0
     pictures = np.zeros((len(views), width), np.float32)

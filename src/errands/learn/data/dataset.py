@@ -1,28 +1,29 @@
-"""What a training learns from, and what is kept back to see how well it does.
+"""What a training learns from, and what is held out to see how well it does.
 
-    lesson, kept = hold_out(demonstrations.choices, 0.1, seed=0, wish=lambda one: one.view.wanted)
+    training, held_out = hold_out(demonstrations.choices, 0.1, seed=0, key=instruction_of)
 
-Whatever was asked for in the same words goes to one side as a whole, so that no episode, nor
-another one of the same wish, is on both. `fingerprint` tells lessons apart: a training that is
-resumed with other ones would be neither the old nor a new one.
+All that was done for one instruction goes to one side as a whole, so that no episode, nor
+another one for the same instruction, is on both. `fingerprint` tells demonstrations
+apart: a training that is resumed with others would be neither the old nor a new one.
 """
 
 import hashlib
 import random
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeVar
 
 from errands.errors import DataError, SettingError
-from errands.learn.data.demonstrations import Choice, Query
+from errands.learn.data.demonstrations import DemonstratedChoice, Query
+from errands.learn.data.view import ChoiceView
 
-__all__ = ["fingerprint", "hold_out", "wished"]
+__all__ = ["fingerprint", "hold_out", "instruction_of", "texts_of"]
 
 Example = TypeVar("Example")
 
 
-def wished(one: Choice | Query) -> str:
+def instruction_of(one: DemonstratedChoice | Query) -> str:
     """What was asked for when a choice was made, or a query written."""
-    return one.wanted if isinstance(one, Query) else one.view.wanted.partition(" $")[0]
+    return one.instruction if isinstance(one, Query) else one.view.instruction.partition(" $")[0]
 
 
 def hold_out(
@@ -30,33 +31,41 @@ def hold_out(
     share: float,
     *,
     seed: int,
-    wish: Callable[[Example], str],
+    key: Callable[[Example], str],
 ) -> tuple[list[Example], list[Example]]:
-    """What is learnt, and what is kept back: about such a share of all wishes."""
+    """What is learnt, and what is kept back: about such a share of all keys."""
     if not 0 <= share < 1:
         raise SettingError(f"A share of {share:g} cannot be held out; expected 0 to less than 1.")
     if not share:
         return list(examples), []
-    wishes = sorted({wish(one) for one in examples})
-    if len(wishes) < 2:
-        raise DataError("One wish alone cannot be held out and learnt; give more demonstrations.")
-    random.Random(f"{seed} held out").shuffle(wishes)
-    count = min(max(round(share * len(wishes)), 1), len(wishes) - 1)
-    kept = set(wishes[:count])
+    keys = sorted({key(one) for one in examples})
+    if len(keys) < 2:
+        raise DataError(
+            "One instruction alone cannot be held out and learnt; give more demonstrations."
+        )
+    random.Random(f"{seed} held out").shuffle(keys)
+    count = min(max(round(share * len(keys)), 1), len(keys) - 1)
+    held_out = set(keys[:count])
     return (
-        [one for one in examples if wish(one) not in kept],
-        [one for one in examples if wish(one) in kept],
+        [one for one in examples if key(one) not in held_out],
+        [one for one in examples if key(one) in held_out],
     )
 
 
-def fingerprint(examples: Iterable[Choice | Query]) -> str:
+def fingerprint(examples: Iterable[DemonstratedChoice | Query]) -> str:
     """The same for the same examples in the same order, in any process."""
-    found = hashlib.sha256()
+    digest = hashlib.sha256()
     for one in examples:
         if isinstance(one, Query):
-            parts: tuple[object, ...] = one
+            # Spelt as in the first checkpoints, which are to be resumed.
+            text = f"Query(wanted={one.instruction!r}, query={one.query!r})"
         else:
             view = one.view
-            parts = (view.wanted, view.past, view.page, view.actions, one.taken)
-        found.update(repr(parts).encode("utf-8", "backslashreplace"))
-    return found.hexdigest()
+            text = repr((view.instruction, view.past, view.page, view.actions, one.taken))
+        digest.update(text.encode("utf-8", "backslashreplace"))
+    return digest.hexdigest()
+
+
+def texts_of(views: Iterable[ChoiceView]) -> Iterator[str]:
+    """All that a model reads."""
+    return (text for view in views for text in (view.instruction, view.page, *view.actions))

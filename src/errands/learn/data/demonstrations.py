@@ -12,31 +12,37 @@ from typing import Any, NamedTuple
 import msgspec
 
 from errands.errors import DataError
-from errands.learn.data.view import Memory, View
+from errands.learn.data.view import ChoiceView, EpisodeMemory
 from errands.runs.episode import Episode, RunInfo
 from errands.runs.store.places import open_run
 
-__all__ = ["Choice", "Demonstrations", "Query", "read_choices_file", "read_demonstrations"]
+__all__ = [
+    "DemonstratedChoice",
+    "Demonstrations",
+    "Query",
+    "read_choices_file",
+    "read_demonstrations",
+]
 
 
-class Choice(NamedTuple):
+class DemonstratedChoice(NamedTuple):
     """A page, and which of its actions was taken."""
 
-    view: View
+    view: ChoiceView
     taken: int
 
 
 class Query(NamedTuple):
     """An instruction without its price, and what was searched for."""
 
-    wanted: str
+    instruction: str
     query: str
 
 
 class Demonstrations(msgspec.Struct, frozen=True):
     """What a model learns from."""
 
-    choices: tuple[Choice, ...]
+    choices: tuple[DemonstratedChoice, ...]
     queries: tuple[Query, ...]
     """The first of each episode, then the later ones."""
     episodes: int
@@ -56,7 +62,7 @@ def read_demonstrations(
     store = open_run(place)
     try:
         _check(store.info, place, checksum)
-        choices: list[Choice] = []
+        choices: list[DemonstratedChoice] = []
         queries: list[Query] = []
         episodes = left_out = 0
         for episode in store.episodes():
@@ -64,11 +70,11 @@ def read_demonstrations(
                 left_out += 1
                 continue
             episodes += 1
-            for moment in moments(episode, place):
-                if isinstance(moment, Choice):
-                    choices.append(moment)
+            for decision in decisions(episode, place):
+                if isinstance(decision, DemonstratedChoice):
+                    choices.append(decision)
                 else:
-                    queries.append(moment)
+                    queries.append(decision)
         if not episodes:
             raise DataError(
                 f"{place} has no episode with a reward of {least:g} or more; there is nothing to"
@@ -81,23 +87,23 @@ def read_demonstrations(
         store.close()
 
 
-def moments(episode: Episode, place: str = "the run") -> Iterator[Choice | Query]:
+def decisions(episode: Episode, place: str = "the run") -> Iterator[DemonstratedChoice | Query]:
     """What was decided in an episode, step by step."""
-    memory = Memory()
+    memory = EpisodeMemory()
     for step in episode.steps:
         if step.observation is None:
             raise DataError(
                 f"{place} has no observations to learn from; play it with --observations full."
             )
-        view = memory.look(step.observation)
+        view = memory.view(step.observation)
         if step.action.startswith("search["):
             query = step.action[len("search[") : -1]
-            yield Query(view.wanted.partition(" $")[0], query)
+            yield Query(view.instruction.partition(" $")[0], query)
         else:
             name = step.action.removeprefix("click[").removesuffix("]")
             if name in view.names:
-                yield Choice(view, view.names.index(name))
-        memory.note(view, step.action)
+                yield DemonstratedChoice(view, view.names.index(name))
+        memory.record(view, step.action)
 
 
 def _check(info: RunInfo, place: str, checksum: str | None) -> None:
@@ -118,19 +124,19 @@ def _check(info: RunInfo, place: str, checksum: str | None) -> None:
 def read_choices_file(path: str) -> Demonstrations:
     """The original's choice data: a line for each trajectory, with `states`, `available_actions`
     and `action_idxs` (-1 for a search)."""
-    choices: list[Choice] = []
+    choices: list[DemonstratedChoice] = []
     episodes = 0
     for number, record in enumerate(_records(path), 1):
         try:
             rows = zip(
                 record["states"], record["available_actions"], record["action_idxs"], strict=True
             )
-            memory = Memory()
+            memory = EpisodeMemory()
             for state, actions, taken in rows:
-                view = _original_view(memory.look(state), actions)
+                view = _original_view(memory.view(state), actions)
                 if taken >= 0:
-                    choices.append(Choice(view, taken))
-                    memory.note(view, f"click[{view.names[taken]}]")
+                    choices.append(DemonstratedChoice(view, taken))
+                    memory.record(view, f"click[{view.names[taken]}]")
             episodes += 1
         except (AttributeError, KeyError, TypeError, ValueError, IndexError) as failure:
             raise DataError(
@@ -141,9 +147,9 @@ def read_choices_file(path: str) -> Demonstrations:
     return Demonstrations(tuple(choices), (), episodes, 0, "")
 
 
-def _original_view(view: View, actions: Iterable[str]) -> View:
+def _original_view(view: ChoiceView, actions: Iterable[str]) -> ChoiceView:
     names = tuple(action.removeprefix("click[").removesuffix("]") for action in actions)
-    return View(view.wanted, view.past, view.page, names, names, view.product)
+    return ChoiceView(view.instruction, view.past, view.page, names, names, view.product)
 
 
 def _records(path: str) -> Iterator[Any]:

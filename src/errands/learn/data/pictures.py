@@ -13,21 +13,20 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from errands.atomic import atomic_write
 from errands.errors import DataError, SettingError
-from errands.learn.checkpoint import read_tensors, write_whole
 from errands.shop.catalog.catalog import Catalog
 from errands.shop.product import Product
 
 __all__ = [
     "Pictures",
-    "keep_pictures",
-    "kept_pictures",
-    "original_features",
-    "pictures_of",
+    "checkpoint_pictures",
+    "load_pictures",
     "products",
+    "save_pictures",
 ]
 
-_KEPT: Final = "pictures.npz"
+_FILE: Final = "pictures.npz"
 
 
 class Pictures:
@@ -54,19 +53,19 @@ class Pictures:
         return self.products == other.products and np.array_equal(self.vectors, other.vectors)
 
     def write(self, path: Path) -> None:
-        held = io.BytesIO()
-        np.savez(held, products=np.array(self.products, str), vectors=self.vectors)
+        content = io.BytesIO()
+        np.savez(content, products=np.array(self.products, str), vectors=self.vectors)
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            write_whole(path, lambda work: work.write_bytes(held.getvalue()))
+            atomic_write(path, lambda work: work.write_bytes(content.getvalue()))
         except OSError as failure:
             raise DataError(f"{path} cannot be written ({failure.strerror}).") from None
 
     @classmethod
     def read(cls, path: Path) -> "Pictures":
         try:
-            with np.load(path, allow_pickle=False) as held:
-                products, vectors = held["products"], held["vectors"]
+            with np.load(path, allow_pickle=False) as table:
+                products, vectors = table["products"], table["vectors"]
         except OSError as failure:
             reason = failure.strerror or "it is no such table"
             raise DataError(f"{path} cannot be read ({reason}).") from None
@@ -83,50 +82,31 @@ class Pictures:
         return cls(products.tolist(), vectors)
 
 
-def original_features(features: Path, addresses: Path, catalog: Catalog) -> Pictures:
-    """The original's features of the products of a catalogue, by the address of their picture."""
-    vectors, known = read_tensors(features), read_tensors(addresses)
-    if not hasattr(vectors, "numpy") or not isinstance(known, list) or len(known) != len(vectors):
-        raise DataError(
-            f"{features} and {addresses} do not belong together; expected a matrix, and a list with"
-            " an address for each of its rows."
-        )
-    rows = {address: row for row, address in enumerate(known)}
-    found = [
-        (product.asin.lower(), rows[product.image])
-        for product in products(catalog)
-        if product.image in rows
-    ]
-    if not found:
-        raise DataError(f"{addresses} has no picture of the catalogue {catalog.path}.")
-    return Pictures([name for name, _ in found], vectors.numpy()[[row for _, row in found]])
-
-
-def keep_pictures(folder: Path, pictures: Pictures | None) -> None:
+def save_pictures(folder: Path, pictures: Pictures | None) -> None:
     """Put a table into a new checkpoint, or none."""
     if pictures is None:
         try:
-            (folder / _KEPT).unlink(missing_ok=True)
+            (folder / _FILE).unlink(missing_ok=True)
         except OSError as failure:
             raise DataError(f"{folder} cannot be written ({failure.strerror}).") from None
     else:
-        pictures.write(folder / _KEPT)
+        pictures.write(folder / _FILE)
 
 
-def kept_pictures(folder: Path) -> Pictures | None:
+def load_pictures(folder: Path) -> Pictures | None:
     """The table that a checkpoint has; None where it was trained without pictures."""
-    return Pictures.read(folder / _KEPT) if (folder / _KEPT).exists() else None
+    return Pictures.read(folder / _FILE) if (folder / _FILE).exists() else None
 
 
-def pictures_of(folder: Path, given: Pictures | None) -> Pictures | None:
-    """The pictures that a model has learnt with, and none else."""
-    kept = kept_pictures(folder)
-    if given is not None and (kept is None or not kept.equals(given)):
+def checkpoint_pictures(folder: Path, pictures: Pictures | None) -> Pictures | None:
+    """The pictures that the model of a checkpoint was trained with; others are refused."""
+    stored = load_pictures(folder)
+    if pictures is not None and (stored is None or not stored.equals(pictures)):
         raise SettingError(
-            f"{folder} was trained {'with other' if kept else 'without'} pictures; leave --pictures"
-            " out: what it saw is in it."
+            f"{folder} was trained {'with other' if stored else 'without'} pictures; leave"
+            " --pictures out: what it saw is in it."
         )
-    return kept
+    return stored
 
 
 def products(catalog: Catalog) -> Iterator[Product]:

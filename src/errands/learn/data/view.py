@@ -1,7 +1,7 @@
 """What a model is shown of a page: what is asked for, what was done, the page, what can be done.
 
-A `View` is read off a `text_rich` observation alone, so the environment, a stored demonstration
-and the original's own files all give the same.
+A `ChoiceView` is read off a `text_rich` observation alone, so the environment, a stored
+demonstration and the original's own files all give the same.
 """
 
 import re
@@ -12,7 +12,7 @@ import msgspec
 
 from errands.agents.page_reading import offers, read_instruction
 
-__all__ = ["PAST", "Memory", "View", "look"]
+__all__ = ["PAST", "ChoiceView", "EpisodeMemory", "read_view"]
 
 PAST: Final = 6
 """How many earlier actions a view tells."""
@@ -23,10 +23,10 @@ _LONGEST: Final = 60
 """Characters of an action that are remembered."""
 
 
-class View(msgspec.Struct, frozen=True):
+class ChoiceView(msgspec.Struct, frozen=True):
     """One moment of an episode."""
 
-    wanted: str
+    instruction: str
     """The instruction without its price phrase, and the price as a token."""
     past: tuple[str, ...]
     """How many products were opened, and the last actions, in words."""
@@ -42,19 +42,19 @@ class View(msgspec.Struct, frozen=True):
     other pages."""
 
 
-class Memory:
-    """What a shopper remembers of an episode: what was done, and which product was opened."""
+class EpisodeMemory:
+    """What was done so far in an episode, and which product was opened."""
 
     def __init__(self) -> None:
         self._past: list[str] = []
         self._opened = ""
         self._count = 0
 
-    def look(self, observation: str) -> View:
-        """What is seen now."""
-        return look(observation, self._past, self._opened, self._count)
+    def view(self, observation: str) -> ChoiceView:
+        """What is shown now."""
+        return read_view(observation, self._past, self._opened, self._count)
 
-    def note(self, view: View, action: str) -> None:
+    def record(self, view: ChoiceView, action: str) -> None:
         """Remember what was done on a page."""
         words = action
         name = action.removeprefix("click[").removesuffix("]")
@@ -67,12 +67,14 @@ class Memory:
         self._past.append(words[:_LONGEST])
 
 
-def look(observation: str, past: Sequence[str] = (), opened: str = "", count: int = 0) -> View:
+def read_view(
+    observation: str, past: Sequence[str] = (), opened: str = "", count: int = 0
+) -> ChoiceView:
     """What a model is shown of a page; `past` are all earlier actions, in words, `opened` is the
     product that was opened last, and `count` says how many were."""
     instruction, page = _split(observation)
-    asked = read_instruction(instruction)
-    price = "" if asked.cap == float("inf") else f" ${asked.cap:.2f}"
+    request = read_instruction(instruction)
+    price = "" if request.cap == float("inf") else f" ${request.cap:.2f}"
     clicked = {name.lower(): bool(mark) for mark, name in _BUTTON.findall(page)}
     names = tuple(clicked)
     shown = offers(page, names) if "next >" in clicked else []
@@ -80,8 +82,8 @@ def look(observation: str, past: Sequence[str] = (), opened: str = "", count: in
         offer.name: f"item {place} ${offer.price:.2f} {offer.title}"
         for place, offer in enumerate(shown, 1)
     }
-    return View(
-        wanted=f"{asked.text}{price}",
+    return ChoiceView(
+        instruction=f"{request.text}{price}",
         past=(f"opened {count}", *past[-PAST:]),
         page=page,
         actions=tuple(
@@ -95,8 +97,8 @@ def look(observation: str, past: Sequence[str] = (), opened: str = "", count: in
 
 def _split(observation: str) -> tuple[str, str]:
     """The instruction that a page shows, and what stands below it."""
-    _, found, rest = observation.partition(_HEADING)
-    if not found:
+    _, heading, rest = observation.partition(_HEADING)
+    if not heading:
         return "", observation
     instruction, _, page = rest.lstrip().partition("\n")
     return instruction, page

@@ -13,13 +13,13 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Final, Protocol
 
-__all__ = ["END", "MARKS", "PAD", "STRANGERS", "Vocabulary", "Words", "tokens"]
+__all__ = ["END", "HASH_BUCKETS", "MARKS", "PAD", "Tokenizer", "Vocabulary", "tokens"]
 
 PAD: Final = 0
 END: Final = 2
 MARKS: Final = ("[pad]", "[begin]", "[end]", "[button]", "[clicked button]", "[image]")
 """Tokens that are no words; `[button_]` and its like, the ends of buttons, say nothing new."""
-STRANGERS: Final = 512
+HASH_BUCKETS: Final = 512
 PRICES: Final = 48
 _TOKEN: Final = re.compile(
     r"\[clicked button\]|\[button\]|\$?\d+(?:\.\d+)?|[a-z0-9]+(?:['&.-][a-z0-9]+)*|[<>]"
@@ -36,7 +36,7 @@ def tokens(text: str) -> list[str]:
     return _TOKEN.findall(_NOISE.sub(" ", text.lower()))
 
 
-class Words(Protocol):
+class Tokenizer(Protocol):
     """Whatever gives texts numbers: a vocabulary, or the tokenizer of a pretrained model."""
 
     @property
@@ -45,8 +45,8 @@ class Words(Protocol):
         ...
 
     @property
-    def room(self) -> int:
-        """Tokens that can be read at once."""
+    def max_tokens(self) -> int:
+        """That can be read at once."""
         ...
 
     def __len__(self) -> int: ...
@@ -59,12 +59,12 @@ class Words(Protocol):
 class Vocabulary:
     """Known words in the order of their numbers."""
 
-    room: int = 2**31
+    max_tokens: int = 2**31
 
     def __init__(self, words: Iterable[str]) -> None:
         self.words = tuple(words)
         self.places = {word: place for place, word in enumerate(self.words)}
-        first = len(MARKS) + PRICES + STRANGERS
+        first = len(MARKS) + PRICES + HASH_BUCKETS
         self._numbers = {word: first + place for place, word in enumerate(self.words)}
         self._numbers.update((mark, place) for place, mark in enumerate(MARKS))
         self._known = lru_cache(2**14)(self._encode)
@@ -82,7 +82,7 @@ class Vocabulary:
         return cls(ranked[:most])
 
     def __len__(self) -> int:
-        return len(MARKS) + PRICES + STRANGERS + len(self.words)
+        return len(MARKS) + PRICES + HASH_BUCKETS + len(self.words)
 
     def encode(self, text: str) -> tuple[int, ...]:
         """The numbers of a text's tokens."""
@@ -95,12 +95,12 @@ class Vocabulary:
             return known
         if token[:1] == "$":
             return len(MARKS) + _price_bucket(float(token[1:] or 0))
-        return self.stranger(zlib.crc32(token.encode()))
+        return self.hash_bucket(zlib.crc32(token.encode()))
 
     @staticmethod
-    def stranger(place: int) -> int:
+    def hash_bucket(place: int) -> int:
         """One of the numbers that words outside of the vocabulary share."""
-        return len(MARKS) + PRICES + place % STRANGERS
+        return len(MARKS) + PRICES + place % HASH_BUCKETS
 
     def _encode(self, text: str) -> tuple[int, ...]:
         return tuple(map(self.number, tokens(text)))

@@ -6,12 +6,12 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-__all__ = ["Found", "beam_search"]
+__all__ = ["Hypothesis", "beam_search"]
 
 Prefix = tuple[int, ...]
 
 
-class Found(NamedTuple):
+class Hypothesis(NamedTuple):
     """A sequence without its end, and the logarithm of its probability."""
 
     sequence: Prefix
@@ -20,22 +20,22 @@ class Found(NamedTuple):
 
 def beam_search(
     ahead: Callable[[Sequence[Prefix]], Tensor], *, end: int, beams: int, longest: int
-) -> list[Found]:
+) -> list[Hypothesis]:
     """Up to `beams` different sequences of 1 to `longest` members, the most probable first.
 
     `ahead` gives the log-probabilities of what comes next, a row for each of some prefixes of
     one length. The search ends as soon as nothing that is open can become better than what was
     found; with as many beams as there are prefixes it is exhaustive.
     """
-    opened = [Found((), 0.0)]
-    found: list[Found] = []
+    opened = [Hypothesis((), 0.0)]
+    found: list[Hypothesis] = []
     for length in range(longest + 1):
         scores = ahead([path.sequence for path in opened]).double()
         if length == 0:
             scores[:, end] = -torch.inf
         else:
             found += [
-                Found(path.sequence, path.score + float(scores[row, end]))
+                Hypothesis(path.sequence, path.score + float(scores[row, end]))
                 for row, path in enumerate(opened)
             ]
             found = _best(found, beams)
@@ -47,7 +47,7 @@ def beam_search(
         ranked, places = torch.sort(totals, descending=True, stable=True)
         width = scores.shape[1]
         opened = [
-            Found((*opened[place // width].sequence, place % width), score)
+            Hypothesis((*opened[place // width].sequence, place % width), score)
             for score, place in zip(ranked[:beams].tolist(), places[:beams].tolist(), strict=True)
             if score > -torch.inf
         ]
@@ -56,6 +56,6 @@ def beam_search(
     return found
 
 
-def _best(found: list[Found], count: int) -> list[Found]:
+def _best(found: list[Hypothesis], count: int) -> list[Hypothesis]:
     usable = [one for one in found if one.score > -torch.inf]
     return sorted(usable, key=lambda one: (-one.score, one.sequence))[:count]

@@ -5,7 +5,9 @@ cross-attention, and scored; a softmax over the scores is the policy. The value 
 reinforcement, is read off the observation's first token.
 """
 
-from typing import Literal, NamedTuple
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Final, Literal, NamedTuple
 
 import msgspec
 import torch
@@ -13,14 +15,27 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from errands.errors import SettingError
-from errands.learn.data.batch import WISH, Batch, Lengths
+from errands.learn.data.batch import INSTRUCTION, ChoiceBatch, TokenLimits
 from errands.learn.data.pictures import Pictures
-from errands.learn.data.vocabulary import PAD
-from errands.learn.models.attention import CrossAttention
+from errands.learn.data.vocabulary import PAD, Tokenizer, Vocabulary
 from errands.learn.models.encoders import BiGru, SmallTransformer
-from errands.learn.models.pretrained_encoder import PretrainedEncoder
+from errands.learn.models.pretrained_encoder import PretrainedEncoder, open_encoder, rebuild_encoder
 
-__all__ = ["ChoiceConfig", "ChoiceModel", "Judged", "check_width", "seeing"]
+__all__ = [
+    "ChoiceConfig",
+    "ChoiceModel",
+    "ChoiceOutput",
+    "CrossAttention",
+    "ModelBuilder",
+    "check_width",
+    "load_builder",
+    "new_builder",
+    "with_pictures",
+]
+
+
+_NEVER: Final = -1e9
+"""In place of minus infinity, so that an action without any token is no NaN."""
 
 
 class ChoiceConfig(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,12 +51,12 @@ class ChoiceConfig(msgspec.Struct, frozen=True, kw_only=True):
     hidden: int = 512
     """Of the recurrent encoder."""
     word_attention: bool = False
-    """Whether actions also attend to the wish word by word, before any encoder: the paper has it
-    in its RNN, to match the text of options (B.2)."""
+    """Whether actions also attend to the instruction word by word, before any encoder: the
+    paper has it in its RNN, to match the text of options (B.2)."""
     pictures: int = 0
     """The width of a picture's vector; 0 for a model that sees none."""
     dropout: float = 0.1
-    lengths: Lengths = Lengths()
+    lengths: TokenLimits = TokenLimits()
 
 
 def check_width(config: ChoiceConfig) -> None:
@@ -53,12 +68,50 @@ def check_width(config: ChoiceConfig) -> None:
         )
 
 
-def seeing(config: ChoiceConfig, pictures: Pictures | None) -> ChoiceConfig:
+def with_pictures(config: ChoiceConfig, pictures: Pictures | None) -> ChoiceConfig:
     """The same model, for these pictures."""
     return msgspec.structs.replace(config, pictures=0 if pictures is None else pictures.width)
 
 
-class Judged(NamedTuple):
+class CrossAttention(nn.Module):
+    """The paper's cross-attention between an observation and its actions: equations 3 to 6.
+
+    Token vectors of both to one vector for each action.
+
+    o  observation tokens, a  action tokens
+    (3)  alpha_ij = w1 . o_i + w2 . a_j + w3 . (o_i * a_j)
+    (5)  c_j = softmax over i of alpha_ij, times o_i;
+         q = softmax over j of max_i alpha_ij, times a_j
+    (4)  ca_j = w5 . leakyReLU(w4 . [a_j, c_j, a_j * c_j, q * c_j])
+    (6)  the mean of ca_j over the action's tokens; the score is w6 of it
+    """
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.w1 = nn.Linear(width, 1, bias=False)
+        self.w2 = nn.Linear(width, 1, bias=False)
+        self.w3 = nn.Parameter(torch.full((width,), width**-0.5))
+        self.w4 = nn.Linear(4 * width, width)
+        self.w5 = nn.Linear(width, width)
+
+    def forward(self, o: Tensor, o_mask: Tensor, a: Tensor, a_mask: Tensor) -> Tensor:
+        """`o` is B x I x width, `a` B x K x J x width; masks are true at tokens. B x K x width."""
+        count, actions, tokens, width = a.shape
+        flat = a.reshape(count, actions * tokens, width)
+        alpha = (flat * self.w3) @ o.transpose(1, 2) + self.w1(o).transpose(1, 2) + self.w2(flat)
+        alpha = alpha.masked_fill(~o_mask.unsqueeze(1), _NEVER)
+        c = (torch.softmax(alpha, dim=2) @ o).reshape_as(a)
+        strongest = alpha.amax(dim=2).reshape(count, actions, tokens)
+        weight = torch.softmax(strongest.masked_fill(~a_mask, _NEVER), dim=2)
+        q = weight.unsqueeze(2) @ a
+        joined = torch.cat([a, c, a * c, q * c], dim=3)
+        ca = self.w5(functional.leaky_relu(self.w4(joined)))
+        mask = a_mask.unsqueeze(3)
+        mean: Tensor = (ca * mask).sum(dim=2) / mask.sum(dim=2).clamp(min=1)
+        return mean
+
+
+class ChoiceOutput(NamedTuple):
     """Scores of actions (B x K, absent ones far below all others) and values of pages (B)."""
 
     scores: Tensor
@@ -85,30 +138,30 @@ class ChoiceModel(nn.Module):
                 words, config.width, config.layers, config.heads, config.dropout
             )
         self.attention = CrossAttention(self.width)
-        judged = self.width
+        combined = self.width
         if config.word_attention:
             self.word_attention = CrossAttention(bare)
-            judged += bare
+            combined += bare
         if config.pictures:
             self.picture = nn.Linear(config.pictures, self.width)
-        self.w6 = nn.Linear(judged, 1)
+        self.w6 = nn.Linear(combined, 1)
         self.value = nn.Sequential(nn.Linear(self.width, 128), nn.LeakyReLU(), nn.Linear(128, 1))
 
-    def forward(self, batch: Batch) -> Judged:
+    def forward(self, batch: ChoiceBatch) -> ChoiceOutput:
         observed = self.encoder(batch.observed, batch.observed_places)
         actions = self.encoder(batch.actions, batch.action_places)
         which = batch.which.clamp(min=0)
         there = batch.which >= 0
         mask = (batch.actions != PAD)[which] & there.unsqueeze(2)
         seen, seen_mask = self._with_picture(batch, observed)
-        judged = self.attention(seen, seen_mask, actions[which], mask)
+        combined = self.attention(seen, seen_mask, actions[which], mask)
         if self.config.word_attention:
-            judged = torch.cat([judged, self._matched(batch, which, mask)], dim=2)
-        scores = self.w6(functional.leaky_relu(judged)).squeeze(2)
+            combined = torch.cat([combined, self._matched(batch, which, mask)], dim=2)
+        scores = self.w6(functional.leaky_relu(combined)).squeeze(2)
         pooled = observed[:, 0]
-        return Judged(scores.masked_fill(~there, -1e9), self.value(pooled).squeeze(1))
+        return ChoiceOutput(scores.masked_fill(~there, _NEVER), self.value(pooled).squeeze(1))
 
-    def _with_picture(self, batch: Batch, observed: Tensor) -> tuple[Tensor, Tensor]:
+    def _with_picture(self, batch: ChoiceBatch, observed: Tensor) -> tuple[Tensor, Tensor]:
         """The observation's tokens with the picture as one more, where pictures are seen."""
         mask = batch.observed != PAD
         if not self.config.pictures or not batch.pictures.shape[1]:
@@ -119,11 +172,53 @@ class ChoiceModel(nn.Module):
             torch.cat([batch.pictured.unsqueeze(1), mask], dim=1),
         )
 
-    def _matched(self, batch: Batch, which: Tensor, mask: Tensor) -> Tensor:
-        """Actions beside the wish, as bare words."""
-        wished = (batch.observed != PAD) & (batch.observed_places // 2 == WISH)
-        longest = int(wished.sum(dim=1).max())  # The wish stands first.
-        wish = self.encoder.words(batch.observed[:, :longest], batch.observed_places[:, :longest])
+    def _matched(self, batch: ChoiceBatch, which: Tensor, mask: Tensor) -> Tensor:
+        """Actions beside the instruction, as bare words."""
+        is_instruction = (batch.observed != PAD) & (batch.observed_places // 2 == INSTRUCTION)
+        longest = int(is_instruction.sum(dim=1).max())  # The instruction stands first.
+        instruction = self.encoder.words(
+            batch.observed[:, :longest], batch.observed_places[:, :longest]
+        )
         actions = self.encoder.words(batch.actions, batch.action_places)
-        matched: Tensor = self.word_attention(wish, wished[:, :longest], actions[which], mask)
+        matched: Tensor = self.word_attention(
+            instruction, is_instruction[:, :longest], actions[which], mask
+        )
         return matched
+
+
+class ModelBuilder(NamedTuple):
+    """The tokenizer of a choice model and, where it is pretrained, its encoder.
+
+    builder = new_builder(config, texts, 8_000, seed=0)
+    builder.save(Path("il"))
+    model = builder.model(config)                    # weights drawn, or the pretrained ones
+    ...
+    load_builder(Path("il"), config, info.words)     # the same; weights are yet to be loaded
+    """
+
+    tokenizer: Tokenizer
+    encoder: PretrainedEncoder | None = None
+
+    def model(self, config: ChoiceConfig) -> ChoiceModel:
+        return ChoiceModel(config, len(self.tokenizer), self.encoder)
+
+    def save(self, folder: Path) -> None:
+        """Into a checkpoint's folder, what `about.json` and weights do not hold."""
+        if self.encoder is not None:
+            self.encoder.save(folder)
+
+
+def new_builder(config: ChoiceConfig, texts: Iterable[str], most: int, seed: int) -> ModelBuilder:
+    """For a model that is trained from scratch on texts, or from a pretrained encoder."""
+    if config.encoder == "pretrained":
+        encoder = open_encoder(config.pretrained, config.width, seed)
+        return ModelBuilder(encoder.tokenizer, encoder)
+    return ModelBuilder(Vocabulary.of(texts, most=most))
+
+
+def load_builder(folder: Path, config: ChoiceConfig, words: tuple[str, ...]) -> ModelBuilder:
+    """For the model of a checkpoint; `words` are those of its `about.json`."""
+    if config.encoder == "pretrained":
+        encoder = rebuild_encoder(folder, config.width)
+        return ModelBuilder(encoder.tokenizer, encoder)
+    return ModelBuilder(Vocabulary(words))

@@ -11,8 +11,8 @@ __all__ = ["BiGru", "SmallTransformer"]
 _LONGEST = 512
 
 
-class _Words(nn.Module):
-    """Vectors of words, where they stand and whether the wish has them."""
+class _WordEmbedding(nn.Module):
+    """Vectors of words, where they stand and whether the instruction has them."""
 
     def __init__(self, count: int, width: int) -> None:
         super().__init__()
@@ -33,7 +33,7 @@ class SmallTransformer(nn.Module):
         self, words: int, width: int = 64, layers: int = 1, heads: int = 4, dropout: float = 0.1
     ) -> None:
         super().__init__()
-        self.words = _Words(words, width)
+        self.words = _WordEmbedding(words, width)
         self.order = nn.Embedding(_LONGEST, width)
         nn.init.normal_(self.order.weight, std=0.1)
         layer = nn.TransformerEncoderLayer(
@@ -53,7 +53,7 @@ class BiGru(nn.Module):
 
     def __init__(self, words: int, width: int = 64, hidden: int = 512) -> None:
         super().__init__()
-        self.words = _Words(words, width)
+        self.words = _WordEmbedding(words, width)
         self.units = nn.GRU(width, hidden, batch_first=True, bidirectional=True)
         self.narrow = nn.Linear(2 * hidden, width)
 

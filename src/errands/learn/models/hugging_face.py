@@ -1,9 +1,9 @@
 """Checkpoints of Hugging Face's, by name or path: what search models and encoders share.
 
-    source = find("bert-base-uncased")          # on this machine, or on the Hub
+    source = find_source("bert-base-uncased")          # on this machine, or on the Hub
     config = read_config(source)
     tokenizer = read_tokenizer(source)
-    keep(Path("il"), config, tokenizer)         # found again by kept(Path("il"))
+    save_parts(Path("il"), config, tokenizer)   # found again by saved_source(Path("il"))
 
 Nothing but settings, weights and a tokenizer is taken from a checkpoint: code that it brings is
 never run. What a training leaves holds settings and tokenizer, too, and is opened without a
@@ -20,35 +20,35 @@ import msgspec
 from errands.errors import DataError, ErrandsError, SettingError
 
 __all__ = [
-    "Source",
-    "find",
-    "keep",
-    "kept",
+    "PretrainedSource",
+    "find_source",
     "library",
-    "plain",
+    "load",
+    "normalized",
     "read_config",
     "read_tokenizer",
-    "tried",
+    "save_parts",
+    "saved_source",
 ]
 
 PARTS: Final = "pretrained"
 """The folder of a checkpoint that holds settings and tokenizer."""
-_ANSWERS_WITHIN: Final = 5.0
+_HUB_TIMEOUT: Final = 5.0
 """Seconds in which the Hub says that it knows a model."""
 
 Result = TypeVar("Result")
 
 
-class Source(msgspec.Struct, frozen=True):
+class PretrainedSource(msgspec.Struct, frozen=True):
     """Where a checkpoint is read from."""
 
     name: str
-    is_here: bool
+    is_local: bool
     """Whether only this machine is asked."""
 
     def options(self) -> dict[str, Any]:
         """What every reader of the library is told."""
-        return {"trust_remote_code": False, "local_files_only": self.is_here}
+        return {"trust_remote_code": False, "local_files_only": self.is_local}
 
 
 def library() -> Any:
@@ -68,7 +68,7 @@ def library() -> Any:
     return transformers
 
 
-def find(name: str) -> Source:
+def find_source(name: str) -> PretrainedSource:
     """A checkpoint by its path, or by its name on the Hub.
 
     The library would ask a Hub out of reach again and again for every file; one question that
@@ -78,27 +78,27 @@ def find(name: str) -> Source:
     if not name.strip():
         raise SettingError("A model of Hugging Face's needs a name or a path; it is empty.")
     if os.path.isdir(name):
-        return Source(name, is_here=True)
+        return PretrainedSource(name, is_local=True)
     import huggingface_hub
 
     try:
-        huggingface_hub.HfApi().model_info(name, timeout=_ANSWERS_WITHIN)
+        huggingface_hub.HfApi().model_info(name, timeout=_HUB_TIMEOUT)
     except Exception:
-        return Source(name, is_here=True)
-    return Source(name, is_here=False)
+        return PretrainedSource(name, is_local=True)
+    return PretrainedSource(name, is_local=False)
 
 
-def read_config(source: Source) -> Any:
+def read_config(source: PretrainedSource) -> Any:
     config = library().AutoConfig
-    return tried(source.name, lambda: config.from_pretrained(source.name, **source.options()))
+    return load(source.name, lambda: config.from_pretrained(source.name, **source.options()))
 
 
-def read_tokenizer(source: Source) -> Any:
+def read_tokenizer(source: PretrainedSource) -> Any:
     tokenizer = library().AutoTokenizer
-    return tried(source.name, lambda: tokenizer.from_pretrained(source.name, **source.options()))
+    return load(source.name, lambda: tokenizer.from_pretrained(source.name, **source.options()))
 
 
-def keep(folder: Path, *parts: Any) -> None:
+def save_parts(folder: Path, *parts: Any) -> None:
     """Settings and tokenizer into a training's folder."""
     try:
         for part in parts:
@@ -107,17 +107,17 @@ def keep(folder: Path, *parts: Any) -> None:
         raise DataError(f"{folder} cannot be written ({failure.strerror}).") from None
 
 
-def kept(folder: Path) -> Source:
-    """What `keep` has put into a training's folder."""
+def saved_source(folder: Path) -> PretrainedSource:
+    """What `save_parts` has put into a training's folder."""
     if not (folder / PARTS).is_dir():
         raise DataError(f"{folder} has lost its folder {PARTS}; train it anew.")
-    return Source(str(folder / PARTS), is_here=True)
+    return PretrainedSource(str(folder / PARTS), is_local=True)
 
 
-def tried(name: str, load: Callable[[], Result]) -> Result:
-    """What is loaded, or one sentence on why it cannot be."""
+def load(name: str, read: Callable[[], Result]) -> Result:
+    """What `read` gives, or one sentence on why it cannot be had."""
     try:
-        return load()
+        return read()
     except ErrandsError:
         raise
     except OSError:
@@ -136,6 +136,6 @@ def tried(name: str, load: Callable[[], Result]) -> Result:
         ) from None
 
 
-def plain(text: str) -> str:
+def normalized(text: str) -> str:
     """As the original writes all texts: small letters, without quotes."""
     return " ".join(text.lower().replace('"', "").replace("'", "").split())

@@ -1,12 +1,12 @@
 """Encoders of Hugging Face's: BERT, RoBERTa, DistilBERT and their like, to read pages with.
 
     encoder = open_encoder("bert-base-uncased", width=0, seed=0)
-    encoder.sub_words.encode("[button] buy now [button_]")  ->  numbers, as a `Vocabulary` gives
+    encoder.tokenizer.encode("[button] buy now [button_]")  ->  numbers, as a `Vocabulary` gives
     encoder(tokens, places)                                 ->  a vector for each token
 
-A fresh one gives exactly what the checkpoint itself makes of a text: where a token stands (wish,
-past, page, action) is added to its word as a vector that is zero at first. The original's four
-marks of buttons are four tokens of their own.
+A fresh one gives exactly what the checkpoint itself makes of a text: where a token stands
+(instruction, past, page, action) is added to its word as a vector that is zero at first. The
+original's four marks of buttons are four tokens of their own.
 """
 
 import inspect
@@ -24,19 +24,19 @@ from errands.errors import DataError
 from errands.learn.data.batch import PLACES
 from errands.learn.data.vocabulary import END, PAD
 from errands.learn.models.hugging_face import (
-    Source,
-    find,
-    keep,
-    kept,
+    PretrainedSource,
+    find_source,
     library,
-    plain,
+    load,
+    normalized,
     read_config,
     read_tokenizer,
-    tried,
+    save_parts,
+    saved_source,
 )
-from errands.learn.models.rng import private_chance
+from errands.learn.models.runtime import seeded_torch
 
-__all__ = ["BUTTONS", "PretrainedEncoder", "SubWords", "open_encoder", "rebuild_encoder"]
+__all__ = ["BUTTONS", "PretrainedEncoder", "PretrainedTokenizer", "open_encoder", "rebuild_encoder"]
 
 BUTTONS: Final = ("[button]", "[button_]", "[clicked button]", "[clicked button_]")
 _FIRST: Final = 3
@@ -47,14 +47,14 @@ _AT_ONCE: Final = 2048
 back: a batch of whole pages would fill the memory of a laptop many times over."""
 
 
-class SubWords:
+class PretrainedTokenizer:
     """A tokenizer that is asked as a `Vocabulary` is."""
 
     words: tuple[str, ...] = ()
 
-    def __init__(self, tokenizer: Any, room: int) -> None:
+    def __init__(self, tokenizer: Any, max_tokens: int) -> None:
         self.tokenizer = tokenizer
-        self.room = room
+        self.max_tokens = max_tokens
         self.begin, self.end = _edges(tokenizer)
         self.padding: int = self.end if tokenizer.pad_token_id is None else tokenizer.pad_token_id
         # Nothing that a page says begins a text, ends it or hides a word.
@@ -75,18 +75,18 @@ class SubWords:
 
     def _encode(self, text: str) -> tuple[int, ...]:
         # Byte-level tokenizers give a word another number where no space stands before it.
-        said = f" {plain(text).replace('[sep]', ' ')}"
+        said = f" {normalized(text).replace('[sep]', ' ')}"
         ids = self.tokenizer(said, add_special_tokens=False)["input_ids"]
         return tuple(_FIRST + number for number in ids if number not in self._unsaid)
 
 
 class PretrainedEncoder(nn.Module):
-    """A pretrained model under the numbers that `SubWords` gives."""
+    """A pretrained model under the numbers that `PretrainedTokenizer` gives."""
 
-    def __init__(self, model: Any, sub_words: SubWords, width: int = 0) -> None:
+    def __init__(self, model: Any, tokenizer: PretrainedTokenizer, width: int = 0) -> None:
         super().__init__()
         self.model = model
-        self.sub_words = sub_words
+        self.tokenizer = tokenizer
         self.bare_width: int = model.get_input_embeddings().embedding_dim
         """Of words outside of any context."""
         hidden: int = model.config.hidden_size
@@ -107,21 +107,21 @@ class PretrainedEncoder(nn.Module):
 
     def words(self, tokens: Tensor, places: Tensor) -> Tensor:
         """Words and where they stand, without any context."""
-        vectors: Tensor = self.model.get_input_embeddings()(self.sub_words.ids(tokens))
+        vectors: Tensor = self.model.get_input_embeddings()(self.tokenizer.ids(tokens))
         placed: Tensor = vectors + self.place(places)
         return placed
 
-    def keep(self, folder: Path) -> None:
+    def save(self, folder: Path) -> None:
         """Into a checkpoint's folder: all but the weights."""
-        keep(folder, self.model.config, self.sub_words.tokenizer)
+        save_parts(folder, self.model.config, self.tokenizer.tokenizer)
 
     def _read(self, tokens: Tensor, places: Tensor) -> Tensor:
         """Between the tokens that the model has for a text's begin and end, which are then left
         out again."""
         lengths = (tokens != PAD).sum(dim=1, keepdim=True)
-        ids = functional.pad(self.sub_words.ids(tokens), (1, 1), value=self.sub_words.padding)
-        ids[:, 0] = self.sub_words.begin
-        ids.scatter_(1, lengths + 1, self.sub_words.end)
+        ids = functional.pad(self.tokenizer.ids(tokens), (1, 1), value=self.tokenizer.padding)
+        ids[:, 0] = self.tokenizer.begin
+        ids.scatter_(1, lengths + 1, self.tokenizer.end)
         stand = self.place(places) * (tokens != PAD).unsqueeze(2)
         is_there = torch.arange(ids.shape[1], device=ids.device) < lengths + 2
         out = self.model(
@@ -139,12 +139,12 @@ def open_encoder(name: str, width: int, seed: int) -> PretrainedEncoder:
     `width` is that of the vectors, 0 for the model's own. What is not in the checkpoint (the four
     marks) is drawn with `seed`.
     """
-    source = find(name)
+    source = find_source(name)
     config = read_config(source)
     _check_architecture(name, config)
     tokenizer = read_tokenizer(source)
 
-    def load() -> Any:
+    def read() -> Any:
         model, told = library().AutoModel.from_pretrained(
             name, dtype=torch.float32, output_loading_info=True, **source.options()
         )
@@ -158,18 +158,18 @@ def open_encoder(name: str, width: int, seed: int) -> PretrainedEncoder:
             model.resize_token_embeddings(len(tokenizer), mean_resizing=False)
         return model
 
-    with private_chance(seed):
-        return _made(source, tried(name, load), tokenizer, width)
+    with seeded_torch(seed):
+        return _made(source, load(name, read), tokenizer, width)
 
 
 def rebuild_encoder(folder: Path, width: int) -> PretrainedEncoder:
-    """What `PretrainedEncoder.keep` has put into a folder; its weights are still to be loaded."""
-    source = kept(folder)
+    """What `PretrainedEncoder.save` has put into a folder; its weights are still to be loaded."""
+    source = saved_source(folder)
     config = read_config(source)
     _check_architecture(source.name, config)
     tokenizer = read_tokenizer(source)
-    with private_chance(0):
-        model = tried(
+    with seeded_torch(0):
+        model = load(
             source.name,
             lambda: library().AutoModel.from_config(
                 config, dtype=torch.float32, trust_remote_code=False
@@ -178,7 +178,7 @@ def rebuild_encoder(folder: Path, width: int) -> PretrainedEncoder:
         return _made(source, model, tokenizer, width)
 
 
-def _made(source: Source, model: Any, tokenizer: Any, width: int) -> PretrainedEncoder:
+def _made(source: PretrainedSource, model: Any, tokenizer: Any, width: int) -> PretrainedEncoder:
     if getattr(model, "pooler", None) is not None:
         model.pooler = None  # It sums up whole texts, which nobody asks for.
     room = _longest(model, tokenizer) - 2
@@ -186,12 +186,12 @@ def _made(source: Source, model: Any, tokenizer: Any, width: int) -> PretrainedE
         raise DataError(f"{source.name} reads {max(room, 0)} tokens at once; that is no page.")
 
     def tested() -> PretrainedEncoder:
-        encoder = PretrainedEncoder(model.eval(), SubWords(tokenizer, room), width)
+        encoder = PretrainedEncoder(model.eval(), PretrainedTokenizer(tokenizer, room), width)
         with torch.inference_mode():
             encoder(torch.tensor([[_FIRST, END]]), torch.tensor([[0, 0]]))
         return encoder
 
-    return tried(source.name, tested)
+    return load(source.name, tested)
 
 
 def _check_architecture(name: str, config: Any) -> None:

@@ -9,36 +9,34 @@ from typing import Any, Final
 
 import msgspec
 import torch
+from torch import Tensor
 
 from errands.agents.page_reading import read_instruction
 from errands.errors import DataError
-from errands.learn.checkpoint import load_weights
 from errands.learn.data.demonstrations import Query
 from errands.learn.models.hugging_face import (
-    find,
-    keep,
-    kept,
+    find_source,
     library,
-    plain,
+    load,
+    normalized,
     read_config,
     read_tokenizer,
-    tried,
+    save_parts,
+    saved_source,
 )
-from errands.learn.models.rng import private_chance
-from errands.learn.trainer import Measured
+from errands.learn.models.runtime import seeded_torch
 
 __all__ = [
     "PretrainedSearcher",
-    "measure_pairs",
     "open_for_training",
     "open_pretrained",
-    "open_trained",
+    "rebuild_searcher",
 ]
 
 _LONGEST_TEXT: Final = 256
 _LONGEST_QUERY: Final = 64
 _IGNORED: Final = -100
-"""Marks labels that are no words, by an agreement of all these models."""
+"""Marks labels that are no tokens, by a convention of all these models."""
 
 
 class PretrainedSearcher(msgspec.Struct, frozen=True):
@@ -49,14 +47,14 @@ class PretrainedSearcher(msgspec.Struct, frozen=True):
 
     def queries(self, instruction: str, beams: int = 5) -> list[str]:
         """Different queries, the model's best first."""
-        text = plain(read_instruction(instruction).text)
+        text = normalized(read_instruction(instruction).text)
         if not text:
             return []
-        given = self._tokens([text])
+        source = self._tokens([text])
         with torch.inference_mode():
             written = self.model.generate(
-                input_ids=given["input_ids"],
-                attention_mask=given["attention_mask"],
+                input_ids=source["input_ids"],
+                attention_mask=source["attention_mask"],
                 num_beams=beams,
                 num_return_sequences=beams,
                 do_sample=False,
@@ -64,7 +62,7 @@ class PretrainedSearcher(msgspec.Struct, frozen=True):
                 max_new_tokens=_LONGEST_QUERY,
             )
         texts = self.tokenizer.batch_decode(written, skip_special_tokens=True)
-        return list(dict.fromkeys(query for text in texts if (query := plain(text))))
+        return list(dict.fromkeys(query for text in texts if (query := normalized(text))))
 
     def _tokens(self, texts: Sequence[str]) -> Any:
         return self.tokenizer(
@@ -75,23 +73,23 @@ class PretrainedSearcher(msgspec.Struct, frozen=True):
             return_tensors="pt",
         ).to(self.model.device)
 
-
-def measure_pairs(held: PretrainedSearcher, pairs: Sequence[Query]) -> Measured:
-    """What the model makes of instructions and their queries."""
-    given = held._tokens([plain(pair.wanted) for pair in pairs])
-    wanted = held._tokens([plain(pair.query) for pair in pairs])
-    is_word = wanted["attention_mask"].bool()
-    labels = wanted["input_ids"].masked_fill(~is_word, _IGNORED)
-    out = held.model(
-        input_ids=given["input_ids"], attention_mask=given["attention_mask"], labels=labels
-    )
-    right = (out.logits.argmax(dim=2) == labels) & is_word
-    return Measured(out.loss, int(right.sum()), int(is_word.sum()))
+    def measure(self, pairs: Sequence[Query]) -> tuple[Tensor, int, int]:
+        """The loss on instructions and their queries, and how many tokens are right out of how
+        many."""
+        sources = self._tokens([normalized(pair.instruction) for pair in pairs])
+        targets = self._tokens([normalized(pair.query) for pair in pairs])
+        is_token = targets["attention_mask"].bool()
+        labels = targets["input_ids"].masked_fill(~is_token, _IGNORED)
+        output = self.model(
+            input_ids=sources["input_ids"], attention_mask=sources["attention_mask"], labels=labels
+        )
+        right = (output.logits.argmax(dim=2) == labels) & is_token
+        return output.loss, int(right.sum()), int(is_token.sum())
 
 
 def open_pretrained(name: str) -> PretrainedSearcher:
     """A checkpoint by its name on the Hub, or by its path."""
-    source = find(name)
+    source = find_source(name)
     config = read_config(source)
     models = library().AutoModelForSeq2SeqLM
     if type(config) not in models._model_mapping:
@@ -99,8 +97,8 @@ def open_pretrained(name: str) -> PretrainedSearcher:
             f"{name} is of the architecture {config.model_type}, which writes no text from a text;"
             " expected a sequence-to-sequence model, as BART or T5."
         )
-    with private_chance(0):  # Weights that a checkpoint lacks are drawn.
-        model = tried(
+    with seeded_torch(0):  # Weights that a checkpoint lacks are drawn.
+        model = load(
             name,
             lambda: models.from_pretrained(name, dtype=torch.float32, **source.options()),
         )
@@ -110,22 +108,16 @@ def open_pretrained(name: str) -> PretrainedSearcher:
 def open_for_training(name: str, folder: Path, *, is_new: bool) -> PretrainedSearcher:
     """A checkpoint to train further; its settings and tokenizer are put into `folder`."""
     if not is_new:
-        return _rebuilt(folder)
-    held = open_pretrained(name)
-    keep(folder, held.model.config, held.model.generation_config, held.tokenizer)
-    return held
+        return rebuild_searcher(folder)
+    searcher = open_pretrained(name)
+    model = searcher.model
+    save_parts(folder, model.config, model.generation_config, searcher.tokenizer)
+    return searcher
 
 
-def open_trained(folder: Path) -> PretrainedSearcher:
-    """What a training has left in a folder."""
-    held = _rebuilt(folder)
-    load_weights(folder, held.model)
-    return held
-
-
-def _rebuilt(folder: Path) -> PretrainedSearcher:
-    """The architecture and tokenizer that a training has put into a folder, without weights."""
-    source = kept(folder)
+def rebuild_searcher(folder: Path) -> PretrainedSearcher:
+    """The architecture and tokenizer that a training has put into a folder, without its weights."""
+    source = saved_source(folder)
     config = read_config(source)
 
     def build() -> Any:
@@ -136,6 +128,6 @@ def _rebuilt(folder: Path) -> PretrainedSearcher:
             model.generation_config = library().GenerationConfig.from_pretrained(source.name)
         return model
 
-    with private_chance(0):
-        model = tried(source.name, build)
+    with seeded_torch(0):
+        model = load(source.name, build)
     return PretrainedSearcher(model.eval(), read_tokenizer(source))

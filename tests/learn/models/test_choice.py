@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from errands.learn.models.attention import CrossAttention
+from errands.learn.models.choice import CrossAttention
 
 WIDTH = 5
 

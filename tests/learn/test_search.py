@@ -12,22 +12,23 @@ from errands.errors import DataError, SettingError
 
 torch = pytest.importorskip("torch", reason="needs PyTorch: pip install 'errands[train]'")
 
-from errands.learn.checkpoint import About, save  # noqa: E402
+from errands.learn.checkpoint import CheckpointInfo, save  # noqa: E402
 from errands.learn.data.demonstrations import Query  # noqa: E402
 from errands.learn.models.search import SearchConfig  # noqa: E402
-from errands.learn.search_training import (  # noqa: E402
-    SearchTraining,
+from errands.learn.search import (  # noqa: E402
+    SearchTrainingConfig,
     open_search_model,
     train_search,
 )
+from errands.learn.trainer import TrainingOptions  # noqa: E402
 
 DULL = ("please", "a")
-TINY = SearchTraining(
-    search=SearchConfig(width=32, layers=1, heads=2, dropout=0.0, longest_wish=16),
+TINY = SearchTrainingConfig(
+    search=SearchConfig(width=32, layers=1, heads=2, dropout=0.0, max_instruction_words=16),
     epochs=12,
-    batch=32,
-    rate=5e-3,
-    warm_up=10,
+    batch_size=32,
+    learning_rate=5e-3,
+    warmup_steps=10,
     threads=1,
 )
 TAUGHT = msgspec.structs.replace(TINY, epochs=8)
@@ -57,7 +58,7 @@ def test_words_that_no_one_has_seen_are_copied(trained: Path) -> None:
     assert logged[-1]["loss"] < logged[0]["loss"] / 5
     model = open_search_model(str(trained))
     held = pairs(60, 2)
-    right = sum(model.queries(one.wanted)[:1] == [one.query] for one in held)
+    right = sum(model.queries(one.instruction)[:1] == [one.query] for one in held)
     assert right >= 54  # 57 to 59 with four other seeds.
 
 
@@ -84,11 +85,11 @@ def test_a_stopped_training_goes_on_to_the_same_weights(tmp_path: Path, cut: int
         asked.append(1)
         return len(asked) >= cut
 
-    half = train_search(shown, tmp_path / "cut", config, stop=stop)
+    half = train_search(shown, tmp_path / "cut", config, options=TrainingOptions(stop=stop))
     assert half.steps == cut
     assert not json.loads((tmp_path / "cut" / "about.json").read_bytes())["is_done"]
     torch.rand(3)  # Other draws in between are no matter.
-    train_search(shown, tmp_path / "cut", config, resume=True)
+    train_search(shown, tmp_path / "cut", config, options=TrainingOptions(resume=True))
     whole, resumed = (torch.load(tmp_path / name / "weights.pt") for name in ("whole", "cut"))
     assert whole.keys() == resumed.keys()
     assert all(torch.equal(whole[name], resumed[name]) for name in whole)
@@ -113,9 +114,9 @@ def test_queries_that_are_held_out_are_measured(tmp_path: Path) -> None:
 
 
 def test_other_queries_cannot_be_resumed_with(tmp_path: Path) -> None:
-    train_search(pairs(40, 3), tmp_path / "a", TINY, stop=lambda: True)
+    train_search(pairs(40, 3), tmp_path / "a", TINY, options=TrainingOptions(stop=lambda: True))
     with pytest.raises(SettingError, match="other demonstrations"):
-        train_search(pairs(40, 4), tmp_path / "a", TINY, resume=True)
+        train_search(pairs(40, 4), tmp_path / "a", TINY, options=TrainingOptions(resume=True))
 
 
 def test_another_seed_gives_other_weights(tmp_path: Path) -> None:
@@ -137,7 +138,12 @@ def test_a_checkpoint_is_not_trained_over_or_with_other_settings(trained: Path) 
     with pytest.raises(SettingError, match="--resume"):
         train_search(pairs(40, 3), trained, TAUGHT)
     with pytest.raises(SettingError, match="other settings"):
-        train_search(pairs(40, 3), trained, msgspec.structs.replace(TAUGHT, rate=1e-3), resume=True)
+        train_search(
+            pairs(40, 3),
+            trained,
+            msgspec.structs.replace(TAUGHT, learning_rate=1e-3),
+            options=TrainingOptions(resume=True),
+        )
 
 
 def test_demonstrations_without_searches_teach_nothing(tmp_path: Path) -> None:
@@ -157,12 +163,12 @@ def test_what_is_no_search_model_is_refused_in_a_sentence(trained: Path, tmp_pat
     with pytest.raises(DataError, match=r"has no about\.json"):
         open_search_model(str(tmp_path))
     choice = tmp_path / "choice"
-    save(choice, About(kind="choice", trained="imitation", config={}), {}, {})
+    save(choice, CheckpointInfo(kind="choice", trained="imitation", config={}), {}, {})
     with pytest.raises(DataError, match="is a choice model; expected a search model"):
         open_search_model(str(choice))
     strange = tmp_path / "strange"
     config = {"search": {"width": "wide"}}
-    save(strange, About(kind="search", trained="imitation", config=config), {}, {})
+    save(strange, CheckpointInfo(kind="search", trained="imitation", config=config), {}, {})
     with pytest.raises(DataError, match="another architecture"):
         open_search_model(str(strange))
     about = json.loads((trained / "about.json").read_bytes())

@@ -8,15 +8,15 @@ import pytest
 import torch
 
 from errands.errors import SettingError
-from errands.learn.data.batch import Lengths, encode, pack
+from errands.learn.data.batch import TokenLimits, encode, pack
 from errands.learn.data.demonstrations import Query
-from errands.learn.data.view import View
+from errands.learn.data.view import ChoiceView
 from errands.learn.data.vocabulary import Vocabulary
 from errands.learn.models.choice import ChoiceConfig, ChoiceModel
-from errands.learn.models.device import device_of, find_device, moved
+from errands.learn.models.runtime import device_of, find_device, to_device
 from errands.learn.models.search import SearchConfig, SearchModel
-from errands.learn.search_training import example
-from errands.learn.search_training import pack as pack_examples
+from errands.learn.search import example
+from errands.learn.search import pack as pack_examples
 
 META = torch.device("meta")
 WORDS = Vocabulary(("red", "hat", "buy"))
@@ -35,24 +35,24 @@ def test_devices_by_name() -> None:
 
 @pytest.mark.filterwarnings("ignore")
 def test_a_choice_model_takes_all_it_needs_along() -> None:
-    view = View("red hat", ("opened 1",), "a hat", ("buy", "back to search"), ("buy", "back"))
-    batch = moved(pack([encode(view, WORDS, Lengths())] * 2), META)
+    view = ChoiceView("red hat", ("opened 1",), "a hat", ("buy", "back to search"), ("buy", "back"))
+    batch = to_device(pack([encode(view, WORDS, TokenLimits())] * 2), META)
     assert all(part.device == META for part in batch)
     model = ChoiceModel(ChoiceConfig(width=16), len(WORDS)).to(META)
     assert device_of(model) == META
-    judged = model(batch)
-    assert judged.scores.device == judged.values.device == META
-    assert judged.scores.shape == (2, 2)
-    judged.scores.sum().backward()
+    output = model(batch)
+    assert output.scores.device == output.values.device == META
+    assert output.scores.shape == (2, 2)
+    output.scores.sum().backward()
 
 
 @pytest.mark.filterwarnings("ignore")
 def test_a_search_model_takes_all_it_needs_along() -> None:
     config = SearchConfig(width=16)
     one = example(Query("a red hat", "red hat"), WORDS, config)
-    batch = moved(pack_examples([one, one], WORDS), META)
+    batch = to_device(pack_examples([one, one], WORDS), META)
     model = SearchModel(config, WORDS).to(META)
-    said = model(batch.sources, batch.written)
-    assert said.device == META
-    assert batch.sources.strangers == 1
-    said.sum().backward()
+    log_probs = model(batch.sources, batch.prefixes)
+    assert log_probs.device == META
+    assert batch.sources.unknown == 1
+    log_probs.sum().backward()

@@ -9,10 +9,10 @@ from errands.errors import DataError
 pytest.importorskip("torch", reason="needs PyTorch: pip install 'errands[train]'")
 
 from errands.agents.query_source import query_source
-from errands.learn.data.query_file import predict_queries, write_queries
+from errands.learn.search import predict_queries, write_queries
 
 
-class Words:
+class Tokenizer:
     """Gives the words of an instruction, one after the other."""
 
     def queries(self, instruction: str, beams: int = 5) -> list[str]:
@@ -22,7 +22,7 @@ class Words:
 def test_the_choice_oracle_finds_what_was_written(tmp_path: Path) -> None:
     said = ['Red 3" hat., and price lower than 20.00 dollars', "blue lamp", "blue lamp"]
     heard: list[int] = []
-    found = predict_queries(Words(), said, 2, on_text=lambda: heard.append(1))
+    found = predict_queries(Tokenizer(), said, 2, on_text=lambda: heard.append(1))
     assert len(heard) == 3
     assert list(found.values()) == [["red", '3"'], ["blue", "lamp"]]
     write_queries(tmp_path / "found.json", found)

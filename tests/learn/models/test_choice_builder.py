@@ -1,4 +1,4 @@
-"""Choice models with a pretrained encoder: taught, stopped, played and reinforced."""
+"""Choice models with a pretrained encoder: trained, stopped, played and reinforced."""
 
 import json
 import shutil
@@ -18,15 +18,16 @@ from errands.envs.shop_vector import ShopVectorEnv
 from errands.errors import DataError, SettingError
 from errands.learn.a2c import PRESETS as RL_PRESETS
 from errands.learn.a2c import train_rl
-from errands.learn.checkpoint import read_about
-from errands.learn.data.batch import Lengths
+from errands.learn.checkpoint import read_info
+from errands.learn.data.batch import TokenLimits
 from errands.learn.data.demonstrations import Demonstrations, read_demonstrations
-from errands.learn.data.view import look
+from errands.learn.data.view import read_view
 from errands.learn.data.vocabulary import Vocabulary
+from errands.learn.environments import TrainingEnv
 from errands.learn.imitation import PRESETS, ImitationConfig, train_choice, with_encoder
-from errands.learn.models.choice import ChoiceConfig
-from errands.learn.models.reading import kept_reading, new_reading
+from errands.learn.models.choice import ChoiceConfig, load_builder, new_builder
 from errands.learn.policy import open_policy
+from errands.learn.trainer import TrainingOptions
 from errands.runs.runner import run
 from errands.runs.store.places import open_run
 from errands.shop.catalog.catalog import Catalog
@@ -34,13 +35,19 @@ from errands.shop.catalog.catalog import Catalog
 pytest.importorskip("transformers", reason="needs transformers: pip install 'errands[hf]'")
 
 Readers = Callable[[str], Path]
-SHORT = Lengths(wish=16, past=8, page=24, action=8)
+SHORT = TokenLimits(instruction=16, past=8, page=24, action=8)
 
 
 def _config(place: Path, **settings: Any) -> ImitationConfig:
     choice = ChoiceConfig(encoder="pretrained", pretrained=str(place), width=0, lengths=SHORT)
     base = ImitationConfig(
-        choice=choice, most_actions=8, epochs=2, batch=8, rate=3e-3, warm_up=2, threads=1
+        choice=choice,
+        max_actions=8,
+        epochs=2,
+        batch_size=8,
+        learning_rate=3e-3,
+        warmup_steps=2,
+        threads=1,
     )
     return msgspec.structs.replace(base, **settings)
 
@@ -91,7 +98,9 @@ def _judged(folder: Path, shown: Demonstrations) -> tuple[float, float]:
 def test_it_learns(shown: Demonstrations, readers: Readers, kind: str, tmp_path: Path) -> None:
     before = torch.get_rng_state()
     config = _config(readers(kind))
-    train_choice(shown, tmp_path / "new", msgspec.structs.replace(config, rate=0.0, epochs=1))
+    train_choice(
+        shown, tmp_path / "new", msgspec.structs.replace(config, learning_rate=0.0, epochs=1)
+    )
     train_choice(shown, tmp_path / "il", msgspec.structs.replace(config, epochs=16))
     assert torch.equal(torch.get_rng_state(), before)
     at_first, taught = (_judged(tmp_path / name, shown) for name in ("new", "il"))
@@ -111,11 +120,11 @@ def test_stopped_and_resumed_gives_the_same_weights(
     shutil.copytree(readers(kind), tmp_path / "hub")
     config = _config(tmp_path / "hub")
     train_choice(shown, tmp_path / "whole", config)
-    train_choice(shown, tmp_path / "halves", config, stop=_stopper(4))
-    assert not read_about(tmp_path / "halves", "choice").is_done
+    train_choice(shown, tmp_path / "halves", config, options=TrainingOptions(stop=_stopper(4)))
+    assert not read_info(tmp_path / "halves", "choice").is_done
     assert not _same(tmp_path / "whole", tmp_path / "halves")
     shutil.rmtree(tmp_path / "hub")  # What is resumed needs it no more.
-    train_choice(shown, tmp_path / "halves", config, resume=True)
+    train_choice(shown, tmp_path / "halves", config, options=TrainingOptions(resume=True))
     assert _same(tmp_path / "whole", tmp_path / "halves")
 
 
@@ -131,7 +140,9 @@ def test_a_checkpoint_opens_without_network_or_origin(
     monkeypatch.setattr(socket.socket, "connect", refused)
     moved = tmp_path / "elsewhere"
     shutil.copytree(bert, moved)
-    view = look("Instruction:\na red hat\n[button] Buy Now [button_]\n[button] < Prev [button_]")
+    view = read_view(
+        "Instruction:\na red hat\n[button] Buy Now [button_]\n[button] < Prev [button_]"
+    )
     found = [open_policy(str(place)).scores(view) for place in (bert, moved)]
     assert found[0].shape == (2,)
     assert torch.equal(*found)
@@ -151,21 +162,22 @@ def test_reinforcement_begins_with_it_and_resumes_to_the_same_weights(
     bert: Path, little: Catalog, tmp_path: Path
 ) -> None:
     config = msgspec.structs.replace(
-        RL_PRESETS["small"], steps=48, environments=2, bptt=4, critic_first=1
+        RL_PRESETS["small"], total_timesteps=48, num_envs=2, num_steps=4, critic_warmup_updates=1
     )
 
-    def floor() -> ShopVectorEnv:
-        return ShopVectorEnv(
+    def training_env() -> TrainingEnv:
+        env = ShopVectorEnv(
             2, autoreset="disabled", catalog=little, goals="human", observation="text_rich",
             max_steps=6,
         )  # fmt: skip
+        return TrainingEnv(env, range(8))
 
-    trained = train_rl(floor(), range(8), tmp_path / "whole", config, start=bert)
+    trained = train_rl(training_env(), tmp_path / "whole", config, start=bert)
     assert trained.words_from == "checkpoint"
     assert not _same(bert, tmp_path / "whole")
     cut = tmp_path / "cut"
-    train_rl(floor(), range(8), cut, config, start=bert, stop=_stopper(2))
-    train_rl(floor(), range(8), cut, config, resume=True)
+    train_rl(training_env(), cut, config, start=bert, options=TrainingOptions(stop=_stopper(2)))
+    train_rl(training_env(), cut, config, options=TrainingOptions(resume=True))
     assert _same(tmp_path / "whole", cut)
     assert open_policy(str(cut)).config.encoder == "pretrained"
 
@@ -175,13 +187,14 @@ def test_reinforcement_from_scratch_takes_a_pretrained_encoder(
 ) -> None:
     choice = _config(readers("distilbert")).choice
     config = msgspec.structs.replace(
-        RL_PRESETS["small"], choice=choice, steps=8, environments=1, bptt=4
+        RL_PRESETS["small"], choice=choice, total_timesteps=8, num_envs=1, num_steps=4
     )
     shop = ShopVectorEnv(
         1, autoreset="disabled", catalog=little, goals="human", observation="text_rich",
         max_steps=6,
     )  # fmt: skip
-    assert train_rl(shop, range(8), tmp_path / "rl", config).words_from == "its encoder"
+    trained = train_rl(TrainingEnv(shop, range(8)), tmp_path / "rl", config)
+    assert trained.words_from == "its encoder"
     open_policy(str(tmp_path / "rl"))
 
 
@@ -189,9 +202,9 @@ def test_the_paper_reads_pages_of_512_tokens_as_wide_as_its_encoder() -> None:
     config = with_encoder(PRESETS["paper"], "bert-base-uncased")
     lengths = config.choice.lengths
     # Two ends between the parts, and the model's own tokens around them.
-    assert lengths.wish + lengths.past + lengths.page + 2 + 2 == 512
+    assert lengths.instruction + lengths.past + lengths.page + 2 + 2 == 512
     assert (lengths.action, config.choice.width) == (128, 0)
-    assert (config.rate, config.epochs, config.batch) == (2e-5, 10, 32)
+    assert (config.learning_rate, config.epochs, config.batch_size) == (2e-5, 10, 32)
 
 
 def test_damaged_checkpoints_are_one_sentence(bert: Path, tmp_path: Path) -> None:
@@ -233,11 +246,11 @@ def test_without_a_name_there_is_nothing_to_open(shown: Demonstrations, tmp_path
 
 def test_other_encoders_keep_their_words_as_ever(tmp_path: Path) -> None:
     config = ChoiceConfig(width=8, heads=2)
-    reading = new_reading(config, ["red hat", "red shoe"], most=10, seed=0)
-    assert reading.encoder is None
-    assert reading.words.words == ("red",)
-    reading.keep(tmp_path / "il")
+    builder = new_builder(config, ["red hat", "red shoe"], most=10, seed=0)
+    assert builder.encoder is None
+    assert builder.tokenizer.words == ("red",)
+    builder.save(tmp_path / "il")
     assert not (tmp_path / "il").exists()
-    again = kept_reading(tmp_path / "il", config, reading.words.words)
-    assert isinstance(again.words, Vocabulary)
-    assert again.words.encode("red hat") == reading.words.encode("red hat")
+    again = load_builder(tmp_path / "il", config, builder.tokenizer.words)
+    assert isinstance(again.tokenizer, Vocabulary)
+    assert again.tokenizer.encode("red hat") == builder.tokenizer.encode("red hat")

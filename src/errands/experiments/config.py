@@ -1,0 +1,64 @@
+"""The config of an experiment: which seeds, how many demonstrations, how long each training.
+
+`FULL` takes below an hour on two cores, `QUICK` a few minutes. A folder holds the jobs of one
+config; each is done once and used by every table that needs it.
+"""
+
+from typing import Final
+
+import msgspec
+
+from errands.learn.a2c import PRESETS as RL
+from errands.learn.a2c import A2CConfig
+from errands.learn.imitation import PRESETS as IMITATION
+from errands.learn.imitation import ImitationConfig
+from errands.learn.models.choice import ChoiceConfig
+from errands.learn.models.picture_encoder import PictureConfig
+from errands.learn.search import PRESETS as SEARCH
+from errands.learn.search import SearchTrainingConfig
+
+__all__ = ["FULL", "QUICK", "ExperimentConfig"]
+
+
+class ExperimentConfig(msgspec.Struct, frozen=True, kw_only=True):
+    """One thread for each training: as many of them as there are cores run side by side."""
+
+    seeds: tuple[int, ...] = (0, 1, 2)
+    catalog: str = ""
+    """Another one than the protocols name."""
+    test: str = "shop-learn"
+    """The protocol of the test goals."""
+    train: str = "shop-learn-train"
+    """The protocol of the training goals."""
+    demonstrations: int | None = None
+    """Episodes of the scripted shopper; all training goals if None."""
+    episodes: int | None = None
+    """Test episodes; as many as the protocol says if None."""
+    pictures: PictureConfig = PictureConfig()
+    search: SearchTrainingConfig = msgspec.structs.replace(SEARCH["small"], threads=1)
+    imitation: ImitationConfig = msgspec.structs.replace(IMITATION["small"], threads=1)
+    further: A2CConfig = msgspec.structs.replace(RL["small"], total_timesteps=12_000)
+    """From imitation on (IL+RL)."""
+    scratch: A2CConfig = msgspec.structs.replace(RL["small"], total_timesteps=40_000)
+    """From nothing (RL)."""
+    rnn: A2CConfig = msgspec.structs.replace(
+        RL["small"],
+        total_timesteps=16_000,
+        choice=ChoiceConfig(encoder="gru", hidden=128, word_attention=True),
+    )
+    """From nothing, with the recurrent encoder, at a quarter of the paper's width: its 512 would
+    take hours here."""
+
+
+FULL: Final = ExperimentConfig()
+QUICK: Final = ExperimentConfig(
+    seeds=(0,),
+    demonstrations=1_200,
+    episodes=200,
+    pictures=msgspec.structs.replace(PictureConfig(), epochs=4),
+    search=msgspec.structs.replace(FULL.search, epochs=10),
+    imitation=msgspec.structs.replace(FULL.imitation, epochs=3),
+    further=msgspec.structs.replace(FULL.further, total_timesteps=1_600),
+    scratch=msgspec.structs.replace(FULL.scratch, total_timesteps=1_600),
+    rnn=msgspec.structs.replace(FULL.rnn, total_timesteps=800),
+)

@@ -1,0 +1,261 @@
+"""The experiments of the paper: which jobs each needs, and which rows its table has.
+
+EXPERIMENTS["table"].jobs(config)  # in an order that can be followed
+EXPERIMENTS["table"].read(folder, config)  # the table, when they are done
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from errands.experiments.config import ExperimentConfig
+from errands.experiments.jobs import (
+    Demonstrate,
+    Draw,
+    Imitate,
+    Job,
+    Play,
+    Reinforce,
+    Search,
+    WriteQueries,
+)
+from errands.experiments.table import (
+    Claim,
+    ExperimentRow,
+    ExperimentTable,
+    above,
+    highest,
+    not_below,
+    read_row,
+)
+
+__all__ = ["EXPERIMENTS", "Experiment", "RowSpec"]
+
+_DEMONSTRATIONS: Final = "demonstrations"
+_PICTURES: Final = "pictures.npz"
+_INTERVALS: Final = (
+    "Intervals are a bootstrap over goals, each with its mean over seeds; what another seed would"
+    " have given is the spread over seeds.",
+)
+
+
+class RowSpec(NamedTuple):
+    """A row: its name, its runs, and what the paper reports."""
+
+    name: str
+    runs: Sequence[Play]
+    paper: str = ""
+
+
+class Experiment(NamedTuple):
+    """A table of the paper's."""
+
+    title: str
+    rows: Callable[[ExperimentConfig], list[RowSpec]]
+    before: Callable[[ExperimentConfig], list[Job]]
+    """What has to be done before its rows can be played."""
+    claims: Callable[[Mapping[str, ExperimentRow]], list[Claim]] = lambda rows: []
+    notes: Callable[[ExperimentConfig], list[str]] = lambda config: []
+
+    def jobs(self, config: ExperimentConfig) -> list[Job]:
+        """All jobs, in an order that can be followed."""
+        return [*self.before(config), *(play for row in self.rows(config) for play in row.runs)]
+
+    def read(self, folder: Path, config: ExperimentConfig) -> ExperimentTable:
+        """The table, when all is done."""
+        read = {
+            row.name: read_row(row.name, [folder / play.name for play in row.runs], row.paper)
+            for row in self.rows(config)
+        }
+        return ExperimentTable(
+            title=self.title,
+            rows=tuple(read.values()),
+            claims=tuple(self.claims(read)),
+            notes=(*self.notes(config), *_INTERVALS),
+        )
+
+
+def _basics(config: ExperimentConfig) -> list[Job]:
+    """What all experiments need."""
+    return [
+        Demonstrate(_DEMONSTRATIONS),
+        *(
+            Search(f"search-{seed}", seed, _DEMONSTRATIONS, needs=(_DEMONSTRATIONS,))
+            for seed in config.seeds
+        ),
+    ]
+
+
+def _imitations(config: ExperimentConfig) -> list[Job]:
+    return [
+        Imitate(f"il-{seed}", seed, _DEMONSTRATIONS, needs=(_DEMONSTRATIONS,))
+        for seed in config.seeds
+    ]
+
+
+def _trainings(config: ExperimentConfig) -> list[Job]:
+    """Of the main table."""
+    jobs: list[Job] = []
+    for seed in config.seeds:
+        search, start = f"search-{seed}", f"il-{seed}"
+        jobs += [
+            Reinforce(f"rnn-{seed}", seed, "rnn", search, needs=(search,)),
+            Reinforce(f"rl-{seed}", seed, "scratch", search, needs=(search,)),
+            Reinforce(f"il-rl-{seed}", seed, "further", search, start, needs=(search, start)),
+        ]
+    return [*_imitations(config), *jobs]
+
+
+def _trained(
+    config: ExperimentConfig, agent: str, model: str, label: str = "", **changes: str
+) -> list[Play]:
+    """A trained model, tested with each seed; by default with the search model of that seed."""
+    plays = []
+    for seed in config.seeds:
+        settings = {"search": f"{{search-{seed}}}", **changes}
+        needs = [f"{model}-{seed}"]
+        if settings["search"]:
+            needs.append(f"search-{seed}")
+        plays.append(
+            Play(
+                f"run-{label or model}-{seed}",
+                agent,
+                {"checkpoint": f"{{{model}-{seed}}}", **settings},
+                seed,
+                tuple(needs),
+            )
+        )
+    return plays
+
+
+def _oracle(config: ExperimentConfig) -> list[Play]:
+    return [Play("run-oracle", "choice-oracle", {})]
+
+
+def _main_rows(config: ExperimentConfig) -> list[RowSpec]:
+    return [
+        RowSpec("rule", [Play("run-rule", "rule", {})], "45.6 / 9.6 %"),
+        RowSpec("IL", _trained(config, "il", "il"), "59.9 / 29.1 %"),
+        RowSpec("RL", _trained(config, "rl", "rl"), ""),
+        RowSpec("IL+RL", _trained(config, "rl", "il-rl"), "62.4 / 28.7 %"),
+        RowSpec("RNN", _trained(config, "rnn", "rnn"), ""),
+        RowSpec("choice oracle", _oracle(config), "79.7 / 52.6 %"),
+    ]
+
+
+def _main_claims(rows: Mapping[str, ExperimentRow]) -> list[Claim]:
+    oracle = rows["choice oracle"]
+    return [
+        above(rows["IL"], rows["rule"]),
+        not_below(rows["IL+RL"], rows["IL"]),
+        highest(oracle, [row for row in rows.values() if row is not oracle]),
+    ]
+
+
+def _main_notes(config: ExperimentConfig) -> list[str]:
+    rnn = config.rnn.choice
+    return [
+        "All agents are greedy (but take an action at most twice where the page looks the same) and"
+        " search with a model that was trained on the demonstrations; rule and oracle search with"
+        " the whole instruction.",
+        f"IL: {config.imitation.epochs} epochs. IL+RL: {config.further.total_timesteps:,} steps"
+        f" from there. RL: {config.scratch.total_timesteps:,} from scratch. RNN:"
+        f" {config.rnn.total_timesteps:,} from scratch, hidden size {rnn.hidden} (the paper's 512"
+        " would take hours on a processor).",
+    ]
+
+
+def _before_main(config: ExperimentConfig) -> list[Job]:
+    return [*_basics(config), *_trainings(config)]
+
+
+def _query_rows(config: ExperimentConfig) -> list[RowSpec]:
+    seed = config.seeds[0]
+
+    def oracle(name: str, kind: str, asked: str) -> Play:
+        settings = {"query": kind, "queries": f"{{{asked}}}"}
+        return Play(name, "choice-oracle", settings, needs=(asked,))
+
+    predicted = [
+        oracle(f"run-oracle-predicted-{each}", "predicted", f"predicted-{each}.json")
+        for each in config.seeds
+    ]
+    first = oracle(f"run-oracle-first-{seed}", "human-first", "shopper-queries.json")
+    last = oracle(f"run-oracle-last-{seed}", "human-last", "shopper-queries.json")
+    return [
+        RowSpec("the instruction", _oracle(config), "79.7 / 52.6 %"),
+        RowSpec("the search model's best", predicted, "83.0 / 57.6 %"),
+        RowSpec("the shopper's first", [first], "82.1 / 57.9 % (people)"),
+        RowSpec("the shopper's last", [last], "84.4 / 61.0 % (people)"),
+    ]
+
+
+def _before_queries(config: ExperimentConfig) -> list[Job]:
+    return [
+        *_basics(config),
+        Demonstrate("shopper-on-test", "test"),
+        WriteQueries("shopper-queries.json", run="shopper-on-test", needs=("shopper-on-test",)),
+        *(
+            WriteQueries(
+                f"predicted-{seed}.json", search=f"search-{seed}", needs=(f"search-{seed}",)
+            )
+            for seed in config.seeds
+        ),
+    ]
+
+
+def _sampling_rows(config: ExperimentConfig) -> list[RowSpec]:
+    def il(label: str, choose: str, queries: str) -> list[Play]:
+        return _trained(config, "il", "il", label, choose=choose, queries=queries)
+
+    return [
+        RowSpec("both sampled", il("il-chance", "sample", "sample"), "60.6 / 29.0 %"),
+        RowSpec("greedy search", il("il-best-search", "sample", "top"), "62.0 / 30.8 %"),
+        RowSpec("greedy choice", il("il-best-choice", "best", "sample"), "45.1 / 24.9 %"),
+        RowSpec("both greedy", _trained(config, "il", "il")),
+    ]
+
+
+def _picture_rows(config: ExperimentConfig) -> list[RowSpec]:
+    return [
+        RowSpec("IL with pictures", _trained(config, "il", "il-seeing"), "60.6 / 29.0 %"),
+        RowSpec("IL without pictures", _trained(config, "il", "il"), "60.3 / 28.4 %"),
+    ]
+
+
+def _search_rows(config: ExperimentConfig) -> list[RowSpec]:
+    own = _trained(config, "il", "il", "il-own-words", search="")
+    return [
+        RowSpec("IL with the learnt search", _trained(config, "il", "il")),
+        RowSpec("IL that searches with the instruction's own words", own),
+    ]
+
+
+def _before_imitation(config: ExperimentConfig) -> list[Job]:
+    return [*_basics(config), *_imitations(config)]
+
+
+def _before_pictures(config: ExperimentConfig) -> list[Job]:
+    needs = _DEMONSTRATIONS, _PICTURES
+    seeing = [
+        Imitate(f"il-seeing-{seed}", seed, _DEMONSTRATIONS, _PICTURES, needs=needs)
+        for seed in config.seeds
+    ]
+    return [*_before_imitation(config), Draw(_PICTURES), *seeing]
+
+
+EXPERIMENTS: Final = {
+    "table": Experiment(
+        "Rule, imitation, reinforcement, oracle",
+        _main_rows,
+        _before_main,
+        _main_claims,
+        _main_notes,
+    ),
+    "queries": Experiment(
+        "The choice oracle with four sources of queries", _query_rows, _before_queries
+    ),
+    "chance": Experiment("Greedy against sampled", _sampling_rows, _before_imitation),
+    "pictures": Experiment("With and without pictures", _picture_rows, _before_pictures),
+    "search": Experiment("With and without a learnt search", _search_rows, _before_imitation),
+}
