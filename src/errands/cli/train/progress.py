@@ -174,7 +174,7 @@ def explain_supervised(trained: Any, what: str, examples: str, as_json: bool) ->
     held_out = ""
     if trained.held_out:
         held_out = (
-            f" ({trained.held_out['held_out_accuracy']:.1%} of those held out, loss"
+            f" ({trained.held_out['held_out_accuracy']:.1%} of those it was measured on, loss"
             f" {trained.held_out['held_out_loss']:.3f})"
         )
     results.print(
