@@ -86,7 +86,7 @@ def open_training_env(protocol: str, num_envs: int, catalog: str | None = None) 
     return TrainingEnv(env, source.indices, source.checksum, described, _count_test_goals(source))
 
 
-def _count_test_goals(world: ShopSource) -> int:
+def _count_test_goals(source: ShopSource) -> int:
     try:
         tests = split_indices("disjoint-test", source.goals)
     except GoalError:
