@@ -22,7 +22,7 @@ def rules(little: Catalog) -> Rules:
 
     def make(**settings: Any) -> Protocol:
         base: dict[str, Any] = {
-            "id": "school", "version": 1, "title": "school", "half": "shop",
+            "id": "school", "version": 1, "title": "school", "domain": "shop",
             "data": str(little.path), "goals": "human", "split": "disjoint-train",
             "episodes": 30, "observation": "text_rich", "max_steps": 30,
         }  # fmt: skip
