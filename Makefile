@@ -90,7 +90,7 @@ docs: setup
 TASKS ?= ../shared/data/turkingbench
 oracle: setup
 	$(BIN)/errands turk verify $(TASKS)
-	$(BIN)/errands turk play $(TASKS) --agent oracle --workers 2
+	$(BIN)/errands run turk --data $(TASKS) --agent oracle --workers 2
 
 bench: setup
 	$(BIN)/errands bench shop

@@ -8,6 +8,7 @@ from errands.agents.agent import AgentError
 from errands.agents.oracle import Oracle, make
 from errands.agents.registry import make_factory
 from errands.envs.turk import TurkEnv
+from errands.turk.browser.driver import BrowserDriver
 from errands.turk.dom.driver import DomDriver
 from errands.turk.drivers import Pages
 from errands.turk.oracle.field_oracle import play_oracle
@@ -35,6 +36,21 @@ def test_equal_on_all_demo_tasks(turk_env: TurkEnv, play: Any) -> None:
             page.close()
     assert steps > 200
     pages.close()
+
+
+def test_the_pointer_oracle_answers_what_no_field_takes(
+    browser_driver: BrowserDriver, play: Any
+) -> None:
+    env = TurkEnv(driver=browser_driver)
+    rewards = {}
+    for name in ("oracle", "pointer-oracle"):
+        played = play(
+            env, make_factory(name, "turk", env, {}), {"task": "Order the Steps", "row": 0}
+        )
+        rewards[name] = played.reward
+        assert played.actions[-1] == "submit()"
+    assert rewards["oracle"] < rewards["pointer-oracle"] == 1.0
+    env.close()
 
 
 def test_it_must_be_shown_the_page() -> None:

@@ -11,6 +11,7 @@ import numpy as np
 
 import errands.envs
 from errands.agents.careful import CarefulShopper
+from errands.agents.random_agent import random_action
 from errands.agents.random_shopper import RandomShopper
 from errands.envs.shop import ShopEnv
 from errands.envs.turk import TurkEnv
@@ -22,7 +23,6 @@ from errands.reports.writing import FORMATS, write
 from errands.runs.episode import Episode, RunInfo, Step, Summary, digest
 from errands.turk.actions.action import Action
 from errands.turk.actions.grammar import format_action
-from errands.turk.oracle.baselines import random_action
 from errands.turk.oracle.field_oracle import oracle_actions
 from errands.turk.pages.field import Field
 from errands.turk.scoring.instance_score import score_page

@@ -6,20 +6,46 @@ gives every visible field a valid value, one a step, and submits.
 
 import random
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from errands.agents.agent import AgentError, AgentFactory
 from errands.agents.factory import SimpleFactory, shop_of
 from errands.agents.random_shopper import RandomShopper
 from errands.envs.shop import ShopEnv
 from errands.shop.catalog.catalog import Catalog
+from errands.turk.actions.action import Action
 from errands.turk.actions.grammar import format_action
-from errands.turk.oracle.baselines import random_action
-from errands.turk.pages.field import Field
+from errands.turk.pages.field import TEXTS, Field
 
-__all__ = ["RandomClerk", "make", "visible_fields"]
+__all__ = ["RandomClerk", "make", "random_action", "visible_fields"]
 
 MOST_QUERIES = 20_000
+
+_WORDS: Final = (
+    "yes no maybe good bad true false the a person something because it is not very more less"
+    " happy small large red one two three today never always people thing time".split()
+)
+
+
+def random_action(field: Field, rng: random.Random) -> Action | None:
+    """A valid answer for a field, drawn without looking at anything but its kind and options."""
+    value: str | None = None
+    if field.type in ("radio", "select") and field.options:
+        value = rng.choice(field.options)
+    elif field.type == "checkbox":
+        value = "|".join(option for option in field.options if rng.random() < 0.5)
+    elif field.type == "range":
+        value = str(rng.randint(0, 100))
+    elif field.type == "number":
+        value = str(rng.randint(0, 10))
+    elif field.type == "date":
+        value = f"{rng.randint(2000, 2025)}-{rng.randint(1, 12):02}-{rng.randint(1, 28):02}"
+    elif field.type in TEXTS:
+        value = " ".join(rng.choice(_WORDS) for _ in range(rng.randint(1, 8)))
+    if not value:
+        return None
+    name = "text" if field.type in TEXTS else field.type
+    return Action(f"modify_{name}", {"name": field.name, "value": value})
 
 
 class RandomClerk:

@@ -124,6 +124,13 @@ _KINDS: Final = (
         privileged=True,
     ),
     AgentKind(
+        name="pointer-oracle",
+        summary="the oracle with pointer and keys, for answers that no field takes (browser)",
+        domains=("turk",),
+        factory="errands.agents.oracle:make_pointer",
+        privileged=True,
+    ),
+    AgentKind(
         name="choice-oracle",
         summary="buys the best of all results and options of its query, by the hidden reward",
         domains=("shop",),

@@ -27,11 +27,12 @@ from errands.cli.output import Json, print_json, program, remarks, results
 from errands.errors import SettingError
 from errands.reports.statistics.columns import read_columns
 from errands.reports.statistics.figures import RunFigures, run_figures
-from errands.reports.statistics.turk_figures import estimate_of
+from errands.reports.statistics.turk_figures import TaskFigures, estimate_of, task_figures
 from errands.runs.episode import RunInfo, Summary
 from errands.runs.protocol import find_protocol, named_protocols, read_protocols
 from errands.runs.runner import DEFAULT_SECONDS, RunResult, default_place, run
 from errands.runs.store.places import open_run
+from errands.turk.scoring.metrics import RULES
 
 __all__ = ["register"]
 
@@ -89,6 +90,13 @@ def run_command(
         help="Other rules of the reward: released, paper, synonym, an installed name, or"
         " module:attribute of your own (docs/reward.md).",
     ),
+    split: str | None = typer.Option(None, help="Another split of the goals or tasks."),
+    per_task: int | None = typer.Option(
+        None, min=1, help="TurkingBench: so many instances of each task."
+    ),
+    driver: str | None = typer.Option(
+        None, help="TurkingBench: auto, dom, browser, an installed one, or module:attribute."
+    ),
     seconds: float = typer.Option(DEFAULT_SECONDS, help="An episode's time; 0: no limit."),
     observations: str = typer.Option(
         "auto", help="What is kept of pages: full, hash, none; auto: full for models and forms."
@@ -106,6 +114,8 @@ def run_command(
       errands run shop-demo --agent rule
 
       errands run webshop-1k --data shop-1k --agent random --workers 2 --out runs/random
+
+      errands run turk --data TASKS --split test --agent oracle --workers 2
 
       errands run turk-test --agent llm --model gpt-5-mini --set demos=3 --workers 16
 
@@ -133,6 +143,9 @@ def run_command(
                 episodes=episodes,
                 max_steps=max_steps,
                 rules=rules,
+                split=split,
+                per_task=per_task,
+                driver=driver,
                 settings=settings,
                 workers=workers,
                 ray=ray,
@@ -151,6 +164,7 @@ def run_command(
         raise typer.Exit(130) from None
     with contextlib.closing(open_run(out or finished.place)) as store:
         figures = run_figures(store, read_columns(store))
+        tasks = [] if figures.turk is None else task_figures(store.summaries())
     if as_json:
         print_json(
             {
@@ -163,9 +177,11 @@ def run_command(
                 "errors": figures.errors,
                 "score": msgspec.to_builtins(figures.score),
                 "success": msgspec.to_builtins(figures.success),
+                **({"tasks": msgspec.to_builtins(tasks)} if tasks else {}),
             }
         )
     else:
+        _print_tasks(tasks)
         _conclude(finished, figures)
     if finished.ended or figures.errors == figures.episodes:
         # A script must notice that there is no result, or not all of it.
@@ -268,14 +284,26 @@ class _Show:
         self.progress.update(self._task, advance=1, score=score)
 
 
+def _print_tasks(tasks: Sequence[TaskFigures]) -> None:
+    if not tasks:
+        return
+    table = Table("task", "instances", "failed", "per instance", "worst", *RULES)
+    for task in tasks:
+        figures = (*task.instance_figure.values(), task.paper, task.released)
+        shares = ("-" if value is None else f"{value:.3f}" for value in figures)
+        table.add_row(task.task, str(task.instances), str(task.errors), *shares)
+    results.print(table)
+
+
 def _print_figures(info: RunInfo, figures: RunFigures) -> None:
     table = Table("figure", "value", "95 % interval", title=f"{info.agent} on {info.protocol_key}")
     table.columns[1].justify = "right"
     rows = [("task score", figures.score), ("success rate, %", figures.success)]
     if figures.turk is not None:
         rows = [
-            (f"mean over tasks, {held.rules} rules", estimate_of(held.macro))
-            for held in figures.turk.rules.values()
+            (f"mean over {over}, {summary.rules} rules", estimate_of(figure))
+            for summary in figures.turk.rules.values()
+            for over, figure in (("tasks", summary.macro), ("fields", summary.micro))
         ]
     for name, held in rows:
         if held.mean is None or held.low is None or held.high is None:

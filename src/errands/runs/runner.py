@@ -68,6 +68,9 @@ def run(
     episodes: int | None = None,
     max_steps: int | None = None,
     rules: str | RewardRules | None = None,
+    split: str | None = None,
+    per_task: int | None = None,
+    driver: str | None = None,
     settings: Mapping[str, Any] | None = None,
     workers: int | None = None,
     ray: str | None = None,
@@ -83,15 +86,15 @@ def run(
 ) -> RunResult:
     """Play an agent under a protocol.
 
-    `out` is a new directory (default: one below `runs`), or a PostgreSQL address; with `resume`
-    one that holds a run. `data` names other data than the protocol's; `episodes`, `max_steps` and
-    `rules` (of the reward: a name, `module:attribute` or the rules themselves) change the protocol,
-    and its key says so. `workers` play at once: as
-    processes, or in one process where the agent waits for a model. `ray` is the address of a Ray
-    cluster (see `errands.runs.workers.ray_cluster`) that plays instead, by default with every CPU
-    it has; what it tells on the way, as that a node cannot play, goes to `on_remark`.
-    `observations` is `full`, `hash`, `none` or `auto`: full where a model or a person plays, else
-    hashes, from which a replay shows every page again.
+    `out` is a new directory (default: one below `runs`), or a PostgreSQL address; with `resume` one
+    that holds a run. `data` names other data than the protocol's; `episodes`, `max_steps`, `rules`
+    (of the reward: a name, `module:attribute` or the rules themselves), `split`, and for
+    TurkingBench `per_task` and the page `driver` change the protocol, and its key says so.
+    `workers` play at once: as processes, or in one process where the agent waits for a model. `ray`
+    is the address of a Ray cluster (see `errands.runs.workers.ray_cluster`) that plays instead, by
+    default with every CPU it has; what it tells on the way, as that a node cannot play, goes to
+    `on_remark`. `observations` is `full`, `hash`, `none` or `auto`: full where a model or a person
+    plays, else hashes, from which a replay shows every page again.
     """
     if workers is not None and workers < 1:
         raise SettingError(f"workers={workers}: expected 1 or more.")
@@ -107,7 +110,16 @@ def run(
         )
     base = find_protocol(protocol) if isinstance(protocol, str) else protocol
     named = None if rules is None else rules_reference(rules)
-    used = _changed(base, data=data, episodes=episodes, max_steps=max_steps, rules=named)
+    used = _changed(
+        base,
+        driver,
+        data=data,
+        episodes=episodes,
+        max_steps=max_steps,
+        rules=named,
+        split=split,
+        per_task=per_task,
+    )
     with contextlib.ExitStack() as stack:
         source = stack.enter_context(contextlib.closing(open_source(used)))
         given = dict(settings or {})
@@ -234,13 +246,19 @@ class _Count:
             self._on_episode(summary)
 
 
-def _changed(base: Protocol, **changes: Any) -> Protocol:
+def _changed(base: Protocol, driver: str | None, **changes: Any) -> Protocol:
     given = {name: value for name, value in changes.items() if value is not None}
-    for name in ("episodes", "max_steps"):
+    for name in ("episodes", "max_steps", "per_task"):
         if not 1 <= given.get(name, 1) < 1 << 63:
             raise SettingError(f"{name}={given[name]}: expected 1 or more, below 2**63.")
     if base.episodes is not None and "episodes" in given:
         given["episodes"] = min(given["episodes"], base.episodes)
+    if driver is not None:
+        given["settings"] = {**base.settings, "driver": driver}
+    if base.domain == "shop" and (driver is not None or "per_task" in given):
+        raise SettingError(
+            "per_task and driver are for TurkingBench, and the protocol is WebShop's."
+        )
     return msgspec.structs.replace(base, **given)
 
 
@@ -250,9 +268,12 @@ def protocol_key(base: Protocol, used: Protocol, source: EpisodeSource) -> str:
     own = [] if named_protocols().get(base.id) == base else [f"own:{_fingerprint(base)}"]
     departures = [
         f"{name}={getattr(used, name)}"
-        for name in ("episodes", "max_steps", "rules")
+        for name in ("episodes", "max_steps", "rules", "split", "per_task")
         if getattr(used, name) != getattr(base, name)
     ]
+    driver = used.settings.get("driver")
+    if driver != base.settings.get("driver"):
+        departures.append(f"driver={driver}")
     return " ".join([source.key, *own, *departures])
 
 

@@ -1,4 +1,4 @@
-"""`errands turk play|verify|score|oracle-actions|demo` and `bench turk`, without a browser."""
+"""`errands turk`, `errands run turk` and `errands bench turk`, without a browser."""
 
 import json
 import os
@@ -30,36 +30,64 @@ def chromium_found() -> bool:
     return True
 
 
-def test_baselines_in_their_order() -> None:
+def test_baselines_in_their_order(tmp_path: Path) -> None:
     means = []
     for agent in ("do-nothing", "random", "oracle"):
-        done = errands("turk", "play", "--agent", agent, "--split", "train", "--driver", "dom",
-                       "--instances", "2", "--json")  # fmt: skip
+        done = errands("run", "turk", "--agent", agent, "--split", "train", "--driver", "dom",
+                       "--per-task", "2", "--out", str(tmp_path / agent), "--json")  # fmt: skip
         assert done.returncode == 0, done.stderr
-        *tasks, summary = map(json.loads, done.stdout.splitlines())
-        assert len(tasks) == 19
-        assert all(task["errors"] == 0 for task in tasks)
-        means.append(summary["paper"]["mean"])
+        summary = json.loads(done.stdout)
+        assert summary["protocol"].endswith("split=train per_task=2 driver=dom")
+        assert len(summary["tasks"]) == 19
+        assert all(task["errors"] == 0 for task in summary["tasks"])
+        means.append(summary["score"]["mean"])
     assert means == sorted(means)
-    assert means[2] > 0.9
+    assert means[2] > 90
 
 
-def test_workers_change_nothing() -> None:
-    runs = [
-        errands("turk", "play", "--agent", "random", "--split", "test", "--driver", "dom",
-                "--workers", workers, "--json").stdout
-        for workers in ("1", "2")
-    ]  # fmt: skip
-    assert runs[0] == runs[1] != ""
+def test_workers_change_nothing_and_seeds_do(tmp_path: Path) -> None:
+    runs = []
+    for workers, seed in ("14", "24", "15"):
+        out = str(tmp_path / f"{workers}-{seed}")
+        done = errands("run", "turk", "--agent", "random", "--split", "test", "--driver", "dom",
+                       "--workers", workers, "--seed", seed, "--out", out, "--json")  # fmt: skip
+        runs.append(json.loads(done.stdout)["tasks"])
+    assert runs[0] == runs[1] != runs[2]
+    assert set(runs[0][0]) == {
+        "task", "instances", "errors", "paper", "released", "instance_figure"
+    }  # fmt: skip
+    assert set(runs[0][0]["instance_figure"]) == {"mean", "worst"}
 
 
-def test_play_shows_a_table_and_refuses_unknown_agents() -> None:
-    done = errands("turk", "play", "--split", "subjective", "--driver", "dom")
+def test_a_run_shows_a_table_and_refuses_unknown_agents(tmp_path: Path) -> None:
+    done = errands("run", "turk", "--agent", "oracle", "--split", "subjective", "--driver", "dom",
+                   "--out", str(tmp_path / "run"))  # fmt: skip
     assert "Weekend Questionnaire" in done.stdout
-    assert "all tasks (macro)" in done.stdout
-    wrong = errands("turk", "play", "--agent", "genius")
+    assert "mean over tasks, paper rules" in done.stdout
+    wrong = errands("run", "turk", "--agent", "genius")
     assert wrong.returncode == 2
-    assert "no baseline 'genius'" in wrong.stderr
+    assert "'genius'" in wrong.stderr
+
+
+def test_what_is_for_forms_means_nothing_to_a_shop() -> None:
+    for option in (("--per-task", "2"), ("--driver", "dom")):
+        wrong = errands("run", "shop-demo", "--agent", "rule", *option)
+        assert wrong.returncode == 2
+        assert "TurkingBench" in wrong.stderr
+
+
+def test_a_folder_of_ones_own(tmp_path: Path) -> None:
+    task = tmp_path / "tasks" / "One Box"
+    task.mkdir(parents=True)
+    (task / "template.html").write_text("<p>${word}</p><input type=text name=a>")
+    (task / "batch.csv").write_text("word,Answer.a\ntea,yes\nmilk,no\n")
+    done = errands("run", "turk", "--data", str(tmp_path / "tasks"), "--agent", "oracle",
+                   "--driver", "dom", "--out", str(tmp_path / "run"), "--json")  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["tasks"] == [
+        {"task": "One Box", "instances": 2, "errors": 0, "paper": 1.0, "released": 1.0,
+         "instance_figure": {"mean": 1.0, "worst": 1.0}}
+    ]  # fmt: skip
 
 
 def test_the_oracles_actions_can_be_scored(tmp_path: Path) -> None:
@@ -127,6 +155,6 @@ def test_bench_prints_one_object_a_figure() -> None:
     assert figures[0]["name"] == "dom: instances per second"
 
 
-@pytest.mark.parametrize("command", ["play", "verify", "score", "oracle-actions", "demo", "info"])
+@pytest.mark.parametrize("command", ["verify", "score", "oracle-actions", "demo", "info"])
 def test_every_command_shows_an_example(command: str) -> None:
     assert "Example" in errands("turk", command, "--help").stdout

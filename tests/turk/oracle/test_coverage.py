@@ -4,7 +4,7 @@ import pytest
 
 from errands.turk.dom.driver import DomDriver
 from errands.turk.drivers import Pages
-from errands.turk.oracle.coverage import answered_fields, measure_coverage
+from errands.turk.oracle.coverage import ORACLES, answered_fields, measure_coverage
 from errands.turk.tasks.loader import load_tasks
 from errands.turk.tasks.task import Instance, Task
 
@@ -30,8 +30,8 @@ def test_nothing_answered_has_no_share() -> None:
 
 def test_both_figures_over_instances() -> None:
     task = load_tasks("demo").task("Moving House Wizard")
-    nothing = measure_coverage("do-nothing", task, range(2), Pages("dom"))
-    oracle = measure_coverage("oracle", task, range(2), Pages("dom"))
+    nothing = measure_coverage(lambda page, instance: None, task, range(2), Pages("dom"))
+    oracle = measure_coverage(ORACLES["oracle"], task, range(2), Pages("dom"))
     assert nothing.instances == oracle.instances == 2
     assert nothing.fields == oracle.fields > 0
     assert nothing.answered["paper"] == 0
@@ -48,6 +48,6 @@ def test_a_page_that_fails_is_an_error() -> None:
 
             raise DriverError("no page today")
 
-    found = measure_coverage("oracle", task, [0], Broken("dom"))
+    found = measure_coverage(ORACLES["oracle"], task, [0], Broken("dom"))
     assert found.errors == ("row 0: no page today",)
     assert found.scores == {"paper": None, "released": None}

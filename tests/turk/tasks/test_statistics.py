@@ -11,7 +11,7 @@ from errands.reports.html.turk_chart import draw
 from errands.turk.tasks.loader import load_tasks
 from errands.turk.tasks.markup import field_types
 from errands.turk.tasks.statistics import (
-    Distribution,
+    Spread,
     TaskFacts,
     TaskSetStatistics,
     TypeFacts,
@@ -51,8 +51,8 @@ def test_totals() -> None:
     )
     assert (found.instances, found.answers) == (12, 36)
     assert found.types == (TypeFacts("radio", 4, 2, 16), TypeFacts("text", 1, 1, 10))
-    assert found.spreads["fields per task"] == Distribution(2.5, 2.5, 2, 3)
-    assert Distribution.over([]) == Distribution()
+    assert found.spreads["fields per task"] == Spread(2.5, 2.5, 2, 3)
+    assert Spread.over([]) == Spread()
 
 
 @pytest.mark.parametrize(

@@ -6,16 +6,14 @@ from rich.table import Table
 
 from errands.cli.output import Json, print_json, progress_bar, remarks, results
 from errands.cli.turk.info import group
-from errands.cli.turk.play import register
+from errands.cli.turk.verify import register
 from errands.turk.drivers import Pages
 from errands.turk.effects.verify import evenly_spaced
-from errands.turk.oracle.coverage import Coverage, measure_coverage
+from errands.turk.oracle.coverage import ORACLES, Coverage, measure_coverage
 from errands.turk.scoring.metrics import RULES
 from errands.turk.tasks.loader import load_tasks
 
 __all__ = ["register"]
-
-_AGENTS = ("oracle", "pointer-oracle")
 
 
 @group.command("challenge")
@@ -35,7 +33,7 @@ def challenge_command(
     opened = load_tasks(tasks, split)
     pages = Pages("browser")
     table = Table(
-        "task", "instances", "fields", *(f"{agent}: score, answered" for agent in _AGENTS)
+        "task", "instances", "fields", *(f"{agent}: score, answered" for agent in ORACLES)
     )
     failed: list[str] = []
     try:
@@ -46,12 +44,15 @@ def challenge_command(
             for number, name in enumerate(opened.names, 1):
                 task = opened.task(name)
                 rows = evenly_spaced(len(task.instances), instances or len(task.instances))
-                found = {agent: measure_coverage(agent, task, rows, pages) for agent in _AGENTS}
+                found = {
+                    name: measure_coverage(play, task, rows, pages)
+                    for name, play in ORACLES.items()
+                }
                 bar("playing tasks", number, len(opened))
                 failed += [f"{name} {error}" for one in found.values() for error in one.errors]
                 if as_json:
                     print_json({"task": name, **msgspec.to_builtins(found)})
-                last = found[_AGENTS[-1]]
+                last = found["pointer-oracle"]
                 cells = [_cell(one) for one in found.values()]
                 table.add_row(name, str(last.instances), str(last.fields), *cells)
     finally:

@@ -63,7 +63,7 @@ def demo(
     results.print("What to try next:")
     for command, why in (
         ("turk info", "what the demo tasks hold"),
-        ("turk play --agent random", "a baseline on all of them"),
+        ("run turk --agent random", "a baseline on all of them"),
         ('turk demo --task "Count the Ducks"', "another form"),
     ):
         results.print(f"  {program()} {command}  {why}")

@@ -12,7 +12,7 @@ from errands.errors import DataError
 from errands.reports.html.turk_chart import draw
 from errands.turk.tasks.loader import load_tasks
 from errands.turk.tasks.splits import SPLITS
-from errands.turk.tasks.statistics import Distribution, TaskSetStatistics, ranked, survey
+from errands.turk.tasks.statistics import Spread, TaskSetStatistics, ranked, survey
 
 __all__ = ["group", "register"]
 
@@ -132,7 +132,7 @@ def _list(found: TaskSetStatistics) -> None:
     results.print(table)
 
 
-def _figures(spread: Distribution) -> list[str]:
+def _figures(spread: Spread) -> list[str]:
     """Four figures, with a decimal where they are small."""
     return [
         f"{figure:,.0f}" if figure == int(figure) or figure >= 1000 else f"{figure:,.1f}"

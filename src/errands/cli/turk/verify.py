@@ -14,8 +14,12 @@ from errands.errors import DataError, ErrandsError, SettingError
 from errands.turk.dom.driver import DomDriver
 from errands.turk.drivers import Pages, start_browser
 from errands.turk.effects.verify import TaskVerification, verify_task
-from errands.turk.oracle.baselines import field_scores
-from errands.turk.oracle.predictions import oracle_lines, read_predictions, score_prediction
+from errands.turk.oracle.predictions import (
+    field_scores,
+    oracle_lines,
+    read_predictions,
+    score_prediction,
+)
 from errands.turk.pages.driver import Driver, DriverError
 from errands.turk.scoring.metrics import RULES
 from errands.turk.scoring.summary import ScoreEstimate, ScoreSummary, summarize

@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 
 from errands.reports.statistics.estimate import Estimate, estimate, named_rng
-from errands.runs.episode import RunInfo
+from errands.runs.episode import RunInfo, Summary
 from errands.turk.scoring.metrics import RULES
 from errands.turk.scoring.summary import (
     FieldScore,
@@ -26,10 +26,12 @@ __all__ = [
     "LengthBand",
     "PageLengths",
     "Table4Row",
+    "TaskFigures",
     "TurkFigures",
     "demonstrations",
     "estimate_of",
     "table_row",
+    "task_figures",
     "turk_figures",
 ]
 
@@ -68,6 +70,19 @@ class TurkFigures(msgspec.Struct, frozen=True):
     lengths: PageLengths
 
 
+class TaskFigures(msgspec.Struct, frozen=True):
+    """One task of a run."""
+
+    task: str
+    instances: int
+    errors: int
+    paper: float | None
+    """The mean over its fields, by the paper's rules."""
+    released: float | None
+    instance_figure: dict[str, float | None]
+    """The original's figure for an instance, ranges counted as 1: `mean` and `worst`."""
+
+
 class Table4Row(msgspec.Struct, frozen=True):
     """A row of the paper's table 4."""
 
@@ -100,14 +115,9 @@ def turk_figures(parts: Iterable[tuple[int, Mapping[str, Any]]], *, seed: int = 
     scores: list[FieldScore] = []
     lengths: dict[tuple[str, int], int] = {}
     for _, part in parts:
-        if "fields" not in part:
-            continue
-        where = str(part["task"]), int(part["row"])
-        lengths[where] = int(part.get("page_chars", 0))
-        scores += [
-            FieldScore(*where, name, kind, _number(paper), _number(released))
-            for name, kind, paper, released in part["fields"]
-        ]
+        if "fields" in part:
+            scores += _field_scores(part)
+            lengths[str(part["task"]), int(part["row"])] = int(part.get("page_chars", 0))
     summaries = {rules: summarize(scores, rules, seed=seed) for rules in RULES}
     pairs = [
         (lengths[one.task, one.row], one.paper)
@@ -115,6 +125,35 @@ def turk_figures(parts: Iterable[tuple[int, Mapping[str, Any]]], *, seed: int = 
         if one.paper is not None
     ]
     return TurkFigures(summaries, _lengths(pairs, seed))
+
+
+def task_figures(episodes: Iterable[Summary]) -> list[TaskFigures]:
+    """A row for each task, in the order in which they were played."""
+    tasks: dict[str, list[Summary]] = {}
+    for episode in sorted(episodes, key=lambda each: each.number):
+        tasks.setdefault(episode.key.rpartition("/")[0], []).append(episode)
+    return [_task_figures(task, each) for task, each in tasks.items()]
+
+
+def _task_figures(task: str, episodes: Sequence[Summary]) -> TaskFigures:
+    scores = [score for each in episodes if "fields" in each.parts
+              for score in _field_scores(each.parts)]  # fmt: skip
+    paper, released = (summarize(scores, rules, resamples=1).micro.mean for rules in RULES)
+    figures = [one.ranges_as_one for one in instance_scores(scores)]
+    counted = [figure for figure in figures if figure is not None]
+    mean = sum(counted) / len(counted) if counted else None
+    worst = min(counted, default=None)
+    errors = sum(each.status == "error" for each in episodes)
+    return TaskFigures(task, len(episodes), errors, paper, released, {"mean": mean, "worst": worst})
+
+
+def _field_scores(parts: Mapping[str, Any]) -> list[FieldScore]:
+    return [
+        FieldScore(
+            str(parts["task"]), int(parts["row"]), name, kind, _number(paper), _number(released)
+        )
+        for name, kind, paper, released in parts["fields"]
+    ]
 
 
 def _number(score: Any) -> float | None:

@@ -1,20 +1,19 @@
-"""How far an agent gets with a task: what counts, and what it answered whether it counts or not.
+"""How far an oracle gets with a task: what counts, and what it answered whether it counts or not.
 
 Only displayed fields count for a score, so a page that hides its fields can score 1 with next to
 nothing answered, or have no score at all. The share of the workers' answers that the page holds
 in the end, in whatever fields, tells tasks that were solved from those that were not.
 """
 
-import random
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Final
 
 import msgspec
 
 from errands.errors import ErrandsError
 from errands.turk.drivers import Pages
-from errands.turk.oracle.baselines import BASELINES
-from errands.turk.oracle.field_oracle import NOTHING
-from errands.turk.oracle.pointer_oracle import answers_of
+from errands.turk.oracle.field_oracle import NOTHING, play_oracle
+from errands.turk.oracle.pointer_oracle import answers_of, play_pointer
 from errands.turk.pages.driver import OpenPage
 from errands.turk.pages.field import Field
 from errands.turk.scoring.instance_score import (
@@ -26,7 +25,14 @@ from errands.turk.scoring.instance_score import (
 from errands.turk.scoring.metrics import RULES, label_text, majority
 from errands.turk.tasks.task import Instance, Label, Task
 
-__all__ = ["AnsweredFields", "Coverage", "answered_fields", "measure_coverage"]
+__all__ = ["ORACLES", "AnsweredFields", "Coverage", "answered_fields", "measure_coverage"]
+
+Play = Callable[[OpenPage, Instance], object]
+ORACLES: Final[Mapping[str, Play]] = {
+    "oracle": play_oracle,
+    "pointer-oracle": play_pointer,
+}
+"""By filling in fields, and with pointer and keys as well."""
 
 
 class AnsweredFields(msgspec.Struct, frozen=True):
@@ -42,7 +48,7 @@ class AnsweredFields(msgspec.Struct, frozen=True):
 
 
 class Coverage(msgspec.Struct, frozen=True):
-    """An agent on some instances of a task."""
+    """An oracle on some instances of a task."""
 
     instances: int
     counted: int
@@ -77,8 +83,8 @@ def _can_score(field: Field | None, labels: Sequence[Label]) -> bool:
     return field is None or not (field.type == "submit" or (field.type == "select" and empty))
 
 
-def measure_coverage(agent: str, task: Task, rows: Iterable[int], pages: Pages) -> Coverage:
-    """Play a baseline on these rows; a page that fails is an error with its reason."""
+def measure_coverage(play: Play, task: Task, rows: Iterable[int], pages: Pages) -> Coverage:
+    """Play these rows; a page that fails is an error with its reason."""
     counted: list[ScoredField] = []
     held: list[AnsweredFields] = []
     errors: list[str] = []
@@ -87,7 +93,7 @@ def measure_coverage(agent: str, task: Task, rows: Iterable[int], pages: Pages) 
         try:
             page = pages.open(task, instance)
             try:
-                BASELINES[agent](page, instance, random.Random(f"0/{instance.id}"))
+                play(page, instance)
                 counted += score_page(page, instance)
                 held.append(answered_fields(page, instance))
             finally:

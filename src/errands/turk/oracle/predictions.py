@@ -6,7 +6,7 @@ first: a text in the agents' grammar, or a list of such texts or of tool calls.
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,19 +15,29 @@ import msgspec
 from errands.errors import DataError, ErrandsError
 from errands.turk.actions.grammar import GrammarError, format_action, parse_answer
 from errands.turk.drivers import Pages
-from errands.turk.oracle.baselines import ScoredInstance
 from errands.turk.oracle.field_oracle import play_oracle
 from errands.turk.pages.driver import ActionError, OpenPage
 from errands.turk.scoring.instance_score import ScoredField, score_page, score_values
+from errands.turk.scoring.summary import FieldScore
 from errands.turk.tasks.loader import TaskSet
 from errands.turk.tasks.task import Instance
 
-__all__ = ["ScoredPrediction", "oracle_lines", "read_predictions", "score_prediction"]
+__all__ = [
+    "ScoredPrediction",
+    "field_scores",
+    "oracle_lines",
+    "read_predictions",
+    "score_prediction",
+]
 
 
-class ScoredPrediction(ScoredInstance, frozen=True):
+class ScoredPrediction(msgspec.Struct, frozen=True):
     """One prediction's scores, or why there are none."""
 
+    task: str
+    row: int
+    fields: tuple[ScoredField, ...] = ()
+    error: str | None = None
     failed_actions: int = 0
 
 
@@ -82,6 +92,22 @@ def score_prediction(prediction: _Prediction, tasks: TaskSet, pages: Pages) -> S
             page.close()
     except ErrandsError as failure:
         return ScoredPrediction(*where, error=str(failure))
+
+
+def field_scores(scored: Iterable[ScoredPrediction]) -> list[FieldScore]:
+    """What a summary is made of."""
+    return [
+        FieldScore(
+            one.task,
+            one.row,
+            field.name,
+            field.type,
+            field.scores.get("paper"),
+            field.scores.get("released"),
+        )
+        for one in scored
+        for field in one.fields
+    ]
 
 
 def _score_answers(

@@ -18,7 +18,7 @@ from errands.turk.tasks.task import Task
 from errands.turk.tasks.template import page_html
 
 __all__ = [
-    "Distribution",
+    "Spread",
     "TaskFacts",
     "TaskSetStatistics",
     "TypeFacts",
@@ -51,7 +51,7 @@ class TaskFacts:
 
 
 @dataclass(frozen=True)
-class Distribution:
+class Spread:
     """Mean, median and extremes of some figures; all 0 where there are none."""
 
     mean: float = 0.0
@@ -60,7 +60,7 @@ class Distribution:
     most: float = 0.0
 
     @classmethod
-    def over(cls, figures: Iterable[float]) -> "Distribution":
+    def over(cls, figures: Iterable[float]) -> "Spread":
         held = list(figures)
         if not held:
             return cls()
@@ -98,20 +98,16 @@ class TaskSetStatistics:
         return sum(task.answers for task in self.tasks)
 
     @property
-    def spreads(self) -> dict[str, Distribution]:
+    def spreads(self) -> dict[str, Spread]:
         """Name of a measure to its spread over tasks."""
         return {
-            "instances per task": Distribution.over(task.instances for task in self.tasks),
-            "answers per instance": Distribution.over(
+            "instances per task": Spread.over(task.instances for task in self.tasks),
+            "answers per instance": Spread.over(
                 task.answers / task.instances for task in self.tasks
             ),
-            "fields per task": Distribution.over(sum(task.fields.values()) for task in self.tasks),
-            "template length (characters)": Distribution.over(
-                task.characters for task in self.tasks
-            ),
-            "template length (words and marks)": Distribution.over(
-                task.pieces for task in self.tasks
-            ),
+            "fields per task": Spread.over(sum(task.fields.values()) for task in self.tasks),
+            "template length (characters)": Spread.over(task.characters for task in self.tasks),
+            "template length (words and marks)": Spread.over(task.pieces for task in self.tasks),
         }
 
     @property
