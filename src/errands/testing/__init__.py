@@ -1,12 +1,33 @@
-"""Conformance kits: tests that anyone can run on an environment, agent, driver or site reader."""
+"""Conformance kits: tests that anyone can run on an environment, agent, driver or site reader.
+
+A kit is a class of tests without pytest's prefix: subclass it as `Test...`, say how yours is made,
+and pytest runs the lot. Ours pass the same kits.
+"""
 
 from typing import TYPE_CHECKING
 
 from errands.lazy import lazy_exports
 
-__all__ = ["DriverConformance"]
+__all__ = [
+    "AgentConformance",
+    "DriverConformance",
+    "EnvironmentConformance",
+    "SiteConformance",
+    "VectorConformance",
+]
 
 if TYPE_CHECKING:
+    from errands.testing.agent import AgentConformance
     from errands.testing.driver import DriverConformance
+    from errands.testing.environment import EnvironmentConformance, VectorConformance
+    from errands.testing.site import SiteConformance
 else:
-    __getattr__ = lazy_exports(__name__, {"errands.testing.driver": ["DriverConformance"]})
+    __getattr__ = lazy_exports(
+        __name__,
+        {
+            "errands.testing.agent": ["AgentConformance"],
+            "errands.testing.driver": ["DriverConformance"],
+            "errands.testing.environment": ["EnvironmentConformance", "VectorConformance"],
+            "errands.testing.site": ["SiteConformance"],
+        },
+    )
