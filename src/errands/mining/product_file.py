@@ -18,8 +18,8 @@ import msgspec
 
 from errands.mining.column_map import ColumnMap, guessed
 from errands.mining.plain_text import bullets_in, is_html, plain, plain_html
-from errands.mining.price_text import BadPrice, prices_of
 from errands.mining.table_file import BadRow, Row, TableFile
+from errands.prices import BadPrice, prices_of
 from errands.shop.build.export import spelled_price
 from errands.shop.product import LONGEST_ASIN
 

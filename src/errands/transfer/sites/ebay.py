@@ -7,18 +7,16 @@ from urllib.parse import quote, quote_plus, urlsplit
 import msgspec
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
+from errands.prices import Money, money, number_money
 from errands.transfer.sites.address import check_host, is_within, path_of
 from errands.transfer.sites.markup import (
     MOST_PARTS,
-    Money,
     absolute,
     all_texts,
     attribute,
     first_attribute,
     first_text,
     meta,
-    money,
-    number_money,
     parse,
     plain,
     result_count,

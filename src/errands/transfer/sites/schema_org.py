@@ -11,17 +11,9 @@ from typing import Any, Final
 from urllib.parse import quote_plus, unquote, urlsplit
 
 from errands.errors import SettingError
+from errands.prices import Money, money, number_money
 from errands.transfer.sites.address import host_of, is_within, looks_only, path_of
-from errands.transfer.sites.markup import (
-    MOST_PARTS,
-    Money,
-    absolute,
-    first_attribute,
-    meta,
-    money,
-    number_money,
-    parse,
-)
+from errands.transfer.sites.markup import MOST_PARTS, absolute, first_attribute, meta, parse
 from errands.transfer.sites.markup import first_text as _first_text
 from errands.transfer.sites.record import (
     SiteCard,

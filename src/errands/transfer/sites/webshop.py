@@ -13,6 +13,7 @@ import msgspec
 from selectolax.lexbor import LexborHTMLParser
 
 from errands.errors import SettingError
+from errands.prices import money
 from errands.shop.navigation import ITEM, RESULTS
 from errands.shop.urls import Address, build
 from errands.transfer.sites.address import host_of, is_within, path_of
@@ -23,7 +24,6 @@ from errands.transfer.sites.markup import (
     attribute,
     first_attribute,
     first_text,
-    money,
     parse,
     plain,
     result_count,
