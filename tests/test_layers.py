@@ -58,6 +58,12 @@ INSIDE: dict[str, str] = {
         < oracle
         < effects
     """,
+    "reports": """
+        statistics
+        < content formatting
+        < html markdown
+        < writing
+    """,
 }
 """The order inside a package, lowest first, of its sub-packages and the modules beside them: each
 may use those on lower levels, never one on its own. Packages not listed have no order yet."""

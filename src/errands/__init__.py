@@ -1,8 +1,8 @@
 """Errands: WebShop and TurkingBench, environments in which web agents are trained and tested.
 
     import errands
-    result = errands.run("demo-shop", "rule", episodes=100)
-    errands.report([result.place], "report.html")
+    result = errands.run("shop-demo", "rule", episodes=100)
+    errands.report(result, "report")
 
 Importing this package registers its Gymnasium environments:
 

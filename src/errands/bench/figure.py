@@ -5,7 +5,7 @@ import platform
 import resource
 from typing import NamedTuple
 
-__all__ = ["Figure", "machine", "memory_of", "percentile", "private_memory"]
+__all__ = ["Figure", "cost", "machine", "memory_of", "percentile", "private_memory"]
 
 
 class Figure(NamedTuple):
@@ -27,6 +27,13 @@ class Figure(NamedTuple):
             ):
                 return name
         return "" if self.floor is None else "missed"
+
+
+def cost(
+    name: str, value: float, unit: str, floor: float | None = None, aim: float | None = None
+) -> Figure:
+    """A figure of which less is better."""
+    return Figure(name, value, unit, floor, aim, more_is_better=False)
 
 
 def machine() -> str:

@@ -229,14 +229,14 @@ class Load:
         kind = HttpLink if self.transport == "http" else SocketLink
         _, link = await loop.create_connection(lambda: kind(self._lost), self.host, self.port)
         if isinstance(link, SocketLink):
-            shaken: asyncio.Future[bytes] = loop.create_future()
-            link.shake_hands(shaken.set_result)
-            head = await shaken
+            upgrade: asyncio.Future[bytes] = loop.create_future()
+            link.shake_hands(upgrade.set_result)
+            head = await upgrade
             if b" 101 " not in head:
                 self.errors.append(head[:80].decode("ascii", "replace"))
-        asked: asyncio.Future[bytes] = loop.create_future()
-        link.ask({"do": "create", "environment": "shop", "count": size}, asked.set_result)
-        created = _decode(await asked)
+        answer: asyncio.Future[bytes] = loop.create_future()
+        link.ask({"do": "create", "environment": "shop", "count": size}, answer.set_result)
+        created = _decode(await answer)
         if created.sessions is None:
             raise RuntimeError(f"sessions could not be opened: {created.error}")
         shoppers = [
@@ -269,10 +269,10 @@ class Load:
             return
         link, shoppers, last = self._idle.popleft()
         calls = [shopper.call(seen) for shopper, seen in zip(shoppers, last, strict=True)]
-        asked = time.perf_counter()
+        begun = time.perf_counter()
 
         def answered(data: bytes) -> None:
-            self.latencies.append(time.perf_counter() - asked)
+            self.latencies.append(time.perf_counter() - begun)
             answer = _decode(data)
             answers = [answer] if answer.results is None else answer.results
             for call, one in zip(calls, answers, strict=True):

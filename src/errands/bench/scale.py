@@ -12,7 +12,7 @@ from typing import Final
 
 import msgspec
 
-from errands.bench.figure import Figure, machine
+from errands.bench.figure import Figure, cost, machine
 from errands.bench.process import Cost, errands_command, measure
 from errands.bench.search import bench_cold, bench_queries
 from errands.bench.shop import FULL, bench_steps
@@ -86,21 +86,19 @@ def _figures(folder: Path, items: Path, made: Cost, written: Cost, built: Cost) 
     full = len(catalog) >= FULL
 
     def bounded(name: str, value: float, unit: str, floor: float, aim: float | None) -> Figure:
-        if not full:
-            return Figure(name, value, unit, None, None, False)
-        return Figure(name, value, unit, floor, aim, False)
+        return cost(name, value, unit, floor, aim) if full else cost(name, value, unit)
 
-    yield Figure("generate", made.seconds, "s", None, None, False)
-    yield Figure("generate: private memory", made.private / MB, "MB", None, None, False)
-    yield Figure("export", written.seconds, "s", None, None, False)
-    yield Figure("export: private memory", written.private / MB, "MB", None, None, False)
-    yield Figure("items file", items.stat().st_size / MB, "MB", None, None, False)
+    yield cost("generate", made.seconds, "s")
+    yield cost("generate: private memory", made.private / MB, "MB")
+    yield cost("export", written.seconds, "s")
+    yield cost("export: private memory", written.private / MB, "MB")
+    yield cost("items file", items.stat().st_size / MB, "MB")
     yield bounded("build", built.seconds, "s", 720, 240)
-    yield Figure("build: CPU", built.cpu, "s", None, None, False)
+    yield cost("build: CPU", built.cpu, "s")
     yield bounded("build: private memory", built.private / MB, "MB", 4000, 2000)
     yield bounded("build: with mapped files", built.resident / MB, "MB", 4000, 2000)
     size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
-    yield Figure("catalogue", size / MB, "MB", None, None, False)
+    yield cost("catalogue", size / MB, "MB")
     yield bounded("catalogue / items file", size / items.stat().st_size, "x", 1, 0.5)
     yield from bench_cold(folder)
     yield from bench_queries(catalog)
@@ -110,16 +108,16 @@ def _figures(folder: Path, items: Path, made: Cost, written: Cost, built: Cost) 
 def markdown(points: Sequence[Point]) -> str:
     """A table with a column for each size."""
     names = list(dict.fromkeys(figure.name for point in points for figure in point.figures))
-    held = [{figure.name: figure for figure in point.figures} for point in points]
+    columns = [{figure.name: figure for figure in point.figures} for point in points]
     rows = [
         ["", *(f"{point.products:,}" for point in points), "floor", "aim"],
         ["---", *("---:" for _ in points), "---:", "---:"],
     ]
     for name in names:
-        found = [figures.get(name) for figures in held]
-        last = next(figure for figure in reversed(found) if figure is not None)
+        row = [figures.get(name) for figures in columns]
+        last = next(figure for figure in reversed(row) if figure is not None)
         bounds = ("" if bound is None else f"{bound:,g}" for bound in (last.floor, last.aim))
-        cells = ("" if figure is None else number(figure.value) for figure in found)
+        cells = ("" if figure is None else number(figure.value) for figure in row)
         rows.append([f"{name} ({last.unit})" if last.unit else name, *cells, *bounds])
     lines = ["| " + " | ".join(row) + " |" for row in rows]
     return "\n".join([*lines, "", f"{machine()}.", ""])
@@ -144,13 +142,13 @@ def plot(points: Sequence[Point]) -> str:
     )
     panels: list[tuple[str, list[tuple[float, float]]]] = []
     for name in shown:
-        found = [
+        measured = [
             (point.products, figure)
             for point in points
             for figure in point.figures
             if figure.name == name and figure.value > 0
         ]
-        if found:
-            unit = found[-1][1].unit
-            panels.append((f"{name} ({unit})", [(x, figure.value) for x, figure in found]))
+        if measured:
+            unit = measured[-1][1].unit
+            panels.append((f"{name} ({unit})", [(x, figure.value) for x, figure in measured]))
     return log_curves("Figures by number of products", panels, unit="products")

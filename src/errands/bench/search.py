@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from errands.bench.figure import Figure, percentile
+from errands.bench.figure import Figure, cost, percentile
 from errands.bench.process import environment, errands_command, measure
 from errands.errors import SettingError
 from errands.shop.build.chunk import indexed_text
@@ -35,11 +35,11 @@ from errands.bench.figure import private_memory
 from errands.shop.catalog.catalog import Catalog
 before, begun = private_memory(), time.perf_counter()
 catalog = Catalog.open(sys.argv[1])
-opened, held = time.perf_counter() - begun, private_memory()
+opened, private = time.perf_counter() - begun, private_memory()
 begun = time.perf_counter()
 catalog.index.rank(sys.argv[2], 50)
 first = time.perf_counter() - begun
-print(json.dumps([opened, held, held - before, first, private_memory()]))
+print(json.dumps([opened, private, private - before, first, private_memory()]))
 """
 
 
@@ -91,12 +91,12 @@ def bench_cold(folder: Path) -> Iterator[Figure]:
     [query] = product_queries(Catalog.open(folder), 1, 0)
     command = [errands_command()[0], "-c", _OPEN, str(folder), query]
     tries = [json.loads(measure(command).output) for _ in range(3)]
-    opened, held, more, first, after = (min(column) for column in zip(*tries, strict=True))
-    yield Figure("open in a new process", opened, "s", 0.3, None, False)
-    yield Figure("open: private memory", held / 1e6, "MB", 150, None, False)
-    yield Figure("open: of it for the catalogue", more / 1e6, "MB", None, None, False)
-    yield Figure("first search in a new process", first, "s", 0.5, None, False)
-    yield Figure("first search: private memory", after / 1e6, "MB", None, None, False)
+    opened, private, more, first, after = (min(column) for column in zip(*tries, strict=True))
+    yield cost("open in a new process", opened, "s", 0.3)
+    yield cost("open: private memory", private / 1e6, "MB", 150)
+    yield cost("open: of it for the catalogue", more / 1e6, "MB")
+    yield cost("first search in a new process", first, "s", 0.5)
+    yield cost("first search: private memory", after / 1e6, "MB")
 
 
 def bench_sharing(folder: Path, processes: int) -> Iterator[Figure]:
@@ -117,13 +117,9 @@ def bench_sharing(folder: Path, processes: int) -> Iterator[Figure]:
             _next_line(process)
         sizes = [json.loads(_next_line(process, "\n")) for process in children]
     private, shared, resident = (sum(column) / 1e6 for column in zip(*sizes, strict=True))
-    yield Figure(
-        f"{processes} processes: private, each", private / processes, "MB", 150, None, False
-    )
-    yield Figure(f"{processes} processes: all, shared pages once", shared, "MB", None, None, False)
-    yield Figure(
-        f"{processes} processes: if nothing were shared", resident, "MB", None, None, False
-    )
+    yield cost(f"{processes} processes: private, each", private / processes, "MB", 150)
+    yield cost(f"{processes} processes: all, shared pages once", shared, "MB")
+    yield cost(f"{processes} processes: if nothing were shared", resident, "MB")
 
 
 def _next_line(process: "subprocess.Popen[str]", message: str = "") -> str:
@@ -136,13 +132,13 @@ def _next_line(process: "subprocess.Popen[str]", message: str = "") -> str:
 
 def bench_queries(catalog: Catalog, *, queries: int = 2000, seed: int = 1) -> Iterator[Figure]:
     """Searching, and the proof that leaving documents out changes nothing."""
-    asked = product_queries(catalog, queries, seed)
+    texts = product_queries(catalog, queries, seed)
     rank = catalog.index.rank
-    for query in asked[:_WARM]:
+    for query in texts[:_WARM]:
         rank(query, HITS)
         rank(query, HITS, exhaustive=True)
     pruned, every, different = [], [], 0
-    for query in asked:
+    for query in texts:
         begun = time.process_time_ns()
         numbers, scores = rank(query, HITS)
         middle = time.process_time_ns()
@@ -150,18 +146,18 @@ def bench_queries(catalog: Catalog, *, queries: int = 2000, seed: int = 1) -> It
         every.append((time.process_time_ns() - middle) / 1e6)
         pruned.append((middle - begun) / 1e6)
         different += numbers.tolist() != others.tolist() or scores.tolist() != exact.tolist()
-    yield Figure("search, median", percentile(pruned, 0.5), "ms", 4, 1, False)
-    yield Figure("search, 99th percentile", percentile(pruned, 0.99), "ms", 12, 4, False)
-    yield Figure("searches per second", 1e3 * len(asked) / sum(pruned), "1/s")
-    yield Figure("search, all scored, median", percentile(every, 0.5), "ms", None, None, False)
-    yield Figure("search, all scored, 99th", percentile(every, 0.99), "ms", None, None, False)
-    yield Figure("queries with another answer then", different, "", 0, None, False)
-    yield Figure("search again (remembered)", _again(catalog, asked), "ms", None, None, False)
+    yield cost("search, median", percentile(pruned, 0.5), "ms", 4, 1)
+    yield cost("search, 99th percentile", percentile(pruned, 0.99), "ms", 12, 4)
+    yield Figure("searches per second", 1e3 * len(texts) / sum(pruned), "1/s")
+    yield cost("search, all scored, median", percentile(every, 0.5), "ms")
+    yield cost("search, all scored, 99th", percentile(every, 0.99), "ms")
+    yield cost("queries with another answer then", different, "", 0)
+    yield cost("search again (remembered)", _again(catalog, texts), "ms")
 
 
-def _again(catalog: Catalog, asked: list[str]) -> float:
+def _again(catalog: Catalog, queries: list[str]) -> float:
     times = []
-    for query in asked[:_WARM]:
+    for query in queries[:_WARM]:
         catalog.find(query, HITS)
         begun = time.process_time_ns()
         catalog.find(query, HITS)
@@ -169,30 +165,30 @@ def _again(catalog: Catalog, asked: list[str]) -> float:
     return percentile(times, 0.5)
 
 
-def _beside(catalog: Catalog, asked: list[str], program: str) -> Iterator[Figure]:
+def _beside(catalog: Catalog, queries: list[str], program: str) -> Iterator[Figure]:
     """The other engine and ours, one after the other on the same queries."""
     with tempfile.TemporaryDirectory() as folder:
         listed = Path(folder) / "queries.txt"
-        listed.write_text("\n".join(asked) + "\n", encoding="utf-8")
+        listed.write_text("\n".join(queries) + "\n", encoding="utf-8")
         answer = measure([*shlex.split(program), str(listed), str(HITS)]).output
     try:
-        told = json.loads(answer.strip().splitlines()[-1])
-        theirs = float(told["queries_per_second"])
-        hits = told.get("hits")
+        reply = json.loads(answer.strip().splitlines()[-1])
+        theirs = float(reply["queries_per_second"])
+        hits = reply.get("hits")
     except (IndexError, KeyError, TypeError, ValueError, AttributeError) as failure:
         raise SettingError(
             f"{program!r} did not answer as expected ({failure!r}); its last line must be a JSON"
             ' object with "queries_per_second".'
         ) from None
     begun = time.process_time()
-    found = [catalog.index.rank(query, HITS)[0].tolist() for query in asked]
-    ours = len(asked) / (time.process_time() - begun)
+    ranked = [catalog.index.rank(query, HITS)[0].tolist() for query in queries]
+    ours = len(queries) / (time.process_time() - begun)
     yield Figure("the other engine: queries per second", theirs, "1/s")
     yield Figure("ours, right after it", ours, "1/s")
-    yield Figure("ours / the other's", ours / theirs, "x", 3, None)
+    yield Figure("ours / the other's", ours / theirs, "x", 3)
     if hits is not None:
         same = sum(
             [catalog.card(number).asin for number in numbers] == list(others)
-            for numbers, others in zip(found, hits, strict=True)
+            for numbers, others in zip(ranked, hits, strict=True)
         )
-        yield Figure("the same hits in the same order", 100 * same / len(asked), "%", None, None)
+        yield Figure("the same hits in the same order", 100 * same / len(queries), "%")

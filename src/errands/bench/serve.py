@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterator
 from typing import NamedTuple, NoReturn
 
-from errands.bench.figure import Figure, percentile
+from errands.bench.figure import Figure, cost, percentile
 from errands.bench.load import TRANSPORTS, Load
 from errands.bench.process import cpu_seconds, server
 from errands.errors import ErrandsError, SettingError
@@ -51,7 +51,7 @@ def bench_serve(
         own = time.process_time() - begun
     yield from _figures(load, took, samples)
     # Where both are well below 100, others kept the cores busy.
-    yield Figure("load generator's CPU, of one core", 100 * own / took, "%", None, None, False)
+    yield cost("load generator's CPU, of one core", 100 * own / took, "%")
 
 
 def _figures(load: Load, took: float, samples: list[ServerSample]) -> Iterator[Figure]:
@@ -62,21 +62,21 @@ def _figures(load: Load, took: float, samples: list[ServerSample]) -> Iterator[F
     warm = [at for at, sample in enumerate(samples) if sample.steps >= _WARM * load.sessions]
     first = warm[0] if warm else len(samples) // 10
     start, middle = memory[first], memory[(first + len(memory)) // 2]
-    yield Figure("open sessions", load.sessions, "", 2000, None)
-    yield Figure("steps per second, by the clock", load.steps / took, "1/s", 3000, None)
-    yield Figure("steps per second of the server's CPU time", load.steps / cpu, "1/s", 3000, None)
+    yield Figure("open sessions", load.sessions, "", 2000)
+    yield Figure("steps per second, by the clock", load.steps / took, "1/s", 3000)
+    yield Figure("steps per second of the server's CPU time", load.steps / cpu, "1/s", 3000)
     yield Figure("steps", load.steps, "")
     yield Figure("resets", load.resets, "")
-    yield Figure("errors", len(load.errors), "", 0, None, False)
+    yield cost("errors", len(load.errors), "", 0)
     batch = "a batch" if load.transport == "batch" else "a call"
     for name, share in (("median", 0.5), ("99th percentile", 0.99)):
         value = percentile(latencies, share) * 1e3
-        yield Figure(f"answer to {batch}, {name}", value, "ms", None, None, False)
-    yield Figure("server's CPU, of one core", 100 * cpu / took, "%", None, None, False)
-    yield Figure("server's memory, after 2 episodes each", start, "MB", None, None, False)
-    yield Figure("server's memory, middle", middle, "MB", None, None, False)
-    yield Figure("server's memory, end", memory[-1], "MB", None, None, False)
-    yield Figure("growth from there to the end", memory[-1] - start, "MB", 4, None, False)
+        yield cost(f"answer to {batch}, {name}", value, "ms")
+    yield cost("server's CPU, of one core", 100 * cpu / took, "%")
+    yield cost("server's memory, after 2 episodes each", start, "MB")
+    yield cost("server's memory, middle", middle, "MB")
+    yield cost("server's memory, end", memory[-1], "MB")
+    yield cost("growth from there to the end", memory[-1] - start, "MB", 4)
 
 
 async def _loaded(

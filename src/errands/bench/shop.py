@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import gymnasium
 
 from errands.agents.random_shopper import RandomShopper
-from errands.bench.figure import Figure, percentile, private_memory
+from errands.bench.figure import Figure, cost, percentile, private_memory
 from errands.shop.catalog.catalog import Catalog
 from errands.shop.goals import GoalSet
 
@@ -30,19 +30,19 @@ def bench_shop(catalog: str, *, steps: int = 50_000, seed: int = 1) -> Iterator[
     """Measure one catalogue; figures come as they are ready."""
     begun = time.perf_counter()
     opened = Catalog(Catalog.open(catalog).path, remember=0)
-    yield Figure("open", (time.perf_counter() - begun) * 1e3, "ms", None, None, False)
+    yield cost("open", (time.perf_counter() - begun) * 1e3, "ms")
     begun = time.perf_counter()
     opened.search("warm up")
-    yield Figure("first search", (time.perf_counter() - begun) * 1e3, "ms", None, None, False)
+    yield cost("first search", (time.perf_counter() - begun) * 1e3, "ms")
 
     yield from bench_steps(opened, steps=steps, seed=seed)
     queries = instructions(opened.goals("synthetic"))
     searches = [
         _cpu_microseconds(lambda query=query: opened.find(query)) for query in queries[:QUERIES]
     ]
-    yield Figure("search, median", percentile(searches, 0.5), "us", None, None, False)
-    yield Figure("search, 99th percentile", percentile(searches, 0.99), "us", None, None, False)
-    yield Figure("memory of one more environment", _marginal_memory(opened), "KB", 20, None, False)
+    yield cost("search, median", percentile(searches, 0.5), "us")
+    yield cost("search, 99th percentile", percentile(searches, 0.99), "us")
+    yield cost("memory of one more environment", _marginal_memory(opened), "KB", 20)
 
 
 def bench_steps(catalog: Catalog, *, steps: int = 50_000, seed: int = 1) -> Iterator[Figure]:
@@ -64,10 +64,10 @@ def bench_steps(catalog: Catalog, *, steps: int = 50_000, seed: int = 1) -> Iter
         yield Figure("times the original", best / ORIGINAL_STEPS_PER_SECOND, "x")
     env.reset(seed=seed)
     resets = [_cpu_microseconds(env.reset) for _ in range(5000)]
-    yield Figure("reset, median", percentile(resets, 0.5), "us", 100, None, False)
-    yield Figure("reset, 99th percentile", percentile(resets, 0.99), "us", 1000, None, False)
-    held = _vector_memory(catalog)
-    yield Figure(f"{VECTOR:,} environments in a vector", held, "MB", 300, None, False)
+    yield cost("reset, median", percentile(resets, 0.5), "us", 100)
+    yield cost("reset, 99th percentile", percentile(resets, 0.99), "us", 1000)
+    memory = _vector_memory(catalog)
+    yield cost(f"{VECTOR:,} environments in a vector", memory, "MB", 300)
 
 
 def _vector_memory(catalog: Catalog) -> float:
@@ -119,8 +119,8 @@ def _marginal_memory(catalog: Catalog, count: int = 1000) -> float:
         env.step("search[red shoes]")
         return env
 
-    held = [made() for _ in range(10)]
+    kept = [made() for _ in range(10)]
     before = private_memory()
-    held += [made() for _ in range(count)]
+    kept += [made() for _ in range(count)]
     after = private_memory()
     return (after - before) / count / 1024

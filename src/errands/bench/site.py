@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import urlencode
 
-from errands.bench.figure import Figure, percentile
+from errands.bench.figure import Figure, cost, percentile
 from errands.bench.process import cpu_seconds, server
 from errands.shop.catalog.catalog import Catalog
 from errands.shop.navigation import SEARCH
@@ -42,23 +42,23 @@ def bench_site(
     with tempfile.TemporaryDirectory(prefix="errands-bench-") as folder:
         words = ["--catalog", str(opened.path), "--store", str(Path(folder) / "site.sqlite")]
         with server(words) as (process, port):
-            people = _Shoppers(port, queries, think, random.Random(seed))
+            people = _Visitors(port, queries, think, random.Random(seed))
             begun, cpu = time.perf_counter(), cpu_seconds(process.pid)
             asyncio.run(people.shop(shoppers, seconds))
             took, cpu = time.perf_counter() - begun, cpu_seconds(process.pid) - cpu
-    yield Figure("shoppers at once", shoppers, "", 500, None)
+    yield Figure("shoppers at once", shoppers, "", 500)
     yield Figure("pages", len(people.latencies), "")
     yield Figure("pages per second", len(people.latencies) / took, "1/s")
     yield Figure("purchases", people.purchases, "")
-    yield Figure("errors", len(people.errors), "", 0, None, False)
+    yield cost("errors", len(people.errors), "", 0)
     for name, share, floor in (("median", 0.5, 50.0), ("99th percentile", 0.99, None)):
         value = percentile(people.latencies, share) * 1e3
-        yield Figure(f"answer, {name}", value, "ms", floor, None, False)
+        yield cost(f"answer, {name}", value, "ms", floor)
     yield Figure("server's CPU time of a page", 1e3 * cpu / len(people.latencies), "ms")
-    yield Figure("server's CPU, of one core", 100 * cpu / took, "%", None, None, False)
+    yield cost("server's CPU, of one core", 100 * cpu / took, "%")
 
 
-class _Shoppers:
+class _Visitors:
     """Shoppers, and what they saw."""
 
     def __init__(self, port: int, queries: list[str], think: float, rng: random.Random) -> None:

@@ -47,7 +47,7 @@ def turk(
     ),
     as_json: bool = Json,
 ) -> None:
-    """Measure the paperwork: instances a second with each driver, by the oracle.
+    """Measure form pages: instances a second with each driver, by the oracle.
 
     With --memory: the private memory after 1,000 and 10,000 instances and at the end.
 

@@ -23,8 +23,8 @@ from errands.runs.store.places import open_run
 __all__ = ["register", "show_report"]
 
 
-_TOLD: Final = 3
-"""Comparisons that the command tells; a report has them all."""
+_SHOWN: Final = 3
+"""Comparisons that the command prints; a report has them all."""
 
 
 def register(app: typer.Typer) -> None:
@@ -112,26 +112,28 @@ def show_report(made: Report, paths: Sequence[Path]) -> None:
     for run in made.runs:
         figures = run.figures
         table.add_row(
-            run.label + (" (insider)" if run.info.privileged else ""),
+            run.label + (" (shown the answers)" if run.info.privileged else ""),
             f"{figures.episodes:,}",
             _between(figures.score),
             _between(figures.success),
             str(figures.errors or ""),
         )
     results.print(table)
-    told = made.comparisons[:_TOLD]
-    for comparison in told:
+    comparisons = made.comparisons[:_SHOWN]
+    for comparison in comparisons:
         results.print(comparison.meaning or comparison.refused)
-    if len(told) < len(made.comparisons):
-        results.print(f"{len(made.comparisons) - len(told)} more comparisons are in the report.")
+    if len(comparisons) < len(made.comparisons):
+        results.print(
+            f"{len(made.comparisons) - len(comparisons)} more comparisons are in the report."
+        )
     for path in paths:
         results.print(f"Written: {path}")
 
 
-def _between(held: Estimate) -> str:
-    if held.mean is None or held.low is None or held.high is None:
+def _between(estimate: Estimate) -> str:
+    if estimate.mean is None or estimate.low is None or estimate.high is None:
         return "-"
-    return f"{held.mean:.1f} ({held.low:.1f}-{held.high:.1f})"
+    return f"{estimate.mean:.1f} ({estimate.low:.1f}-{estimate.high:.1f})"
 
 
 def replay_command(
@@ -162,24 +164,24 @@ def replay_command(
         different = pages = 0
         with progress_bar() as bar:
             for done, episode in enumerate(store.episodes(wanted), 1):
-                found = replay(source, episode)
-                pages += found.compared
-                different += not found.same
+                result = replay(source, episode)
+                pages += result.compared
+                different += not result.same
                 if as_json:
                     print_json(
                         {
-                            "episode": found.number,
-                            "key": found.key,
-                            "same": found.same,
-                            "pages": found.pages,
-                            "compared": found.compared,
-                            "reward": found.reward,
-                            "differences": list(found.differences),
+                            "episode": result.number,
+                            "key": result.key,
+                            "same": result.same,
+                            "pages": result.pages,
+                            "compared": result.compared,
+                            "reward": result.reward,
+                            "differences": list(result.differences),
                         }
                     )
                 else:
-                    for difference in found.differences:
-                        results.print(f"episode {found.number} ({found.key}): {difference}")
+                    for difference in result.differences:
+                        results.print(f"episode {result.number} ({result.key}): {difference}")
                 bar("replaying", done, len(wanted))
         if not as_json:
             _conclude(store, len(wanted), pages, different)

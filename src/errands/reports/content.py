@@ -15,7 +15,7 @@ from errands import __version__
 from errands.agents.registry import kinds
 from errands.errors import SettingError
 from errands.reports.statistics.columns import Columns, read_columns
-from errands.reports.statistics.comparison import Comparison, compare, holm
+from errands.reports.statistics.comparison import RunComparison, compare, holm
 from errands.reports.statistics.figures import RunFigures, run_figures
 from errands.reports.statistics.ranks import Ranks, run_ranks
 from errands.reports.statistics.sample import MOST, EpisodeSample, pick
@@ -62,7 +62,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     """The version that made the report."""
     title: str
     runs: tuple[Run, ...]
-    comparisons: tuple[Comparison, ...]
+    comparisons: tuple[RunComparison, ...]
     ranks: tuple[Ranks, ...]
     demonstrations: tuple[DemonstrationCurve, ...]
     notes: tuple[str, ...]
@@ -83,9 +83,9 @@ def command_of(info: RunInfo) -> str:
         words += ["--model", model]
     usual = named_protocols().get(name)
     for setting in ("data", "episodes", "max_steps"):
-        held = info.protocol.get(setting)
-        if held is not None and held != getattr(usual, setting, None):
-            words += [f"--{setting.replace('_', '-')}", str(held)]
+        value = info.protocol.get(setting)
+        if value is not None and value != getattr(usual, setting, None):
+            words += [f"--{setting.replace('_', '-')}", str(value)]
     if info.seed != info.protocol.get("seed", 0):
         words += ["--seed", str(info.seed)]
     return shlex.join([*words, *_set_words(info)])
@@ -94,7 +94,7 @@ def command_of(info: RunInfo) -> str:
 def _set_words(info: RunInfo) -> list[str]:
     """Settings of the agent that are not the usual ones, as `--set` takes them."""
     kind = next((kind for kind in kinds() if kind.name == info.agent), None)
-    usual = {} if kind is None else {name: held.default for name, held in kind.settings.items()}
+    usual = {} if kind is None else {name: one.default for name, one in kind.settings.items()}
     words = []
     for name, value in info.agent_settings.items():
         if name in usual and value != usual[name]:
@@ -160,9 +160,9 @@ def _clean(value: Any) -> Any:
     if isinstance(value, str):
         return value.encode("utf-8", "replace").decode() if not _writable(value) else value
     if isinstance(value, dict):
-        return {_clean(key): _clean(held) for key, held in value.items()}
+        return {_clean(key): _clean(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_clean(held) for held in value]
+        return [_clean(item) for item in value]
     return value
 
 
@@ -178,8 +178,8 @@ def _row4(info: RunInfo, figures: RunFigures, columns: Columns) -> Table4Row | N
 
 
 def _training(label: str, info: RunInfo) -> Training | None:
-    found = training_of(info.agent_settings, info.started)
-    return None if found is None else msgspec.structs.replace(found, label=label)
+    training = training_of(info.agent_settings, info.started)
+    return None if training is None else msgspec.structs.replace(training, label=label)
 
 
 def _labels(infos: Sequence[RunInfo]) -> list[str]:
@@ -188,11 +188,11 @@ def _labels(infos: Sequence[RunInfo]) -> list[str]:
     for tell in (_domains, _settings, _protocols, lambda all_: [info.id for info in all_]):
         if len(set(names)) == len(names):
             break
-        told = list(zip(names, tell(infos), strict=True))
+        labels = list(zip(names, tell(infos), strict=True))
         # Only what tells the runs of one name apart is worth saying.
         names = [
-            f"{name} ({more})" if more and len({m for n, m in told if n == name}) > 1 else name
-            for name, more in told
+            f"{name} ({more})" if more and len({m for n, m in labels if n == name}) > 1 else name
+            for name, more in labels
         ]
     seen: dict[str, int] = {}
     for at, name in enumerate(names):
@@ -217,18 +217,18 @@ _DOMAINS: Final = {"shop": "WebShop", "turk": "TurkingBench"}
 
 def _settings(infos: Sequence[RunInfo]) -> list[str]:
     """The settings in which runs of the same name differ."""
-    told = []
+    labels = []
     for info in infos:
         alike = [other for other in infos if _name(other) == _name(info)]
         names = sorted({name for other in alike for name in other.agent_settings})
-        told.append(
+        labels.append(
             ", ".join(
                 f"{name} {info.agent_settings.get(name, '-')}"
                 for name in names
                 if len({repr(other.agent_settings.get(name, _NO_SETTING)) for other in alike}) > 1
             )[:60]
         )
-    return told
+    return labels
 
 
 def _protocols(infos: Sequence[RunInfo]) -> list[str]:
@@ -266,7 +266,7 @@ def _remarks(info: RunInfo, figures: RunFigures) -> tuple[str, ...]:
 
 def _comparisons(
     read: Sequence[tuple[str, Store, Columns]], *, anyway: bool, seed: int
-) -> tuple[Comparison, ...]:
+) -> tuple[RunComparison, ...]:
     made = []
     for domain in dict.fromkeys(store.info.domain for _, store, _ in read):
         runs = [run for run in read if run[1].info.domain == domain]
@@ -275,8 +275,7 @@ def _comparisons(
             # All pairs of many runs are more than anyone reads: each against the first given.
             pairs = [(runs[0], run) for run in runs[1:]]
         made += [compare(first, second, anyway=anyway, seed=seed) for first, second in pairs]
-    asked = [one for one in made if one.p is not None]
-    raised = iter(holm([one.p for one in asked if one.p is not None]))
+    raised = iter(holm([one.p for one in made if one.p is not None]))
     return tuple(
         one if one.p is None else msgspec.structs.replace(one, p_holm=next(raised)) for one in made
     )

@@ -108,12 +108,12 @@ def _shop(runs: Sequence[Run]) -> Iterator[str]:
 
 
 def _trainings(runs: Sequence[Run]) -> Iterator[str]:
-    held = [run.training for run in runs if run.training is not None]
-    if not held:
+    trainings = [run.training for run in runs if run.training is not None]
+    if not trainings:
         return
     yield "## Training"
     yield ""
-    names = list(dict.fromkeys(name for one in held for name in one.figures if name != "step"))
+    names = list(dict.fromkeys(name for one in trainings for name in one.figures if name != "step"))
     yield from table(
         ("run", "trained", "steps", *(text(name.replace("_", " ")) for name in names)),
         (
@@ -123,10 +123,10 @@ def _trainings(runs: Sequence[Run]) -> Iterator[str]:
                 f"{one.step:,}",
                 *(f"{one.figures[name]:.4g}" if name in one.figures else DASH for name in names),
             )
-            for one in held
+            for one in trainings
         ),
     )
-    for one in held:
+    for one in trainings:
         yield from (f"- {text(one.label)}: {text(remark)}" for remark in one.remarks)
     yield ""
 
@@ -144,8 +144,8 @@ def _ranks(report: Report) -> Iterator[str]:
         yield f"Rank of the wanted product when the instruction is the query ({counted} {where}):"
         yield ""
         yield from table(
-            ("rank", *(held.title for held in ranks.bins)),
-            [("share", *(share(held.share) for held in ranks.bins))],
+            ("rank", *(one.title for one in ranks.bins)),
+            [("share", *(share(one.share) for one in ranks.bins))],
         )
 
 
@@ -182,13 +182,13 @@ def _turk(runs: Sequence[Run]) -> Iterator[str]:
     yield ""
     for run, work in zip(runs, works, strict=True):
         if work and work.lengths.bands:
-            told = "; ".join(
+            bands = "; ".join(
                 f"{band.shortest:,} to {band.longest:,} characters {points(band.score)}"
                 for band in work.lengths.bands
             )
             rho = work.lengths.correlation
             rank = "" if rho is None else f" (rank correlation {rho:+.2f})"
-            yield f"- {_named(run)}{rank}: {told}"
+            yield f"- {_named(run)}{rank}: {bands}"
     yield ""
 
 
@@ -197,10 +197,10 @@ def _of(run: Run, title: str, name: str) -> str:
         return DASH
     summary = run.figures.turk.rules["paper"]
     if title == "task":
-        found = [task.all for task in summary.tasks if task.task == name]
+        scores = [task.all for task in summary.tasks if task.task == name]
     else:
-        found = [kind.macro for kind in summary.types if kind.type == name]
-    return points(estimate_of(found[0])) if found else DASH
+        scores = [kind.macro for kind in summary.types if kind.type == name]
+    return points(estimate_of(scores[0])) if scores else DASH
 
 
 def _demonstrations(report: Report) -> Iterator[str]:
@@ -282,7 +282,7 @@ def _remarks(report: Report) -> Iterator[str]:
     yield "## Runs"
     yield ""
     for run in report.runs:
-        versions = ", ".join(f"{name} {held}" for name, held in run.info.versions.items())
+        versions = ", ".join(f"{name} {version}" for name, version in run.info.versions.items())
         yield f"- {_named(run)}: {code(run.command)}"
         yield f"  - {text(run.info.protocol_key)}, checksum {text(run.info.checksum or DASH)}"
         if versions:

@@ -8,7 +8,7 @@ from played import MemoryStore, made, run_info
 
 from errands.reports.statistics import comparison as module
 from errands.reports.statistics.columns import read_columns
-from errands.reports.statistics.comparison import Comparison, compare, holm, mcnemar, sign_flip
+from errands.reports.statistics.comparison import RunComparison, compare, holm, mcnemar, sign_flip
 
 
 def run(name: str, rewards: dict[int, float | None], **more: object) -> MemoryStore:
@@ -16,7 +16,7 @@ def run(name: str, rewards: dict[int, float | None], **more: object) -> MemorySt
     return MemoryStore(run_info("shop", name, len(rewards), **more), episodes)
 
 
-def compared(first: MemoryStore, second: MemoryStore, **more: bool) -> Comparison:
+def compared(first: MemoryStore, second: MemoryStore, **more: bool) -> RunComparison:
     return compare(
         (first.info.agent, first, read_columns(first)),
         (second.info.agent, second, read_columns(second)),

@@ -57,8 +57,8 @@ class StyleSheets:
         """The page with a number in place of each large style sheet."""
         return _STYLE.sub(self._numbered, html)
 
-    def _numbered(self, found: re.Match[str]) -> str:
-        number = self._sheets.setdefault(found[1], len(self._sheets))
+    def _numbered(self, match: re.Match[str]) -> str:
+        number = self._sheets.setdefault(match[1], len(self._sheets))
         return f'<style data-sheet="{number}"></style>'
 
     def block(self) -> str:

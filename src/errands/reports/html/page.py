@@ -162,8 +162,8 @@ def _top(report: Report, links: Sequence[tuple[str, str]]) -> Markup:
         if any(r.info.domain == domain for r in report.runs)
     )
     episodes = sum(run.figures.episodes for run in report.runs)
-    told = f"{count(len(report.runs), 'run')} on {where}, {count(episodes, 'episode')}"
-    return _header("report", report.title, html("<p>{}</p>", told)) + _navigation(links)
+    summary = f"{count(len(report.runs), 'run')} on {where}, {count(episodes, 'episode')}"
+    return _header("report", report.title, html("<p>{}</p>", summary)) + _navigation(links)
 
 
 def _header(kind: str, title: str, below: Markup) -> Markup:

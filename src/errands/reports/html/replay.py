@@ -86,8 +86,8 @@ def views(info: RunInfo, episode: Episode, watch: Watch | None) -> list[PageView
 
 def instruction_of(view: PageView) -> str:
     """The instruction that a shop's page shows, else nothing."""
-    before, found, after = view.text.partition(f"Instruction:{_SEPARATOR}")
-    return after.partition(_SEPARATOR)[0] if found and len(before) < 200 else ""
+    before, mark, after = view.text.partition(f"Instruction:{_SEPARATOR}")
+    return after.partition(_SEPARATOR)[0] if mark and len(before) < 200 else ""
 
 
 def outcome(summary: Summary) -> str:

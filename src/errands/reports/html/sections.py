@@ -9,7 +9,7 @@ from errands.reports.formatting import DASH, count, dash, dollars, duration, sha
 from errands.reports.html import plots
 from errands.reports.html.elements import badge, cut, definitions, figure, grid, table, value
 from errands.reports.html.plots import DotRow, PlotMark, Series
-from errands.reports.statistics.comparison import Comparison, format_p
+from errands.reports.statistics.comparison import RunComparison, format_p
 from errands.reports.statistics.estimate import Estimate
 from errands.reports.statistics.ranks import Ranks
 from errands.reports.statistics.turk_figures import TurkFigures, estimate_of
@@ -160,7 +160,7 @@ def shop(report: Report, runs: Coloured) -> Iterator[Markup]:
         figure(
             plots.histogram(
                 "Rank of the wanted product",
-                [(held.title, held.share, held.count) for held in ranks.bins],
+                [(one.title, one.share, one.count) for one in ranks.bins],
                 axis="rank among the 50 results",
                 last_apart=True,
             ),
@@ -174,7 +174,7 @@ def shop(report: Report, runs: Coloured) -> Iterator[Markup]:
         figure(
             plots.histogram(
                 f"Rewards of {run.label}",
-                [(_tidy(held.title), held.share, held.count) for held in run.figures.rewards],
+                [(_tidy(one.title), one.share, one.count) for one in run.figures.rewards],
                 axis="reward of an episode",
                 colour=at,
             ),
@@ -323,7 +323,7 @@ def _length_card(works: Sequence[tuple[int, Run, TurkFigures]]) -> Iterator[Mark
     yield figure(drawn, "Score against page length", note)
 
 
-def comparisons(made: Sequence[Comparison], colours: dict[str, int]) -> Iterator[Markup]:
+def comparisons(made: Sequence[RunComparison], colours: dict[str, int]) -> Iterator[Markup]:
     """A card for each pair: what it means, the differences, the tests."""
     yield grid(_comparison(one, colours) for one in made if not one.refused)
     yield callout(
@@ -336,7 +336,7 @@ def comparisons(made: Sequence[Comparison], colours: dict[str, int]) -> Iterator
     )
 
 
-def _comparison(one: Comparison, colours: dict[str, int]) -> Markup:
+def _comparison(one: RunComparison, colours: dict[str, int]) -> Markup:
     pair = colours[one.first], colours[one.second]
     tests: list[tuple[str, str]] = [
         ("Difference in Task Score", value(one.difference)),
@@ -375,7 +375,7 @@ def _comparison(one: Comparison, colours: dict[str, int]) -> Markup:
     )
 
 
-def _chances(one: Comparison) -> str:
+def _chances(one: RunComparison) -> str:
     if one.p is None:
         return DASH
     alone, raised = format_p(one.p), format_p(one.p if one.p_holm is None else one.p_holm)

@@ -18,7 +18,7 @@ from errands.reports.statistics.estimate import Estimate, WeightedValues, estima
 from errands.runs.store.base import Store
 
 __all__ = [
-    "Comparison",
+    "RunComparison",
     "compare",
     "holm",
     "mcnemar",
@@ -33,7 +33,7 @@ BINS: Final = 21
 LEVEL: Final = 0.05
 
 
-class Comparison(msgspec.Struct, frozen=True, kw_only=True):
+class RunComparison(msgspec.Struct, frozen=True, kw_only=True):
     """Run `second` against run `first`, or why they are not compared."""
 
     first: str
@@ -120,7 +120,7 @@ def compare(
     *,
     anyway: bool = False,
     seed: int = 0,
-) -> Comparison:
+) -> RunComparison:
     """The second run against the first; `anyway` pairs runs of different protocols, too."""
     (name, store, columns), (other, other_store, other_columns) = first, second
     keys = store.info.protocol_key, other_store.info.protocol_key
@@ -129,13 +129,13 @@ def compare(
             f"They follow different protocols ({keys[0]} and {keys[1]}), so a difference between"
             " them says nothing about the agents."
         )
-        return Comparison(first=name, second=other, refused=reason)
+        return RunComparison(first=name, second=other, refused=reason)
     a, b, union = _paired(store, columns, other_store, other_columns)
     both = ~(np.isnan(a) | np.isnan(b))
     a, b = a[both], b[both]
     if not len(a):
         reason = "They have no episode in common that both finished without an error."
-        return Comparison(first=name, second=other, refused=reason, left_out=union)
+        return RunComparison(first=name, second=other, refused=reason, left_out=union)
     gap = np.round(b - a, 12)
     label = f"{name} | {other}"
     won = (b >= 1.0).astype(int) - (a >= 1.0).astype(int)
@@ -145,8 +145,8 @@ def compare(
     success_p = mcnemar(int((won < 0).sum()), int((won > 0).sum()))
     remark = ""
     if keys[0] != keys[1]:
-        remark = f"Different protocols ({keys[0]} and {keys[1]}): compared because it was asked."
-    return Comparison(
+        remark = f"Different protocols ({keys[0]} and {keys[1]}): compared all the same."
+    return RunComparison(
         first=name,
         second=other,
         pairs=len(gap),

@@ -52,8 +52,8 @@ def query_of(goal: Goal) -> str:
 
 def goal_numbers(keys: Sequence[str]) -> tuple[int, ...]:
     """The distinct goals among episode keys (`goal N`), ascending."""
-    told = (key.removeprefix("goal ") for key in keys if key.startswith("goal "))
-    return tuple(sorted({int(number) for number in told if number.isdigit()}))
+    numbers = (key.removeprefix("goal ") for key in keys if key.startswith("goal "))
+    return tuple(sorted({int(number) for number in numbers if number.isdigit()}))
 
 
 def rank_goals(catalog: Catalog, goals: str, numbers: Sequence[int]) -> list[int | None]:
@@ -62,9 +62,9 @@ def rank_goals(catalog: Catalog, goals: str, numbers: Sequence[int]) -> list[int
     ranks: list[int | None] = []
     for number in numbers:
         goal = listed[number]
-        found = catalog.find(query_of(goal), RESULTS)
+        results = catalog.find(query_of(goal), RESULTS)
         wanted = catalog.number(goal.asin)
-        ranks.append(found.index(wanted) + 1 if wanted in found else None)
+        ranks.append(results.index(wanted) + 1 if wanted in results else None)
     return ranks
 
 
@@ -111,12 +111,12 @@ def _binned(data: str, goals: str, ranks: Sequence[int | None], drawn: bool) -> 
     count = len(ranks)
     if not count:
         return Ranks(data=data, goals=goals, remark="The run has no episodes with a goal.")
-    found = [rank for rank in ranks if rank is not None]
+    known = [rank for rank in ranks if rank is not None]
     bins = []
     for start in range(0, RESULTS, PAGE):
-        held = sum(start < rank <= start + PAGE for rank in found)
-        bins.append(Bin(f"{start + 1}-{start + PAGE}", held, held / count))
-    missing = count - len(found)
+        inside = sum(start < rank <= start + PAGE for rank in known)
+        bins.append(Bin(f"{start + 1}-{start + PAGE}", inside, inside / count))
+    missing = count - len(known)
     bins.append(Bin(f"{RESULTS}+", missing, missing / count))
     return Ranks(
         data=data,
@@ -124,6 +124,6 @@ def _binned(data: str, goals: str, ranks: Sequence[int | None], drawn: bool) -> 
         counted=count,
         drawn=drawn,
         bins=tuple(bins),
-        first=sum(rank == 1 for rank in found) / count,
+        first=sum(rank == 1 for rank in known) / count,
         not_found=missing / count,
     )

@@ -130,7 +130,7 @@ def training_of(settings: dict[str, Any], started: str = "") -> Training | None:
         return None
     folder = Path(place)
     try:
-        found = read_training(folder)
+        training = read_training(folder)
         written = datetime.fromtimestamp((folder / ABOUT).stat().st_mtime, UTC)
     except (DataError, OSError, ValueError):
         return Training(
@@ -141,13 +141,13 @@ def training_of(settings: dict[str, Any], started: str = "") -> Training | None:
     try:
         began = datetime.fromisoformat(started)
     except ValueError:
-        return found
+        return training
     if began.tzinfo is None:
         began = began.replace(tzinfo=UTC)
     if written > began:
         later = "The checkpoint was written after the run had begun: it may not be what played."
-        found = msgspec.structs.replace(found, remarks=(later, *found.remarks))
-    return found
+        training = msgspec.structs.replace(training, remarks=(later, *training.remarks))
+    return training
 
 
 def labelled(folders: Sequence[Path]) -> list[str]:
@@ -182,7 +182,7 @@ def _read(path: Path) -> bytes:
 
 def _curves(log: bytes) -> tuple[tuple[Curve, ...], int]:
     """The curves of a log, and how many of its lines are of no use."""
-    found: dict[str, dict[float, float]] = {}
+    values: dict[str, dict[float, float]] = {}
     unread = 0
     for line in log.decode("utf-8", "replace").splitlines():
         if not line.strip():
@@ -202,8 +202,8 @@ def _curves(log: bytes) -> tuple[tuple[Curve, ...], int]:
                 except OverflowError:
                     continue
                 if abs(number) < _LARGEST:
-                    found.setdefault(str(name), {})[step] = number
-    return tuple(Curve(name, _thin(sorted(at.items()))) for name, at in found.items()), unread
+                    values.setdefault(str(name), {})[step] = number
+    return tuple(Curve(name, _thin(sorted(at.items()))) for name, at in values.items()), unread
 
 
 def _thin(points: list[tuple[float, float]]) -> tuple[tuple[float, float], ...]:

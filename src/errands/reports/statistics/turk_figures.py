@@ -221,9 +221,9 @@ def table_row(info: RunInfo, figures: TurkFigures, tokens_in: int, steps: int) -
 def _shown(info: RunInfo) -> int | None:
     """How many demonstrations the agent was given, where it says so."""
     for name in SHOWN:
-        told = info.agent_settings.get(name)
-        if isinstance(told, int) and not isinstance(told, bool):
-            return told
+        number = info.agent_settings.get(name)
+        if isinstance(number, int) and not isinstance(number, bool):
+            return number
     return None
 
 
