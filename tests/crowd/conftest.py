@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from errands.crowd.store.database import Database, open_database
+from errands.crowd.database import open_database
+from errands.crowd.store.database import Database
 
 
 @pytest.fixture(params=["sqlite", "postgres"])

@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
+from errands.crowd.database import open_database
 from errands.crowd.shopping.steps import LoggedStep, StepLog
-from errands.crowd.store.database import Database, open_database
+from errands.crowd.store.database import Database
 from errands.shop.catalog.catalog import Catalog
 from errands.web.core.auth import AuthMiddleware
 from errands.web.core.limits import ServerLimits, listen
 from errands.web.core.server import Server
-from errands.web.crowd.application import open_crowd_site
-from errands.web.crowd.housekeeping import housekeeping
+from errands.web.crowd.application import housekeeping, open_crowd_site
 from errands.web.server import SiteConfig, open_log, open_shop
 from errands.web.shop.site import ShopSite, shop_site
 from errands.web.shop.visitors import Visitors

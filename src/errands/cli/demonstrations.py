@@ -9,7 +9,7 @@ import typer
 from rich.table import Table
 
 from errands.cli.output import Json, print_json, program, remarks, results
-from errands.crowd.shopping.human_run import DemonstrationExport, people
+from errands.crowd.shopping.human_run import DemonstrationExport, count_people
 
 __all__ = ["register"]
 
@@ -19,7 +19,7 @@ group = typer.Typer(
     no_args_is_help=True,
 )
 _STORE = typer.Argument(help="The --store of `errands serve`: a file, or postgresql://...")
-_TRIALS = typer.Option(False, "--include-trials", help="Count the errands of trials, too.")
+_TRIALS = typer.Option(False, "--include-trials", help="Count the assignments of trials, too.")
 
 
 def register(app: typer.Typer) -> None:
@@ -28,7 +28,7 @@ def register(app: typer.Typer) -> None:
 
 @group.command()
 def info(store: str = _STORE, include_trials: bool = _TRIALS, as_json: bool = Json) -> None:
-    """Count: workers and where they stand, and the figures of people.
+    """Count workers, their status and figures.
 
     The server may go on meanwhile. Examples:
 
@@ -36,7 +36,7 @@ def info(store: str = _STORE, include_trials: bool = _TRIALS, as_json: bool = Js
 
       errands demonstrations info site.sqlite --include-trials --json
     """
-    from errands.crowd.shopping.human_figures import read_overview
+    from errands.crowd.shopping.demonstrations import read_overview
     from errands.crowd.store.database import open_read_only
 
     with open_read_only(store) as database:
@@ -44,36 +44,38 @@ def info(store: str = _STORE, include_trials: bool = _TRIALS, as_json: bool = Js
     if as_json:
         print_json(msgspec.to_builtins(told))
         return
-    table = Table("worker", "standing", "trial", "errands", "score", "success %", "deviation")
+    table = Table("worker", "status", "trial", "assignments", "score", "success %", "deviation")
     for column in range(2, 7):
         table.columns[column].justify = "right"
     for worker in told.workers:
         figures = worker.figures
         table.add_row(
             f"w{worker.id} {worker.name}",
-            "expert" if worker.is_expert else worker.standing,
+            "expert" if worker.is_expert else worker.status,
             _number(worker.trial, 2),
-            str(figures.outings),
+            str(figures.count),
             _number(figures.score),
             _number(figures.success),
             _number(figures.deviation),
         )
     results.print(table)
-    counted = Table("who", "errands", "score", "success %", "steps", "states", "items", "searches")
+    counted = Table(
+        "who", "assignments", "score", "success %", "steps", "states", "items", "searches"
+    )
     for column in range(1, 8):
         counted.columns[column].justify = "right"
     for who, held in (("all", told.all), ("qualified", told.qualified), ("experts", told.experts)):
         counted.add_row(
             who,
-            str(held.outings),
+            str(held.count),
             _number(held.score),
             _number(held.success),
             *(_spread(one) for one in (held.steps, held.states, held.items, held.searches)),
         )
     results.print(counted)
     results.print(
-        f"{told.finished} errands are finished, {told.open} open, {told.returned} given back;"
-        f" {told.visitors} visitors whom nobody sent bought something."
+        f"{told.finished} assignments are finished, {told.open} open, {told.returned} returned;"
+        f" {told.visitors} visitors without an assignment bought something."
     )
 
 
@@ -88,7 +90,7 @@ def export(
     experts: bool = typer.Option(False, "--experts", help="The better half of the qualified."),
     qualified: bool = typer.Option(False, "--qualified", help="Those who passed the trial."),
     worker: int | None = typer.Option(None, min=1, help="One worker alone, by number."),
-    visitors: bool = typer.Option(False, "--visitors", help="Also people whom nobody sent."),
+    visitors: bool = typer.Option(False, "--visitors", help="Also people without an assignment."),
     min_reward: float = typer.Option(0.0, min=0.0, max=1.0, help="Leave out lower rewards."),
     include_trials: bool = _TRIALS,
     observation: str = typer.Option(
@@ -113,7 +115,7 @@ def export(
     from errands.crowd.shopping.demonstrations import SessionFilter, export_run
     from errands.crowd.store.database import open_read_only
 
-    wanted = SessionFilter(
+    chosen = SessionFilter(
         experts=experts,
         qualified=qualified,
         min_reward=min_reward,
@@ -121,9 +123,9 @@ def export(
         worker=worker,
         visitors=visitors,
     )
-    with open_read_only(store) as database, remarks.status("doing it all again"):
+    with open_read_only(store) as database, remarks.status("replaying sessions"):
         made = export_run(
-            database, out, wanted, catalog=catalog, goals=goals, observation=observation
+            database, out, chosen, catalog=catalog, goals=goals, observation=observation
         )
     _tell(made, as_json)
 
@@ -148,7 +150,7 @@ def import_logs(
     """
     from errands.crowd.shopping.session_logs import import_logs as imported
 
-    with remarks.status("doing it all again"):
+    with remarks.status("replaying sessions"):
         made = imported(
             folder,
             out,
@@ -171,7 +173,7 @@ def _tell(made: DemonstrationExport, as_json: bool) -> None:
         )
     place = shlex.quote(made.place)
     results.print(
-        f"In {made.place}: {made.kept} demonstrations of {people(made.workers)}, score"
+        f"In {made.place}: {made.kept} demonstrations of {count_people(made.workers)}, score"
         f" {made.score:.1f}, success {made.success:.1f} %; left out: {len(made.unfit)}.",
         soft_wrap=True,
     )

@@ -24,7 +24,7 @@ def register(app: typer.Typer) -> None:
     group = typer.Typer(
         name="instructions",
         no_args_is_help=True,
-        help="Instructions that people wrote in the office.",
+        help="Instructions that people wrote on the website.",
     )
     group.command("info")(info)
     group.command("export")(export)
@@ -47,7 +47,7 @@ def info(store: str = _STORE, as_json: bool = Json) -> None:
     table = Table("instructions", "number")
     for status, count in sorted(found.statuses.items()):
         table.add_row(status.replace("_", " "), f"{count:,}")
-    table.add_row("handed in as trials", f"{found.trials:,}")
+    table.add_row("submitted as trials", f"{found.trials:,}")
     table.add_row("products with an accepted one", f"{found.products:,}")
     table.add_row("writers of accepted ones", f"{found.writers:,}")
     table.add_row("pay for accepted ones", f"${found.pay:,.2f}")

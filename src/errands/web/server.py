@@ -5,8 +5,9 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
+from errands.crowd.database import open_database
 from errands.crowd.shopping.steps import StepLog
-from errands.crowd.store.database import Database, open_database
+from errands.crowd.store.database import Database
 from errands.envs.config import ShopConfig
 from errands.envs.episode import ShopContext
 from errands.errors import ErrandsError
@@ -73,8 +74,7 @@ def serve(
     try:
         from errands.web.core.auth import AuthMiddleware
         from errands.web.core.server import Server
-        from errands.web.crowd.application import open_crowd_site
-        from errands.web.crowd.housekeeping import housekeeping
+        from errands.web.crowd.application import housekeeping, open_crowd_site
         from errands.web.env_api.endpoints import environments
         from errands.web.runs.site import runs_site
         from errands.web.shop.site import ShopSite, shop_site

@@ -8,9 +8,11 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from errands.crowd.accounts.accounts import Accounts
-from errands.crowd.hits.assignments import Assignments, Conflict, ImportedAnswers
+from errands.crowd.database import open_database
+from errands.crowd.errors import Conflict, NotFound
+from errands.crowd.hits.assignments import Assignments, ImportedAnswers
 from errands.crowd.hits.projects import Project, Projects, Terms, checked_hosts
-from errands.crowd.store.database import Database, open_database
+from errands.crowd.store.database import Database
 from errands.errors import SettingError, TaskError
 
 TEMPLATE = '<p>${word}</p><input name="a">'
@@ -38,10 +40,10 @@ class Setting:
         self.projects = Projects(database, self.clock)
         self.work = Assignments(database, self.clock)
 
-    def put_up(self, items: int = 3, **terms: object) -> Project:
+    def publish(self, items: int = 3, **terms: object) -> Project:
         wanted = Terms("Words", **terms)  # type: ignore[arg-type]
         inputs = [{"word": f"w{number}"} for number in range(items)]
-        return self.projects.put_up(self.owner, wanted, TEMPLATE, ["word"], inputs)
+        return self.projects.publish(self.owner, wanted, TEMPLATE, ["word"], inputs)
 
 
 @pytest.fixture
@@ -50,7 +52,7 @@ def setting(database: Database) -> Setting:
 
 
 def test_a_project_is_kept(setting: Setting) -> None:
-    made = setting.put_up(wanted=2, pay=0.25, hosts=["Pics.Example.org", "pics.example.org"])
+    made = setting.publish(wanted=2, pay=0.25, hosts=["Pics.Example.org", "pics.example.org"])
     assert (made.items, made.wanted, made.pay, made.is_open) == (3, 2, 0.25, True)
     assert made.hosts == ["pics.example.org"]
     assert setting.projects.project(made.id) == made
@@ -73,9 +75,9 @@ def test_impossible_terms(setting: Setting) -> None:
         {"name": "x", "about": "x" * 2001},
     ):
         with pytest.raises(SettingError):
-            setting.projects.put_up(setting.owner, Terms(**terms), TEMPLATE, ["w"], [{"w": ""}])  # type: ignore[arg-type]
+            setting.projects.publish(setting.owner, Terms(**terms), TEMPLATE, ["w"], [{"w": ""}])  # type: ignore[arg-type]
     with pytest.raises(TaskError, match="no rows"):
-        setting.projects.put_up(setting.owner, Terms("x"), TEMPLATE, ["w"], [])
+        setting.projects.publish(setting.owner, Terms("x"), TEMPLATE, ["w"], [])
     assert setting.projects.all() == [], "nothing is left of them"
 
 
@@ -86,7 +88,7 @@ def test_what_is_no_host(host: str) -> None:
 
 
 def test_the_lowest_number_first_and_each_once(setting: Setting) -> None:
-    project = setting.put_up(wanted=1)
+    project = setting.publish(wanted=1)
     work = setting.work
     first = work.accept(project, setting.ann)
     assert first.item == 0
@@ -101,7 +103,7 @@ def test_the_lowest_number_first_and_each_once(setting: Setting) -> None:
 
 
 def test_several_workers_an_instance(setting: Setting) -> None:
-    project = setting.put_up(items=1, wanted=2)
+    project = setting.publish(items=1, wanted=2)
     for person in (setting.ann, setting.bob):
         taken = setting.work.accept(project, person)
         setting.work.submit(taken.key, {"a": "x"})
@@ -112,14 +114,14 @@ def test_several_workers_an_instance(setting: Setting) -> None:
 
 
 def test_the_instance_that_was_shown_is_the_one_accepted(setting: Setting) -> None:
-    project = setting.put_up()
+    project = setting.publish()
     assert setting.work.accept(project, setting.ann, 2).item == 2
     assert setting.work.accept(project, setting.bob, 2).item == 0, "somebody was faster"
     assert setting.work.accept(project, setting.cem, 99).item == 1
 
 
 def test_submissions_are_taken_once(setting: Setting) -> None:
-    project = setting.put_up(pay=0.5)
+    project = setting.publish(pay=0.5)
     taken = setting.work.accept(project, setting.ann)
     setting.clock.now += 30
     sent = {"a": "first \0 ünï 𝔘\n=1+1"}
@@ -133,18 +135,18 @@ def test_submissions_are_taken_once(setting: Setting) -> None:
     with pytest.raises(Conflict):
         setting.work.submit("guess", {})
     with pytest.raises(Conflict):
-        setting.work.give_back(done)
+        setting.work.return_(done)
 
 
 def test_returned_and_skipped_go_to_others(setting: Setting) -> None:
-    project = setting.put_up(items=2)
+    project = setting.publish(items=2)
     taken = setting.work.accept(project, setting.ann)
-    setting.work.give_back(taken)
+    setting.work.return_(taken)
     with pytest.raises(Conflict, match="returned"):
         setting.work.submit(taken.key, {"a": "late"})
     setting.work.skip(project.id, 1, setting.ann)
     setting.work.skip(project.id, 1, setting.ann)
-    with pytest.raises(Conflict):
+    with pytest.raises(NotFound):
         setting.work.skip(project.id, 7, setting.ann)
     assert setting.work.upcoming(project, setting.ann) is None
     assert setting.work.skipped(project.id, setting.ann) == 2
@@ -154,7 +156,7 @@ def test_returned_and_skipped_go_to_others(setting: Setting) -> None:
 
 
 def test_time_runs_out(setting: Setting) -> None:
-    project = setting.put_up(items=1, minutes=5)
+    project = setting.publish(items=1, minutes=5)
     taken = setting.work.accept(project, setting.ann)
     setting.clock.now += 299
     with pytest.raises(Conflict):
@@ -176,7 +178,7 @@ def test_time_runs_out(setting: Setting) -> None:
 
 
 def test_terms_change_for_what_comes(setting: Setting) -> None:
-    project = setting.put_up(pay=0.1)
+    project = setting.publish(pay=0.1)
     taken = setting.work.accept(project, setting.ann)
     changed = setting.projects.change(project.id, Terms("Words", pay=9.0, wanted=2))
     assert changed is not None
@@ -190,7 +192,7 @@ def test_terms_change_for_what_comes(setting: Setting) -> None:
 
 
 def test_what_is_whose(setting: Setting) -> None:
-    project = setting.put_up()
+    project = setting.publish()
     taken = setting.work.accept(project, setting.ann)
     assert setting.work.of_worker(taken.id, setting.bob) is None
     assert setting.work.by_key(taken.key) == taken
@@ -199,7 +201,7 @@ def test_what_is_whose(setting: Setting) -> None:
 
 
 def test_progress_and_shares(setting: Setting) -> None:
-    project = setting.put_up(items=2, wanted=2, pay=0.5)
+    project = setting.publish(items=2, wanted=2, pay=0.5)
     for person, seconds in ((setting.ann, 10), (setting.bob, 20)):
         taken = setting.work.accept(project, person)
         setting.clock.now += seconds
@@ -216,7 +218,7 @@ def test_progress_and_shares(setting: Setting) -> None:
 
 
 def test_a_file_that_comes_twice_at_once_is_there_once(setting: Setting) -> None:
-    project = setting.put_up(items=2, wanted=2)
+    project = setting.publish(items=2, wanted=2)
     both = threading.Barrier(2)
 
     def records() -> Iterator[ImportedAnswers]:
@@ -226,21 +228,21 @@ def test_a_file_that_comes_twice_at_once_is_there_once(setting: Setting) -> None
         yield ImportedAnswers(0, {"a": "x"}, "M1", "AX")
 
     with ThreadPoolExecutor(2) as pool:
-        asked = [pool.submit(setting.work.import_results, project.id, records()) for _ in range(2)]
+        asked = [pool.submit(setting.work.import_answers, project.id, records()) for _ in range(2)]
     assert sorted(one.result() for one in asked) == [0, 1]
     assert len(setting.work.done(project.id)) == 1
 
 
 def test_answers_from_elsewhere_are_brought_in_once(setting: Setting) -> None:
-    project = setting.put_up(items=2, wanted=2)
+    project = setting.publish(items=2, wanted=2)
     records = [
         ImportedAnswers(0, {"a": "x"}, "M1", "AX", 1.0, 2.0),
         ImportedAnswers(0, {"a": "x"}),
         ImportedAnswers(0, {"a": "x"}),
         ImportedAnswers(1, {"a": "x"}),
     ]
-    assert setting.work.import_results(project.id, records) == 4
-    assert setting.work.import_results(project.id, records) == 0
+    assert setting.work.import_answers(project.id, records) == 4
+    assert setting.work.import_answers(project.id, records) == 0
     [first, *_] = setting.work.done(project.id)
     assert (first.mark, first.worker, first.accepted, first.person) == ("M1", "AX", 1.0, None)
     assert setting.work.by_key(first.key) is None
@@ -252,7 +254,7 @@ def test_answers_from_elsewhere_are_brought_in_once(setting: Setting) -> None:
 
 
 def test_many_at_once_get_different_instances(setting: Setting) -> None:
-    project = setting.put_up(items=12)
+    project = setting.publish(items=12)
     got: list[int] = []
 
     def accept(person: int) -> None:
@@ -275,7 +277,7 @@ def test_many_at_once_get_different_instances(setting: Setting) -> None:
 def test_it_is_there_when_opened_again(place: str) -> None:
     with open_database(place) as database:
         setting = Setting(database)
-        project = setting.put_up()
+        project = setting.publish()
         taken = setting.work.accept(project, setting.ann)
         setting.work.submit(taken.key, {"a": "kept"})
     with open_database(place) as database:

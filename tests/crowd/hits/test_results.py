@@ -117,22 +117,22 @@ def test_fields_of_a_template() -> None:
     assert field_kinds(template) == {"b": "text", "a": "select", "t": "textarea"}
 
 
-def put_up(database: Database, name: str) -> tuple[Project, Projects, Assignments]:
+def publish(database: Database, name: str) -> tuple[Project, Projects, Assignments]:
     task = load_tasks("demo").task(name)
     people = Accounts(database)
     owner = people.invite("Rita", "requester").person.id
     projects, work = Projects(database), Assignments(database)
     columns = list(task.instances[0].inputs)
     inputs = [instance.inputs for instance in task.instances]
-    made = projects.put_up(owner, Terms(name, wanted=9), task.template, columns, inputs, task=name)
-    assert work.import_results(made.id, task_records(task)) > 0
+    made = projects.publish(owner, Terms(name, wanted=9), task.template, columns, inputs, task=name)
+    assert work.import_answers(made.id, task_records(task)) > 0
     return made, projects, work
 
 
 @pytest.mark.parametrize("name", ["Cat or Committee", "Weekend Questionnaire", "Count the Ducks"])
 def test_results_are_a_task_folder_again(database: Database, tmp_path: Path, name: str) -> None:
     task = load_tasks("demo").task(name)
-    project, projects, work = put_up(database, name)
+    project, projects, work = publish(database, name)
     content = results_csv(project, task.template, projects.items(project.id), work.done(project.id))
     folder = tmp_path / name
     folder.mkdir()
@@ -145,7 +145,7 @@ def test_results_are_a_task_folder_again(database: Database, tmp_path: Path, nam
     # Its own rows are known by their names: taken in again, nothing is new.
     found = match_results(project, projects.items(project.id), read_batch(content, task.template))
     assert (found.strangers, found.rejected) == (0, 0)
-    assert work.import_results(project.id, found.records) == 0
+    assert work.import_answers(project.id, found.records) == 0
 
 
 def test_what_workers_submit_is_a_task_folder_with_these_labels(
@@ -157,7 +157,7 @@ def test_what_workers_submit_is_a_task_folder_with_these_labels(
     owner = people.invite("Rita", "requester").person.id
     columns = list(task.instances[0].inputs)
     inputs = [instance.inputs for instance in task.instances]
-    project = projects.put_up(owner, Terms(name, wanted=3), task.template, columns, inputs)
+    project = projects.publish(owner, Terms(name, wanted=3), task.template, columns, inputs)
     for place in range(3):
         worker = people.invite(f"Worker {place}", "worker").person.id
         for instance in task.instances:
@@ -180,7 +180,7 @@ def test_what_workers_submit_is_a_task_folder_with_these_labels(
 
 
 def test_results_have_the_columns_of_mechanical_turk(database: Database) -> None:
-    project, projects, work = put_up(database, "Cat or Committee")
+    project, projects, work = publish(database, "Cat or Committee")
     worker = Accounts(database).invite("Ann", "worker").person.id
     taken = work.accept(project, worker)
     work.submit(taken.key, {"author": "cat", "cat_word": '=HYPERLINK("x")', "new": 'a,\n"b"'})
@@ -203,7 +203,7 @@ def test_results_say_what_was_promised_for_each(database: Database) -> None:
     people, projects, work = Accounts(database), Projects(database), Assignments(database)
     owner = people.invite("Rita", "requester").person.id
     terms = Terms("Words", wanted=2, pay=0.5)
-    project = projects.put_up(owner, terms, "<input name=a>", ["word"], [{"word": "w"}])
+    project = projects.publish(owner, terms, "<input name=a>", ["word"], [{"word": "w"}])
     for pay in (0.5, 0.1):
         changed = projects.change(project.id, msgspec.structs.replace(terms, pay=pay))
         assert changed is not None
@@ -226,7 +226,7 @@ def test_a_file_from_elsewhere_is_matched_by_its_inputs(database: Database) -> N
     people, projects, work = Accounts(database), Projects(database), Assignments(database)
     owner = people.invite("Rita", "requester").person.id
     inputs = [{"n": "3.0", "t": "x"}, {"n": "4", "t": ""}]
-    project = projects.put_up(owner, Terms("N", wanted=3), "<input name=a>", ["n", "t"], inputs)
+    project = projects.publish(owner, Terms("N", wanted=3), "<input name=a>", ["n", "t"], inputs)
     file = (
         b"HITId,AssignmentId,WorkerId,AssignmentStatus,AcceptTime,SubmitTime,Input.n,Input.t,"
         b"Answer.a\n"
@@ -235,12 +235,12 @@ def test_a_file_from_elsewhere_is_matched_by_its_inputs(database: Database) -> N
     )
     found = match_results(project, projects.items(project.id), read_batch(file))
     assert (len(found.records), found.rejected, found.strangers, found.empty) == (1, 1, 1, 1)
-    assert work.import_results(project.id, found.records) == 1
+    assert work.import_answers(project.id, found.records) == 1
     [done] = work.done(project.id)
     assert (done.mark, done.worker, done.item, done.answers) == ("A1", "W9", 0, {"a": "one"})
     assert (done.accepted, done.submitted) == (1_700_000_000, 1_700_000_060)
     for bad, said in (
-        (b"n,t\n3,x\n", "nothing to take over"),
+        (b"n,t\n3,x\n", "nothing to import"),
         (b"n,Answer.a\n3,x\n", "no column Input.t"),
         (b"n,t,Answer.a\n9,9,x\n", "No row"),
     ):

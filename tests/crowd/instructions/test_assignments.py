@@ -7,25 +7,25 @@ from pathlib import Path
 import pytest
 
 from errands.crowd.accounts.accounts import Accounts, Person
-from errands.crowd.instructions import product_draw
+from errands.crowd.database import open_database
+from errands.crowd.errors import Conflict, NotAllowed, NotFound
+from errands.crowd.instructions import assignments as product_draw
 from errands.crowd.instructions.assignments import (
-    AlreadyDone,
-    NotAllowed,
-    NotFound,
+    PAGE,
     WritingAssignment,
     WritingAssignments,
-)
-from errands.crowd.instructions.checks import InstructionDraft, shown
-from errands.crowd.instructions.collection import (
     WritingSettings,
     checked_settings,
+    listed,
     read_settings,
+    waiting,
     write_settings,
+    writers,
 )
+from errands.crowd.instructions.assignments import _draw_product as draw_product
+from errands.crowd.instructions.checks import InstructionDraft, shown
 from errands.crowd.instructions.human_file import human_records, summary, write_human_file
-from errands.crowd.instructions.product_draw import draw_product
-from errands.crowd.instructions.writing_lists import PAGE, listed, waiting, writers
-from errands.crowd.store.database import Database, StorageError, open_database, open_read_only
+from errands.crowd.store.database import Database, StorageError, open_read_only
 from errands.envs.shop import ShopEnv
 from errands.errors import CatalogError, SettingError
 from errands.shop.build.builder import build_catalog, generate_catalog
@@ -58,7 +58,7 @@ class Place:
         return person
 
     def taken(self, person: Person, catalog: Catalog) -> WritingAssignment:
-        writing = self.writings.take(person, catalog)
+        writing = self.writings.begin(person, catalog)
         assert writing is not None
         return writing
 
@@ -66,10 +66,10 @@ class Place:
         self, person: Person, catalog: Catalog, text: str = "Find me one, please"
     ) -> WritingAssignment:
         writing = self.taken(person, catalog)
-        handed = self.writings.hand_in(person.id, writing.id, draft(writing, text))
+        handed = self.writings.submit(person.id, writing.id, draft(writing, text))
         assert handed.is_new
         assert not handed.problems
-        return handed.writing
+        return handed.assignment
 
 
 def draft(writing: WritingAssignment, text: str = "Find me one, please") -> InstructionDraft:
@@ -87,12 +87,12 @@ def test_a_worker_is_qualified_by_trials(site: Place, little: Catalog) -> None:
     writings = site.writings
     for done in range(3):
         account = writings.account(ann.id)
-        assert (account.standing, account.trials_handed_in) == ("trial", done)
+        assert (account.status, account.trials_handed_in) == ("trial", done)
         assert site.written(ann, little).is_trial
-    assert writings.account(ann.id).standing == "waiting"
+    assert writings.account(ann.id).status == "waiting"
     with pytest.raises(NotAllowed, match="being reviewed"):
-        writings.take(ann, little)
-    with pytest.raises(AlreadyDone, match="0 of 3 trials"):
+        writings.begin(ann, little)
+    with pytest.raises(Conflict, match="0 of 3 trials"):
         writings.decide(ann.id, "granted", site.admin)
     first, second, third = waiting(site.database)
     writings.review(first.id, "accepted", site.admin)
@@ -101,13 +101,13 @@ def test_a_worker_is_qualified_by_trials(site: Place, little: Catalog) -> None:
     account = writings.account(ann.id)
     assert (account.trials_reviewed, account.trials_accepted) == (3, 2)
     assert account.earned == pytest.approx(0.30)
-    assert account.standing == "waiting"
+    assert account.status == "waiting"
     writings.decide(ann.id, "granted", site.admin)
     written = site.written(ann, little)
     assert (written.status, written.is_trial, written.pay) == ("accepted", False, 0.15)
     writings.decide(ann.id, "refused", site.admin, "copies")
     with pytest.raises(NotAllowed, match="not been qualified"):
-        writings.take(ann, little)
+        writings.begin(ann, little)
     assert writings.account(ann.id).note == "copies"
 
 
@@ -116,7 +116,7 @@ def test_a_refusal_comes_between_taking_and_handing_in(site: Place, little: Cata
     writing = site.taken(ann, little)
     site.writings.decide(ann.id, "refused", site.admin)
     with pytest.raises(NotAllowed):
-        site.writings.hand_in(ann.id, writing.id, draft(writing))
+        site.writings.submit(ann.id, writing.id, draft(writing))
     assert site.writings.of(ann.id, writing.id).status == "taken"
 
 
@@ -128,10 +128,10 @@ def test_what_is_in_hand_is_handed_in_though_trials_became_fewer(
     site.written(ann, little)
     writing = site.taken(ann, little)
     write_settings(site.database, WritingSettings(trials=2))
-    assert site.writings.account(ann.id).standing == "waiting"
-    assert site.writings.hand_in(ann.id, writing.id, draft(writing)).is_new
+    assert site.writings.account(ann.id).status == "waiting"
+    assert site.writings.submit(ann.id, writing.id, draft(writing)).is_new
     with pytest.raises(NotAllowed):
-        site.writings.take(ann, little)
+        site.writings.begin(ann, little)
 
 
 def test_settings_count_when_a_thing_is_done(site: Place, little: Catalog) -> None:
@@ -146,7 +146,7 @@ def test_settings_count_when_a_thing_is_done(site: Place, little: Catalog) -> No
     bob = site.worker("Bob")
     site.written(bob, little)
     site.written(bob, little)
-    assert site.writings.account(bob.id).standing == "waiting"
+    assert site.writings.account(bob.id).status == "waiting"
 
 
 @pytest.mark.parametrize(
@@ -161,7 +161,7 @@ def test_settings_that_are_not_possible(wrong: dict[str, object]) -> None:
 def test_a_product_in_hand_stays(site: Place, little: Catalog) -> None:
     ann, bob = site.worker("Ann"), site.worker("Bob")
     first = site.taken(ann, little)
-    assert site.taken(ann, little) == first == site.writings.in_hand(ann.id)
+    assert site.taken(ann, little) == first == site.writings.open_one(ann.id)
     assert site.taken(bob, little).asin != first.asin
     for writing in (first, site.taken(bob, little)):
         assert writing.shown == shown(little[writing.asin])
@@ -187,10 +187,10 @@ def test_every_product_comes_once_and_then_none(site: Place, tmp_path: Path) -> 
     people = [site.worker(name, qualified=True) for name in ("Ann", "Bob", "Cid")]
     written: list[tuple[str, str]] = []
     given_back = site.taken(people[0], tiny)
-    site.writings.give_back(people[0].id, given_back.id)
+    site.writings.return_(people[0].id, given_back.id)
     for person in people:
-        while (writing := site.writings.take(person, tiny)) is not None:
-            site.writings.hand_in(person.id, writing.id, draft(writing))
+        while (writing := site.writings.begin(person, tiny)) is not None:
+            site.writings.submit(person.id, writing.id, draft(writing))
             written.append((person.name, writing.asin))
     assert len(set(written)) == len(written)
     assert ("Ann", given_back.asin) not in written
@@ -202,12 +202,12 @@ def test_a_product_that_was_left_goes_back(site: Place, tmp_path: Path) -> None:
     one = Catalog.open(tmp_path / "one")
     ann, bob = site.worker("Ann"), site.worker("Bob")
     left = site.taken(ann, one)
-    assert site.writings.take(bob, one) is None
+    assert site.writings.begin(bob, one) is None
     site.now += 24 * 3600
     assert site.taken(bob, one).asin == left.asin
-    with pytest.raises(AlreadyDone, match="after a day"):
-        site.writings.hand_in(ann.id, left.id, draft(left))
-    assert site.writings.take(ann, one) is None
+    with pytest.raises(Conflict, match="after a day"):
+        site.writings.submit(ann.id, left.id, draft(left))
+    assert site.writings.begin(ann, one) is None
 
 
 def test_nobody_touches_what_another_has(site: Place, little: Catalog) -> None:
@@ -215,21 +215,21 @@ def test_nobody_touches_what_another_has(site: Place, little: Catalog) -> None:
     writing = site.taken(ann, little)
     for deed in (
         lambda: site.writings.of(bob.id, writing.id),
-        lambda: site.writings.give_back(bob.id, writing.id),
-        lambda: site.writings.hand_in(bob.id, writing.id, draft(writing)),
+        lambda: site.writings.return_(bob.id, writing.id),
+        lambda: site.writings.submit(bob.id, writing.id, draft(writing)),
         lambda: site.writings.review(10**12, "accepted", site.admin),
     ):
         with pytest.raises(NotFound):
             deed()
-    with pytest.raises(AlreadyDone, match="Nothing has been handed in"):
+    with pytest.raises(Conflict, match="Nothing has been submitted"):
         site.writings.review(writing.id, "accepted", site.admin)
-    assert site.writings.in_hand(ann.id) == writing
+    assert site.writings.open_one(ann.id) == writing
 
 
 def test_what_is_wrong_changes_nothing(site: Place, little: Catalog) -> None:
     ann = site.worker("Ann")
     writing = site.taken(ann, little)
-    handed = site.writings.hand_in(ann.id, writing.id, InstructionDraft(writing.shown.title, ()))
+    handed = site.writings.submit(ann.id, writing.id, InstructionDraft(writing.shown.title, ()))
     assert {problem.field for problem in handed.problems} >= {"attributes", "instruction"}
     assert site.writings.of(ann.id, writing.id) == writing
 
@@ -237,19 +237,19 @@ def test_what_is_wrong_changes_nothing(site: Place, little: Catalog) -> None:
 def test_a_replay_changes_nothing(site: Place, little: Catalog) -> None:
     ann = site.worker("Ann")
     written = site.written(ann, little, "Find  me <b>one</b>, 'please'")
-    again = site.writings.hand_in(
+    again = site.writings.submit(
         ann.id, written.id, draft(written, " Find me <b>one</b>, 'please' ")
     )
-    assert (again.writing, again.is_new, again.problems) == (written, False, [])
-    with pytest.raises(AlreadyDone, match="Another instruction"):
-        site.writings.hand_in(ann.id, written.id, draft(written, "Something else, please"))
-    with pytest.raises(AlreadyDone, match="cannot be given back"):
-        site.writings.give_back(ann.id, written.id)
+    assert (again.assignment, again.is_new, again.problems) == (written, False, [])
+    with pytest.raises(Conflict, match="Another instruction"):
+        site.writings.submit(ann.id, written.id, draft(written, "Something else, please"))
+    with pytest.raises(Conflict, match="cannot be returned"):
+        site.writings.return_(ann.id, written.id)
     back = site.taken(ann, little)
-    given = site.writings.give_back(ann.id, back.id)
-    assert site.writings.give_back(ann.id, back.id) == given
-    with pytest.raises(AlreadyDone, match="given back"):
-        site.writings.hand_in(ann.id, back.id, draft(back))
+    given = site.writings.return_(ann.id, back.id)
+    assert site.writings.return_(ann.id, back.id) == given
+    with pytest.raises(Conflict, match="returned"):
+        site.writings.submit(ann.id, back.id, draft(back))
 
 
 def test_a_mind_is_changed(site: Place, little: Catalog) -> None:

@@ -6,16 +6,17 @@ import msgspec
 import pytest
 from crowd_shopping import Street
 
+from errands.crowd.database import open_database
+from errands.crowd.errors import Conflict
 from errands.crowd.shopping.assignments import (
-    Settled,
-    ShoppingError,
     ShoppingSettings,
+    WrongCode,
     completion_code,
     default_settings,
     read_assignments,
 )
-from errands.crowd.shopping.human_figures import read_overview
-from errands.crowd.store.database import Database, StorageError, open_database, open_read_only
+from errands.crowd.shopping.demonstrations import read_overview
+from errands.crowd.store.database import Database, StorageError, open_read_only
 from errands.errors import ErrandsError, GoalError
 from errands.shop.catalog.catalog import Catalog
 from errands.shop.splits import split_indices
@@ -45,7 +46,7 @@ def test_an_outing_is_paid_with_its_purchase(street: Street) -> None:
 def test_one_at_a_time(street: Street) -> None:
     ann = street.worker("Ann")
     street.begin(ann)
-    with pytest.raises(Settled):
+    with pytest.raises(Conflict):
         street.begin(ann)
     assert len(street.log.sessions()) == 1
     street.begin(street.worker("Bob"))
@@ -112,7 +113,7 @@ def test_when_goals_run_out(street: Street) -> None:
     # All are used: another round begins, but nobody gets a goal again.
     assert street.errand(ann).goal == last
     assert {street.errand(bob).goal for _ in range(3)} == first
-    with pytest.raises(Settled, match="no errand left"):
+    with pytest.raises(Conflict, match="none is left"):
         street.begin(ann)
     street.outings.set_settings(ShoppingSettings(trials=0, per_goal=3))
     third = street.worker("Cy")
@@ -124,9 +125,9 @@ def test_given_back_and_taken_back(street: Street) -> None:
     street.outings.set_settings(ShoppingSettings(trials=0, hours=1.0))
     ann, bob = street.worker("Ann"), street.worker("Bob")
     first = street.begin(ann)
-    street.outings.give_back(ann.id)
-    with pytest.raises(Settled):
-        street.outings.give_back(ann.id)
+    street.outings.return_(ann.id)
+    with pytest.raises(Conflict):
+        street.outings.return_(ann.id)
     second = street.begin(ann)
     assert second.goal != first.goal, "not again to the same one"
     assert street.begin(bob).goal == first.goal, "free for others"
@@ -144,29 +145,29 @@ def test_codes(street: Street) -> None:
     ann, bob = street.worker("Ann"), street.worker("Bob")
     out = street.begin(ann)
     code = completion_code(out.name)
-    with pytest.raises(Settled, match="nothing has been bought"):
-        street.outings.hand_in(ann.id, code)
+    with pytest.raises(Conflict, match="nothing has been bought"):
+        street.outings.submit_code(ann.id, code)
     street.shop(out)
     for wrong in ("", "0" * 10, completion_code("else"), "x" * 10_000, "\0"):
-        with pytest.raises(ShoppingError, match="no code"):
-            street.outings.hand_in(ann.id, wrong)
-    with pytest.raises(ShoppingError, match="no code"):
-        street.outings.hand_in(bob.id, code)
-    assert street.outings.hand_in(ann.id, f" {code.lower()}\n").number == out.number
-    with pytest.raises(Settled, match="counts once"):
-        street.outings.hand_in(ann.id, code)
+        with pytest.raises(WrongCode, match="not the code"):
+            street.outings.submit_code(ann.id, wrong)
+    with pytest.raises(WrongCode, match="not the code"):
+        street.outings.submit_code(bob.id, code)
+    assert street.outings.submit_code(ann.id, f" {code.lower()}\n").number == out.number
+    with pytest.raises(Conflict, match="counts once"):
+        street.outings.submit_code(ann.id, code)
 
 
 def test_who_failed_the_trial_is_not_sent_out_again(street: Street) -> None:
     ann = street.worker("Ann")
     for reward in (1.0, 1.0, 1.0, 0.5, 0.25):
         street.errand(ann, reward)
-    with pytest.raises(Settled, match="trial"):
+    with pytest.raises(Conflict, match="trial"):
         street.begin(ann)
     street.outings.decide(ann.id, "granted")
     street.errand(ann)
     street.outings.decide(ann.id, "refused")
-    with pytest.raises(Settled):
+    with pytest.raises(Conflict):
         street.begin(ann)
     held = street.database.rows("SELECT verdict FROM verdicts ORDER BY number")
     assert held == [("granted",), ("refused",)], "every decision stays on record"
@@ -179,7 +180,7 @@ def test_settings_that_cannot_be(street: Street) -> None:
     with pytest.raises(GoalError, match="empty"):
         street.outings.set_settings(ShoppingSettings(split="train"))
     street.outings.set_settings(ShoppingSettings(is_open=False))
-    with pytest.raises(Settled, match="moment"):
+    with pytest.raises(Conflict, match="moment"):
         street.begin(street.worker("Ann"))
     assert default_settings(100).split == "all"
     assert (default_settings(9000).split, default_settings(9000).trial_split) == ("train", "eval")
@@ -191,11 +192,11 @@ def test_a_purchase_while_nobody_watched_is_taken_in(street: Street) -> None:
     street.log.watcher = None
     street.shop(out, 0.25)
     assert street.outings.of(ann.id)[0].state == "open"
-    street.outings.settle()
+    street.outings.finish_missed()
     [done] = street.outings.of(ann.id)
     assert (done.state, done.reward, done.pay) == ("done", 0.25, 0.7)
     assert done.steps > 2
-    street.outings.settle()
+    street.outings.finish_missed()
     assert street.outings.of(ann.id) == [done]
 
 
@@ -220,17 +221,17 @@ def test_reading_while_a_server_writes(street: Street, place: str) -> None:
     ann = street.worker("Ann")
     street.errand(ann)
     with open_read_only(place) as reading:
-        assert read_overview(reading, include_trials=True).all.outings == 1
+        assert read_overview(reading, include_trials=True).all.count == 1
         street.errand(ann, 0.0)
         # One moment, however long it is looked at.
-        assert read_overview(reading, include_trials=True).all.outings == 1
+        assert read_overview(reading, include_trials=True).all.count == 1
         with pytest.raises(StorageError):
             reading.rows("INSERT INTO about VALUES ('x', 'y') RETURNING name")
     with open_read_only(place) as reading:
         told = read_overview(reading, include_trials=True)
-    assert (told.all.outings, told.all.score, told.all.success) == (2, 50.0, 50.0)
+    assert (told.all.count, told.all.score, told.all.success) == (2, 50.0, 50.0)
     assert (told.finished, told.paid) == (2, pytest.approx(1.4))
-    assert read_overview(street.database).all.outings == 0
+    assert read_overview(street.database).all.count == 0
     assert "secret" not in reading.place
 
 

@@ -9,11 +9,12 @@ from typing import Any
 import pytest
 from crowd_shopping import Street
 
+from errands.crowd.database import open_database
 from errands.crowd.shopping.assignments import ShoppingAssignment, ShoppingSettings
 from errands.crowd.shopping.demonstrations import SessionFilter, export_run
 from errands.crowd.shopping.human_run import DemonstrationExport
 from errands.crowd.shopping.steps import LoggedStep
-from errands.crowd.store.database import Database, open_database, open_read_only
+from errands.crowd.store.database import Database, open_read_only
 from errands.errors import ErrandsError, SettingError
 from errands.reports.content import gather
 from errands.runs.episode import Episode
@@ -203,7 +204,7 @@ def test_detours_are_left_out_and_ways_that_break_are_named(street: Street, tmp_
     assert "nothing has been bought" in reasons[lost.name]
     assert len(reasons) == 4
     with contextlib.closing(open_run(made.place)) as store:
-        assert "4 more finished errands are left out" in store.info.remarks[-1]
+        assert "4 more finished sessions are left out" in store.info.remarks[-1]
 
 
 def test_only_broken_ones_make_no_run(street: Street, tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from errands.crowd.shopping.worker_quality import (
     ShoppingResult,
     experts,
     figures,
-    standing,
+    trial_status,
     workers,
 )
 
@@ -28,13 +28,13 @@ from errands.crowd.shopping.worker_quality import (
     ],
 )
 def test_more_than_three_quarters_over_the_first_five(rewards: list[float], found: str) -> None:
-    assert standing(rewards) == found
+    assert trial_status(rewards) == found
 
 
 def test_a_trial_of_another_length() -> None:
-    assert standing([], 0) == "qualified"
-    assert standing([0.5, 0.6], 2, 0.5) == "qualified"
-    assert standing([0.5, 0.5], 2, 0.5) == "refused"
+    assert trial_status([], 0) == "qualified"
+    assert trial_status([0.5, 0.6], 2, 0.5) == "qualified"
+    assert trial_status([0.5, 0.5], 2, 0.5) == "refused"
 
 
 @pytest.mark.parametrize(("count", "half"), [(0, 0), (1, 1), (2, 1), (3, 2), (13, 7), (14, 7)])
@@ -54,7 +54,7 @@ def result(worker: int, reward: float, *, is_trial: bool = False, steps: int = 4
 
 def test_figures() -> None:
     found = figures([result(1, 1.0, steps=4), result(1, 0.5, steps=10)])
-    assert (found.outings, found.score, found.success) == (2, 75.0, 50.0)
+    assert (found.count, found.score, found.success) == (2, 75.0, 50.0)
     assert found.deviation == pytest.approx(35.355, abs=0.001)
     assert found.steps is not None
     assert (found.steps.mean, found.steps.most) == (7.0, 10.0)
@@ -69,14 +69,14 @@ def test_everybody() -> None:
     results += [result(3, 0.1, is_trial=True) for _ in range(5)]
     results += [result(1, 0.4), result(2, 0.6)]
     ann, bob, cy, dee = workers(names, results, {3: "granted"}, include_trials=False)
-    assert [one.standing for one in (ann, bob, cy, dee)] == [
+    assert [one.status for one in (ann, bob, cy, dee)] == [
         *("qualified", "qualified", "qualified", "trying"),
     ]
     assert [one.is_expert for one in (ann, bob, cy, dee)] == [True, True, False, False]
     assert (cy.by_hand, ann.by_hand) == (True, False)
     assert (ann.trial, dee.trial) == (pytest.approx(0.8), None)
-    assert (ann.figures.outings, ann.figures.score) == (1, 40.0)
+    assert (ann.figures.count, ann.figures.score) == (1, 40.0)
     assert ann.earned == pytest.approx(4.2)
     ann, bob, *_ = workers(names, results, {1: "refused", 2: "results"})
-    assert (ann.standing, ann.is_expert, bob.standing) == ("refused", False, "qualified")
-    assert ann.figures.outings == 6
+    assert (ann.status, ann.is_expert, bob.status) == ("refused", False, "qualified")
+    assert ann.figures.count == 6

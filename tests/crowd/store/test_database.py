@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from errands.crowd.store.database import AlreadyExists, Database, StorageError, open_database, shown
-from errands.crowd.store.sqlite import SqliteDatabase
+from errands.crowd.database import open_database
+from errands.crowd.store.database import AlreadyExists, Database, StorageError, shown
 
 
 def about(database: Database) -> dict[str, str]:
@@ -106,7 +106,7 @@ def test_places_that_do_not_do(tmp_path: Path) -> None:
     with pytest.raises(StorageError, match="something else"):
         open_database(str(tmp_path / "other.sqlite"))
     path = tmp_path / "site.sqlite"
-    SqliteDatabase(str(path)).close()
+    open_database(str(path)).close()
     with sqlite3.connect(path) as old:
         old.execute("PRAGMA user_version = 1")
     old.close()

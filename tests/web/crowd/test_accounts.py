@@ -13,7 +13,7 @@ from shop_served import PASSWORD, Shop, shop_served
 from starlette.routing import Route
 
 from errands.crowd.accounts.accounts import Accounts
-from errands.crowd.store.database import open_database
+from errands.crowd.database import open_database
 from errands.shop.catalog.catalog import Catalog
 from errands.web.crowd.accounts import account_routes
 from errands.web.crowd.application import open_crowd_site

@@ -29,7 +29,7 @@ def test_an_admin_invites_a_worker(browser: Any, shop: Shop, width: str) -> None
     assert page.get_by_role("alert").inner_text() == "That is not the password."
     page = logged_in(browser, shop, width)
     looked_at(page, "front", width)
-    page.click("nav >> text=People")
+    page.click("nav >> text=Accounts")
     page.get_by_label("Names").fill("Ann Lee\nBob <script>alert(1)</script>")
     page.click("button:text-is('Invite')")
     looked_at(page, "people", width)

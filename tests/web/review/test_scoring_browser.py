@@ -40,7 +40,7 @@ def test_a_person_scores_purchases(
 
         page.goto(desk.url)
         look("scoring-start")
-        page.click("text=Begin with purchase 1")
+        page.click("text=Start with purchase 1")
         for place in (1, 2, 3):
             assert f"Purchase {place} of 3" in page.inner_text("h1")
             page.get_by_label("Yes, it is that kind of product").check()
@@ -48,7 +48,7 @@ def test_a_person_scores_purchases(
             page.locator("input[name=price]").check()
             page.get_by_label("Remark").fill("found <i>nothing</i> amiss")
             look("scoring", picture=page.locator("mark").count() > 0)
-            page.click("text=Save and go on")
+            page.click("text=Save and continue")
         assert "3 of 3 scored" in page.inner_text("main")
         assert "by hand" in page.inner_text("main")
         look("scoring-done")
@@ -87,7 +87,7 @@ def test_products_that_mean_harm_do_none(browser: Any, tmp_path: Path) -> None:
         page.goto(f"{desk.url}/scoring/1")
         assert "<script>alert(1)</script>" in page.inner_text(".product h3")
         page.get_by_label("Yes, it is that kind of product").check()
-        page.click("text=Save and go on")
+        page.click("text=Save and continue")
         assert "by hand" in page.inner_text("main")
         assert [text for text in page.complaints if "ERR_" not in text] == []
         page.context.close()

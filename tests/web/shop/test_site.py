@@ -13,8 +13,8 @@ import pytest
 from shop_served import Shop, shop_served
 
 import errands.envs  # noqa: F401
+from errands.crowd.database import open_database
 from errands.crowd.shopping.assignments import completion_code
-from errands.crowd.store.database import open_database
 from errands.crowd.store.sqlite import SqliteDatabase
 from errands.errors import ErrandsError
 from errands.shop.catalog.catalog import Catalog

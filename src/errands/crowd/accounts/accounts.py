@@ -1,4 +1,4 @@
-"""The people of the website: who they are, what they may do, and how they come in.
+"""Accounts of people: who they are, what they may do, and how they log in.
 
 The admin has a password. Everybody else has a link whose token nobody can guess; the database
 holds only the token's fingerprint, so a link is shown once and renewed when it is lost. A login
@@ -17,7 +17,16 @@ import msgspec
 from errands.crowd.store.database import Database, Row
 from errands.errors import SettingError
 
-__all__ = ["ROLES", "TABLES", "Accounts", "Invitation", "Person", "Role"]
+__all__ = [
+    "ROLES",
+    "TABLES",
+    "Accounts",
+    "Invitation",
+    "Person",
+    "Qualification",
+    "Qualifications",
+    "Role",
+]
 
 TABLES: Final = """
 CREATE TABLE people (
@@ -34,9 +43,19 @@ CREATE TABLE logins (
   person BIGINT NOT NULL REFERENCES people,
   until DOUBLE PRECISION NOT NULL
 );
+CREATE TABLE qualifications (
+  person BIGINT NOT NULL REFERENCES people,
+  kind TEXT NOT NULL,
+  status TEXT NOT NULL,
+  at DOUBLE PRECISION NOT NULL,
+  decider BIGINT NOT NULL REFERENCES people,
+  note TEXT NOT NULL,
+  PRIMARY KEY (person, kind)
+);
 """
 
 Role = Literal["admin", "requester", "worker"]
+QualificationStatus = Literal["granted", "refused"]
 ROLES: Final[tuple[Role, ...]] = ("admin", "requester", "worker")
 ADMIN: Final = "admin"
 LOGIN_SECONDS: Final = 12 * 3600.0
@@ -60,6 +79,17 @@ class Invitation(msgspec.Struct, frozen=True):
 
     person: Person
     token: str
+
+
+class Qualification(msgspec.Struct, frozen=True):
+    """The last decision about somebody."""
+
+    person: int
+    kind: str
+    status: QualificationStatus
+    at: float
+    decider: int
+    note: str
 
 
 class Accounts:
@@ -108,10 +138,10 @@ class Accounts:
         return person if hmac.compare_digest(self._proven[1], self._print_of(password)) else None
 
     def _admin(self) -> tuple[Person | None, str]:
-        found = self._database.rows(
+        rows = self._database.rows(
             f"SELECT {_COLUMNS}, secret FROM people WHERE role = ?", (ADMIN,)
         )
-        return (_person(found[0][:-1]), found[0][-1]) if found else (None, "")
+        return (_person(rows[0][:-1]), rows[0][-1]) if rows else (None, "")
 
     def _print_of(self, password: str) -> bytes:
         return hmac.digest(self._salt, password.encode("utf-8", "surrogatepass"), "sha256")
@@ -144,23 +174,23 @@ class Accounts:
         """Another link for somebody; the old one and their logins end."""
         token = secrets.token_urlsafe(24)
         with self._database.writing() as run:
-            found = run(
+            rows = run(
                 f"UPDATE people SET token = ? WHERE id = ? AND role <> ? RETURNING {_COLUMNS}",
                 (_fingerprint(token), id, ADMIN),
             )
             run("DELETE FROM logins WHERE person = ?", (id,))
-        return Invitation(_person(found[0]), token) if found else None
+        return Invitation(_person(rows[0]), token) if rows else None
 
     def set_active(self, id: int, is_active: bool) -> Person | None:
-        """Let somebody in, or keep them out; nobody keeps out the admin."""
+        """Unblock somebody, or block them; nobody blocks the admin."""
         with self._database.writing() as run:
-            found = run(
+            rows = run(
                 f"UPDATE people SET is_active = ? WHERE id = ? AND role <> ? RETURNING {_COLUMNS}",
                 (int(is_active), id, ADMIN),
             )
             if not is_active:
                 run("DELETE FROM logins WHERE person = ?", (id,))
-        return _person(found[0]) if found else None
+        return _person(rows[0]) if rows else None
 
     def everybody(self, role: Role | None = None) -> list[Person]:
         """All, in the order in which they came."""
@@ -212,6 +242,42 @@ class Accounts:
             (name, role, token, secret, self._clock()),
         )
         return _person(row)
+
+
+class Qualifications:
+    """All decisions; a later one takes the place of an earlier."""
+
+    def __init__(self, database: Database, clock: Callable[[], float] = time.time) -> None:
+        self._database = database
+        self._clock = clock
+
+    def decide(
+        self, person: int, kind: str, status: QualificationStatus, decider: int, note: str = ""
+    ) -> Qualification:
+        decision = Qualification(person, kind, status, self._clock(), decider, note)
+        self._database.run(
+            "INSERT INTO qualifications VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (person, kind) DO"
+            " UPDATE SET status = excluded.status, at = excluded.at, decider = excluded.decider,"
+            " note = excluded.note",
+            msgspec.structs.astuple(decision),
+        )
+        return decision
+
+    def of(self, person: int, kind: str) -> Qualification | None:
+        rows = self._database.rows(
+            "SELECT person, kind, status, at, decider, note FROM qualifications"
+            " WHERE person = ? AND kind = ?",
+            (person, kind),
+        )
+        return Qualification(*rows[0]) if rows else None
+
+    def everybody(self, kind: str) -> dict[int, Qualification]:
+        """All decisions of a kind, by person."""
+        rows = self._database.rows(
+            "SELECT person, kind, status, at, decider, note FROM qualifications WHERE kind = ?",
+            (kind,),
+        )
+        return {row[0]: Qualification(*row) for row in rows}
 
 
 def _person(row: Row) -> Person:

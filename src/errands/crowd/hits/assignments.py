@@ -14,15 +14,14 @@ from typing import Any, Final, Literal
 
 import msgspec
 
+from errands.crowd.errors import Conflict, NotFound
 from errands.crowd.hits.projects import Item, Project, insert_many
 from errands.crowd.store.database import Database, Row, Run
-from errands.errors import ErrandsError
 
 __all__ = [
     "TABLES",
     "Assignment",
     "Assignments",
-    "Conflict",
     "ImportedAnswers",
     "ProjectProgress",
     "WorkerShare",
@@ -75,10 +74,6 @@ WHERE i.project = ?
                   AND s.person = ?)
 ORDER BY i.number LIMIT 1
 """
-
-
-class Conflict(ErrandsError):
-    """Something that was done already, or cannot be done any more."""
 
 
 class Assignment(msgspec.Struct, frozen=True):
@@ -156,12 +151,12 @@ class Assignments:
         if held is not None:
             return held
         if not project.is_open:
-            raise Conflict("This work is closed; nothing can be accepted now.")
+            raise Conflict("This project is closed; nothing can be accepted now.", "nothing_left")
         now = self._clock()
         with self._database.writing() as run:
             found = run(_NEXT, (project.id, project.wanted, person, person))
             if not found:
-                raise Conflict("There is nothing left to do here for you.")
+                raise Conflict("There is nothing left to do here for you.", "nothing_left")
             number = found[0][0]
             if item is not None and item != number and _is_free(run, project, person, item):
                 number = item
@@ -189,7 +184,7 @@ class Assignments:
             if held.status == "returned":
                 raise Conflict("This was returned; it takes no answers any more.")
             if held.status == "expired" and not _has_room(run, held):
-                raise Conflict("The time was up, and somebody else does this now.")
+                raise Conflict("Its time was up, and somebody else is doing it now.")
             [row] = run(
                 "UPDATE assignments SET status = 'submitted', submitted = ?, answers = ?"
                 f" WHERE key = ? RETURNING {_COLUMNS}",
@@ -197,7 +192,7 @@ class Assignments:
             )
         return _assignment(row)
 
-    def give_back(self, assignment: Assignment) -> None:
+    def return_(self, assignment: Assignment) -> None:
         """Return an instance for others to do; its worker is not asked again."""
         with self._database.writing() as run:
             gone = run(
@@ -213,7 +208,7 @@ class Assignments:
         """Leave an instance to others."""
         with self._database.writing() as run:
             if not run("SELECT 1 FROM items WHERE project = ? AND number = ?", (project, item)):
-                raise Conflict("There is no such instance.")
+                raise NotFound("There is no such instance.")
             _skip(run, project, item, person)
 
     def unskip(self, project: int, person: int) -> None:
@@ -299,7 +294,7 @@ class Assignments:
         )
         return [WorkerShare(*row) for row in rows]
 
-    def import_results(self, project: int, records: Iterable[ImportedAnswers]) -> int:
+    def import_answers(self, project: int, records: Iterable[ImportedAnswers]) -> int:
         """Answers from elsewhere, as finished assignments; how many were new.
 
         The same file brought in twice is there once: a record's name, or else its content and how

@@ -1,4 +1,4 @@
-"""Crowd work that requesters have put up: a template, its instances, and how it is to be done."""
+"""Projects that requesters have published: a template, its instances, and how it is to be done."""
 
 import json
 import re
@@ -100,7 +100,7 @@ class Projects:
         self._database = database
         self._clock = clock
 
-    def put_up(
+    def publish(
         self,
         owner: int,
         terms: Terms,
@@ -153,7 +153,7 @@ class Projects:
         return _project(rows[0]) if rows else None
 
     def all(self, owner: int | None = None, *, only_open: bool = False) -> list[Project]:
-        """All, or those of one requester, in the order in which they were put up."""
+        """All, or those of one requester, in the order in which they were published."""
         wheres, values = ["1 = 1"], []
         if owner is not None:
             wheres.append("p.owner = ?")

@@ -135,7 +135,7 @@ def _name(text: str) -> str:
 def match_results(project: Project, items: Iterable[Item], batch: BatchFile) -> ResultMatch:
     """The rows of a file as answers to a project's instances, found by their inputs."""
     if not batch.has_answers:
-        raise TaskError("The CSV file has no Answer. column: there is nothing to take over.")
+        raise TaskError("The CSV file has no Answer. column: there is nothing to import.")
     absent = [column for column in project.columns if column not in batch.columns]
     if absent:
         raise TaskError(

@@ -43,12 +43,14 @@ def publish_files(
         raise TaskError("The CSV file has no column of inputs.")
     check_template(page, batch.columns)
     if with_answers and not batch.has_answers:
-        raise TaskError("The CSV file has no Answer. column: there is nothing to take over.")
+        raise TaskError("The CSV file has no Answer. column: there is nothing to import.")
     inputs = distinct(row.inputs for row in batch.rows)
-    made = projects.put_up(owner, terms, page, batch.columns, inputs)
+    project = projects.publish(owner, terms, page, batch.columns, inputs)
     if with_answers:
-        work.import_results(made.id, match_results(made, projects.items(made.id), batch).records)
-    return made
+        work.import_answers(
+            project.id, match_results(project, projects.items(project.id), batch).records
+        )
+    return project
 
 
 def publish_task(
@@ -72,10 +74,10 @@ def publish_task(
         about=terms.about.strip() or first.get("Description", ""),
     )
     inputs = [instance.inputs for instance in task.instances]
-    made = projects.put_up(owner, terms, task.template, list(first), inputs, task=name)
+    project = projects.publish(owner, terms, task.template, list(first), inputs, task=name)
     if with_answers:
-        work.import_results(made.id, task_records(task))
-    return made
+        work.import_answers(project.id, task_records(task))
+    return project
 
 
 def import_results(
@@ -84,6 +86,6 @@ def import_results(
     """Take a file of results into a project."""
     batch = read_batch(data, projects.template(project.id))
     found = match_results(project, projects.items(project.id), batch)
-    new = work.import_results(project.id, found.records)
+    new = work.import_answers(project.id, found.records)
     known = len(found.records) - new
     return ImportSummary(new, known, found.strangers, found.rejected, found.empty)

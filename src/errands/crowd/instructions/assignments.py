@@ -1,21 +1,21 @@
-"""Instructions that people write for products: who has taken up what, what came of it.
+"""Writing assignments: products for which people write instructions.
 
-A writing begins as a product that somebody has taken up. They hand in an instruction, or give
-the product back. The first ones of everybody are trials, which the admin reviews; who is
-qualified by them goes on, and what they hand in is accepted at once unless the settings say
-otherwise. A product that was taken up and left goes back after a day.
+An assignment begins with a product that is drawn for a worker. They submit an instruction, or
+return the product. The first ones of everybody are trials, which the admin reviews; who is
+qualified by them goes on, and what they submit is accepted at once unless the settings say
+otherwise. An assignment that nobody goes on with expires after a day.
 """
 
 import json
 import secrets
 import time
-from collections.abc import Callable, Sequence
-from typing import Any, Final, Literal, NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from typing import Annotated, Any, Final, Literal, NamedTuple
 
 import msgspec
 
-from errands.crowd.accounts.accounts import Person
-from errands.crowd.accounts.qualifications import Qualification, Qualifications
+from errands.crowd.accounts.accounts import Person, Qualification, Qualifications
+from errands.crowd.errors import Conflict, NotAllowed, NotFound
 from errands.crowd.instructions.checks import (
     DraftProblem,
     InstructionDraft,
@@ -24,28 +24,37 @@ from errands.crowd.instructions.checks import (
     shown,
     tidied,
 )
-from errands.crowd.instructions.collection import WritingSettings, read_settings
-from errands.crowd.instructions.product_draw import draw_product
-from errands.crowd.store.database import Database, Row
-from errands.errors import ErrandsError
+from errands.crowd.store.database import Database, ReadDatabase, Row
+from errands.errors import SettingError
 from errands.shop.catalog.catalog import Catalog
+from errands.shop.product import Product
+from errands.shop.synthetic.rng import Rng
 
 __all__ = [
+    "COLUMNS",
     "KIND",
+    "PAGE",
     "STATUSES",
     "TABLES",
-    "AlreadyDone",
-    "NotAllowed",
-    "NotFound",
     "Status",
     "Submission",
+    "Writer",
     "WriterAccount",
     "WritingAssignment",
+    "WritingAssignmentPage",
     "WritingAssignments",
+    "WritingSettings",
     "assignment_of_row",
+    "checked_settings",
+    "listed",
+    "read_settings",
+    "waiting",
+    "write_settings",
+    "writers",
 ]
 
 TABLES: Final = """
+CREATE TABLE collecting (name TEXT PRIMARY KEY, value TEXT NOT NULL);
 CREATE TABLE writings (
   id {id},
   person BIGINT NOT NULL REFERENCES people,
@@ -85,22 +94,64 @@ COLUMNS: Final = (
 )
 _OCCUPIED: Final = "('taken', 'submitted', 'accepted')"
 _HANDED_IN: Final = "('submitted', 'accepted', 'refused')"
+DRAWS: Final = 200
+"""Draws before those that are left must be so few that one had better look."""
+WALK: Final = 20_000
+"""Products that are then looked at, from a drawn one on: all of them in a small catalogue."""
+PAGE: Final = 50
+"""Assignments on one page of a list."""
+_DONE: Final = "already_done"
+"""The code of what cannot be done any more."""
 
 
-class NotFound(ErrandsError):
-    """There is no such writing, or it is somebody else's."""
+class WritingSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The settings; the pay is what WebShop's writers got."""
+
+    pay: Annotated[float, msgspec.Meta(ge=0, le=1000)] = 0.15
+    """Dollars for an instruction."""
+    wanted: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 1
+    """Instructions for each product."""
+    trials: Annotated[int, msgspec.Meta(ge=2, le=5)] = 3
+    """Examples that somebody writes before they are qualified."""
+    review: bool = False
+    """Whether what qualified people write waits for a review, too."""
+    seed: Annotated[int, msgspec.Meta(ge=0, le=2**62)] = 0
+    """Of the generator that draws products."""
 
 
-class NotAllowed(ErrandsError):
-    """Somebody may not write now."""
+def read_settings(source: ReadDatabase) -> WritingSettings:
+    """The settings as they are."""
+    stored = {
+        name: json.loads(value)
+        for name, value in source.rows("SELECT name, value FROM collecting")
+        if name in WritingSettings.__struct_fields__
+    }
+    return checked_settings(stored)
 
 
-class AlreadyDone(ErrandsError):
-    """What was asked for cannot be done any more."""
+def write_settings(database: Database, settings: WritingSettings) -> None:
+    """Save all of them; what was submitted keeps the pay it had."""
+    pairs = [
+        (name, json.dumps(value))
+        for name, value in msgspec.to_builtins(checked_settings(settings)).items()
+    ]
+    database.run_many(
+        "INSERT INTO collecting VALUES (?, ?) ON CONFLICT (name) DO"
+        " UPDATE SET value = excluded.value",
+        pairs,
+    )
+
+
+def checked_settings(values: "dict[str, Any] | WritingSettings") -> WritingSettings:
+    """Settings that are possible, or a sentence why they are not."""
+    try:
+        return msgspec.convert(msgspec.to_builtins(values), WritingSettings)
+    except msgspec.ValidationError as failure:
+        raise SettingError(f"The settings are not possible: {failure}.") from None
 
 
 class WritingAssignment(msgspec.Struct, frozen=True):
-    """One product in somebody's hands, and what they wrote."""
+    """One product for somebody, and what they wrote."""
 
     id: int
     person: int
@@ -118,13 +169,13 @@ class WritingAssignment(msgspec.Struct, frozen=True):
     reviewer: int | None
     note: str
     pay: float
-    """Dollars, as the settings were when it was handed in."""
+    """Dollars, as the settings were when it was submitted."""
 
 
 class WriterAccount(msgspec.Struct, frozen=True):
-    """How somebody stands."""
+    """How far somebody has come: trials, decision, earnings."""
 
-    standing: WriterStatus
+    status: WriterStatus = msgspec.field(name="standing")
     """Doing trials, waiting for their review, or with a decision."""
     trials_wanted: int
     trials_handed_in: int
@@ -140,7 +191,7 @@ class WriterAccount(msgspec.Struct, frozen=True):
 
     @property
     def may_write(self) -> bool:
-        return self.standing in ("trial", "granted")
+        return self.status in ("trial", "granted")
 
     @property
     def may_be_granted(self) -> bool:
@@ -150,15 +201,33 @@ class WriterAccount(msgspec.Struct, frozen=True):
 class Submission(NamedTuple):
     """What became of a submission."""
 
-    writing: WritingAssignment
+    assignment: WritingAssignment
     problems: list[DraftProblem]
     """If there are any, nothing was noted."""
     is_new: bool
-    """False: the same was handed in before, and nothing changed."""
+    """False: the same was submitted before, and nothing changed."""
+
+
+class WritingAssignmentPage(msgspec.Struct, frozen=True):
+    """One page of a list, the newest first."""
+
+    total: int
+    page: int
+    """From 1."""
+    pages: int
+    writings: list[WritingAssignment]
+
+
+class Writer(msgspec.Struct, frozen=True):
+    """Somebody who has written, or has begun to."""
+
+    person: int
+    name: str
+    account: WriterAccount
 
 
 class WritingAssignments:
-    """All writings of a site."""
+    """All writing assignments of a site."""
 
     def __init__(self, database: Database, clock: Callable[[], float] = time.time) -> None:
         self._database = database
@@ -170,26 +239,26 @@ class WritingAssignments:
         return read_settings(self._database)
 
     def account(self, person: int) -> WriterAccount:
-        """How somebody stands."""
+        """How far somebody has come: trials, decision, earnings."""
         return self._account(self._database.rows, person)
 
-    def in_hand(self, person: int) -> WritingAssignment | None:
-        """What somebody has taken up and not handed in."""
+    def open_one(self, person: int) -> WritingAssignment | None:
+        """What somebody has begun and not submitted."""
         return self._one("person = ? AND status = 'taken'", (person,))
 
     def of(self, person: int, id: int) -> WritingAssignment:
         """One of somebody's own."""
         found = self._one("id = ? AND person = ?", (id, person))
         if found is None:
-            raise NotFound("You have no such writing.")
+            raise NotFound("You have no such assignment.")
         return found
 
     def any(self, id: int) -> WritingAssignment | None:
         """Anybody's, for the admin."""
         return self._one("id = ?", (id,))
 
-    def take(self, person: Person, catalog: Catalog) -> WritingAssignment | None:
-        """A product to write about: the one in hand, else a new one; None if none is left."""
+    def begin(self, person: Person, catalog: Catalog) -> WritingAssignment | None:
+        """A product to write about: the one begun already, else a new one; None if none is left."""
         now = self._clock()
         with self._database.writing() as run:
             held = run(
@@ -231,7 +300,7 @@ class WritingAssignments:
                 full = own.union(asin for (asin,) in rows)
                 return lambda asin: asin not in full
 
-            product = draw_product(catalog, settings.seed, number, is_free, free_among)
+            product = _draw_product(catalog, settings.seed, number, is_free, free_among)
             if product is None:
                 return None
             seen = json.dumps(msgspec.to_builtins(shown(product)))
@@ -240,11 +309,11 @@ class WritingAssignments:
                 " attributes, options, comment, taken, note, pay)"
                 " VALUES (?, ?, ?, 'taken', ?, '', '[]', '{}', '', ?, '', 0)"
                 f" RETURNING {COLUMNS}",
-                (person.id, product.asin, seen, int(account.standing == "trial"), now),
+                (person.id, product.asin, seen, int(account.status == "trial"), now),
             )
         return assignment_of_row(row)
 
-    def give_back(self, person: int, id: int) -> WritingAssignment:
+    def return_(self, person: int, id: int) -> WritingAssignment:
         """Let somebody else have a product; it does not come again."""
         rows = self._database.run(
             "UPDATE writings SET status = 'given_back' WHERE id = ? AND person = ?"
@@ -254,27 +323,28 @@ class WritingAssignments:
         if rows:
             return assignment_of_row(rows[0])
         self.of(person, id)
-        raise AlreadyDone("This instruction has been handed in; it cannot be given back.")
+        raise Conflict("This instruction has been submitted; it cannot be returned.", _DONE)
 
-    def hand_in(self, person: int, id: int, draft: InstructionDraft) -> Submission:
-        """Check an instruction and keep it; it is on disk when this returns."""
+    def submit(self, person: int, id: int, draft: InstructionDraft) -> Submission:
+        """Check an instruction and store it; it is on disk when this returns."""
         draft = tidied(draft)
         with self._database.writing() as run:
             rows = run(f"SELECT {COLUMNS} FROM writings WHERE id = ? AND person = ?", (id, person))
             if not rows:
-                raise NotFound("You have no such writing.")
+                raise NotFound("You have no such assignment.")
             held = assignment_of_row(rows[0])
             if held.status == "given_back":
-                raise AlreadyDone(
-                    "This product was given back (by you, or after a day by itself); take another."
+                raise Conflict(
+                    "This product was returned (by you, or after a day by itself); start another.",
+                    _DONE,
                 )
             if held.status != "taken":
                 if _draft_of(held) == draft:
                     return Submission(held, [], False)
-                raise AlreadyDone("Another instruction has been handed in for this product.")
+                raise Conflict("Another instruction has been submitted for this product.", _DONE)
             account = self._account(run, person)
-            # Who was allowed to take it up may hand it in, though they wait by now.
-            if account.standing == "refused":
+            # Who was allowed to begin it may submit it, though they wait by now.
+            if account.status == "refused":
                 raise NotAllowed(_why_not(account))
             wrong = problems(held.shown, draft)
             if wrong:
@@ -300,7 +370,7 @@ class WritingAssignments:
     def review(
         self, id: int, verdict: Literal["accepted", "refused"], reviewer: Person, note: str = ""
     ) -> WritingAssignment:
-        """Accept or refuse what was handed in, or change one's mind."""
+        """Accept or refuse what was submitted, or change one's mind."""
         rows = self._database.run(
             "UPDATE writings SET status = ?, reviewed = ?, reviewer = ?, note = ?"
             f" WHERE id = ? AND status IN {_HANDED_IN} RETURNING {COLUMNS}",
@@ -310,7 +380,9 @@ class WritingAssignments:
             return assignment_of_row(rows[0])
         if self.any(id) is None:
             raise NotFound("There is no such instruction.")
-        raise AlreadyDone("Nothing has been handed in for this product, so it cannot be reviewed.")
+        raise Conflict(
+            "Nothing has been submitted for this product, so it cannot be reviewed.", _DONE
+        )
 
     def decide(
         self, person: int, verdict: Literal["granted", "refused"], decider: Person, note: str = ""
@@ -319,9 +391,10 @@ class WritingAssignments:
         if verdict == "granted":
             account = self.account(person)
             if not account.may_be_granted:
-                raise AlreadyDone(
+                raise Conflict(
                     f"{account.trials_reviewed} of {account.trials_wanted} trials are reviewed;"
-                    " review all of them before you qualify somebody."
+                    " review all of them before you qualify somebody.",
+                    _DONE,
                 )
         return self.qualifications.decide(person, KIND, verdict, decider.id, note)
 
@@ -353,9 +426,9 @@ def account_of(
 
     tried = [row for row in rows if row[1] and row[0] in ("submitted", "accepted", "refused")]
     handed_in = sum(int(row[2]) for row in tried)
-    standing: Any = decision or ("waiting" if handed_in >= trials else "trial")
+    status: Any = decision or ("waiting" if handed_in >= trials else "trial")
     return WriterAccount(
-        standing=standing,
+        status=status,
         trials_wanted=trials,
         trials_handed_in=handed_in,
         trials_reviewed=sum(int(row[4]) for row in tried),
@@ -377,13 +450,98 @@ def assignment_of_row(row: Row) -> WritingAssignment:
     return msgspec.convert(named, WritingAssignment)
 
 
-def _draft_of(writing: WritingAssignment) -> InstructionDraft:
-    return InstructionDraft(
-        writing.instruction, writing.attributes, writing.options, writing.comment
-    )
+def _draft_of(one: WritingAssignment) -> InstructionDraft:
+    return InstructionDraft(one.instruction, one.attributes, one.options, one.comment)
 
 
 def _why_not(account: WriterAccount) -> str:
-    if account.standing == "refused":
+    if account.status == "refused":
         return "You have not been qualified for writing instructions."
     return "Your trial examples are being reviewed; come back when that is done."
+
+
+def listed(
+    source: ReadDatabase, *, person: int | None = None, status: Status | None = None, page: int = 1
+) -> WritingAssignmentPage:
+    """Assignments of somebody, of a status, or all."""
+    wheres: list[str] = []
+    values: list[Any] = []
+    if person is not None:
+        wheres.append("person = ?")
+        values.append(person)
+    if status is not None:
+        wheres.append("status = ?")
+        values.append(status)
+    where = f"WHERE {' AND '.join(wheres)}" if wheres else ""
+    [(total,)] = source.rows(f"SELECT count(*) FROM writings {where}", values)
+    pages = max(1, -(-total // PAGE))
+    page = min(max(1, page), pages)
+    rows = source.rows(
+        f"SELECT {COLUMNS} FROM writings {where} ORDER BY id DESC LIMIT ? OFFSET ?",
+        (*values, PAGE, (page - 1) * PAGE),
+    )
+    return WritingAssignmentPage(int(total), page, pages, [assignment_of_row(row) for row in rows])
+
+
+def waiting(source: ReadDatabase, most: int = PAGE) -> list[WritingAssignment]:
+    """What waits for a review, who waits longest first."""
+    rows = source.rows(
+        f"SELECT {COLUMNS} FROM writings WHERE status = 'submitted' ORDER BY submitted, id LIMIT ?",
+        (most,),
+    )
+    return [assignment_of_row(row) for row in rows]
+
+
+def writers(source: ReadDatabase) -> list[Writer]:
+    """Everybody who has begun; those who wait for a decision first."""
+    counts: dict[int, list[Sequence[Any]]] = {}
+    rows = source.rows(
+        "SELECT person, status, is_trial, count(*), sum(pay),"
+        " sum(CASE WHEN reviewed IS NULL THEN 0 ELSE 1 END)"
+        " FROM writings GROUP BY person, status, is_trial"
+    )
+    for person, *rest in rows:
+        counts.setdefault(person, []).append(tuple(rest))
+    named = source.rows(
+        "SELECT p.id, p.name, coalesce(q.status, ''), coalesce(q.note, '') FROM people p"
+        " LEFT JOIN qualifications q ON q.person = p.id AND q.kind = ?"
+        " WHERE p.id IN (SELECT person FROM writings) ORDER BY p.id",
+        (KIND,),
+    )
+    trials = read_settings(source).trials
+    found = [
+        Writer(id, name, account_of(counts[id], trials, status, note))
+        for id, name, status, note in named
+    ]
+    return sorted(found, key=lambda writer: writer.account.status != "waiting")
+
+
+def _draw_product(
+    catalog: Catalog,
+    seed: int,
+    number: int,
+    is_free: Callable[[str], bool],
+    free_among: Callable[[], Callable[[str], bool]],
+) -> Product | None:
+    """The product for the number-th writing: one that is free and has an attribute to write of.
+
+    The same seed, number and free products give the same product. `is_free` is asked for a few
+    products, what `free_among` gives for many.
+    """
+    if not len(catalog):
+        return None
+    rng = Rng(f"writing/{seed}/{number}")
+    for _ in range(DRAWS):
+        product = catalog.product_at(rng.below(len(catalog)))
+        if shown(product).attributes and is_free(product.asin):
+            return product
+    is_left = free_among()
+    for product in _walk(catalog, rng.below(len(catalog))):
+        if shown(product).attributes and is_left(product.asin):
+            return product
+    return None
+
+
+def _walk(catalog: Catalog, first: int) -> Iterator[Product]:
+    count = len(catalog)
+    return (catalog.product_at((first + step) % count) for step in range(min(WALK, count)))

@@ -1,8 +1,8 @@
-"""Outings: workers who are sent to the shop, what they were sent for, and what came of it.
+"""Shopping assignments: workers who shop for a goal, and what came of it.
 
-An outing is a session of the shop that belongs to somebody. It begins when the worker asks for
-it, ends with the purchase, or is given back; one that was left lying is taken back. Each worker
-has one at a time. The first ones are a trial (see `errands.crowd.shopping.worker_quality`).
+An assignment is a session of the shop that belongs to a worker. It begins when they accept it, and
+ends with the purchase, or is returned; one that lasts too long expires. Each worker has one at a
+time. The first ones are a trial (see `errands.crowd.shopping.worker_quality`).
 """
 
 import hashlib
@@ -13,15 +13,16 @@ from typing import Annotated, Any, Final, Literal
 import msgspec
 import numpy as np
 
+from errands.crowd.errors import Conflict
 from errands.crowd.shopping.steps import LoggedPurchase
 from errands.crowd.shopping.worker_quality import (
     BAR,
     TRIALS,
     ShoppingResult,
-    Verdict,
     Worker,
     WorkerStatus,
-    standing,
+    WorkerVerdict,
+    trial_status,
     workers,
 )
 from errands.crowd.store.database import Database, ReadDatabase, Run
@@ -34,11 +35,10 @@ __all__ = [
     "PAY",
     "SPLIT_NAMES",
     "TABLES",
-    "Settled",
     "ShoppingAssignment",
     "ShoppingAssignments",
-    "ShoppingError",
     "ShoppingSettings",
+    "WrongCode",
     "completion_code",
     "default_settings",
     "read_assignments",
@@ -77,39 +77,35 @@ CREATE TABLE verdicts (
 """
 
 PAY: Final = 0.7
-"""Dollars for an errand, as the paper paid."""
+"""Dollars for an assignment, as the paper paid."""
 SPLIT_NAMES: Final = ("all", *SPLITS, *DISJOINT)
 _SETTINGS: Final = "outings.settings"
 _TRIES: Final = 200
 """Draws before all goals are looked through."""
 _DRAW: Final = 0x6F757469
-"""Sets the draws of outings apart from those of anonymous sessions."""
+"""Sets the draws of assignments apart from those of anonymous sessions."""
 
 State = Literal["open", "done", "returned"]
 Number = Annotated[int, msgspec.Meta(ge=1, le=1_000_000)]
 
 
-class ShoppingError(ErrandsError):
-    """A worker asked for what cannot be."""
-
-
-class Settled(ShoppingError):
-    """It has been done already, or cannot be done any more."""
+class WrongCode(ErrandsError):
+    """A completion code that belongs to none of the worker's assignments."""
 
 
 class ShoppingSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What the admin decides."""
 
     is_open: bool = True
-    """Whether new outings begin."""
+    """Whether new assignments begin."""
     split: str = "all"
-    """Which goals people are sent for."""
+    """Which goals assignments are about."""
     trial_split: str = "all"
     """Which goals trials are about."""
     per_goal: Number = 1
     """How many people get the same goal, until all goals have been given out."""
     hours: Annotated[float, msgspec.Meta(gt=0, le=100_000)] = 24.0
-    """After so long an open outing may be taken back."""
+    """After so long an open assignment may expire."""
     pay: Annotated[float, msgspec.Meta(ge=0, le=10_000)] = PAY
     """Dollars for each that is finished."""
     trials: Annotated[int, msgspec.Meta(ge=0, le=1000)] = TRIALS
@@ -118,7 +114,7 @@ class ShoppingSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown
 
 
 class ShoppingAssignment(msgspec.Struct, frozen=True):
-    """One errand of a worker."""
+    """One session in which a worker shops for a goal."""
 
     number: int
     session: int
@@ -185,7 +181,7 @@ def read_assignments(
     most: int | None = None,
     newest: bool = False,
 ) -> list[ShoppingAssignment]:
-    """Outings by number, or the newest first."""
+    """Assignments by number, or the newest first."""
     where, values = ["o.number > ?"], [after]
     if person is not None:
         where.append("o.person = ?")
@@ -205,7 +201,7 @@ def read_assignments(
 
 
 def read_results(database: ReadDatabase) -> list[ShoppingResult]:
-    """Every finished outing, in the order in which they were finished."""
+    """Every finished assignment, in the order in which they were finished."""
     rows = database.rows(
         "SELECT person, reward, is_trial, pay, ended - began, steps, states, items, searches"
         " FROM outings WHERE state = 'done' ORDER BY ended, number"
@@ -229,11 +225,11 @@ def read_results(database: ReadDatabase) -> list[ShoppingResult]:
 def read_workers(
     database: ReadDatabase, settings: ShoppingSettings, *, include_trials: bool = True
 ) -> list[Worker]:
-    """Every worker, and where they stand."""
+    """Every worker, and how well they do."""
     names: dict[int, str] = dict(
         database.rows("SELECT id, name FROM people WHERE role = 'worker' ORDER BY id")
     )
-    verdicts: dict[int, Verdict] = dict(
+    verdicts: dict[int, WorkerVerdict] = dict(
         database.rows("SELECT person, verdict FROM verdicts ORDER BY number")
     )
     return workers(
@@ -247,7 +243,7 @@ def read_workers(
 
 
 class ShoppingAssignments:
-    """All outings of one shop."""
+    """All shopping assignments of one shop."""
 
     def __init__(
         self,
@@ -278,7 +274,7 @@ class ShoppingAssignments:
             (_SETTINGS, *[msgspec.json.encode(settings).decode()] * 2),
         )
 
-    def decide(self, person: int, verdict: Verdict) -> None:
+    def decide(self, person: int, verdict: WorkerVerdict) -> None:
         """What the admin says of a worker; earlier decisions stay on record."""
         self.database.run(
             "INSERT INTO verdicts (person, verdict, at) VALUES (?, ?, ?)",
@@ -289,8 +285,8 @@ class ShoppingAssignments:
         """A worker's own, in their order."""
         return read_assignments(self.database, person=person)
 
-    def standing(self, person: int) -> WorkerStatus:
-        """Where somebody stands."""
+    def status(self, person: int) -> WorkerStatus:
+        """Whether somebody is on trial, qualified or refused."""
         said = self.database.rows(
             "SELECT verdict FROM verdicts WHERE person = ? ORDER BY number DESC LIMIT 1", (person,)
         )
@@ -301,23 +297,23 @@ class ShoppingAssignments:
             "SELECT reward FROM outings WHERE person = ? AND state = 'done' ORDER BY ended, number",
             (person,),
         )
-        return standing([reward for (reward,) in rows], settings.trials, settings.bar)
+        return trial_status([reward for (reward,) in rows], settings.trials, settings.bar)
 
     def begin(
         self, person: int, start: Callable[[int, Callable[[Run, int], None]], Any]
     ) -> ShoppingAssignment:
-        """Send somebody out: `start` begins a session for a goal, and notes the outing with it."""
+        """A new assignment: `start` begins a session for a goal, and notes the two together."""
         settings = self.settings()
         if not settings.is_open:
-            raise Settled("There is no shopping to do at the moment.")
-        self.take_back(settings)
+            raise Conflict("There is no shopping to do at the moment.")
+        self.expire(settings)
         held = self.of(person)
         if any(one.state == "open" for one in held):
-            raise Settled("You are out shopping already; finish that errand or give it back.")
-        if self.standing(person) == "refused":
-            raise Settled("There is no more shopping for you: the trial was not passed.")
+            raise Conflict("You have an open assignment already; finish or return it.")
+        if self.status(person) == "refused":
+            raise Conflict("There is no more shopping for you: the trial was not passed.")
         is_trial = sum(one.state == "done" for one in held) < settings.trials
-        goal = self._drawn(settings, is_trial, {one.goal for one in held})
+        goal = self._draw_goal(settings, is_trial, {one.goal for one in held})
         sessions: list[int] = []
 
         def note(run: Run, session: int) -> None:
@@ -333,18 +329,18 @@ class ShoppingAssignments:
         self._sessions.update(sessions)
         return self.of(person)[-1]
 
-    def give_back(self, person: int) -> None:
-        """End the open outing of somebody without a purchase; another gets its goal."""
+    def return_(self, person: int) -> None:
+        """End the open assignment of somebody without a purchase; another gets its goal."""
         given = self.database.run(
             "UPDATE outings SET state = 'returned', ended = ? WHERE person = ? AND state = 'open'"
             " RETURNING number",
             (self._clock(), person),
         )
         if not given:
-            raise Settled("There is no errand to give back.")
+            raise Conflict("There is no assignment to return.")
 
-    def take_back(self, settings: ShoppingSettings) -> int:
-        """End outings that were left lying; how many."""
+    def expire(self, settings: ShoppingSettings) -> int:
+        """End assignments that last too long; how many."""
         now = self._clock()
         taken = self.database.run(
             "UPDATE outings SET state = 'returned', ended = ? WHERE state = 'open' AND began < ?"
@@ -353,48 +349,48 @@ class ShoppingAssignments:
         )
         return len(taken)
 
-    def hand_in(self, person: int, code: str) -> ShoppingAssignment:
-        """Take a completion code; it must be that of an errand of theirs, and is taken once."""
+    def submit_code(self, person: int, code: str) -> ShoppingAssignment:
+        """Take a completion code; it must be of an assignment of theirs, and is taken once."""
         given = "".join(code.split()).upper()
-        found = [one for one in self.of(person) if completion_code(one.name) == given]
-        if not found:
-            raise ShoppingError(
-                f"{code[:40]!r} is no code of an errand of yours; it has ten characters and stands"
-                " on the page after the purchase."
+        matching = [one for one in self.of(person) if completion_code(one.name) == given]
+        if not matching:
+            raise WrongCode(
+                f"{code[:40]!r} is not the code of one of your assignments; it has ten characters"
+                " and is shown after the purchase."
             )
-        [outing] = found
-        if outing.state == "returned":
-            raise Settled("That errand was given back, so it does not count.")
-        if outing.state != "done":
-            raise Settled("That errand is not finished: nothing has been bought yet.")
+        [assignment] = matching
+        if assignment.state == "returned":
+            raise Conflict("That assignment was returned, so it does not count.")
+        if assignment.state != "done":
+            raise Conflict("That assignment is not finished: nothing has been bought yet.")
         coded = self.database.run(
             "UPDATE outings SET coded = ? WHERE number = ? AND coded IS NULL RETURNING number",
-            (self._clock(), outing.number),
+            (self._clock(), assignment.number),
         )
         if not coded:
-            raise Settled("That code was handed in before; it counts once.")
-        return outing
+            raise Conflict("That code was submitted before; it counts once.")
+        return assignment
 
     def watches(self, session: int) -> bool:
         return session in self._sessions
 
-    def is_out(self, asin: str) -> bool:
-        """Whether a worker is out for that product now."""
+    def is_wanted(self, asin: str) -> bool:
+        """Whether a worker is shopping for that product now."""
         rows = self.database.rows("SELECT goal FROM outings WHERE state = 'open'")
         return any(self.goals[goal].asin == asin for (goal,) in rows)
 
     def finished(self, run: Run, session: int, at: float, bought: LoggedPurchase) -> None:
-        """A session has ended with a purchase; if it was an outing, it is done and paid."""
+        """A session has ended with a purchase; if it was an assignment, it is done and paid."""
         rows = run("SELECT action, page, address FROM steps WHERE session = ?", (session,))
-        steps, states, items, searches = _counted(rows)
+        steps, states, items, searches = _count(rows)
         run(
             "UPDATE outings SET state = 'done', ended = ?, reward = ?, pay = offered, steps = ?,"
             " states = ?, items = ?, searches = ? WHERE session = ? AND state = 'open'",
             (at, bought.reward, steps, states, items, searches, session),
         )
 
-    def settle(self) -> None:
-        """Take in purchases that were made while nobody watched: a shop without its office."""
+    def finish_missed(self) -> None:
+        """Finish assignments whose purchases were made while crowd work was not served."""
         rows = self.database.rows(
             "SELECT s.number, s.finished, s.reward FROM outings o JOIN sessions s"
             " ON s.number = o.session WHERE o.state = 'open' AND s.finished IS NOT NULL"
@@ -412,10 +408,10 @@ class ShoppingAssignments:
             self._splits[split] = split_indices(None if split == "all" else split, self.goals)
         return self._splits[split]
 
-    def _drawn(self, settings: ShoppingSettings, is_trial: bool, seen: set[int]) -> int:
+    def _draw_goal(self, settings: ShoppingSettings, is_trial: bool, seen: set[int]) -> int:
         """A goal that this worker has not had; drawn by the seed and the outing's number."""
         [(number,)] = self.database.rows("SELECT coalesce(max(number), 0) + 1 FROM outings")
-        dice = np.random.default_rng([self._seed, _DRAW, number])
+        rng = np.random.default_rng([self._seed, _DRAW, number])
         indices = self._indices(settings.trial_split if is_trial else settings.split)
         used: dict[int, int] = {}
         if not is_trial:
@@ -425,20 +421,20 @@ class ShoppingAssignments:
                 )
             )
         for _ in range(_TRIES):
-            goal = int(indices[int(dice.integers(len(indices)))])
+            goal = int(indices[int(rng.integers(len(indices)))])
             if goal not in seen and used.get(goal, 0) < settings.per_goal:
                 return goal
         left = [goal for goal in indices if goal not in seen]
         if not left:
-            raise Settled("You have been sent for everything there is; there is no errand left.")
+            raise Conflict("You have done every assignment there is; none is left.")
         # Either few are free, or all have been given out and another round begins.
         least = min(used.get(goal, 0) for goal in left)
         most = max(least, settings.per_goal - 1)
         free = [goal for goal in left if used.get(goal, 0) <= most]
-        return int(free[int(dice.integers(len(free)))])
+        return int(free[int(rng.integers(len(free)))])
 
 
-def _counted(rows: Sequence[Sequence[Any]]) -> tuple[int, int, int, int]:
+def _count(rows: Sequence[Sequence[Any]]) -> tuple[int, int, int, int]:
     """Steps, distinct pages, distinct products and searches of a session."""
     addresses = {address for _, _, address in rows}
     items = set()

@@ -1,4 +1,4 @@
-"""Demonstrations: which sessions of a store are asked for, and all of them as a run.
+"""What people did in the shop: counted, and as a run.
 
 A session's steps are followed back from the purchase, and the actions on that way are done again
 (see `errands.crowd.shopping.human_run`).
@@ -11,7 +11,12 @@ from typing import Any, Final
 
 import msgspec
 
-from errands.crowd.shopping.assignments import read_settings, read_workers
+from errands.crowd.shopping.assignments import (
+    ShoppingSettings,
+    read_results,
+    read_settings,
+    read_workers,
+)
 from errands.crowd.shopping.human_run import (
     DemonstrationExport,
     FinishedSession,
@@ -20,23 +25,31 @@ from errands.crowd.shopping.human_run import (
     SessionPath,
     human_protocol,
     path_to_purchase,
-    refused,
+    rejection,
     write_run,
 )
 from errands.crowd.shopping.steps import session_steps
+from errands.crowd.shopping.worker_quality import ShoppingFigures, Worker, figures
 from errands.crowd.store.database import ReadDatabase
 from errands.errors import SettingError
 from errands.runs.protocol import Protocol
 from errands.shop.catalog.catalog import Catalog
 
-__all__ = ["VISITOR", "SessionFilter", "about_shop", "candidates", "export_run", "goal_set"]
+__all__ = [
+    "VISITOR",
+    "Overview",
+    "SessionFilter",
+    "export_run",
+    "finished_sessions",
+    "read_overview",
+]
 
 VISITOR: Final = "visitor"
-"""Who came without being sent."""
+"""Somebody without an assignment."""
 
 
 class SessionFilter(msgspec.Struct, frozen=True, kw_only=True):
-    """Which sessions are asked for."""
+    """Which sessions to export."""
 
     experts: bool = False
     qualified: bool = False
@@ -44,7 +57,7 @@ class SessionFilter(msgspec.Struct, frozen=True, kw_only=True):
     include_trials: bool = False
     worker: int | None = None
     visitors: bool = False
-    """Those of people whom nobody sent, too."""
+    """Sessions without an assignment, too."""
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.min_reward <= 1.0:
@@ -53,7 +66,7 @@ class SessionFilter(msgspec.Struct, frozen=True, kw_only=True):
             raise SettingError("Visitors are no workers: neither experts nor qualified.")
 
     @property
-    def said(self) -> str:
+    def description(self) -> str:
         """In words, for the run."""
         who = "experts" if self.experts else "qualified workers" if self.qualified else "workers"
         if self.worker is not None:
@@ -65,26 +78,26 @@ class SessionFilter(msgspec.Struct, frozen=True, kw_only=True):
         return ", ".join(words)
 
 
-def about_shop(database: ReadDatabase) -> dict[str, str]:
+def _about_shop(database: ReadDatabase) -> dict[str, str]:
     """Which shop a store belongs to: `catalogue` (a checksum), `goals` and `rules`."""
     rows = database.rows("SELECT name, value FROM about WHERE substr(name, 1, 5) = 'shop.'")
     return {name[5:]: value for name, value in rows}
 
 
-def goal_set(about: dict[str, str]) -> tuple[str, int]:
+def _goal_set(about: dict[str, str]) -> tuple[str, int]:
     """The name and the size of a store's goal set."""
     name, _, count = about.get("goals", "").rpartition(" (")
     return name, int(count.rstrip(")") or 0) if name else 0
 
 
-def candidates(database: ReadDatabase, wanted: SessionFilter) -> list[FinishedSession]:
-    """The finished sessions that are asked for, in the order in which they began."""
-    settings = read_settings(database, goal_set(about_shop(database))[1])
+def finished_sessions(database: ReadDatabase, wanted: SessionFilter) -> list[FinishedSession]:
+    """The finished sessions that pass a filter, in the order in which they began."""
+    settings = read_settings(database, _goal_set(_about_shop(database))[1])
     chosen = {
         worker.id
         for worker in read_workers(database, settings)
         if (not wanted.experts or worker.is_expert)
-        and (not wanted.qualified or worker.standing == "qualified")
+        and (not wanted.qualified or worker.status == "qualified")
         and wanted.worker in (None, worker.id)
     }
     if wanted.worker is not None and not chosen and not (wanted.experts or wanted.qualified):
@@ -110,6 +123,55 @@ def candidates(database: ReadDatabase, wanted: SessionFilter) -> list[FinishedSe
     return found
 
 
+class Overview(msgspec.Struct, frozen=True, kw_only=True):
+    """Everybody, and the figures of people."""
+
+    settings: ShoppingSettings
+    finished: int
+    open: int
+    returned: int
+    visitors: int
+    """Finished sessions without an assignment."""
+    paid: float
+    all: ShoppingFigures
+    """Of all assignments that are counted."""
+    qualified: ShoppingFigures
+    experts: ShoppingFigures
+    include_trials: bool
+    workers: list[Worker]
+
+
+def read_overview(database: ReadDatabase, *, include_trials: bool = False) -> Overview:
+    """What there is, and how good it is; trials are left out of figures unless they are asked
+    for."""
+    settings = read_settings(database, _goal_set(_about_shop(database))[1])
+    everybody = read_workers(database, settings, include_trials=include_trials)
+    results = read_results(database)
+    counted = [one for one in results if include_trials or not one.is_trial]
+    passed = {worker.id for worker in everybody if worker.status == "qualified"}
+    best = {worker.id for worker in everybody if worker.is_expert}
+    states: dict[str, int] = dict(
+        database.rows("SELECT state, count(*) FROM outings GROUP BY state")
+    )
+    [(visitors,)] = database.rows(
+        "SELECT count(*) FROM sessions s WHERE s.finished IS NOT NULL"
+        " AND NOT EXISTS (SELECT 1 FROM outings o WHERE o.session = s.number)"
+    )
+    return Overview(
+        settings=settings,
+        finished=states.get("done", 0),
+        open=states.get("open", 0),
+        returned=states.get("returned", 0),
+        visitors=visitors,
+        paid=sum(one.pay for one in results),
+        all=figures(counted),
+        qualified=figures(one for one in counted if one.worker in passed),
+        experts=figures(one for one in counted if one.worker in best),
+        include_trials=include_trials,
+        workers=everybody,
+    )
+
+
 def export_run(
     database: ReadDatabase,
     out: str | Path,
@@ -120,33 +182,33 @@ def export_run(
     observation: str = "text_rich",
     on_episode: Callable[[], None] | None = None,
 ) -> DemonstrationExport:
-    """Write what was asked for as a run; `goals` is needed where they come from a file."""
+    """Write the sessions that pass the filter as a run; `goals` is needed where they are a file."""
     protocol = _protocol_of(database, catalog, goals, observation)
-    found = candidates(database, wanted)
+    found = finished_sessions(database, wanted)
     if not found:
         raise SettingError(
-            f"{database.place} has no finished session of {wanted.said};"
+            f"{database.place} has no finished session of {wanted.description};"
             " `errands demonstrations info` says what there is."
         )
     held = Catalog.open(protocol.data).goals(protocol.goals)
     records = _goal_records(database)
-    ways: list[SessionPath] = []
+    paths: list[SessionPath] = []
     unfit: list[RejectedSession] = []
     for one in found:
         try:
             if not _is_same_goal(records.get(one.goal), held[one.goal]):
                 raise NotReplayable(f"goal {one.goal} of this catalogue is another")
-            ways.append((one, path_to_purchase(session_steps(database, one.session))))
+            paths.append((one, path_to_purchase(session_steps(database, one.session))))
         except NotReplayable as reason:
-            unfit.append(refused(one, reason))
-    return write_run(str(out), protocol, ways, unfit, wanted.said, on_episode)
+            unfit.append(rejection(one, reason))
+    return write_run(str(out), protocol, paths, unfit, wanted.description, on_episode)
 
 
 def _protocol_of(
     database: ReadDatabase, catalog: str, goals: str | None, observation: str
 ) -> Protocol:
     """Checked: the catalogue and the goals are those that people shopped in and for."""
-    about = about_shop(database)
+    about = _about_shop(database)
     if not about:
         raise SettingError(f"{database.place} belongs to no shop: nobody has shopped there.")
     opened = Catalog.open(catalog)
@@ -157,7 +219,7 @@ def _protocol_of(
             f" {about['catalogue'][:12]}, and {catalog} has {checksum[:12]}; name the right one"
             " with --catalog."
         )
-    name, count = goal_set(about)
+    name, count = _goal_set(about)
     named = name if goals is None else goals
     is_file = named not in opened.manifest.goals
     if is_file:

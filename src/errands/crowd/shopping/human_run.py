@@ -37,10 +37,10 @@ __all__ = [
     "NotReplayable",
     "RejectedSession",
     "SessionPath",
+    "count_people",
     "human_protocol",
     "path_to_purchase",
-    "people",
-    "refused",
+    "rejection",
     "write_run",
 ]
 
@@ -49,7 +49,7 @@ _STEPS: Final = 100
 
 
 class FinishedSession(NamedTuple):
-    """A finished session that is asked for."""
+    """A finished session."""
 
     session: int
     name: str
@@ -118,7 +118,7 @@ def path_to_purchase(steps: Sequence[LoggedStep]) -> list[LoggedStep]:
     return back[::-1]
 
 
-def refused(one: FinishedSession, reason: object) -> RejectedSession:
+def rejection(one: FinishedSession, reason: object) -> RejectedSession:
     """Why a session is no demonstration."""
     return RejectedSession(one.name, one.worker, one.goal, str(reason).rstrip("."))
 
@@ -126,30 +126,30 @@ def refused(one: FinishedSession, reason: object) -> RejectedSession:
 def write_run(
     out: str,
     protocol: Protocol,
-    ways: Sequence[SessionPath],
+    paths: Sequence[SessionPath],
     unfit: Sequence[RejectedSession],
     who: str,
     on_episode: Callable[[], None] | None = None,
 ) -> DemonstrationExport:
-    """Do every way again, and keep those that lead where they led before.
+    """Replay every path, and keep those that lead where they led before.
 
     Rewards must be those that were logged; where the log is somebody else's (`logged`), they are
     those of this shop, and the logged ones are kept beside them.
     """
     unfit = list(unfit)
     fit: list[SessionPath] = []
-    protocol = _fitting(protocol, ways)
+    protocol = _protocol_for(protocol, paths)
     rules = PlayConfig(observations="none", seconds=None)
     with contextlib.closing(ShopSource(protocol)) as source:
         env = source.env()
-        for number, (one, steps) in enumerate(ways):
+        for number, (one, steps) in enumerate(paths):
             summary = play(source, env, _RecordedActions(steps), number, rules).summary
             if summary.status != "done":
                 why = summary.error or "the purchase is not where the actions lead"
-                unfit.append(refused(one, why))
+                unfit.append(rejection(one, why))
             elif one.logged is None and summary.reward != one.reward:
                 why = f"its reward is {summary.reward}, and {one.reward} was logged"
-                unfit.append(refused(one, why))
+                unfit.append(rejection(one, why))
             else:
                 fit.append((one._replace(reward=summary.reward or 0.0), steps))
     if not fit:
@@ -157,7 +157,7 @@ def write_run(
             f"None of the {len(unfit)} finished sessions can be done again;"
             f" the first: {unfit[0].reason}."
         )
-    return _kept(out, _fitting(protocol, fit), fit, tuple(unfit), who, on_episode)
+    return _write(out, _protocol_for(protocol, fit), fit, tuple(unfit), who, on_episode)
 
 
 def human_protocol(catalog: Catalog, goals: str, observation: str, rules: str) -> Protocol:
@@ -191,19 +191,19 @@ class _RecordedActions:
         return action
 
 
-def _fitting(protocol: Protocol, ways: Sequence[SessionPath]) -> Protocol:
-    """The protocol with these goals, and room for the longest way."""
-    needs_attributes = any(step.page == "attributes" for _, steps in ways for step in steps)
+def _protocol_for(protocol: Protocol, paths: Sequence[SessionPath]) -> Protocol:
+    """The protocol with these goals, and steps enough for the longest path."""
+    needs_attributes = any(step.page == "attributes" for _, steps in paths for step in steps)
     return msgspec.structs.replace(
         protocol,
-        picked=tuple(one.goal for one, _ in ways),
-        title=f"Errands done by people: {len(ways):,}",
-        max_steps=max([_STEPS, *(len(steps) for _, steps in ways)]),
+        picked=tuple(one.goal for one, _ in paths),
+        title=f"Shopping done by people: {len(paths):,}",
+        max_steps=max([_STEPS, *(len(steps) for _, steps in paths)]),
         settings={"show_attrs": True} if needs_attributes else {},
     )
 
 
-def _kept(
+def _write(
     place: str,
     protocol: Protocol,
     fit: Sequence[SessionPath],
@@ -216,7 +216,7 @@ def _kept(
         stack.enter_context(run_lock(place))
         info = _info(protocol, source, fit, unfit, who)
         store = stack.enter_context(contextlib.closing(create_run(place, info, fsync=True)))
-        _fill(store, source, fit, on_episode)
+        _write_episodes(store, source, fit, on_episode)
     rewards = [one.reward for one, _ in fit]
     return DemonstrationExport(
         place=place,
@@ -231,7 +231,7 @@ def _kept(
     )
 
 
-def _fill(
+def _write_episodes(
     store: Store,
     source: ShopSource,
     fit: Sequence[SessionPath],
@@ -301,24 +301,24 @@ def _remarks(fit: Sequence[FinishedSession], unfit: Sequence[RejectedSession]) -
     ranked = sorted(by_worker, key=lambda who: -sum(by_worker[who]) / len(by_worker[who]))
     best, last = ranked[0], ranked[-1]
 
-    def told(who: str) -> str:
+    def result(who: str) -> str:
         rewards = by_worker[who]
         score = 100 * sum(rewards) / len(rewards)
         success = 100 * sum(reward >= 1.0 for reward in rewards) / len(rewards)
         return f"{who} with a score of {score:.1f} and a success rate of {success:.1f} %"
 
-    said = f"Collected from {people(len(by_worker))} on the website"
+    collected = f"Collected from {count_people(len(by_worker))} on the website"
     if len(ranked) > 1:
-        said += f": the best is {told(best)}, the last {told(last)}"
-    yield said
+        collected += f": the best is {result(best)}, the last {result(last)}"
+    yield collected
     if unfit:
         yield (
-            f"{len(unfit)} more finished errands are left out, since their way to the purchase"
+            f"{len(unfit)} more finished sessions are left out, since their way to the purchase"
             " cannot be done again in the environment"
         )
 
 
-def people(count: int) -> str:
+def count_people(count: int) -> str:
     """So many people, in words."""
     return "1 person" if count == 1 else f"{count:,} people"
 

@@ -24,7 +24,7 @@ from errands.crowd.shopping.human_run import (
     SessionPath,
     human_protocol,
     path_to_purchase,
-    refused,
+    rejection,
     write_run,
 )
 from errands.crowd.shopping.steps import LoggedStep
@@ -187,7 +187,7 @@ def import_logs(
     held = opened.goals(goals)
     known = _by_text(held)
     shop = Shop(opened, search_anywhere=True, show_attrs=True)
-    ways: list[SessionPath] = []
+    paths: list[SessionPath] = []
     unfit: list[RejectedSession] = []
     for number, path in enumerate(files):
         one = FinishedSession(number, path.stem, -1, WHO, False, path.stat().st_mtime, 0.0)
@@ -202,17 +202,17 @@ def import_logs(
             if log.reward < min_reward:
                 continue
             one = one._replace(reward=log.reward, logged=log.reward)
-            ways.append((one, path_to_purchase(retrace(shop, log.addresses))))
+            paths.append((one, path_to_purchase(retrace(shop, log.addresses))))
         except NotReplayable as reason:
-            unfit.append(refused(one, reason))
-    if not ways:
+            unfit.append(rejection(one, reason))
+    if not paths:
         why = unfit[0] if unfit else None
         raise SettingError(
             f"None of the {len(files)} files of {folder} is a demonstration here"
             + (f"; the first: {why.session}: {why.reason}." if why else ".")
         )
     protocol = human_protocol(opened, goals, observation, "released")
-    return write_run(str(out), protocol, ways, unfit, "visitors of the original", on_episode)
+    return write_run(str(out), protocol, paths, unfit, "visitors of the original", on_episode)
 
 
 def _by_text(goals: GoalSet) -> dict[tuple[str, str], int]:

@@ -98,7 +98,7 @@ class SessionListener(Protocol):
     def watches(self, session: int) -> bool:
         """Whether it is one of theirs: its purchase has to be on disk before its page is sent."""
 
-    def is_out(self, asin: str) -> bool:
+    def is_wanted(self, asin: str) -> bool:
         """Whether somebody is out for that product now: to others its score is not told."""
 
     def finished(self, run: Run, session: int, at: float, bought: LoggedPurchase) -> None:

@@ -1,6 +1,6 @@
 """How well people shop: who is qualified, who is an expert, and the figures of all together.
 
-As in the WebShop paper: a worker's first errands are a trial, whoever does better than 0.75 on
+As in the WebShop paper: a worker's first assignments are a trial, whoever does better than 0.75 on
 average may go on, and the better half of those are the experts (of 13 the paper took 7).
 """
 
@@ -17,12 +17,12 @@ __all__ = [
     "MeanAndMax",
     "ShoppingFigures",
     "ShoppingResult",
-    "Verdict",
     "Worker",
     "WorkerStatus",
+    "WorkerVerdict",
     "experts",
     "figures",
-    "standing",
+    "trial_status",
     "workers",
 ]
 
@@ -30,12 +30,12 @@ TRIALS: Final = 5
 BAR: Final = 0.75
 
 WorkerStatus = Literal["trying", "qualified", "refused"]
-Verdict = Literal["granted", "refused", "results"]
+WorkerVerdict = Literal["granted", "refused", "results"]
 """What the admin said by hand; `results`: the trial alone decides."""
 
 
 class ShoppingResult(msgspec.Struct, frozen=True, kw_only=True):
-    """One finished errand."""
+    """One finished assignment."""
 
     worker: int
     reward: float
@@ -60,7 +60,7 @@ class MeanAndMax(msgspec.Struct, frozen=True):
 class ShoppingFigures(msgspec.Struct, frozen=True, kw_only=True):
     """How well, and how. None where there is nothing to tell it from."""
 
-    outings: int
+    count: int = msgspec.field(name="outings")
     score: float | None = None
     """The mean reward, times 100."""
     success: float | None = None
@@ -75,26 +75,26 @@ class ShoppingFigures(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Worker(msgspec.Struct, frozen=True, kw_only=True):
-    """Where somebody stands."""
+    """A worker and how well they shop."""
 
     id: int
     name: str
-    standing: WorkerStatus
+    status: WorkerStatus = msgspec.field(name="standing")
     by_hand: bool
     """Whether the admin said so, and not the trial."""
     is_expert: bool
     trial: float | None
-    """The average reward of the trial so far; None before the first errand."""
+    """The average reward of the trial so far; None before the first assignment."""
     earned: float
     figures: ShoppingFigures
 
 
-def standing(rewards: Sequence[float], trials: int = TRIALS, bar: float = BAR) -> WorkerStatus:
-    """Where the rewards of all finished errands, in their order, put somebody.
+def trial_status(rewards: Sequence[float], trials: int = TRIALS, bar: float = BAR) -> WorkerStatus:
+    """Where the rewards of all finished assignments, in their order, put somebody.
 
-    >>> standing([1.0, 0.5, 1.0, 1.0]), standing([1.0, 0.5, 1.0, 1.0, 0.5])
+    >>> trial_status([1.0, 0.5, 1.0, 1.0]), trial_status([1.0, 0.5, 1.0, 1.0, 0.5])
     ('trying', 'qualified')
-    >>> standing([0.75] * 5)
+    >>> trial_status([0.75] * 5)
     'refused'
     """
     if len(rewards) < trials:
@@ -107,7 +107,7 @@ def standing(rewards: Sequence[float], trials: int = TRIALS, bar: float = BAR) -
 def experts(averages: Mapping[int, tuple[float, int]]) -> set[int]:
     """The better half of the qualified, rounded up, by average reward.
 
-    Each has an average and how many errands it is of. Among equal averages more errands come
+    Each has an average and how many assignments it is of. Among equal averages more come
     first, then the lower id.
 
     >>> sorted(experts({1: (0.8, 5), 2: (0.9, 5), 3: (0.8, 6)}))
@@ -118,70 +118,69 @@ def experts(averages: Mapping[int, tuple[float, int]]) -> set[int]:
 
 
 def figures(results: Iterable[ShoppingResult]) -> ShoppingFigures:
-    """The figures of some errands."""
-    held = list(results)
-    if not held:
-        return ShoppingFigures(outings=0)
-    scores = [100 * one.reward for one in held]
+    """The figures of some assignments."""
+    rows = list(results)
+    if not rows:
+        return ShoppingFigures(count=0)
+    scores = [100 * one.reward for one in rows]
     return ShoppingFigures(
-        outings=len(held),
-        score=math.fsum(scores) / len(held),
-        success=100 * sum(one.reward >= 1.0 for one in held) / len(held),
-        deviation=statistics.stdev(scores) if len(held) > 1 else None,
-        seconds=_spread([one.seconds for one in held]),
-        steps=_spread([one.steps for one in held]),
-        states=_spread([one.states for one in held]),
-        items=_spread([one.items for one in held]),
-        searches=_spread([one.searches for one in held]),
+        count=len(rows),
+        score=math.fsum(scores) / len(rows),
+        success=100 * sum(one.reward >= 1.0 for one in rows) / len(rows),
+        deviation=statistics.stdev(scores) if len(rows) > 1 else None,
+        seconds=_spread([one.seconds for one in rows]),
+        steps=_spread([one.steps for one in rows]),
+        states=_spread([one.states for one in rows]),
+        items=_spread([one.items for one in rows]),
+        searches=_spread([one.searches for one in rows]),
     )
 
 
 def workers(
     names: Mapping[int, str],
     results: Sequence[ShoppingResult],
-    verdicts: Mapping[int, Verdict],
+    verdicts: Mapping[int, WorkerVerdict],
     *,
     trials: int = TRIALS,
     bar: float = BAR,
     include_trials: bool = True,
 ) -> list[Worker]:
-    """Everybody in `names`. `results` are in the order in which errands were finished.
+    """Everybody in `names`. `results` are in the order in which assignments were finished.
 
-    Standing and averages of the qualified count all errands; `include_trials=False` leaves the
+    Status and averages of the qualified count all assignments; `include_trials=False` leaves the
     trials out of the figures alone.
     """
     by_worker: dict[int, list[ShoppingResult]] = {id: [] for id in names}
     for one in results:
         by_worker.setdefault(one.worker, []).append(one)
-    stands: dict[int, WorkerStatus] = {}
+    statuses: dict[int, WorkerStatus] = {}
     averages: dict[int, tuple[float, int]] = {}
     for id in names:
         rewards = [one.reward for one in by_worker[id]]
-        said = verdicts.get(id, "results")
-        stands[id] = standing(rewards, trials, bar)
-        if said != "results":
-            stands[id] = "qualified" if said == "granted" else "refused"
-        if stands[id] == "qualified" and rewards:
+        verdict = verdicts.get(id, "results")
+        statuses[id] = trial_status(rewards, trials, bar)
+        if verdict != "results":
+            statuses[id] = "qualified" if verdict == "granted" else "refused"
+        if statuses[id] == "qualified" and rewards:
             averages[id] = math.fsum(rewards) / len(rewards), len(rewards)
     best = experts(averages)
-    told = []
+    rated = []
     for id, name in names.items():
-        held = by_worker[id]
-        first = [one.reward for one in held[:trials]]
-        counted = [one for one in held if include_trials or not one.is_trial]
-        told.append(
+        own = by_worker[id]
+        first = [one.reward for one in own[:trials]]
+        rated.append(
             Worker(
                 id=id,
                 name=name,
-                standing=stands[id],
+                status=statuses[id],
                 by_hand=verdicts.get(id, "results") != "results",
                 is_expert=id in best,
                 trial=math.fsum(first) / len(first) if first else None,
-                earned=math.fsum(one.pay for one in held),
-                figures=figures(counted),
+                earned=math.fsum(one.pay for one in own),
+                figures=figures(one for one in own if include_trials or not one.is_trial),
             )
         )
-    return told
+    return rated
 
 
 def _spread(values: Sequence[float]) -> MeanAndMax:

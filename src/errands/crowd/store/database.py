@@ -1,6 +1,6 @@
 """Where the website keeps everything: one SQLite file, or a PostgreSQL database by its URL.
 
-    with open_database("site.sqlite") as database:
+    with open_store("site.sqlite", tables) as database:
         database.run("INSERT INTO notes VALUES (?, ?)", (1, "kept"))
 
 Statements are written once, in the SQL that both understand, with `?` for values. A database
@@ -23,8 +23,8 @@ __all__ = [
     "Row",
     "Run",
     "StorageError",
-    "open_database",
     "open_read_only",
+    "open_store",
     "shown",
     "storable",
 ]
@@ -76,15 +76,15 @@ class Database(ReadDatabase, Protocol):
         """Housekeeping that may wait for the disk; for another thread."""
 
 
-def open_database(place: str) -> Database:
-    """A database; what is not there yet is made."""
+def open_store(place: str, schema: str) -> Database:
+    """A database with these tables; what is not there yet is made."""
     if _is_file(place):
         from errands.crowd.store.sqlite import SqliteDatabase
 
-        return SqliteDatabase(place)
+        return SqliteDatabase(place, schema)
     from errands.crowd.store.postgres import PostgresDatabase
 
-    return PostgresDatabase(place, shown(place))
+    return PostgresDatabase(place, shown(place), schema)
 
 
 def open_read_only(place: str) -> ReadDatabase:

@@ -20,7 +20,6 @@ from errands.crowd.store.database import (
     pieces,
     storable,
 )
-from errands.crowd.store.schema import SCHEMA
 
 if TYPE_CHECKING:
     import psycopg
@@ -37,7 +36,7 @@ _PATIENCE: Final = 5.0
 class PostgresDatabase:
     """A database on a server; may be used by several threads."""
 
-    def __init__(self, url: str, place: str) -> None:
+    def __init__(self, url: str, place: str, schema: str) -> None:
         try:
             import psycopg  # noqa: F401
         except ImportError:
@@ -50,7 +49,7 @@ class PostgresDatabase:
         with self._explained():
             self._connection = self._connected()
             try:
-                self._prepare()
+                self._prepare(schema)
             except BaseException:
                 self._connection.close()
                 raise
@@ -78,7 +77,7 @@ class PostgresDatabase:
         connection.execute("SET synchronous_commit TO off")
         return connection
 
-    def _prepare(self) -> None:
+    def _prepare(self, schema: str) -> None:
         run = self._connection.execute
         found = run("SELECT to_regclass(%s)", (f"{_NAME}.about",)).fetchone()
         if found is not None and found[0] is not None:
@@ -92,7 +91,7 @@ class PostgresDatabase:
             return
         with self._connection.transaction():
             run(f"CREATE SCHEMA IF NOT EXISTS {_NAME}")
-            for statement in pieces(SCHEMA.replace("{id}", _ID)):
+            for statement in pieces(schema.replace("{id}", _ID)):
                 run(cast(Any, statement))
             run("INSERT INTO about VALUES ('version', %s)", (str(VERSION),))
 

@@ -23,7 +23,6 @@ from errands.crowd.store.database import (
     pieces,
     storable,
 )
-from errands.crowd.store.schema import SCHEMA
 from errands.runs.store.sqlite_read import fingerprint, looked_into
 
 __all__ = ["SqliteDatabase", "SqliteReadDatabase"]
@@ -38,7 +37,7 @@ _BACKLOG: Final = 20_000
 class SqliteDatabase:
     """A file; may be used by several threads."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, schema: str) -> None:
         self._path = Path(path).absolute()
         self.place = str(self._path)
         self._turn = threading.RLock()
@@ -52,7 +51,7 @@ class SqliteDatabase:
                     self._path, isolation_level=None, check_same_thread=False
                 )
                 try:
-                    self._prepare()
+                    self._prepare(schema)
                 except BaseException:
                     self._connection.close()
                     raise
@@ -68,7 +67,7 @@ class SqliteDatabase:
                 f"{self.place} is being written by another server; name another file with --store."
             ) from None
 
-    def _prepare(self) -> None:
+    def _prepare(self, schema: str) -> None:
         run = self._connection.execute
         [application] = run("PRAGMA application_id").fetchone()
         [tables] = run("SELECT count(*) FROM sqlite_schema").fetchone()
@@ -89,7 +88,7 @@ class SqliteDatabase:
                 )
             return
         run("BEGIN IMMEDIATE")
-        for statement in pieces(SCHEMA.replace("{id}", _ID)):
+        for statement in pieces(schema.replace("{id}", _ID)):
             run(statement)
         run(f"PRAGMA application_id = {_APPLICATION}")
         run(f"PRAGMA user_version = {VERSION}")

@@ -1,4 +1,4 @@
-"""The front desk of the office: logging in, and who may work here."""
+"""Accounts of crowd work: logging in, the overview, who is invited and who is blocked."""
 
 from typing import Annotated, Any, Final, Literal
 
@@ -6,19 +6,33 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
-from errands.crowd.accounts.accounts import LOGIN_SECONDS, LONGEST_NAME, Invitation, Person
-from errands.reports.html.markup import esc, table
-from errands.web.core.application import Route
+from errands.crowd.accounts.accounts import LOGIN_SECONDS, LONGEST_NAME, Invitation, Person, Role
+from errands.markup import EMPTY, Markup, html, join
+from errands.reports.html.elements import table
 from errands.web.core.forms import Form
 from errands.web.core.http_errors import HttpError
 from errands.web.crowd.auth import COOKIE, CrowdRequest, json_response, redirect
-from errands.web.crowd.document import HEADERS, button, document, field, staff_links
-from errands.web.crowd.openapi import operation, paths
-from errands.web.crowd.site import CrowdSite, RouteGroup
+from errands.web.crowd.document import (
+    actions,
+    button,
+    callout,
+    document,
+    field,
+    form,
+    html_response,
+    section,
+    select,
+    submit,
+    text_area,
+)
+from errands.web.crowd.routes import Routes
+from errands.web.crowd.site import CrowdSite, staff_page
 
-__all__ = ["account_routes", "page"]
+__all__ = ["account_routes"]
 
-PEOPLE: Final = "/office/people"
+ACCOUNTS: Final = "/office/people"
+_API: Final = "/v1/office/people"
+_STAFF: Final[tuple[Role, ...]] = ("admin", "requester")
 MOST_INVITED: Final = 500
 """At once."""
 
@@ -59,50 +73,63 @@ class Invitations(msgspec.Struct, frozen=True):
     invited: list[dict[str, Any]]
 
 
-def page(
-    title: str, body: str, request: CrowdRequest, here: str = "", *, below: str = ""
-) -> Response:
-    """A page of the office for somebody who is logged in."""
-    name = "" if request.person.role == "admin" else f"<p>{esc(request.person.name)}</p>"
-    content = document(
-        title, body, ways=staff_links(request.person), here=here, below=below or name
+def account_routes(site: CrowdSite) -> Routes:
+    """Logging in and out, accounts and their links."""
+    pages = _AccountPages(site)
+    routes = Routes(site.auth, "admin")
+    one, api_one = f"{ACCOUNTS}/{{id:int}}", f"{_API}/{{id:int}}"
+    routes.open_page("GET", "/office/login", pages.login, "The login")
+    routes.open_page("POST", "/office/login", pages.log_in, "Log in", form=["password"])
+    for method in ("GET", "POST"):
+        enter = "/office/enter/{token}"
+        routes.open_page(method, enter, pages.enter, "Log in by a link", status="303")
+    routes.page("POST", "/office/logout", pages.log_out, "Sign out", roles=_STAFF, form=["check"])
+    routes.page("GET", "/office", pages.overview, "Overview", roles=_STAFF)
+    passwords = ["check", "old", "new"]
+    summary = "Change the password"
+    routes.page("POST", "/office/password", pages.password, summary, form=passwords)
+    routes.api("PUT", "/v1/office/password", pages.api_password, summary, body=PasswordChange)
+    routes.page("GET", ACCOUNTS, pages.accounts, "All accounts")
+    routes.page(
+        "POST",
+        ACCOUNTS,
+        pages.invite,
+        "Invite people",
+        form=["check", "names", "role"],
+        media="text/html",
     )
-    return Response(content, headers=HEADERS, media_type="text/html")
-
-
-def account_routes(site: CrowdSite) -> RouteGroup:
-    """Logging in and out, people and their links."""
-    desk = _AccountPages(site)
-    at = site.auth
-    one = f"{PEOPLE}/{{id:int}}"
-    invitation = "/v1/office/people"
-    routes = [
-        Route("/office/login", at.open_page(desk.log_in), methods=["GET", "POST"]),
-        Route("/office/enter/{token}", at.open_page(desk.enter), methods=["GET", "POST"]),
-        Route("/office/logout", at.page(desk.log_out, "admin", "requester"), methods=["POST"]),
-        Route("/office", at.page(desk.overview, "admin", "requester"), methods=["GET"]),
-        Route("/office/password", at.page(desk.password, "admin"), methods=["POST"]),
-        Route("/v1/office/password", at.api(desk.api_password, "admin"), methods=["PUT"]),
-        Route(PEOPLE, at.page(desk.everybody, "admin"), methods=["GET"]),
-        Route(PEOPLE, at.page(desk.invite, "admin"), methods=["POST"]),
-        Route(f"{one}/renew", at.page(desk.renew, "admin"), methods=["POST"]),
-        Route(f"{one}/standing", at.page(desk.stand, "admin"), methods=["POST"]),
-        Route(invitation, at.api(desk.api_everybody, "admin"), methods=["GET"]),
-        Route(invitation, at.api(desk.api_invite, "admin"), methods=["POST"]),
-        Route(f"{invitation}/{{id:int}}", at.api(desk.api_stand, "admin"), methods=["PATCH"]),
-        Route(f"{invitation}/{{id:int}}/renew", at.api(desk.api_renew, "admin"), methods=["POST"]),
-    ]
-    return RouteGroup(routes, _paths)
+    routes.page(
+        "POST", f"{one}/renew", pages.renew, "A new link", form=["check"], media="text/html"
+    )
+    routes.page(
+        "POST", f"{one}/standing", pages.change, "Block or unblock", form=["check", "is_active"]
+    )
+    routes.api("GET", _API, pages.api_accounts, "All accounts", answer=AccountList)
+    routes.api(
+        "POST",
+        _API,
+        pages.api_invite,
+        "Invite people",
+        body=InvitationRequest,
+        answer=Invitations,
+        status="201",
+    )
+    routes.api(
+        "PATCH", api_one, pages.api_change, "Block or unblock", body=AccountChange, answer=Person
+    )
+    routes.api("POST", f"{api_one}/renew", pages.api_renew, "A new link", answer=Invitations)
+    return routes
 
 
 class _AccountPages:
     def __init__(self, site: CrowdSite) -> None:
-        self._accounts = site.people
+        self._accounts = site.accounts
         self._auth = site.auth
 
+    async def login(self, request: Request, form: Form) -> Response:
+        return _login_page()
+
     async def log_in(self, request: Request, form: Form) -> Response:
-        if request.method != "POST":
-            return _login_page()
         person = await self._auth.admin(form.text("password"), request)
         if person is None:
             return _login_page("That is not the password.")
@@ -113,7 +140,7 @@ class _AccountPages:
         token = request.path_params["token"]
         person = self._accounts.by_token(token)
         if person is None:
-            raise HttpError(404, "not_found", "This link leads nowhere; ask for a new one.")
+            raise HttpError(404, "not_found", "This link is not valid; ask for a new one.")
         if person.role == "worker":
             return redirect(f"/work/{token}")
         return self._entered(request, person)
@@ -137,38 +164,30 @@ class _AccountPages:
         return response
 
     async def overview(self, request: CrowdRequest) -> Response:
-        cards = [
-            ("/office/projects", "Crowd work", "Tasks that people do: upload, watch, download."),
-        ]
+        cards = [("/office/projects", "Projects", "Tasks for workers: publish, watch, download.")]
+        password = EMPTY
         if request.person.role == "admin":
             cards += [
-                ("/office/instructions", "Instructions", "What people write for products."),
+                ("/office/instructions", "Instructions", "What people write about products."),
                 ("/office/demonstrations", "Demonstrations", "How people shop, and how well."),
-                (PEOPLE, "People", "Who may work here, and their links."),
+                (ACCOUNTS, "Accounts", "Requesters and workers, and their links."),
             ]
-        shown = "".join(
-            f'<div class="card"><h2><a href="{address}">{title}</a></h2><p>{text}</p></div>'
+            password = _password_form(request.check)
+        shown = join(
+            html(
+                '<div class="card"><h2><a href="{}">{}</a></h2><p>{}</p></div>',
+                *(address, title, text),
+            )
             for address, title, text in cards
         )
-        change = ""
-        if request.person.role == "admin":
-            change = (
-                '<section><details class="card"><summary>Change the password</summary>'
-                '<form method="post" action="/office/password">'
-                f'<input type="hidden" name="check" value="{request.check}">'
-                + field("Current password", "old", type="password", required=True)
-                + field(
-                    "New password",
-                    "new",
-                    type="password",
-                    hint="8 characters or more",
-                    required=True,
-                )
-                + '<button class="btn" type="submit">Change it</button></form></details></section>'
+        body = join(
+            (
+                section(html('<div class="cards">{}</div>', shown)),
+                password,
+                actions(button("Sign out", "/office/logout", request.check)),
             )
-        leave = button("Log out", "/office/logout", request.check)
-        body = f'<section><div class="cards">{shown}</div></section>{change}'
-        return page("Office", f'{body}<div class="deeds">{leave}</div>', request, "/office")
+        )
+        return staff_page("Overview", body, request, "/office")
 
     async def password(self, request: CrowdRequest) -> Response:
         if await self._auth.admin(request.form.text("old"), request.http) is None:
@@ -176,8 +195,8 @@ class _AccountPages:
         self._accounts.set_password(request.form.text("new"))
         return redirect("/office/login")
 
-    async def everybody(self, request: CrowdRequest) -> Response:
-        return page("People", self._people_body(request), request, PEOPLE)
+    async def accounts(self, request: CrowdRequest) -> Response:
+        return self._accounts_page(request)
 
     async def invite(self, request: CrowdRequest) -> Response:
         names = [name for name in request.form.text("names").splitlines() if name.strip()]
@@ -185,73 +204,77 @@ class _AccountPages:
             raise HttpError(400, "bad_request", f"At most {MOST_INVITED} people at once.")
         role = request.form.text("role", "worker")
         invited = self._accounts.invite_all(names, role)  # type: ignore[arg-type]
-        return page("People", self._people_body(request, invited), request, PEOPLE)
+        return self._accounts_page(request, invited)
 
     async def renew(self, request: CrowdRequest) -> Response:
-        invited = self._accounts.renew(request.number("id"))
-        if invited is None:
-            raise _nobody()
-        return page("People", self._people_body(request, [invited]), request, PEOPLE)
+        return self._accounts_page(request, [self._renewed(request)])
 
-    async def stand(self, request: CrowdRequest) -> Response:
-        is_active = request.form.text("is_active") == "1"
-        if self._accounts.set_active(request.number("id"), is_active) is None:
-            raise _nobody()
-        return redirect(PEOPLE)
+    async def change(self, request: CrowdRequest) -> Response:
+        self._changed(request, request.form.text("is_active") == "1")
+        return redirect(ACCOUNTS)
 
     async def api_password(self, request: CrowdRequest) -> Response:
-        wanted = request.read(_PASSWORD)
-        # Who asks has come in with it, so there is nothing to guess.
-        if self._accounts.proven_admin(wanted.old) is None:
+        change = request.read(_PASSWORD)
+        # Who sends this has come in with it, so there is nothing to guess.
+        if self._accounts.proven_admin(change.old) is None:
             raise HttpError(403, "forbidden", "That is not the current password.")
-        self._accounts.set_password(wanted.new)
+        self._accounts.set_password(change.new)
         return json_response({"done": True})
 
-    async def api_everybody(self, request: CrowdRequest) -> Response:
+    async def api_accounts(self, request: CrowdRequest) -> Response:
         return json_response(AccountList(self._accounts.everybody()))
 
     async def api_invite(self, request: CrowdRequest) -> Response:
-        wanted = request.read(_INVITATION)
-        invited = self._accounts.invite_all(wanted.names, wanted.role)
-        return json_response(Invitations([_told(one, request.http) for one in invited]), 201)
+        names = request.read(_INVITATION)
+        invited = self._accounts.invite_all(names.names, names.role)
+        return json_response(Invitations([_record(one, request.http) for one in invited]), 201)
 
     async def api_renew(self, request: CrowdRequest) -> Response:
+        return json_response(Invitations([_record(self._renewed(request), request.http)]))
+
+    async def api_change(self, request: CrowdRequest) -> Response:
+        return json_response(self._changed(request, request.read(_CHANGE).is_active))
+
+    def _renewed(self, request: CrowdRequest) -> Invitation:
         invited = self._accounts.renew(request.number("id"))
         if invited is None:
-            raise _nobody()
-        return json_response(Invitations([_told(invited, request.http)]))
+            raise _no_account()
+        return invited
 
-    async def api_stand(self, request: CrowdRequest) -> Response:
-        person = self._accounts.set_active(request.number("id"), request.read(_CHANGE).is_active)
+    def _changed(self, request: CrowdRequest, is_active: bool) -> Person:
+        person = self._accounts.set_active(request.number("id"), is_active)
         if person is None:
-            raise _nobody()
-        return json_response(person)
+            raise _no_account()
+        return person
 
-    def _people_body(self, request: CrowdRequest, invited: list[Invitation] | None = None) -> str:
-        new = ""
+    def _accounts_page(
+        self, request: CrowdRequest, invited: list[Invitation] | None = None
+    ) -> Response:
+        new = EMPTY
         if invited:
-            rows = [[esc(one.person.name), _secret(_link(one, request.http))] for one in invited]
-            new = (
-                '<section><div class="callout"><h2>New links</h2><p>They are shown only now: pass'
-                f" them on before you leave.</p>{_texts(['name', 'link'], rows)}</div></section>"
+            rows = [
+                [one.person.name, html('<span class="secret">{}</span>', _link(one, request.http))]
+                for one in invited
+            ]
+            new = section(
+                html(
+                    '<div class="callout"><h2>New links</h2><p>They are shown only now: pass them'
+                    " on before you leave.</p>{}</div>",
+                    _texts(["name", "link"], rows),
+                )
             )
         rows = [
-            [f"{esc(person.name)}<br>{_standing(person)}", _deeds(person, request.check)]
+            [_name(person), _account_actions(person, request.check)]
             for person in self._accounts.everybody()
         ]
-        return (
-            f"{new}<section><h2>Invite</h2>"
-            f'<form class="card" method="post" action="{PEOPLE}">'
-            f'<input type="hidden" name="check" value="{request.check}">'
-            '<p class="field"><label for="names">Names</label><small id="names-hint">One a'
-            ' line; each gets a link of their own.</small><textarea id="names" name="names"'
-            ' aria-describedby="names-hint" required></textarea></p>'
-            '<p class="field"><label for="role">They are</label><select id="role" name="role">'
-            '<option value="worker">workers</option><option value="requester">requesters</option>'
-            '</select></p><button class="btn primary" type="submit">Invite</button></form>'
-            "</section>"
-            f"<section><h2>Everybody</h2>{_texts(['name', 'link'], rows)}</section>"
+        body = join(
+            (
+                new,
+                section(_invitation_form(request.check), title="Invite"),
+                section(_texts(["name", "link"], rows), title="All accounts"),
+            )
         )
+        return staff_page("Accounts", body, request, ACCOUNTS)
 
 
 _INVITATION: Final = msgspec.json.Decoder(InvitationRequest)
@@ -259,45 +282,72 @@ _PASSWORD: Final = msgspec.json.Decoder(PasswordChange)
 _CHANGE: Final = msgspec.json.Decoder(AccountChange)
 
 
-def _login_page(said: str = "") -> Response:
-    told = f'<div class="callout bad" role="alert"><p>{said}</p></div>' if said else ""
-    body = (
-        f'<section>{told}<form class="card" method="post" action="/office/login">'
-        + field(
-            "Password",
-            "password",
-            type="password",
-            required=True,
-            hint="The admin's; everybody else comes in by their link.",
-            more=' autocomplete="current-password"',
+def _login_page(wrong: str = "") -> Response:
+    body = section(
+        callout(wrong, "bad", role="alert") if wrong else EMPTY,
+        form(
+            "/office/login",
+            field(
+                "Password",
+                "password",
+                type="password",
+                required=True,
+                hint="The admin's; everybody else logs in by their link.",
+                more=html(' autocomplete="current-password"'),
+            ),
+            submit("Log in", "primary"),
+        ),
+    )
+    return html_response(document("Log in", body), 403 if wrong else 200)
+
+
+def _password_form(check: str) -> Markup:
+    hint = "8 characters or more"
+    return section(
+        html(
+            '<details class="card"><summary>Change the password</summary>{}</details>',
+            form(
+                "/office/password",
+                field("Current password", "old", type="password", required=True),
+                field("New password", "new", type="password", hint=hint, required=True),
+                submit("Change password"),
+                check=check,
+                kind="plain",
+            ),
         )
-        + '<button class="btn primary" type="submit">Log in</button></form></section>'
     )
-    status = 403 if said else 200
-    return Response(document("Log in", body), status, HEADERS, media_type="text/html")
 
 
-def _deeds(person: Person, check: str) -> str:
+def _invitation_form(check: str) -> Markup:
+    return form(
+        ACCOUNTS,
+        text_area(
+            "Names", "names", hint="One a line; each gets a link of their own.", required=True
+        ),
+        select("Role", "role", [("worker", "workers"), ("requester", "requesters")], "worker"),
+        submit("Invite", "primary"),
+        check=check,
+    )
+
+
+def _name(person: Person) -> Markup:
+    blocked = "" if person.is_active else ", blocked"
+    return html("{}<br><small>{}{}</small>", person.name, person.role, blocked)
+
+
+def _account_actions(person: Person, check: str) -> Markup:
     if person.role == "admin":
-        return ""
-    one = f"{PEOPLE}/{person.id}"
-    label, value = ("Keep out", "0") if person.is_active else ("Let in", "1")
-    return (
-        f'<div class="deeds">{button("New link", f"{one}/renew", check)}'
-        f"{button(label, f'{one}/standing', check, fields=[('is_active', value)])}</div>"
+        return EMPTY
+    one = f"{ACCOUNTS}/{person.id}"
+    label, value = ("Block", "0") if person.is_active else ("Unblock", "1")
+    return actions(
+        button("New link", f"{one}/renew", check),
+        button(label, f"{one}/standing", check, fields=[("is_active", value)]),
     )
 
 
-def _texts(head: list[str], rows: list[list[str]]) -> str:
-    return f'<div class="texts">{table(head, rows)}</div>'
-
-
-def _standing(person: Person) -> str:
-    return f"<small>{person.role}{'' if person.is_active else ', kept out'}</small>"
-
-
-def _secret(text: str) -> str:
-    return f'<span class="secret">{esc(text)}</span>'
+def _texts(head: list[str], rows: list[list[Any]]) -> Markup:
+    return html('<div class="texts">{}</div>', table(head, rows))
 
 
 def _link(invited: Invitation, request: Request) -> str:
@@ -305,63 +355,10 @@ def _link(invited: Invitation, request: Request) -> str:
     return f"{request.url.scheme}://{request.url.netloc}{kind}{invited.token}"
 
 
-def _told(invited: Invitation, request: Request) -> dict[str, Any]:
+def _record(invited: Invitation, request: Request) -> dict[str, Any]:
     person = msgspec.to_builtins(invited.person)
     return {"person": person, "token": invited.token, "link": _link(invited, request)}
 
 
-def _nobody() -> HttpError:
-    return HttpError(404, "not_found", "There is nobody like that.")
-
-
-def _paths() -> dict[str, Any]:
-    text = {"type": "string"}
-    checked = {"check": text}
-    people = "/v1/office/people"
-    return paths(
-        {
-            "/office/login": {
-                "get": operation("The login", media="text/html"),
-                "post": operation("Log in", form={"password": text}, status="303"),
-            },
-            "/office/enter/{token}": {
-                "get": operation("Come in by a link", status="303"),
-                "post": operation("Come in by a link", status="303"),
-            },
-            "/office/logout": {"post": operation("Log out", form=checked, status="303")},
-            "/office": {"get": operation("What there is", media="text/html")},
-            "/office/password": {
-                "post": operation(
-                    "Change the password", form={**checked, "old": text, "new": text}, status="303"
-                )
-            },
-            "/v1/office/password": {"put": operation("Change the password", body=PasswordChange)},
-            PEOPLE: {
-                "get": operation("Everybody and their links", media="text/html"),
-                "post": operation(
-                    "Invite people",
-                    form={**checked, "names": text, "role": text},
-                    media="text/html",
-                ),
-            },
-            f"{PEOPLE}/{{id}}/renew": {
-                "post": operation("A new link", form=checked, media="text/html")
-            },
-            f"{PEOPLE}/{{id}}/standing": {
-                "post": operation(
-                    "Let in or keep out", form={**checked, "is_active": text}, status="303"
-                )
-            },
-            people: {
-                "get": operation("Everybody", answer=AccountList),
-                "post": operation(
-                    "Invite people", body=InvitationRequest, answer=Invitations, status="201"
-                ),
-            },
-            f"{people}/{{id}}": {
-                "patch": operation("Let in or keep out", body=AccountChange, answer=Person)
-            },
-            f"{people}/{{id}}/renew": {"post": operation("A new link", answer=Invitations)},
-        },
-        [AccountList, InvitationRequest, Invitations, PasswordChange, Person, AccountChange],
-    )
+def _no_account() -> HttpError:
+    return HttpError(404, "not_found", "There is no such account.")

@@ -1,10 +1,14 @@
-"""The office put together: its people, its secret, its desks."""
+"""Crowd work put together: its accounts, its secret, its routes, its housekeeping."""
 
+import asyncio
+import contextlib
+import logging
 import secrets
+from collections.abc import AsyncIterator
 from typing import Final
 
 from errands.crowd.accounts.accounts import Accounts
-from errands.crowd.store.database import Database
+from errands.crowd.store.database import Database, StorageError
 from errands.envs.episode import ShopContext
 from errands.turk.tasks.loader import load_tasks
 from errands.web.core.application import AppPart
@@ -15,12 +19,16 @@ from errands.web.crowd.hits.projects_api import project_api_routes
 from errands.web.crowd.hits.task_frame import frame_routes
 from errands.web.crowd.hits.tasks import task_routes
 from errands.web.crowd.instructions.review import instruction_routes
+from errands.web.crowd.instructions.writing import writing_routes
 from errands.web.crowd.shopping.assignments import shopping_routes
 from errands.web.crowd.shopping.demonstrations import demonstration_routes
 from errands.web.crowd.site import CrowdSite, RouteFactory, crowd_part
 from errands.web.shop.visitors import Visitors
 
-__all__ = ["ROUTES", "open_crowd_site"]
+__all__ = ["ROUTES", "housekeeping", "open_crowd_site"]
+
+_TIDY_SECONDS: Final = 2.0
+_log = logging.getLogger(__name__)
 
 ROUTES: Final[tuple[RouteFactory, ...]] = (
     account_routes,
@@ -29,6 +37,7 @@ ROUTES: Final[tuple[RouteFactory, ...]] = (
     project_api_routes,
     frame_routes,
     instruction_routes,
+    writing_routes,
     shopping_routes,
     demonstration_routes,
 )
@@ -43,16 +52,16 @@ def open_crowd_site(
     *,
     reset_password: bool = False,
 ) -> tuple[AppPart, str | None]:
-    """The office, and the admin's password if one had to be made up."""
-    people = Accounts(database)
+    """Crowd work, and the admin's password if one had to be made up."""
+    accounts = Accounts(database)
     made_up = None
-    if reset_password or not people.has_admin():
+    if reset_password or not accounts.has_admin():
         made_up = secrets.token_urlsafe(12) if password is None else None
-        people.set_password(password or made_up or "")
+        accounts.set_password(password or made_up or "")
     site = CrowdSite(
         database=database,
-        people=people,
-        auth=Auth(people),
+        accounts=accounts,
+        auth=Auth(accounts),
         shopping=shopping,
         shoppers=shoppers,
         tasks=None if tasks is None else load_tasks(tasks),
@@ -69,3 +78,28 @@ def _secret(database: Database) -> bytes:
     )
     [(value,)] = database.rows("SELECT value FROM about WHERE name = 'secret'")
     return bytes.fromhex(value)
+
+
+def housekeeping(database: Database) -> AppPart:
+    """Keeps one database tidy while it is served, however many parts write it.
+
+    Moving what was written to its place may wait for the disk, so it is done in another thread.
+    """
+
+    async def tidy() -> None:
+        while True:
+            await asyncio.sleep(_TIDY_SECONDS)
+            try:
+                await asyncio.to_thread(database.tidy)
+            except StorageError:
+                _log.exception("the site's data cannot be tidied up")
+
+    @contextlib.asynccontextmanager
+    async def lifespan() -> AsyncIterator[None]:
+        tidying = asyncio.create_task(tidy())
+        try:
+            yield
+        finally:
+            tidying.cancel()
+
+    return AppPart(routes=(), lifespan=lifespan)

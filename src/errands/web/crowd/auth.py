@@ -1,4 +1,4 @@
-"""Who asks, whether they may, whether they mean it, and how a failure is said.
+"""Who sends a request, whether they may, whether they mean it, and how they are refused.
 
 Three ways in: a worker's link, whose token is in the address; a login, whose key is in a cookie;
 and for programs an `Authorization` header with a token, or with the admin's password. A form of
@@ -22,6 +22,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from errands.crowd.accounts.accounts import Accounts, Person, Role
+from errands.crowd.errors import Conflict, NotAllowed, NotFound
 from errands.crowd.store.database import StorageError
 from errands.errors import ErrandsError
 from errands.remote.messages import encode_json
@@ -56,6 +57,11 @@ class CrowdRequest(NamedTuple):
     """Goes into every form of a page as the field `check`; empty where none is needed."""
     body: bytes = b""
 
+    @property
+    def token(self) -> str:
+        """Of the worker's link."""
+        return str(self.http.path_params["token"])
+
     def number(self, name: str) -> int:
         """A number from the address; one that cannot be stored leads nowhere."""
         text = self.http.path_params[name]
@@ -73,59 +79,60 @@ class CrowdRequest(NamedTuple):
 
 
 Handler = Callable[[CrowdRequest], Awaitable[Response]]
+OpenHandler = Callable[[Request, Form], Awaitable[Response]]
 Endpoint = Callable[[Request], Awaitable[Response]]
 
 
 class Auth:
-    """Stands before every page of the office."""
+    """Lets people and programs in: stands before every address of crowd work."""
 
-    def __init__(self, people: Accounts, clock: Callable[[], float] = time.monotonic) -> None:
-        self.people = people
+    def __init__(self, accounts: Accounts, clock: Callable[[], float] = time.monotonic) -> None:
+        self.accounts = accounts
         self._clock = clock
         self._wrong: deque[float] = deque()
         self._trusted: dict[str, deque[float]] = {}
         """Addresses from which the password came, and when they sent a wrong one since."""
         self.in_flight = 0
 
-    def page(self, work: Handler, *roles: Role, most: int = FORM_BYTES) -> Endpoint:
+    def page(self, handler: Handler, *roles: Role, most: int = FORM_BYTES) -> Endpoint:
         """A page for those with a login and one of the roles."""
 
         async def answer(request: Request) -> Response:
             key = request.cookies.get(COOKIE, "")
-            person = self.people.by_login(key) if key else None
+            person = self.accounts.by_login(key) if key else None
             if person is None:
                 if request.method == "GET":
                     return redirect("/office/login")
-                raise HttpError(401, "logged_out", "Your login has ended; log in and try again.")
+                raise HttpError(401, "logged_out", "Your login has expired; log in again.")
             _admit(person, roles)
-            check = _check_of(key)
+            check = _form_key(key)
             form = await _form(request, most)
-            if request.method == "POST" and not _same(form.text(CHECK), check):
+            if request.method == "POST" and not _is_same(form.text(CHECK), check):
                 raise HttpError(403, "forged", "That form did not come from a page of this site.")
-            return await work(CrowdRequest(request, person, form, check))
+            return await handler(CrowdRequest(request, person, form, check))
 
-        return self._shown(answer)
+        return self._answered(answer)
 
-    def worker_page(self, work: Handler, *, most: int = FORM_BYTES) -> Endpoint:
+    def worker_page(self, handler: Handler, *, most: int = FORM_BYTES) -> Endpoint:
         """A page below a worker's link: the address has the `token`."""
 
         async def answer(request: Request) -> Response:
-            person = self.people.by_token(request.path_params["token"])
+            person = self.accounts.by_token(request.path_params["token"])
             if person is None or person.role != "worker":
                 raise HttpError(404, "not_found", "This link leads nowhere; ask for a new one.")
-            return await work(CrowdRequest(request, person, await _form(request, most)))
+            return await handler(CrowdRequest(request, person, await _form(request, most)))
 
-        return self._shown(answer)
+        return self._answered(answer)
 
-    def open_page(self, work: Callable[[Request, Form], Awaitable[Response]]) -> Endpoint:
+    def open_page(self, handler: OpenHandler) -> Endpoint:
         """A page for anybody."""
 
         async def answer(request: Request) -> Response:
-            return await work(request, await _form(request, FORM_BYTES))
+            return await handler(request, await _form(request, FORM_BYTES))
 
-        return self._shown(answer)
+        return self._answered(answer)
 
-    def api(self, work: Handler, *roles: Role, most: int = FORM_BYTES) -> Endpoint:
+    def api(self, handler: Handler, *roles: Role, most: int = FORM_BYTES) -> Endpoint:
         """For programs: JSON in, JSON out."""
 
         async def endpoint(request: Request) -> Response:
@@ -136,9 +143,9 @@ class Auth:
                 body = b""
                 if request.method != "GET":
                     body = await read_body(request.scope, request.receive, most, 60.0)
-                return await work(CrowdRequest(request, person, body=body))
+                return await handler(CrowdRequest(request, person, body=body))
             except Exception as failure:
-                refusal = _said(failure)
+                refusal = _refusal(failure)
                 headers = {"Cache-Control": "no-store"}
                 if refusal.status == 401:
                     headers["WWW-Authenticate"] = "Bearer"
@@ -155,7 +162,7 @@ class Auth:
         mistakes = self._trusted.get(client)
         if mistakes is not None and _recent(mistakes, now) < _MISTAKES:
             # Others' guesses keep nobody out who knows it.
-            known = self.people.proven_admin(password)
+            known = self.accounts.proven_admin(password)
             if known is not None:
                 return known
             mistakes.append(now)
@@ -168,7 +175,7 @@ class Auth:
             )
         # Counted before it is known, so that guesses at the same time are no way around.
         self._wrong.append(now)
-        person = await asyncio.to_thread(self.people.admin, password)
+        person = await asyncio.to_thread(self.accounts.admin, password)
         if person is not None:
             self._wrong.remove(now)
             self._trusted.setdefault(client, deque())
@@ -180,7 +187,7 @@ class Auth:
         kind, _, rest = request.headers.get("authorization", "").partition(" ")
         person = None
         if kind.lower() == "bearer":
-            person = self.people.by_token(rest.strip())
+            person = self.accounts.by_token(rest.strip())
         elif kind.lower() == "basic":
             person = await self.admin(_password(rest), request)
         if person is None:
@@ -192,13 +199,13 @@ class Auth:
             )
         return person
 
-    def _shown(self, answer: Endpoint) -> Endpoint:
+    def _answered(self, answer: Endpoint) -> Endpoint:
         async def endpoint(request: Request) -> Response:
             self.in_flight += 1
             try:
                 return await answer(request)
             except Exception as failure:
-                refusal = _said(failure)
+                refusal = _refusal(failure)
                 headers = dict(HEADERS)
                 if refusal.status in (408, 413):
                     headers["Connection"] = "close"
@@ -212,10 +219,10 @@ class Auth:
     def _ways(self, request: Request) -> list[tuple[str, str]]:
         """Where somebody who was refused can go on."""
         if request.url.path.startswith("/office/"):
-            return [("/office", "Office")]
+            return [("/office", "Overview")]
         token = request.path_params.get("token", "")
         with contextlib.suppress(StorageError):
-            person = self.people.by_token(token) if token else None
+            person = self.accounts.by_token(token) if token else None
             if person is not None and person.role == "worker":
                 return worker_links(token)
         return []
@@ -242,11 +249,11 @@ async def _form(request: Request, most: int) -> Form:
     return await read_form(request, most) if request.method == "POST" else Form()
 
 
-def _check_of(key: str) -> str:
+def _form_key(key: str) -> str:
     return hashlib.sha256(f"form {key}".encode()).hexdigest()[:32]
 
 
-def _same(given: str, expected: str) -> bool:
+def _is_same(given: str, expected: str) -> bool:
     return hmac.compare_digest(given.encode(), expected.encode())
 
 
@@ -264,12 +271,18 @@ def _password(given: str) -> str:
         return ""
 
 
-def _said(failure: Exception) -> HttpError:
+def _refusal(failure: Exception) -> HttpError:
     if isinstance(failure, HttpError):
         return failure
     if isinstance(failure, StorageError):
         _log.error("the site's data cannot be used", exc_info=failure)
         return HttpError(503, "unavailable", "That could not be noted, so it was not done.")
+    if isinstance(failure, NotFound):
+        return HttpError(404, "not_found", str(failure))
+    if isinstance(failure, NotAllowed):
+        return HttpError(403, "forbidden", str(failure))
+    if isinstance(failure, Conflict):
+        return HttpError(409, failure.code, str(failure))
     if isinstance(failure, ErrandsError):
         return HttpError(400, "bad_request", str(failure))
     # A defect of ours: the log says which, and the others go on.

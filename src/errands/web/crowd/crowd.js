@@ -17,7 +17,7 @@
     });
   }
 
-  // Who comes back from the shop's tab sees at once whether the errand is done.
+  // Who comes back from the shop's tab sees at once whether the assignment is done.
   const again = document.querySelector("a[data-look-again]");
   if (again) {
     document.addEventListener("visibilitychange", () => {

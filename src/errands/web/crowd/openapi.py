@@ -1,7 +1,4 @@
-"""The OpenAPI description of crowd work, whose pages and API have errors of their own.
-
-paths({"/v1/office/people": {"get": operation("Everybody", answer=People)}}, [People])
-"""
+"""The OpenAPI description of crowd work, whose pages and API have errors of their own."""
 
 import functools
 from collections.abc import Iterable, Mapping

@@ -1,128 +1,139 @@
-"""The part of the application where people work: an office with several desks.
+"""Crowd work as a part of an application: its addresses behind one test, and what they share.
 
-    application([office_part(Office(database, people), [front_desk, ...])], Auth(token))
-
-A desk is a function from the office to its routes and its pages of the OpenAPI description. All
-desks share the database, the people and the reception.
+application([crowd_part(CrowdSite(database, accounts, auth), [account_routes, ...])], ...)
 """
 
-import contextlib
 import secrets
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from starlette.datastructures import URLPath
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import BaseRoute, Match, Route, Router
+from starlette.routing import BaseRoute, Match, Router
 from starlette.types import Receive, Scope, Send
 
-from errands.crowd.accounts.accounts import Accounts, Person
+from errands.crowd.accounts.accounts import Accounts
 from errands.crowd.store.database import Database
 from errands.envs.episode import ShopContext
-from errands.reports.html.markup import esc
+from errands.markup import EMPTY, Markup, html, join
 from errands.turk.tasks.loader import TaskSet
 from errands.web.core.application import AppPart
 from errands.web.core.forms import Form
 from errands.web.core.http_errors import HttpError
 from errands.web.crowd.auth import Auth, CrowdRequest
-from errands.web.crowd.document import ASSETS, HEADERS, document, worker_links
-from errands.web.crowd.openapi import operation
-from errands.web.crowd.openapi import paths as described
+from errands.web.crowd.document import (
+    ASSETS,
+    document,
+    dollars,
+    html_response,
+    link_button,
+    paragraph,
+    section,
+    staff_links,
+    worker_links,
+)
+from errands.web.crowd.routes import Routes, WorkCard
 from errands.web.shop.visitors import Visitors
 
-__all__ = ["CrowdSite", "RouteFactory", "RouteGroup", "WorkCard", "crowd_part", "dollars"]
+__all__ = ["CrowdSite", "RouteFactory", "crowd_part", "staff_page", "worker_page"]
 
-_INSIDE: Final = ("/office/", "/work/", "/frame/", "/mturk/", "/v1/office/", "/v1/work/")
+_PREFIXES: Final = ("/office/", "/work/", "/frame/", "/mturk/", "/v1/office/", "/v1/work/")
 
 
 @dataclass(frozen=True)
 class CrowdSite:
-    """What all desks share."""
+    """What all parts of crowd work share."""
 
     database: Database
-    people: Accounts
+    accounts: Accounts
     auth: Auth
     shopping: ShopContext | None = None
     """The shop, where there is one."""
     shoppers: Visitors | None = None
     tasks: TaskSet | None = None
-    """Tasks that a requester may take instead of uploading."""
+    """Tasks that a requester may publish instead of uploading."""
     secret: bytes = field(default_factory=lambda: secrets.token_bytes(32))
-    """Signs addresses that only this office can have made."""
+    """Signs addresses that only this site can have made."""
 
 
-class WorkCard(NamedTuple):
-    """What a desk has for a worker."""
-
-    title: str
-    text: str
-    """Markup that is safe already."""
-    address: str = ""
-    """Where the work begins; empty: there is nothing to do now."""
-    label: str = "Begin"
-    done: int = 0
-    """How much of it the worker has done."""
-    earned: float = 0.0
-    """In dollars."""
+RouteFactory = Callable[[CrowdSite], Routes]
 
 
-@dataclass(frozen=True)
-class RouteGroup:
-    """Routes, what the OpenAPI description says of them, and what there is to do for a worker."""
-
-    routes: Sequence[BaseRoute]
-    paths: Callable[[], dict[str, Any]]
-    offers: Callable[[Person, str], Sequence[WorkCard]] = lambda person, token: ()
-    """For a worker and the token of their link."""
-
-
-RouteFactory = Callable[[CrowdSite], RouteGroup]
+def staff_page(
+    title: str, body: Markup, request: CrowdRequest, here: str = "", *, below: Markup = EMPTY
+) -> Response:
+    """A page for somebody who is logged in."""
+    person = request.person
+    name = EMPTY if person.role == "admin" else paragraph(person.name)
+    return html_response(
+        document(title, body, ways=staff_links(person), here=here, below=below or name)
+    )
 
 
-def crowd_part(site: CrowdSite, seats: Iterable[RouteFactory]) -> AppPart:
-    """The office as a part of an application."""
-    desks = [seat(site) for seat in seats]
+def worker_page(
+    title: str,
+    body: Markup,
+    request: CrowdRequest,
+    status: int = 200,
+    *,
+    here: tuple[str, str] | None = None,
+    wide: bool = False,
+) -> Response:
+    """A page below a worker's link; `here` is added to the navigation."""
+    ways = worker_links(request.token)
+    content = document(
+        title,
+        body,
+        ways=[*ways, here] if here else ways,
+        here=here[0] if here else "",
+        below=EMPTY if wide else paragraph(request.person.name),
+        wide=wide,
+    )
+    return html_response(content, status)
+
+
+def crowd_part(site: CrowdSite, factories: Iterable[RouteFactory]) -> AppPart:
+    """Crowd work as a part of an application."""
+    groups = [factory(site) for factory in factories]
 
     async def home(request: CrowdRequest) -> Response:
-        token = request.http.path_params["token"]
-        offers = [offer for desk in desks for offer in desk.offers(request.person, token)]
-        return Response(
-            _home(request.person, token, offers), headers=HEADERS, media_type="text/html"
+        cards = [card for group in groups for card in group.cards(request.person, request.token)]
+        here = worker_links(request.token)[0][0]
+        content = document(
+            "Your work",
+            _home(cards),
+            ways=worker_links(request.token),
+            here=here,
+            below=paragraph(request.person.name),
         )
+        return html_response(content)
 
-    state = {"draining": False}
+    own = Routes(site.auth)
+    own.worker_page("GET", "/work/{token}", home, "A worker's own page")
+    groups.append(own)
 
-    async def nowhere(request: Request, form: Form) -> Response:
-        raise HttpError(404, "not_found", "The address leads to no page of this office.")
-
-    lost = site.auth.open_page(nowhere)
+    async def not_found(request: Request, form: Form) -> Response:
+        raise HttpError(404, "not_found", "There is no page at this address.")
 
     def paths() -> dict[str, Any]:
-        said = [desk.paths() for desk in desks]
-        home = {"get": operation("A worker's own page", media="text/html")}
-        said.append(described({"/work/{token}": home}))
+        described = [group.paths() for group in groups]
         return {
-            "schemas": {name: one for held in said for name, one in held["schemas"].items()},
-            "paths": {name: one for held in said for name, one in held["paths"].items()},
+            kind: {name: one for part in described for name, one in part[kind].items()}
+            for kind in ("schemas", "paths")
         }
 
+    state = {"draining": False}
     return AppPart(
         routes=(
             _CrowdRoutes(
-                [
-                    *(route for desk in desks for route in desk.routes),
-                    Route("/work/{token}", site.auth.worker_page(home), methods=["GET"]),
-                    *ASSETS.routes(),
-                ],
-                lost,
+                [*(route for group in groups for route in group.routes), *ASSETS.routes()],
+                site.auth.open_page(not_found),
             ),
         ),
         paths=paths,
-        lifespan=contextlib.nullcontext,
-        metrics=lambda: "",
         ready=lambda: not state["draining"],
         drain=lambda: state.update(draining=True),
         busy=lambda: site.auth.in_flight > 0,
@@ -130,22 +141,22 @@ def crowd_part(site: CrowdSite, seats: Iterable[RouteFactory]) -> AppPart:
 
 
 class _CrowdRoutes(BaseRoute):
-    """All addresses of the office behind one look: shoppers are not to wait for its routes."""
+    """All addresses of crowd work behind one test: shoppers are not to wait for its routes."""
 
     def __init__(
-        self, routes: Sequence[BaseRoute], lost: Callable[[Request], Awaitable[Response]]
+        self, routes: Sequence[BaseRoute], not_found: Callable[[Request], Awaitable[Response]]
     ) -> None:
-        async def nothing_there(scope: Scope, receive: Receive, send: Send) -> None:
+        async def default(scope: Scope, receive: Receive, send: Send) -> None:
             if scope["path"].startswith("/v1/"):
                 raise HTTPException(404)
-            response = await lost(Request(scope, receive))
+            response = await not_found(Request(scope, receive))
             await response(scope, receive, send)
 
-        self._router = Router(routes, redirect_slashes=False, default=nothing_there)
+        self._router = Router(routes, redirect_slashes=False, default=default)
 
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
         path: str = scope["path"]
-        is_ours = scope["type"] == "http" and (path == "/office" or path.startswith(_INSIDE))
+        is_ours = scope["type"] == "http" and (path == "/office" or path.startswith(_PREFIXES))
         return (Match.FULL if is_ours else Match.NONE), {}
 
     def url_path_for(self, name: str, /, **path_params: Any) -> URLPath:
@@ -155,35 +166,27 @@ class _CrowdRoutes(BaseRoute):
         await self._router(scope, receive, send)
 
 
-def _home(person: Person, token: str, offers: Sequence[WorkCard]) -> bytes:
+def _home(cards: Sequence[WorkCard]) -> Markup:
     """A worker's own page."""
-    cards = "".join(
-        f'<div class="card"><h2>{esc(offer.title)}</h2>{offer.text}'
-        f'<p class="note">{offer.done} done, {dollars(offer.earned)} earned</p>'
-        + (
-            f'<p><a class="btn primary" href="{esc(offer.address)}">{esc(offer.label)}</a></p>'
-            if offer.address
-            else ""
+    shown = join(
+        html(
+            '<div class="card"><h2>{}</h2>{}<p class="note">{} done, {} earned</p>{}</div>',
+            card.title,
+            card.text,
+            card.done,
+            dollars(card.earned),
+            html("<p>{}</p>", link_button(card.label, card.address, "primary"))
+            if card.address
+            else EMPTY,
         )
-        + "</div>"
-        for offer in offers
+        for card in cards
     )
-    total = dollars(sum(offer.earned for offer in offers))
-    body = (
-        f'<section><p>You have earned <b>{total}</b> so far.</p><div class="cards">{cards}</div>'
-        '<p class="note">This page and its address are yours alone: who has the address can work'
-        " in your name.</p></section>"
+    return section(
+        html("<p>You have earned <b>{}</b> so far.</p>", dollars(sum(one.earned for one in cards))),
+        html('<div class="cards">{}</div>', shown),
+        paragraph(
+            "This page and its address are yours alone: anybody who has the address can work in"
+            " your name.",
+            "note",
+        ),
     )
-    ways = worker_links(token)
-    return document(
-        "Your work", body, ways=ways, here=ways[0][0], below=f"<p>{esc(person.name)}</p>"
-    )
-
-
-def dollars(amount: float) -> str:
-    """An amount of money.
-
-    >>> dollars(1234.5)
-    '$1,234.50'
-    """
-    return f"${amount:,.2f}"

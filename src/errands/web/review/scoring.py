@@ -18,6 +18,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from errands.errors import ErrandsError
+from errands.markup import EMPTY, Markup
 from errands.verify.hand_scores import LONGEST_NOTE, TYPES, HandFile, HandScore
 from errands.verify.page import verification_body
 from errands.verify.trajectories import Trajectory
@@ -46,7 +47,7 @@ class ScoringSite:
         self._file = file
         self._rules = rules
         self._check = secrets.token_urlsafe(18)
-        self._verified: tuple[int, str] | None = None
+        self._verified: tuple[int, Markup] | None = None
         self._saved = 0
 
     @property
@@ -77,7 +78,7 @@ class ScoringSite:
 
     async def overview(self, request: Request) -> Response:
         scored = self.scored
-        table = ""
+        table = EMPTY
         if len(scored) == len(self._chosen):
             table = await asyncio.to_thread(self._table)
         body = overview_body(self._chosen, scored, self._material.info, table)
@@ -130,7 +131,7 @@ class ScoringSite:
         body = scoring_body(place, total, done, one, draft, self._check, wrong)
         return _page(f"Purchase {place} of {total}", body, status)
 
-    def _table(self) -> str:
+    def _table(self) -> Markup:
         """What came of it, made once for each new score."""
         if self._verified is None or self._verified[0] != self._saved:
             held = self._file.scores
@@ -163,7 +164,7 @@ def _places(texts: Sequence[str], count: int) -> frozenset[int]:
     return frozenset(known[text] for text in texts if text in known)
 
 
-def _page(title: str, body: str, status: int = 200) -> Response:
+def _page(title: str, body: Markup, status: int = 200) -> Response:
     content = document(title, body, ways=_WAYS, here=HOME)
     return Response(content, status, HEADERS, media_type="text/html")
 

@@ -3,13 +3,24 @@
 from collections.abc import Collection, Sequence
 from typing import Final, NamedTuple
 
-from errands.reports.html.markup import badge, cut, esc, table
+from errands.markup import EMPTY, Markup, html, join
+from errands.reports.html.elements import badge, cut, table
 from errands.runs.episode import RunInfo
 from errands.shop.goals import NO_CAP, Goal
 from errands.shop.render.images import picture_source
 from errands.shop.rewards.rules import Purchase
 from errands.verify.hand_scores import LONGEST_NOTE, TYPES, HandScore
 from errands.verify.trajectories import Trajectory
+from errands.web.crowd.document import (
+    actions,
+    callout,
+    form,
+    link_button,
+    paragraph,
+    section,
+    submit,
+    text_area,
+)
 
 __all__ = ["HOME", "ScoreDraft", "overview_body", "scoring_body"]
 
@@ -49,142 +60,174 @@ class ScoreDraft(NamedTuple):
 
 
 def overview_body(
-    chosen: Sequence[Trajectory], scored: Collection[int], info: RunInfo, verified: str
-) -> str:
+    chosen: Sequence[Trajectory], scored: Collection[int], info: RunInfo, verified: Markup
+) -> Markup:
     """How far one is; `verified` is the table, once all are scored."""
     total = len(chosen)
     after = next((place for place in range(1, total + 1) if place not in scored), None)
     rows = [
         [
-            f'<a href="{HOME}/{place}">{place}</a>',
+            html('<a href="{}/{}">{}</a>', HOME, place, place),
             badge("scored", "won") if place in scored else badge("open"),
-            esc(cut(one.goal.instruction_text, 140)),
+            cut(one.goal.instruction_text, 140),
         ]
         for place, one in enumerate(chosen, 1)
     ]
-    way = (
-        f'<div class="deeds"><a class="btn primary" href="{HOME}/{after}">'
-        f"{'Go on' if scored else 'Begin'} with purchase {after}</a></div>"
-        if after is not None
-        else ""
-    )
-    blind = (
-        '<p class="note">What the machine gave is shown when every purchase is scored.</p>'
-        if after is not None
-        else ""
-    )
-    listed = table(["purchase", "state", "what was wanted"], rows)
-    return (
-        f"<section><h2>{len(scored)} of {total} scored</h2>"
-        f'<progress max="{total}" value="{len(scored)}" aria-label="Scored purchases"></progress>'
-        f"<p>A run of {esc(info.agent)} on {esc(info.protocol_key)}. For each purchase you say"
-        " which of the wanted things the bought product has. A synonym counts, unless the wanted"
-        f" value itself was there to be chosen.</p>{blind}{way}</section>{verified}"
-        f'<section class="texts"><h2>All</h2>{listed}</section>'
+    following = EMPTY
+    if after is not None:
+        label = f"{'Continue' if scored else 'Start'} with purchase {after}"
+        following = join(
+            (
+                paragraph("Automatic scores are shown when every purchase is scored.", "note"),
+                actions(link_button(label, f"{HOME}/{after}", "primary")),
+            )
+        )
+    listed = table(["purchase", "state", "instruction"], rows)
+    return join(
+        (
+            section(
+                html(
+                    '<progress max="{}" value="{}" aria-label="Scored purchases"></progress>'
+                    "<p>A run of {} on {}. For each purchase you say which of the wanted things the"
+                    " bought product has. A synonym counts, unless the wanted value itself was"
+                    " there to be chosen.</p>",
+                    *(total, len(scored), info.agent, info.protocol_key),
+                ),
+                following,
+                title=f"{len(scored)} of {total} scored",
+            ),
+            verified,
+            section(listed, title="All", kind="texts"),
+        )
     )
 
 
 def scoring_body(
     place: int, total: int, done: int, one: Trajectory, draft: ScoreDraft, check: str, wrong: str
-) -> str:
+) -> Markup:
     """One purchase with its questions; it is sure that something was bought."""
     assert one.purchase is not None
-    said = f'<div class="callout bad" role="alert"><p>{esc(wrong)}</p></div>' if wrong else ""
-    steps = "".join(f"<li><code>{esc(cut(action, 300))}</code></li>" for action in one.actions)
-    return (
-        f'{said}<section class="writing scoring"><p class="note">{done} of {total} are scored.</p>'
-        f'<h2>What was wanted</h2><p class="wrote">{esc(one.goal.instruction_text)}</p>'
-        f"{_bought(one.purchase)}{_questions(place, one.goal, one.purchase, draft, check)}"
-        f'<details class="card guide"><summary>All steps ({len(one.actions)})</summary>'
-        f'<ol>{steps}</ol></details></section><div class="deeds">'
-        f"{_way(place - 1, 'Previous', total)}{_way(place + 1, 'Next', total)}</div>"
+    steps = join(html("<li><code>{}</code></li>", cut(action, 300)) for action in one.actions)
+    return join(
+        (
+            callout(wrong, "bad", role="alert") if wrong else EMPTY,
+            section(
+                paragraph(f"{done} of {total} are scored.", "note"),
+                html("<h2>Instruction</h2>"),
+                paragraph(one.goal.instruction_text, "wrote"),
+                _bought(one.purchase),
+                _questions(place, one.goal, one.purchase, draft, check),
+                html(
+                    '<details class="card guide"><summary>All steps ({})</summary><ol>{}</ol>'
+                    "</details>",
+                    *(len(one.actions), steps),
+                ),
+                kind="writing scoring",
+            ),
+            actions(_neighbour(place - 1, "Previous", total), _neighbour(place + 1, "Next", total)),
+        )
     )
 
 
-def _bought(purchase: Purchase) -> str:
+def _bought(purchase: Purchase) -> Markup:
     product = purchase.product
-    bullets = "".join(f"<li>{esc(bullet)}</li>" for bullet in product.bullets)
-    offered = "".join(
-        f"<p><b>{esc(name)}:</b> {_values(values, purchase.options.get(name))}</p>"
+    source = picture_source(product.image)
+    image = EMPTY
+    if source.startswith(("https://", "data:image/svg+xml,")):
+        image = html('<img src="{}" alt="" referrerpolicy="no-referrer" loading="lazy">', source)
+    options = join(
+        html("<p><b>{}:</b> {}</p>", name, _values(values, purchase.options.get(name)))
         for name, values in product.options.items()
     )
-    attributes = ", ".join(map(esc, product.attributes)) or "none"
-    source = picture_source(product.image)
-    shown = source.startswith(("https://", "data:image/svg+xml,"))
-    image = (
-        f'<img src="{esc(source)}" alt="" referrerpolicy="no-referrer" loading="lazy">'
-        if shown
-        else ""
-    )
-    return (
-        f'<h2>What was bought</h2><div class="card product">{image}<div>'
-        f"<h3>{esc(product.title)}</h3>"
-        f"<p>{esc(product.price_tag)}; it counts as ${purchase.price:,.2f}</p>"
-        f'<p class="note">{esc(product.product_category)}</p></div></div>'
-        '<div class="card guide"><h3>Options, the chosen ones marked</h3>'
-        f"{offered or '<p>It has none.</p>'}<h3>Features</h3><ul>{bullets or '<li>none</li>'}</ul>"
-        f"<h3>Description</h3><p>{esc(product.description) or 'none'}</p></div>"
+    return html(
+        '<h2>What was bought</h2><div class="card product">{image}<div><h3>{title}</h3>'
+        "<p>{price_tag}; it counts as ${price:,.2f}</p>"
+        '<p class="note">{category}</p></div></div>'
+        '<div class="card guide"><h3>Options, the chosen ones marked</h3>{options}'
+        "<h3>Features</h3><ul>{bullets}</ul><h3>Description</h3><p>{description}</p></div>"
         '<details class="card guide"><summary>Attributes that a program found in these texts, and'
-        f" that no shopper sees</summary><p>{attributes}</p></details>"
+        " that no shopper sees</summary><p>{attributes}</p></details>",
+        image=image,
+        title=product.title,
+        price_tag=product.price_tag,
+        price=purchase.price,
+        category=product.product_category,
+        options=options or paragraph("It has none."),
+        bullets=join(html("<li>{}</li>", bullet) for bullet in product.bullets or ("none",)),
+        description=product.description or "none",
+        attributes=", ".join(product.attributes) or "none",
     )
 
 
-def _values(values: Sequence[str], chosen: str | None) -> str:
-    listed = [f"<mark>{esc(v)}</mark>" if v == chosen else esc(v) for v in values[:_MOST_VALUES]]
-    if chosen is not None and chosen not in values[:_MOST_VALUES]:
-        listed.append(f"<mark>{esc(chosen)}</mark>")
-    more = f" and {len(values) - _MOST_VALUES:,} more" if len(values) > _MOST_VALUES else ""
-    none = "" if chosen is not None else " (none was chosen)"
-    return " · ".join(listed) + more + none
+def _values(values: Sequence[str], chosen: str | None) -> Markup:
+    shown = list(values[:_MOST_VALUES])
+    if chosen is not None and chosen not in shown:
+        shown.append(chosen)
+    return html(
+        "{}{}{}",
+        join((html("<mark>{}</mark>", one) if one == chosen else one for one in shown), " · "),
+        f" and {len(values) - _MOST_VALUES:,} more" if len(values) > _MOST_VALUES else "",
+        "" if chosen is not None else " (none was chosen)",
+    )
 
 
-def _questions(place: int, goal: Goal, purchase: Purchase, draft: ScoreDraft, check: str) -> str:
-    asked = goal.goal_options
+def _questions(place: int, goal: Goal, purchase: Purchase, draft: ScoreDraft, check: str) -> Markup:
+    wanted = goal.goal_options
     options = (
-        [f"{name}: {value}" for name, value in asked.items()]
-        if isinstance(asked, dict)
-        else list(asked)
+        [f"{name}: {value}" for name, value in wanted.items()]
+        if isinstance(wanted, dict)
+        else list(wanted)
     )
-    kinds = "".join(
-        f'<label class="tick"><input type="radio" name="type" value="{value:g}" required'
-        f"{_checked(draft.type == value)}> {esc(text)}</label>"
+    kinds = join(
+        html(
+            '<label class="tick"><input type="radio" name="type" value="{:g}" required{}> {}'
+            "</label>",
+            *(value, _checked(draft.type == value), text),
+        )
         for value, text in _KINDS.items()
     )
     if goal.price_upper == NO_CAP:
         price = "The price is fine (there is no limit)"
     else:
         price = f"${purchase.price:,.2f} is at most ${goal.price_upper:,.2f}"
-    return (
-        f'<h2>Your score</h2><form class="card" method="post" action="{HOME}/{place}">'
-        f'<input type="hidden" name="check" value="{esc(check)}">'
-        "<fieldset><legend>Is it that kind of product?</legend>"
-        f"<small>The goal was made from: {esc(goal.name)}</small>{kinds}</fieldset>"
-        f"{_ticks('attribute', goal.attributes, draft.attributes)}"
-        f"{_ticks('option', options, draft.options)}"
-        "<fieldset><legend>Is the price right?</legend>"
-        f'<label class="tick"><input type="checkbox" name="price" value="1"'
-        f"{_checked(draft.price)}> {esc(price)}</label></fieldset>"
-        '<p class="field"><label for="note">Remark, if you like</label>'
-        f'<textarea id="note" name="note" maxlength="{LONGEST_NOTE}">{esc(draft.note)}</textarea>'
-        '</p><button class="btn primary" type="submit">Save and go on</button></form>'
+    content = form(
+        f"{HOME}/{place}",
+        html(
+            "<fieldset><legend>Is it that kind of product?</legend>"
+            "<small>The goal was made from: {}</small>{}</fieldset>",
+            *(goal.name, kinds),
+        ),
+        _ticks("attribute", goal.attributes, draft.attributes),
+        _ticks("option", options, draft.options),
+        html(
+            '<fieldset><legend>Is the price right?</legend><label class="tick">'
+            '<input type="checkbox" name="price" value="1"{}> {}</label></fieldset>',
+            *(_checked(draft.price), price),
+        ),
+        text_area(
+            "Remark, if you like", "note", draft.note, more=html(' maxlength="{}"', LONGEST_NOTE)
+        ),
+        submit("Save and continue", "primary"),
+        check=check,
     )
+    return html("<h2>Your score</h2>{}", content)
 
 
-def _ticks(name: str, texts: Sequence[str], ticked: Collection[int]) -> str:
-    boxes = "".join(
-        f'<label class="tick"><input type="checkbox" name="{name}" value="{place}"'
-        f"{_checked(place in ticked)}> {esc(text)}</label>"
+def _ticks(name: str, texts: Sequence[str], ticked: Collection[int]) -> Markup:
+    boxes = join(
+        html(
+            '<label class="tick"><input type="checkbox" name="{}" value="{}"{}> {}</label>',
+            *(name, place, _checked(place in ticked), text),
+        )
         for place, text in enumerate(texts)
     )
-    said = boxes or '<p class="note">None were wanted.</p>'
-    return f"<fieldset><legend>{_ASKED[name]}</legend>{said}</fieldset>"
+    none = paragraph("None were wanted.", "note")
+    return html("<fieldset><legend>{}</legend>{}</fieldset>", _ASKED[name], boxes or none)
 
 
-def _checked(is_checked: bool) -> str:
-    return " checked" if is_checked else ""
+def _checked(is_checked: bool) -> Markup:
+    return html(" checked") if is_checked else EMPTY
 
 
-def _way(place: int, label: str, total: int) -> str:
-    if not 1 <= place <= total:
-        return ""
-    return f'<a class="btn" href="{HOME}/{place}">{label}</a>'
+def _neighbour(place: int, label: str, total: int) -> Markup:
+    return link_button(label, f"{HOME}/{place}") if 1 <= place <= total else EMPTY

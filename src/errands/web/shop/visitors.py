@@ -172,7 +172,7 @@ class Visitors:
         return (
             watcher is None
             or watcher.watches(visitor.number)
-            or not watcher.is_out(visitor.goal.asin)
+            or not watcher.is_wanted(visitor.goal.asin)
         )
 
     def _step_to(
@@ -232,7 +232,7 @@ class Visitors:
             rng = np.random.default_rng([self.seed, number])
             goal = self._context.draw(rng)
             for _ in range(_MOST_DRAWS):
-                if watcher is None or not watcher.is_out(goals[goal].asin):
+                if watcher is None or not watcher.is_wanted(goals[goal].asin):
                     break
                 goal = self._context.draw(rng)
         visitor = self._begin(number, name, goal)

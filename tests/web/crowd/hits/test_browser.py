@@ -94,7 +94,7 @@ def test_a_worker_fills_in_every_kind_of_field(browser: Any, shop: Shop, script:
     token = invited(shop, "Wanda")
     page = opened(browser, java_script_enabled=script)
     page.goto(f"{shop.url}/work/{token}")
-    page.click("text=Begin")
+    page.click("text=Start")
     page.click("button:text-is('Accept')")
     page.wait_for_url("**/assignments/*")
     frame = inside(page)
@@ -125,7 +125,7 @@ def test_skip_and_return_in_the_browser(browser: Any, shop: Shop) -> None:
     put_up(shop)
     page = opened(browser)
     page.goto(f"{shop.url}/work/{invited(shop, 'Sam')}")
-    page.click("text=Begin")
+    page.click("text=Start")
     page.click("button:text-is('Skip')")
     page.wait_for_selector("text=Instance 2, to look at")
     assert inside(page).locator("h1").inner_text() == "beta"
@@ -174,7 +174,7 @@ def test_a_requester_uploads_and_downloads(browser: Any, shop: Shop, tmp_path: P
     assert {row["Input.word"] for row in rows} == {"alpha"}
     (tmp_path / "results.csv").write_bytes(Path(download.value.path()).read_bytes())
     page.set_input_files("#import-table", tmp_path / "results.csv")
-    page.click("text=Take them in")
+    page.click("text=Import")
     page.wait_for_selector("text=0 new, 2 there already")
     page.context.close()
 

@@ -173,7 +173,7 @@ def test_uploads_that_are_refused(shop: Shop) -> None:
         (b"<input name=a>${absent}", WORDS, {}, "${absent}"),
         (b"<input name=a>", b"word\n", {}, "no rows"),
         (b"<input name=a>", b"a,a\n1,2\n", {}, "more than once"),
-        (b"<input name=a>", WORDS, {"with_answers": "1"}, "nothing to take over"),
+        (b"<input name=a>", WORDS, {"with_answers": "1"}, "nothing to import"),
         (b"<input name=a>", WORDS, {"pay": "much"}, "numbers"),
         (b"<input name=a>", WORDS, {"wanted": "0"}, "expected 1"),
         (b"<input name=a>", WORDS, {"hosts": "*; script-src *"}, "no host"),

@@ -46,7 +46,7 @@ def with_options(page: Any) -> None:
     for _ in range(30):
         if page.locator("fieldset.option").count():
             return
-        page.click("text=Give this product back")
+        page.click("text=Return this product")
         page.click("text=First product")
     raise AssertionError("no product has options")
 
@@ -65,7 +65,7 @@ def test_a_person_writes_instructions(
                 seen(page, name, width)
 
         page.goto(f"{shop.url}/work/{token}")
-        page.click("text=Begin")
+        page.click("text=Start")
         look("writing-start")
         page.click("text=First product")
         with_options(page)
@@ -76,7 +76,7 @@ def test_a_person_writes_instructions(
         groups = page.locator("fieldset.option")
         for place in range(groups.count()):
             groups.nth(place).locator(".tick").first.click()
-        page.click("text=Hand in")
+        page.click("text=Submit")
         alert = page.locator("[role=alert]")
         assert "at least one attribute" in alert.inner_text()
         assert "Do not copy the title" in alert.inner_text()
@@ -84,13 +84,13 @@ def test_a_person_writes_instructions(
         assert page.locator("input[type=radio]:checked").count() == groups.count()
         look("writing-problems")
         fill(page, "I would like one of these, in the last colour there is")
-        page.click("text=Hand in")
-        assert "Your instruction is taken" in page.inner_text("main")
+        page.click("text=Submit")
+        assert "Your instruction was submitted" in page.inner_text("main")
         for number in (2, 3):
             page.click("text=Next product")
             assert f"Trial example {number} of 3" in page.inner_text("main")
             fill(page, f"Could you find me a good one for number {number}?")
-            page.click("text=Hand in")
+            page.click("text=Submit")
         assert "being reviewed" in page.inner_text("main")
         assert page.locator("form").count() == 0
         look("writing-waiting")
@@ -99,7 +99,7 @@ def test_a_person_writes_instructions(
         for _ in range(3):
             card = boss.locator("article.review").first
             card.get_by_label("Remark").fill("well said")
-            card.locator("button:text-is('Accept')").click()
+            card.locator("button:text-is('Approve')").click()
         boss.click("button:text-is('Qualify')")
         seen(boss, "instructions-done", width)
         boss.locator("#all a").first.click()
@@ -107,7 +107,7 @@ def test_a_person_writes_instructions(
         page.reload()
         page.click("text=Next product")
         fill(page, "Something that I was paid for at once")
-        page.click("text=Hand in")
+        page.click("text=Submit")
         look("writing-taken")
         assert "accepted" in page.inner_text("tbody tr:first-child")
         page.goto(f"{shop.url}/work/{token}")
@@ -165,7 +165,7 @@ def test_products_that_mean_harm_do_none(browser: Any, tmp_path: Path) -> None:
         page.click("text=First product")
         assert "<script>alert(1)</script>" in page.inner_text(".product h3")
         fill(page, "please <script>alert(4)</script> <img src=x onerror=alert(5)> some")
-        page.click("text=Hand in")
+        page.click("text=Submit")
         boss = logged_in(browser, shop, "desk", "/office/instructions")
         boss.route("https://example.com/**", lambda route: route.abort())
         assert "<script>alert(4)</script>" in boss.inner_text("article.review")

@@ -13,8 +13,8 @@ from crowd_site import Visitor, admin, call, invited, requester, text_of
 from instructions_served import EVIL, WriterVisitor, evil_catalog, qualify, submission
 from shop_served import PASSWORD, Shop, shop_served
 
+from errands.crowd.database import open_database
 from errands.crowd.instructions.checks import copied_words
-from errands.crowd.store.database import open_database
 from errands.shop.catalog.catalog import Catalog
 from errands.web.core.auth import AuthMiddleware
 from errands.web.core.limits import ServerLimits, listen
@@ -58,7 +58,7 @@ def test_from_the_first_trial_to_the_file(little: Catalog, tmp_path: Path) -> No
             page = wanda.take()
             assert f"Trial example {number + 1} of 3" in page.text
             handed = wanda.post(wanda.action(), wanda.filled(f"Trial text number {number}"))
-            assert "Your instruction is taken" in handed.text
+            assert "Your instruction was submitted" in handed.text
         assert "being reviewed" in handed.text
         assert 'action="' not in handed.text, "nothing to do"
         assert wanda.take().status == 403

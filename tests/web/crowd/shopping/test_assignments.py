@@ -26,7 +26,7 @@ def test_an_errand_from_the_link_to_the_pay(shop: Shop, little: Catalog) -> None
     visitor, own = Visitor(shop), f"/work/{token}/shopping"
     assert own in visitor.get(f"/work/{token}").text
     first = visitor.get(own)
-    assert "first 5 errands are a trial" in text_of(first)
+    assert "first 5 assignments are a trial" in text_of(first)
     assert "Do not paste the whole sentence" in text_of(first)
     assert read(call(shop, "GET", OWN, token=token))["errands"] == [], "looking begins nothing"
     out = visitor.post(own)
@@ -45,9 +45,9 @@ def test_an_errand_from_the_link_to_the_pay(shop: Shop, little: Catalog) -> None
     assert "$0.70" in text_of(seen)
     wrong = visitor.post(f"{own}/code", {"code": "0123456789"})
     assert wrong.status == 400
-    assert "no code of an errand of yours" in text_of(wrong)
+    assert "not the code of one of your assignments" in text_of(wrong)
     done = visitor.post(f"{own}/code", {"code": f" {completion_code(name).lower()} "})
-    assert "Your code was taken." in text_of(done)
+    assert "Your code was accepted." in text_of(done)
     again = visitor.post(f"{own}/code", {"code": completion_code(name)})
     assert again.status == 409
     assert "counts once" in text_of(again)

@@ -111,7 +111,7 @@ def test_the_commands(little: Catalog, tmp_path: Path) -> None:
         assert shop.ask(build(Address(DONE, typed, asin=asin))).status == 200
     told = run(app, ["demonstrations", "info", place, "--include-trials"])
     assert told.exit_code == 0
-    assert "2 errands are finished, 0 open" in told.output
+    assert "2 assignments are finished, 0 open" in told.output
     out = str(tmp_path / "run")
     words = ["demonstrations", "export", place, "--catalog", str(little.path), "--out"]
     made = run(app, [*words, out, "--include-trials"])

@@ -5,227 +5,285 @@ from typing import Final
 
 from errands.crowd.hits.agreement import FieldAgreement
 from errands.crowd.hits.assignments import ProjectProgress, WorkerShare
-from errands.crowd.hits.projects import Project
+from errands.crowd.hits.projects import Item, Project
 from errands.crowd.hits.uploads import ImportSummary
-from errands.reports.html.markup import esc, table
-from errands.web.crowd.document import field
-from errands.web.crowd.site import dollars
+from errands.markup import EMPTY, Markup, html, join
+from errands.reports.html.elements import badge, table
+from errands.web.crowd.document import (
+    actions,
+    button,
+    callout,
+    checkbox,
+    dollars,
+    field,
+    form,
+    link_button,
+    paragraph,
+    section,
+    select,
+    submit,
+    text_area,
+)
 
-__all__ = [
-    "PROJECTS",
-    "agreement",
-    "brought",
-    "import_form",
-    "progress",
-    "shares",
-    "take_form",
-    "terms_form",
-    "upload_form",
-]
+__all__ = ["PROJECTS", "import_message", "preview_body", "project_body", "projects_body"]
 
 PROJECTS: Final = "/office/projects"
-NOTHING: Final = "-"
+_DASH: Final = "-"
+_NEW: Final = Project(0, 0, "", "", [], 1, 0.0, 60, [], "", True, 0.0, 0)
 
 
-def upload_form(check: str) -> str:
-    """Where a template and a table are chosen."""
-    return (
-        f'<section><h2>Upload a task</h2><form class="card" method="post" action="{PROJECTS}"'
-        f' enctype="multipart/form-data">{_check(check)}'
-        + _file("Template", "up-template", "template", "HTML with ${variables} and fields.", "html")
-        + _file(
-            "Table",
-            "up-table",
-            "table",
-            "CSV: a column for each variable, a row for each instance; or results of Mechanical"
-            " Turk (Input.*, Answer.*).",
-            "csv",
+def projects_body(
+    projects: Sequence[tuple[Project, ProjectProgress]], tasks: Sequence[str], check: str
+) -> Markup:
+    """All projects, and the forms that publish one: from files, or from a task folder."""
+    rows = [
+        [
+            html('<a href="{}/{}">{}</a>', PROJECTS, project.id, project.name),
+            f"{progress.done:,} of {progress.wanted:,}",
+            f"{project.items:,}",
+            badge("open", "good") if project.is_open else badge("closed"),
+        ]
+        for project, progress in projects
+    ]
+    head = ["project", "assignments done", "instances", "status"]
+    listed = table(head, rows, "Progress") if rows else paragraph("There are none yet.")
+    return join(
+        (
+            section(listed, title="Projects"),
+            _upload_form(check),
+            _folder_form(check, tasks) if tasks else EMPTY,
         )
-        + _fields("up", Project(0, 0, "", "", [], 1, 0.0, 60, [], "", True, 0.0, 0))
-        + _tick("up", "Take over the answers that are in the CSV file")
-        + '<button class="btn primary" type="submit">Upload</button></form></section>'
     )
 
 
-def take_form(check: str, names: Sequence[str]) -> str:
-    """Where a task folder is chosen."""
-    options = "".join(f"<option>{esc(name)}</option>" for name in names)
-    return (
-        '<section><h2>Or take one that is here</h2><form class="card" method="post"'
-        f' action="{PROJECTS}/take">{_check(check)}'
-        '<p class="field"><label for="take-task">Task</label>'
-        f'<select id="take-task" name="task">{options}</select></p>'
-        + _fields(
-            "take", Project(0, 0, "", "", [], 1, 0.0, 60, [], "", True, 0.0, 0), needs_name=False
+def project_body(
+    project: Project,
+    progress: ProjectProgress,
+    shares: Sequence[WorkerShare],
+    names: Mapping[int, str],
+    agreement: Sequence[FieldAgreement],
+    check: str,
+) -> Markup:
+    """One project; `names` are those of accounts."""
+    return join(
+        (
+            _progress(project, progress, check),
+            _shares(shares, names),
+            _agreement(agreement),
+            _import_form(project, check),
+            _terms_form(project, check),
         )
-        + _tick("take", "Take over the answers that come with it")
-        + '<button class="btn primary" type="submit">Put it up</button></form></section>'
     )
 
 
-def terms_form(project: Project, check: str) -> str:
-    """Where the terms of a project are changed."""
-    return (
-        '<section><h2>Terms</h2><form class="card" method="post"'
-        f' action="{PROJECTS}/{project.id}/terms">{_check(check)}'
-        + _fields("terms", project)
-        + '<p class="note">What is accepted already keeps its time and pay.</p>'
-        '<button class="btn" type="submit">Change them</button></form></section>'
-    )
-
-
-def import_form(project: Project, check: str) -> str:
-    """Where a file of results is chosen."""
-    return (
-        '<section><h2>Take in results</h2><form class="card" method="post"'
-        f' action="{PROJECTS}/{project.id}/import" enctype="multipart/form-data">{_check(check)}'
-        + _file(
-            "File of results",
-            "import-table",
-            "table",
-            "CSV of Mechanical Turk or of this site; rows find their instance by their inputs,"
-            " and are taken once.",
-            "csv",
+def preview_body(project: Project, item: Item, frame: Markup) -> Markup:
+    """One instance as workers see it, and its inputs."""
+    here, number = f"{PROJECTS}/{project.id}", item.number
+    ways = [
+        link_button(label, f"{here}/items/{other}")
+        for other, label in ((number - 1, "Previous"), (number + 1, "Next"))
+        if 0 <= other < project.items
+    ]
+    inputs = table(["column", "value"], list(item.inputs.items()), "What this instance shows")
+    return join(
+        (
+            section(
+                html('<p><a href="{}">Back to the project</a></p>', here),
+                html("<h2>Instance {} of {:,}</h2>", number + 1, project.items),
+                frame,
+                actions(*ways),
+            ),
+            section(inputs, title="Inputs", kind="words"),
         )
-        + '<button class="btn" type="submit">Take them in</button></form></section>'
     )
 
 
-def brought(came: ImportSummary) -> str:
-    """What came of a file."""
-    parts = [f"{came.new:,} new"]
-    parts += [
+def import_message(imported: ImportSummary) -> Markup:
+    """What came of a file of results."""
+    counts = [f"{imported.new:,} new"]
+    counts += [
         f"{count:,} {what}"
         for count, what in (
-            (came.known, "there already"),
-            (came.strangers, "with inputs of no instance"),
-            (came.rejected, "rejected"),
-            (came.empty, "without an answer"),
+            (imported.known, "there already"),
+            (imported.strangers, "with inputs of no instance"),
+            (imported.rejected, "rejected"),
+            (imported.empty, "without an answer"),
         )
         if count
     ]
-    return (
-        '<section><div class="callout" role="status"><p>Rows of the file: '
-        f"{', '.join(parts)}.</p></div></section>"
+    return section(callout(f"Rows of the file: {', '.join(counts)}.", role="status"))
+
+
+def _upload_form(check: str) -> Markup:
+    content = form(
+        PROJECTS,
+        _file("Template", "template", "HTML with ${variables} and fields.", ".html,.htm,text/html"),
+        _file(
+            "Table",
+            "table",
+            "CSV: a column for each variable, a row for each instance; or results of Mechanical"
+            " Turk (Input.*, Answer.*).",
+            ".csv,text/csv",
+        ),
+        _terms("up", _NEW),
+        checkbox("Import the answers that are in the CSV file", "with_answers"),
+        submit("Publish", "primary"),
+        check=check,
+        multipart=True,
+    )
+    return section(content, title="Publish a task")
+
+
+def _folder_form(check: str, names: Sequence[str]) -> Markup:
+    content = form(
+        f"{PROJECTS}/take",
+        select("Task", "task", [(name, name) for name in names]),
+        _terms("take", _NEW, needs_name=False),
+        checkbox("Import the answers that come with it", "with_answers"),
+        submit("Publish", "primary"),
+        check=check,
+    )
+    return section(content, title="Or publish a task folder of this server")
+
+
+def _terms_form(project: Project, check: str) -> Markup:
+    content = form(
+        f"{PROJECTS}/{project.id}/terms",
+        _terms("terms", project),
+        paragraph("Assignments that are accepted already keep their time and pay.", "note"),
+        submit("Save"),
+        check=check,
+    )
+    return section(content, title="Terms")
+
+
+def _import_form(project: Project, check: str) -> Markup:
+    content = form(
+        f"{PROJECTS}/{project.id}/import",
+        _file(
+            "File of results",
+            "table",
+            "CSV of Mechanical Turk or of this site; rows find their instance by their inputs,"
+            " and are imported once.",
+            ".csv,text/csv",
+        ),
+        submit("Import"),
+        check=check,
+        multipart=True,
+    )
+    return section(content, title="Import results")
+
+
+def _progress(project: Project, progress: ProjectProgress, check: str) -> Markup:
+    here = f"{PROJECTS}/{project.id}"
+    label, value = ("Close", "0") if project.is_open else ("Reopen", "1")
+    return section(
+        html(
+            '<progress max="{}" value="{}" aria-label="Assignments done"></progress>',
+            max(progress.wanted, progress.done, 1),
+            progress.done,
+        ),
+        html(
+            "<p><b>{:,}</b> of {:,} assignments are done ({:,} of {:,} instances by {} worker{} or"
+            " more); {:,} in progress. {:,} worker{}; <b>{}</b> owed. The project is {}.</p>",
+            progress.done,
+            progress.wanted,
+            progress.finished_items,
+            project.items,
+            project.wanted,
+            "s" if project.wanted > 1 else "",
+            progress.accepted,
+            progress.workers,
+            "s" if progress.workers != 1 else "",
+            dollars(progress.owed),
+            "open" if project.is_open else "closed",
+        ),
+        actions(
+            link_button("Download results (CSV)", f"{here}/results.csv", "primary"),
+            link_button("Preview", f"{here}/items/0"),
+            button(label, f"{here}/standing", check, fields=[("is_open", value)]),
+        ),
+        title="Progress",
     )
 
 
-def progress(project: Project, done: ProjectProgress) -> str:
-    """How far a project is; the section is left open for what can be done."""
-    most = max(done.wanted, done.done, 1)
-    return (
-        "<section><h2>Progress</h2>"
-        f'<progress max="{most}" value="{done.done}" aria-label="Assignments done"></progress>'
-        f"<p><b>{done.done:,}</b> of {done.wanted:,} assignments are done"
-        f" ({done.finished_items:,} of {project.items:,} instances by {project.wanted}"
-        f" worker{'s' if project.wanted > 1 else ''} or more); {done.accepted:,} being worked"
-        f" on. {done.workers:,} worker{'s' if done.workers != 1 else ''};"
-        f" <b>{dollars(done.owed)}</b> owed. The work is {'open' if project.is_open else 'closed'}."
-        "</p>"
-    )
-
-
-def shares(held: Sequence[WorkerShare], people: Mapping[int, str]) -> str:
-    """Who did how much."""
-    if not held:
-        return ""
+def _shares(shares: Sequence[WorkerShare], names: Mapping[int, str]) -> Markup:
+    if not shares:
+        return EMPTY
     rows = [
         [
-            esc(one.worker),
-            esc(people.get(one.person, "")) if one.person is not None else "from a file",
+            one.worker,
+            names.get(one.person, "") if one.person is not None else "from a file",
             f"{one.done:,}",
-            f"{one.seconds / one.done:,.0f} s" if one.seconds else NOTHING,
-            dollars(one.earned) if one.person is not None else NOTHING,
+            f"{one.seconds / one.done:,.0f} s" if one.seconds else _DASH,
+            dollars(one.earned) if one.person is not None else _DASH,
         ]
-        for one in held
+        for one in shares
     ]
     head = ["worker", "name", "done", "mean time", "owed"]
-    return f"<section><h2>Workers</h2>{table(head, rows, 'Workers of this project')}</section>"
+    return section(table(head, rows, "Workers of this project"), title="Workers")
 
 
-def agreement(found: Sequence[FieldAgreement]) -> str:
-    """How far workers agree."""
+def _agreement(fields: Sequence[FieldAgreement]) -> Markup:
     rows = [
         [
-            esc(one.field),
-            esc(one.type or NOTHING),
+            one.field,
+            one.type or _DASH,
             f"{one.units:,}",
             f"{one.answers:,}",
-            NOTHING if one.same is None else f"{100 * one.same:.1f}%",
-            _figure(one.kappa),
-            _figure(one.alpha),
-            _figure(one.rouge),
+            _DASH if one.same is None else f"{100 * one.same:.1f}%",
+            *(_figure(value) for value in (one.kappa, one.alpha, one.rouge)),
         ]
-        for one in found
+        for one in fields
         if one.units
     ]
     if not rows:
-        return ""
-    head = ["field", "type", "instances", "answers", "same", "Fleiss' kappa",
-            "Krippendorff's alpha", "ROUGE-L"]  # fmt: skip
+        return EMPTY
+    head = ["field", "type", "instances", "answers", "same"]
+    head += ["Fleiss' kappa", "Krippendorff's alpha", "ROUGE-L"]
     note = (
-        '<p class="note">Over instances with two answers or more. A dash: the answers do not'
-        " define the figure (only one thing was ever answered, or unequally many workers).</p>"
+        "Over instances with two answers or more. A dash: the answers do not define the figure"
+        " (all answers are the same, or unequally many workers)."
     )
-    caption = "Agreement of workers, field by field"
-    return f"<section><h2>Agreement</h2>{table(head, rows, caption)}{note}</section>"
+    shown = table(head, rows, "Agreement of workers, field by field")
+    return section(shown, paragraph(note, "note"), title="Agreement")
 
 
 def _figure(value: float | None) -> str:
-    return NOTHING if value is None else f"{value:.3f}"
+    return _DASH if value is None else f"{value:.3f}"
 
 
-def _check(check: str) -> str:
-    return f'<input type="hidden" name="check" value="{esc(check)}">'
-
-
-def _fields(form: str, project: Project, *, needs_name: bool = True) -> str:
-    """The terms; ids have the form's name before them, for several are on a page."""
-    hosts = esc("\n".join(project.hosts))
-    return (
-        _field(form, "Name", "name", project.name, required=needs_name,
-               hint="" if needs_name else "If another than the task's.")
-        + f'<p class="field"><label for="{form}-about">Description for workers</label>'
-        f'<textarea id="{form}-about" name="about" rows="2">{esc(project.about)}</textarea></p>'
-        + _field(form, "Workers for each instance", "wanted", str(project.wanted), type="number",
-                 more=' min="1" max="1000"')
-        + _field(form, "Pay for each instance, in dollars", "pay", f"{project.pay:g}",
-                 type="number", more=' min="0" max="1000" step="any"')
-        + _field(form, "Minutes until an accepted instance goes to others", "minutes",
-                 str(project.minutes), type="number", more=' min="1" max="10080"')
-        + f'<p class="field"><label for="{form}-hosts">Hosts of pictures</label>'
-        f'<small id="{form}-hosts-hint">One a line; all else that the task would load from'
-        f' elsewhere is kept out.</small><textarea id="{form}-hosts" name="hosts" rows="2"'
-        f' aria-describedby="{form}-hosts-hint">{hosts}</textarea></p>'
+def _terms(prefix: str, project: Project, *, needs_name: bool = True) -> Markup:
+    """The terms; ids begin with a prefix, for several forms are on a page."""
+    hint = "" if needs_name else "If another than the task's."
+    return join(
+        (
+            field("Name", "name", project.name, id=f"{prefix}-name", hint=hint,
+                  required=needs_name),
+            text_area("Description for workers", "about", project.about, id=f"{prefix}-about",
+                      more=html(' rows="2"')),
+            field("Workers for each instance", "wanted", str(project.wanted),
+                  id=f"{prefix}-wanted", type="number", more=html(' min="1" max="1000"')),
+            field("Pay for each instance, in dollars", "pay", f"{project.pay:g}",
+                  id=f"{prefix}-pay", type="number",
+                  more=html(' min="0" max="1000" step="any"')),
+            field("Minutes until an accepted instance goes to others", "minutes",
+                  str(project.minutes), id=f"{prefix}-minutes", type="number",
+                  more=html(' min="1" max="10080"')),
+            text_area("Hosts of pictures", "hosts", "\n".join(project.hosts),
+                      id=f"{prefix}-hosts", more=html(' rows="2"'),
+                      hint="One a line; everything else that the task would load is blocked."),
+        )
     )  # fmt: skip
 
 
-def _field(
-    form: str,
-    label: str,
-    name: str,
-    value: str,
-    *,
-    type: str = "text",
-    hint: str = "",
-    required: bool = False,
-    more: str = "",
-) -> str:
-    made = field(label, f"{form}-{name}", value, type=type, hint=hint, required=required, more=more)
-    return made.replace(f'name="{form}-{name}"', f'name="{name}"', 1)
-
-
-def _file(label: str, id: str, name: str, hint: str, kind: str) -> str:
-    accept = ".html,.htm,text/html" if kind == "html" else ".csv,text/csv"
-    return (
-        f'<p class="field"><label for="{id}">{label}</label><small id="{id}-hint">{esc(hint)}'
-        f'</small><input id="{id}" name="{name}" type="file" accept="{accept}"'
-        f' aria-describedby="{id}-hint" required></p>'
-    )
-
-
-def _tick(form: str, label: str) -> str:
-    return (
-        f'<p class="field"><label class="tick" for="{form}-answers"><input type="checkbox"'
-        f' id="{form}-answers" name="with_answers" value="1">{label}</label></p>'
+def _file(label: str, name: str, hint: str, accept: str) -> Markup:
+    return html(
+        '<p class="field"><label for="file-{0}">{1}</label><small id="file-{0}-hint">{2}</small>'
+        '<input id="file-{0}" name="{0}" type="file" accept="{3}" aria-describedby="file-{0}-hint"'
+        " required></p>",
+        name,
+        label,
+        hint,
+        accept,
     )

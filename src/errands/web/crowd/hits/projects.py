@@ -1,62 +1,86 @@
-"""Crowd work as requesters meet it: upload, preview, progress, agreement, results."""
+"""Projects as requesters see them: publish, preview, progress, agreement, results."""
 
 import asyncio
+from collections.abc import Callable
 from typing import Final
 
 from starlette.responses import Response
 
-from errands.crowd.accounts.accounts import Role
+from errands.crowd.errors import NotFound
 from errands.crowd.hits.agreement import FieldAgreement, agreements
 from errands.crowd.hits.assignments import Assignments
 from errands.crowd.hits.projects import Project, Projects, Terms
 from errands.crowd.hits.results import answer_names, field_kinds, results_csv
 from errands.crowd.hits.uploads import import_results, publish_files, publish_task
-from errands.reports.html.markup import badge, esc, table
-from errands.web.core.application import Route
+from errands.markup import EMPTY, Markup
 from errands.web.core.forms import Form
 from errands.web.core.http_errors import HttpError
-from errands.web.crowd.accounts import page
 from errands.web.crowd.auth import CrowdRequest, redirect
-from errands.web.crowd.document import button
+from errands.web.crowd.document import paragraph
 from errands.web.crowd.hits import project_pages as pages
 from errands.web.crowd.hits.project_pages import PROJECTS
 from errands.web.crowd.hits.task_frame import frame, frame_address, preview_key
 from errands.web.crowd.hits.tasks import hit_name
-from errands.web.crowd.openapi import operation, paths
-from errands.web.crowd.site import CrowdSite, RouteGroup
+from errands.web.crowd.routes import Routes
+from errands.web.crowd.site import CrowdSite, staff_page
 
-__all__ = ["REQUESTERS", "UPLOAD_BYTES", "own_project", "project_agreement", "project_routes"]
+__all__ = ["UPLOAD_BYTES", "own_project", "project_agreement", "project_routes"]
 
 UPLOAD_BYTES: Final = 64 * 2**20
-REQUESTERS: Final[tuple[Role, ...]] = ("admin", "requester")
 
 
-def project_routes(site: CrowdSite) -> RouteGroup:
+def project_routes(site: CrowdSite) -> Routes:
     """Projects of requesters; the admin sees everybody's."""
-    desk = _ProjectPages(site)
-    at = site.auth
+    pages = _ProjectPages(site)
+    routes = Routes(site.auth, "admin", "requester")
     one = f"{PROJECTS}/{{id:int}}"
-    who = REQUESTERS
-    most = UPLOAD_BYTES
-    routes = [
-        Route(PROJECTS, at.page(desk.everything, *who), methods=["GET"]),
-        Route(PROJECTS, at.page(desk.upload, *who, most=most), methods=["POST"]),
-        Route(f"{PROJECTS}/take", at.page(desk.take, *who), methods=["POST"]),
-        Route(one, at.page(desk.show, *who), methods=["GET"]),
-        Route(f"{one}/terms", at.page(desk.change, *who), methods=["POST"]),
-        Route(f"{one}/standing", at.page(desk.stand, *who), methods=["POST"]),
-        Route(f"{one}/import", at.page(desk.import_results, *who, most=most), methods=["POST"]),
-        Route(f"{one}/items/{{number:int}}", at.page(desk.preview, *who), methods=["GET"]),
-        Route(f"{one}/results.csv", at.page(desk.results, *who), methods=["GET"]),
-    ]
-    return RouteGroup(routes, _paths)
+    text, file = {"type": "string"}, {"type": "string", "format": "binary"}
+    terms = {
+        **dict.fromkeys(("check", "name", "about", "hosts", "with_answers"), text),
+        "wanted": {"type": "integer"},
+        "pay": {"type": "number"},
+        "minutes": {"type": "integer"},
+    }
+    routes.page("GET", PROJECTS, pages.all, "Projects")
+    routes.page(
+        "POST",
+        PROJECTS,
+        pages.upload,
+        "Publish a template and a table",
+        most=UPLOAD_BYTES,
+        form={**terms, "template": file, "table": file},
+        multipart=True,
+    )
+    routes.page(
+        "POST",
+        f"{PROJECTS}/take",
+        pages.publish_folder,
+        "Publish a task folder",
+        form={**terms, "task": text},
+    )
+    routes.page("GET", one, pages.show, "A project")
+    routes.page("POST", f"{one}/terms", pages.change, "Save its terms", form=terms)
+    routes.page("POST", f"{one}/standing", pages.set_open, "Open or close", form=["is_open"])
+    routes.page(
+        "POST",
+        f"{one}/import",
+        pages.import_results,
+        "Import results",
+        most=UPLOAD_BYTES,
+        form={"table": file},
+        multipart=True,
+        media="text/html",
+    )
+    routes.page("GET", f"{one}/items/{{number:int}}", pages.preview, "Preview")
+    routes.page("GET", f"{one}/results.csv", pages.results, "The results", media="text/csv")
+    return routes
 
 
 def own_project(projects: Projects, request: CrowdRequest) -> Project:
     """The project of an address, if it is the asker's; the admin may see all."""
     project = projects.project(request.number("id"))
     if project is None or (request.person.role != "admin" and project.owner != request.person.id):
-        raise HttpError(404, "not_found", "There is no such project of yours.")
+        raise NotFound("You have no such project.")
     return project
 
 
@@ -75,28 +99,12 @@ class _ProjectPages:
         self._projects = Projects(site.database)
         self._work = Assignments(site.database)
 
-    async def everything(self, request: CrowdRequest) -> Response:
+    async def all(self, request: CrowdRequest) -> Response:
         owner = None if request.person.role == "admin" else request.person.id
-        rows = []
-        for project in self._projects.all(owner):
-            done = self._work.progress(project)
-            rows.append(
-                [
-                    f'<a href="{PROJECTS}/{project.id}">{esc(project.name)}</a>',
-                    f"{done.done:,} of {done.wanted:,}",
-                    f"{project.items:,}",
-                    badge("open", "good") if project.is_open else badge("closed"),
-                ]
-            )
-        head = ["project", "assignments done", "instances", "standing"]
-        listed = table(head, rows, "How far they are") if rows else "<p>There are none yet.</p>"
-        tasks = self._site.tasks
-        body = (
-            f"<section><h2>Projects</h2>{listed}</section>"
-            f"{pages.upload_form(request.check)}"
-            f"{pages.take_form(request.check, tasks.names) if tasks is not None else ''}"
-        )
-        return page("Crowd work", body, request, PROJECTS)
+        projects = [(one, self._work.progress(one)) for one in self._projects.all(owner)]
+        names = () if self._site.tasks is None else self._site.tasks.names
+        body = pages.projects_body(projects, names, request.check)
+        return staff_page("Projects", body, request, PROJECTS)
 
     async def upload(self, request: CrowdRequest) -> Response:
         template, rows = request.form.file("template"), request.form.file("table")
@@ -104,58 +112,46 @@ class _ProjectPages:
             raise HttpError(
                 400, "bad_request", "A task needs a template and a CSV file: choose both."
             )
-        made = await asyncio.to_thread(
-            publish_files,
-            self._projects,
-            self._work,
-            request.person.id,
-            _terms(request.form),
-            template,
-            rows,
-            with_answers=request.form.text("with_answers") == "1",
-        )
-        return redirect(f"{PROJECTS}/{made.id}")
+        return await self._publish(request, publish_files, template, rows)
 
-    async def take(self, request: CrowdRequest) -> Response:
-        made = await asyncio.to_thread(
-            publish_task,
-            self._projects,
-            self._work,
-            request.person.id,
-            _terms(request.form),
-            self._site.tasks,
-            request.form.text("task"),
+    async def publish_folder(self, request: CrowdRequest) -> Response:
+        task = request.form.text("task")
+        return await self._publish(request, publish_task, self._site.tasks, task)
+
+    async def _publish(
+        self, request: CrowdRequest, publish: Callable[..., Project], *source: object
+    ) -> Response:
+        project = await asyncio.to_thread(
+            publish,
+            *(self._projects, self._work, request.person.id, _terms(request.form), *source),
             with_answers=request.form.text("with_answers") == "1",
         )
-        return redirect(f"{PROJECTS}/{made.id}")
+        return redirect(f"{PROJECTS}/{project.id}")
 
     async def show(self, request: CrowdRequest) -> Response:
-        return await self._shown(request, own_project(self._projects, request))
+        return await self._page(request, own_project(self._projects, request))
 
-    async def _shown(self, request: CrowdRequest, project: Project, said: str = "") -> Response:
-        found = await asyncio.to_thread(project_agreement, self._projects, self._work, project)
-        people = {person.id: person.name for person in self._site.people.everybody()}
-        here = f"{PROJECTS}/{project.id}"
-        label, value = ("Close", "0") if project.is_open else ("Open again", "1")
-        stand = button(label, f"{here}/standing", request.check, fields=[("is_open", value)])
-        body = (
-            f"{said}{pages.progress(project, self._work.progress(project))}"
-            f'<div class="deeds"><a class="btn primary" href="{here}/results.csv">Results (CSV)'
-            f'</a><a class="btn" href="{here}/items/0">Preview</a>{stand}</div></section>'
-            f"{pages.shares(self._work.shares(project.id), people)}"
-            f"{pages.agreement(found)}"
-            f"{pages.import_form(project, request.check)}"
-            f"{pages.terms_form(project, request.check)}"
+    async def _page(
+        self, request: CrowdRequest, project: Project, message: Markup = EMPTY
+    ) -> Response:
+        agreement = await asyncio.to_thread(project_agreement, self._projects, self._work, project)
+        body = pages.project_body(
+            project,
+            self._work.progress(project),
+            self._work.shares(project.id),
+            {person.id: person.name for person in self._site.accounts.everybody()},
+            agreement,
+            request.check,
         )
-        below = f"<p>{esc(project.about)}</p>" if project.about else ""
-        return page(project.name, body, request, PROJECTS, below=below)
+        below = paragraph(project.about) if project.about else EMPTY
+        return staff_page(project.name, message + body, request, PROJECTS, below=below)
 
     async def change(self, request: CrowdRequest) -> Response:
         project = own_project(self._projects, request)
         self._projects.change(project.id, _terms(request.form))
         return redirect(f"{PROJECTS}/{project.id}")
 
-    async def stand(self, request: CrowdRequest) -> Response:
+    async def set_open(self, request: CrowdRequest) -> Response:
         project = own_project(self._projects, request)
         self._projects.set_open(project.id, request.form.text("is_open") == "1")
         return redirect(f"{PROJECTS}/{project.id}")
@@ -165,8 +161,10 @@ class _ProjectPages:
         data = request.form.file("table")
         if data is None:
             raise HttpError(400, "bad_request", "Choose a CSV file of results.")
-        brought = await asyncio.to_thread(import_results, self._projects, self._work, project, data)
-        return await self._shown(request, project, pages.brought(brought))
+        imported = await asyncio.to_thread(
+            import_results, self._projects, self._work, project, data
+        )
+        return await self._page(request, project, pages.import_message(imported))
 
     async def preview(self, request: CrowdRequest) -> Response:
         """An instance as workers see it."""
@@ -174,24 +172,11 @@ class _ProjectPages:
         number = request.number("number")
         item = self._projects.item(project.id, number)
         if item is None:
-            raise HttpError(404, "not_found", "There is no such instance.")
+            raise NotFound("There is no such instance.")
         key = preview_key(self._site.secret, project.id, number)
         address = frame_address(request.http, key, hit_name(project.id, number))
-        here = f"{PROJECTS}/{project.id}/items"
-        ways = "".join(
-            f'<a class="btn" href="{here}/{to}">{label}</a>'
-            for to, label in ((number - 1, "Previous"), (number + 1, "Next"))
-            if 0 <= to < project.items
-        )
-        inputs = [[esc(name), esc(value)] for name, value in item.inputs.items()]
-        body = (
-            f'<section><p><a href="{PROJECTS}/{project.id}">Back to the project</a></p>'
-            f"<h2>Instance {number + 1} of {project.items:,}</h2>"
-            f'{frame(address, "Preview of the task")}<div class="deeds">{ways}</div></section>'
-            '<section class="words"><h2>Inputs</h2>'
-            f"{table(['column', 'value'], inputs, 'What this instance shows')}</section>"
-        )
-        return page(project.name, body, request, PROJECTS)
+        body = pages.preview_body(project, item, frame(address, "Preview of the task"))
+        return staff_page(project.name, body, request, PROJECTS)
 
     async def results(self, request: CrowdRequest) -> Response:
         project = own_project(self._projects, request)
@@ -201,7 +186,7 @@ class _ProjectPages:
 async def results_response(projects: Projects, work: Assignments, project: Project) -> Response:
     """The results as a file to download."""
 
-    def made() -> bytes:
+    def content() -> bytes:
         template = projects.template(project.id)
         return results_csv(project, template, projects.items(project.id), work.done(project.id))
 
@@ -210,8 +195,8 @@ async def results_response(projects: Projects, work: Assignments, project: Proje
         "Cache-Control": "no-store",
         "X-Content-Type-Options": "nosniff",
     }
-    content = await asyncio.to_thread(made)
-    return Response(content, headers=headers, media_type="text/csv; charset=utf-8")
+    data = await asyncio.to_thread(content)
+    return Response(data, headers=headers, media_type="text/csv; charset=utf-8")
 
 
 def _terms(form: Form) -> Terms:
@@ -229,44 +214,3 @@ def _terms(form: Form) -> Terms:
         raise HttpError(
             400, "bad_request", "Workers, pay and minutes are numbers; one of them is none."
         ) from None
-
-
-def _paths() -> dict[str, object]:
-    text, file = {"type": "string"}, {"type": "string", "format": "binary"}
-    terms = {
-        **dict.fromkeys(("check", "name", "about", "hosts", "with_answers"), text),
-        "wanted": {"type": "integer"},
-        "pay": {"type": "number"},
-        "minutes": {"type": "integer"},
-    }
-    one = f"{PROJECTS}/{{id}}"
-    download = operation("The results", media="text/csv")
-    download["responses"]["303"] = {"description": "To the login"}
-    return paths(
-        {
-            PROJECTS: {
-                "get": operation("Projects", media="text/html"),
-                "post": operation(
-                    "Upload a task",
-                    form={**terms, "template": file, "table": file},
-                    multipart=True,
-                    status="303",
-                ),
-            },
-            f"{PROJECTS}/take": {
-                "post": operation("Take a task folder", form={**terms, "task": text}, status="303")
-            },
-            one: {"get": operation("A project", media="text/html")},
-            f"{one}/terms": {"post": operation("Other terms", form=terms, status="303")},
-            f"{one}/standing": {
-                "post": operation("Open or close", form={"is_open": text}, status="303")
-            },
-            f"{one}/import": {
-                "post": operation(
-                    "Take in results", form={"table": file}, multipart=True, media="text/html"
-                )
-            },
-            f"{one}/items/{{number}}": {"get": operation("Preview", media="text/html")},
-            f"{one}/results.csv": {"get": download},
-        }
-    )

@@ -1,20 +1,19 @@
-"""Crowd work for programs of requesters: everything that their pages can do, by JSON."""
+"""Projects for programs of requesters: everything that their pages can do, by JSON."""
 
 import asyncio
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 import msgspec
 from starlette.responses import Response
 
+from errands.crowd.errors import NotFound
 from errands.crowd.hits.agreement import FieldAgreement
 from errands.crowd.hits.assignments import Assignments, ProjectProgress, WorkerShare
 from errands.crowd.hits.projects import Project, Projects, Terms
 from errands.crowd.hits.uploads import ImportSummary, import_results, publish_files, publish_task
-from errands.web.core.application import Route
 from errands.web.core.http_errors import HttpError
 from errands.web.crowd.auth import CrowdRequest, json_response
 from errands.web.crowd.hits.projects import (
-    REQUESTERS,
     UPLOAD_BYTES,
     own_project,
     project_agreement,
@@ -22,8 +21,8 @@ from errands.web.crowd.hits.projects import (
 )
 from errands.web.crowd.hits.task_frame import frame_address, preview_key
 from errands.web.crowd.hits.tasks import hit_name
-from errands.web.crowd.openapi import operation, paths
-from errands.web.crowd.site import CrowdSite, RouteGroup
+from errands.web.crowd.routes import Routes
+from errands.web.crowd.site import CrowdSite
 
 __all__ = ["project_api_routes"]
 
@@ -47,7 +46,7 @@ class NewProject(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ProjectChange(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """What is to be different."""
+    """What is to be changes."""
 
     name: str | None = None
     about: str | None = None
@@ -77,7 +76,7 @@ class ProjectList(msgspec.Struct, frozen=True):
 
     projects: list[Project]
     tasks: list[str]
-    """Task folders that can be taken."""
+    """Task folders that can be published."""
 
 
 class ProjectResult(msgspec.Struct, frozen=True):
@@ -113,25 +112,39 @@ class ProjectItem(msgspec.Struct, frozen=True):
     frame: str
 
 
-def project_api_routes(site: CrowdSite) -> RouteGroup:
-    """The addresses for programs."""
-    desk = _ProjectApi(site)
-    at = site.auth
-    who = REQUESTERS
+def project_api_routes(site: CrowdSite) -> Routes:
+    """Projects for programs of requesters."""
+    api = _ProjectApi(site)
+    routes = Routes(site.auth, "admin", "requester")
     one = f"{API}/{{id:int}}"
-    most = UPLOAD_BYTES
-    routes = [
-        Route(API, at.api(desk.everything, *who), methods=["GET"]),
-        Route(API, at.api(desk.put_up, *who, most=most), methods=["POST"]),
-        Route(one, at.api(desk.report, *who), methods=["GET"]),
-        Route(one, at.api(desk.change, *who), methods=["PATCH"]),
-        Route(f"{one}/results", at.api(desk.results, *who), methods=["GET"]),
-        Route(f"{one}/results.csv", at.api(desk.results_csv, *who), methods=["GET"]),
-        Route(f"{one}/agreement", at.api(desk.agreement, *who), methods=["GET"]),
-        Route(f"{one}/import", at.api(desk.import_results, *who, most=most), methods=["POST"]),
-        Route(f"{one}/items/{{number:int}}", at.api(desk.item, *who), methods=["GET"]),
-    ]
-    return RouteGroup(routes, _paths)
+    add = routes.api
+    add("GET", API, api.all, "Projects", answer=ProjectList)
+    add(
+        "POST",
+        API,
+        api.publish,
+        "Publish a project",
+        most=UPLOAD_BYTES,
+        body=NewProject,
+        answer=ProjectReport,
+        status="201",
+    )
+    add("GET", one, api.report, "A project", answer=ProjectReport)
+    add("PATCH", one, api.change, "Change it", body=ProjectChange, answer=ProjectReport)
+    add("GET", f"{one}/results", api.results, "Results", answer=ProjectResults)
+    add("GET", f"{one}/results.csv", api.results_csv, "Results as CSV", media="text/csv")
+    add("GET", f"{one}/agreement", api.agreement, "Agreement", answer=ProjectAgreement)
+    add(
+        "POST",
+        f"{one}/import",
+        api.import_results,
+        "Import results",
+        most=UPLOAD_BYTES,
+        body=ResultsFile,
+        answer=ImportSummary,
+    )
+    add("GET", f"{one}/items/{{number:int}}", api.item, "An instance", answer=ProjectItem)
+    return routes
 
 
 class _ProjectApi:
@@ -140,56 +153,54 @@ class _ProjectApi:
         self._projects = Projects(site.database)
         self._work = Assignments(site.database)
 
-    async def everything(self, request: CrowdRequest) -> Response:
+    async def all(self, request: CrowdRequest) -> Response:
         owner = None if request.person.role == "admin" else request.person.id
         tasks = self._site.tasks
         names = [] if tasks is None else list(tasks.names)
         return json_response(ProjectList(self._projects.all(owner), names))
 
-    async def put_up(self, request: CrowdRequest) -> Response:
-        wanted = request.read(_NEW)
-        terms = Terms(
-            *(wanted.name, wanted.about, wanted.wanted, wanted.pay, wanted.minutes, wanted.hosts)
-        )
-        owner, with_answers = request.person.id, wanted.with_answers
-        if wanted.task is not None:
-            if wanted.template is not None or wanted.csv is not None:
+    async def publish(self, request: CrowdRequest) -> Response:
+        new = request.read(_NEW)
+        terms = Terms(new.name, new.about, new.wanted, new.pay, new.minutes, new.hosts)
+        owner, with_answers = request.person.id, new.with_answers
+        if new.task is not None:
+            if new.template is not None or new.csv is not None:
                 raise HttpError(400, "bad_request", "Either task, or template and csv; not both.")
-            made = await asyncio.to_thread(
+            project = await asyncio.to_thread(
                 publish_task,
-                *(self._projects, self._work, owner, terms, self._site.tasks, wanted.task),
+                *(self._projects, self._work, owner, terms, self._site.tasks, new.task),
                 with_answers=with_answers,
             )
-        elif wanted.template is None or wanted.csv is None:
+        elif new.template is None or new.csv is None:
             raise HttpError(400, "bad_request", "A project needs template and csv, or task.")
         else:
-            made = await asyncio.to_thread(
+            project = await asyncio.to_thread(
                 publish_files,
                 *(self._projects, self._work, owner, terms),
-                *(wanted.template.encode(), wanted.csv.encode()),
+                *(new.template.encode(), new.csv.encode()),
                 with_answers=with_answers,
             )
-        return json_response(self._report(made), 201)
+        return json_response(self._report(project), 201)
 
     async def report(self, request: CrowdRequest) -> Response:
         return json_response(self._report(own_project(self._projects, request)))
 
     async def change(self, request: CrowdRequest) -> Response:
         project = own_project(self._projects, request)
-        wanted = request.read(_CHANGE)
+        change = request.read(_CHANGE)
         terms = Terms(
             *(project.name, project.about, project.wanted, project.pay, project.minutes),
             project.hosts,
         )
-        different = {
+        changes = {
             name: value
-            for name, value in msgspec.structs.asdict(wanted).items()
+            for name, value in msgspec.structs.asdict(change).items()
             if value is not None and name != "is_open"
         }
-        if different:
-            self._projects.change(project.id, msgspec.structs.replace(terms, **different))
-        if wanted.is_open is not None:
-            self._projects.set_open(project.id, wanted.is_open)
+        if changes:
+            self._projects.change(project.id, msgspec.structs.replace(terms, **changes))
+        if change.is_open is not None:
+            self._projects.set_open(project.id, change.is_open)
         return json_response(self._report(own_project(self._projects, request)))
 
     async def results(self, request: CrowdRequest) -> Response:
@@ -213,8 +224,8 @@ class _ProjectApi:
 
     async def agreement(self, request: CrowdRequest) -> Response:
         project = own_project(self._projects, request)
-        found = await asyncio.to_thread(project_agreement, self._projects, self._work, project)
-        return json_response(ProjectAgreement(found))
+        fields = await asyncio.to_thread(project_agreement, self._projects, self._work, project)
+        return json_response(ProjectAgreement(fields))
 
     async def import_results(self, request: CrowdRequest) -> Response:
         project = own_project(self._projects, request)
@@ -227,7 +238,7 @@ class _ProjectApi:
         project = own_project(self._projects, request)
         item = self._projects.item(project.id, request.number("number"))
         if item is None:
-            raise HttpError(404, "not_found", "There is no such instance.")
+            raise NotFound("There is no such instance.")
         key = preview_key(self._site.secret, project.id, item.number)
         address = frame_address(request.http, key, hit_name(project.id, item.number))
         return json_response(ProjectItem(item.number, item.inputs, address))
@@ -239,32 +250,3 @@ class _ProjectApi:
 _NEW: Final = msgspec.json.Decoder(NewProject)
 _CHANGE: Final = msgspec.json.Decoder(ProjectChange)
 _FILE: Final = msgspec.json.Decoder(ResultsFile)
-
-
-def _paths() -> dict[str, Any]:
-    one = f"{API}/{{id}}"
-    return paths(
-        {
-            API: {
-                "get": operation("Projects", answer=ProjectList),
-                "post": operation(
-                    "Put up a project", body=NewProject, answer=ProjectReport, status="201"
-                ),
-            },
-            one: {
-                "get": operation("A project", answer=ProjectReport),
-                "patch": operation("Change it", body=ProjectChange, answer=ProjectReport),
-            },
-            f"{one}/results": {"get": operation("Results", answer=ProjectResults)},
-            f"{one}/results.csv": {"get": operation("Results as CSV", media="text/csv")},
-            f"{one}/agreement": {"get": operation("Agreement", answer=ProjectAgreement)},
-            f"{one}/import": {
-                "post": operation("Take in results", body=ResultsFile, answer=ImportSummary)
-            },
-            f"{one}/items/{{number}}": {"get": operation("An instance", answer=ProjectItem)},
-        },
-        [
-            *(ImportSummary, NewProject, ProjectAgreement, ProjectChange, ProjectItem, ProjectList),
-            *(ProjectReport, ProjectResults, ResultsFile),
-        ],
-    )

@@ -1,7 +1,7 @@
 """The frame that a task runs in: other people's code, which may reach nothing but its own answers.
 
 A frame's address has a key and nothing else that is secret. The key of an assignment shows its
-page and takes its answers once; the key of a preview, signed by the office, only shows a page.
+page and takes its answers once; the key of a preview, signed by this site, only shows a page.
 The browser is told to treat the page as nobody's (`sandbox`): no cookies, no storage, no parent,
 no address but the frame's own, and no network.
 """
@@ -11,7 +11,6 @@ import hmac
 import mimetypes
 import re
 import secrets
-from collections.abc import Awaitable, Callable
 from functools import cache
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -22,18 +21,17 @@ from starlette.responses import Response
 
 from errands.browser.libraries import SCRIPT, library
 from errands.browser.network_policy import inside
-from errands.crowd.hits.assignments import Assignment, Assignments, Conflict
+from errands.crowd.hits.assignments import Assignment, Assignments
 from errands.crowd.hits.projects import Project, Projects
 from errands.crowd.hits.task_page import EXTERNAL_SCRIPT, answers_of, task_page
 from errands.errors import TaskError
-from errands.reports.html.markup import esc
-from errands.web.core.application import Route
+from errands.markup import EMPTY, Markup, html
 from errands.web.core.forms import Form
 from errands.web.core.http_errors import HttpError
-from errands.web.crowd.auth import Endpoint
+from errands.web.crowd.auth import Endpoint, OpenHandler
 from errands.web.crowd.document import HEADERS
-from errands.web.crowd.openapi import operation, paths
-from errands.web.crowd.site import CrowdSite, RouteGroup
+from errands.web.crowd.routes import Routes
+from errands.web.crowd.site import CrowdSite
 
 __all__ = ["UNAVAILABLE", "frame", "frame_address", "frame_routes", "preview_key"]
 
@@ -89,12 +87,15 @@ def frame_address(request: Request, key: str, hit: str, worker: str = "") -> str
     return f"/frame/{key}/?{urlencode(told)}"
 
 
-def frame(address: str, title: str, then: str = "") -> str:
+def frame(address: str, title: str, then: str = "") -> Markup:
     """The element in which a task runs."""
-    after = f' data-then="{esc(then)}"' if then else ""
-    return (
-        f'<iframe class="task" title="{esc(title)}" sandbox="{SANDBOX}"'
-        f' referrerpolicy="no-referrer" src="{esc(address)}"{after}></iframe>'
+    return html(
+        '<iframe class="task" title="{}" sandbox="{}" referrerpolicy="no-referrer" src="{}"{}>'
+        "</iframe>",
+        title,
+        SANDBOX,
+        address,
+        html(' data-then="{}"', then) if then else EMPTY,
     )
 
 
@@ -131,12 +132,12 @@ def policy(here: str, project: Project, *, is_preview: bool) -> str:
     )
 
 
-def frame_routes(site: CrowdSite) -> RouteGroup:
+def frame_routes(site: CrowdSite) -> Routes:
     """Pages of tasks, their files, and where their answers go."""
-    desk = _TaskFrames(site)
+    frames = _TaskFrames(site)
 
-    def framed(work: Callable[[Request, Form], Awaitable[Response]]) -> Endpoint:
-        answer = site.auth.open_page(work)
+    def framed(handler: OpenHandler) -> Endpoint:
+        answer = site.auth.open_page(handler)
 
         async def endpoint(request: Request) -> Response:
             response = await answer(request)
@@ -146,14 +147,23 @@ def frame_routes(site: CrowdSite) -> RouteGroup:
 
         return endpoint
 
-    routes = [
-        Route("/frame/files/web/{path:path}", framed(desk.library), methods=["GET"]),
-        Route("/frame/{key}/", framed(desk.page), methods=["GET"]),
-        Route("/frame/{key}/", framed(desk.submit), methods=["POST"]),
-        Route("/frame/{key}/{path:path}", framed(desk.file), methods=["GET"]),
-        Route("/mturk/externalSubmit", framed(desk.external), methods=["POST"]),
-    ]
-    return RouteGroup(routes, _paths)
+    routes = Routes(site.auth)
+    key, html_page = "/frame/{key}/", "text/html"
+    routes.other("GET", "/frame/files/web/{path:path}", framed(frames.library))
+    routes.other("GET", key, framed(frames.page), "A task's page in its frame", media=html_page)
+    routes.other(
+        "POST", key, framed(frames.submit), "Submit its answers", form=["NAME"], media=html_page
+    )
+    routes.other("GET", f"{key}{{path:path}}", framed(frames.file))
+    routes.other(
+        "POST",
+        "/mturk/externalSubmit",
+        framed(frames.external),
+        "Submit answers as to Mechanical Turk",
+        form=["assignmentId", "NAME"],
+        media=html_page,
+    )
+    return routes
 
 
 class _TaskFrames:
@@ -210,10 +220,7 @@ class _TaskFrames:
     def _submitted(self, shown: _Shown, form: Form) -> Response:
         if shown.assignment is None:
             raise _preview()
-        try:
-            self._assignments.submit(shown.assignment.key, answers_of(form.fields))
-        except Conflict as failure:
-            raise HttpError(409, "conflict", str(failure)) from None
+        self._assignments.submit(shown.assignment.key, answers_of(form.fields))
         return _received()
 
     async def file(self, request: Request, form: Form) -> Response:
@@ -247,20 +254,22 @@ class _TaskFrames:
         return Response(content, headers=headers, media_type=served.kind)
 
     def _shown(self, key: str) -> _Shown:
-        found = _PREVIEW.fullmatch(key)
-        if found is not None:
-            project, item = int(found[1]), int(found[2])
-            if not hmac.compare_digest(key, preview_key(self._site.secret, project, item)):
+        preview = _PREVIEW.fullmatch(key)
+        if preview is not None:
+            number, item = int(preview[1]), int(preview[2])
+            if not hmac.compare_digest(key, preview_key(self._site.secret, number, item)):
                 raise _nothing()
-            held = self._projects.project(project)
-            if held is None:
-                raise _nothing()
-            return _Shown(held, item, None)
+            return _Shown(self._project(number), item, None)
         assignment = self._assignments.by_key(key)
-        held = None if assignment is None else self._projects.project(assignment.project)
-        if assignment is None or held is None:
+        if assignment is None:
             raise _nothing()
-        return _Shown(held, assignment.item, assignment)
+        return _Shown(self._project(assignment.project), assignment.item, assignment)
+
+    def _project(self, number: int) -> Project:
+        project = self._projects.project(number)
+        if project is None:
+            raise _nothing()
+        return project
 
 
 @cache
@@ -308,22 +317,3 @@ def _nothing() -> HttpError:
 
 def _preview() -> HttpError:
     return HttpError(403, "preview", "This is a preview: accept the task before you submit.")
-
-
-def _paths() -> dict[str, object]:
-    text = {"type": "string"}
-    return paths(
-        {
-            "/frame/{key}/": {
-                "get": operation("A task's page in its frame", media="text/html"),
-                "post": operation("Send its answers", form={"NAME": text}, media="text/html"),
-            },
-            "/mturk/externalSubmit": {
-                "post": operation(
-                    "Send answers as to Mechanical Turk",
-                    form={"assignmentId": text, "NAME": text},
-                    media="text/html",
-                )
-            },
-        }
-    )

@@ -4,26 +4,34 @@ The same by JSON, so that a program can be a worker: it reads an instance's inpu
 sends answers by name.
 """
 
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
 from errands.crowd.accounts.accounts import Person
-from errands.crowd.hits.assignments import Assignment, Assignments, Conflict
+from errands.crowd.errors import Conflict, NotFound
+from errands.crowd.hits.assignments import Assignment, Assignments
 from errands.crowd.hits.batch_file import mturk_time
 from errands.crowd.hits.projects import Item, Project, Projects
 from errands.crowd.hits.task_page import NO_ANSWERS
-from errands.reports.html.markup import esc
-from errands.web.core.application import Route
+from errands.markup import EMPTY, Markup, html
 from errands.web.core.forms import MOST_FIELDS
 from errands.web.core.http_errors import HttpError
 from errands.web.crowd.auth import CrowdRequest, json_response, redirect
-from errands.web.crowd.document import HEADERS, button, document, worker_links
+from errands.web.crowd.document import (
+    actions,
+    button,
+    callout,
+    dollars,
+    link_button,
+    paragraph,
+    section,
+)
 from errands.web.crowd.hits.task_frame import frame, frame_address, preview_key
-from errands.web.crowd.openapi import operation, paths
-from errands.web.crowd.site import CrowdSite, RouteGroup, WorkCard, dollars
+from errands.web.crowd.routes import Routes, WorkCard
+from errands.web.crowd.site import CrowdSite, worker_page
 
 __all__ = ["hit_name", "task_routes"]
 
@@ -34,7 +42,7 @@ class ItemChoice(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     item: Annotated[int, msgspec.Meta(ge=0, lt=2**62)] | None = None
 
 
-class ItemSkipped(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class ItemSkip(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Which instance is left to others."""
 
     item: Annotated[int, msgspec.Meta(ge=0, lt=2**62)]
@@ -78,7 +86,7 @@ class ItemUpcoming(msgspec.Struct, frozen=True):
     """The address of its page; it takes no answers."""
 
 
-class TaskTaken(msgspec.Struct, frozen=True):
+class AcceptedTask(msgspec.Struct, frozen=True):
     """An assignment as its worker sees it."""
 
     id: int
@@ -100,29 +108,45 @@ def hit_name(project: int, item: int) -> str:
     return f"H{project}-{item}"
 
 
-def task_routes(site: CrowdSite) -> RouteGroup:
-    """Work for workers."""
-    desk = _TaskPages(site)
-    at = site.auth
+def task_routes(site: CrowdSite) -> Routes:
+    """Tasks for workers."""
+    pages = _TaskPages(site)
+    routes = Routes(site.auth, "worker", cards=pages.cards)
     task, one = "/work/{token}/tasks/{id:int}", "/work/{token}/assignments/{id:int}"
     api, mine = "/v1/work/tasks", "/v1/work/assignments/{id:int}"
-    routes = [
-        Route(task, at.worker_page(desk.show), methods=["GET"]),
-        Route(f"{task}/accept", at.worker_page(desk.accept), methods=["POST"]),
-        Route(f"{task}/skip", at.worker_page(desk.skip), methods=["POST"]),
-        Route(f"{task}/unskip", at.worker_page(desk.unskip), methods=["POST"]),
-        Route(one, at.worker_page(desk.assignment), methods=["GET"]),
-        Route(f"{one}/return", at.worker_page(desk.give_back), methods=["POST"]),
-        Route(api, at.api(desk.api_all, "worker"), methods=["GET"]),
-        Route(f"{api}/{{id:int}}/next", at.api(desk.api_next, "worker"), methods=["GET"]),
-        Route(f"{api}/{{id:int}}/accept", at.api(desk.api_accept, "worker"), methods=["POST"]),
-        Route(f"{api}/{{id:int}}/skip", at.api(desk.api_skip, "worker"), methods=["POST"]),
-        Route(f"{api}/{{id:int}}/unskip", at.api(desk.api_unskip, "worker"), methods=["POST"]),
-        Route(mine, at.api(desk.api_assignment, "worker"), methods=["GET"]),
-        Route(f"{mine}/submit", at.api(desk.api_submit, "worker"), methods=["POST"]),
-        Route(f"{mine}/return", at.api(desk.api_return, "worker"), methods=["POST"]),
-    ]
-    return RouteGroup(routes, _paths, desk.offers)
+    item = {"item": {"type": "integer"}}
+    page, call = routes.worker_page, routes.api
+    page("GET", task, pages.show, "Preview of the next instance")
+    page("POST", f"{task}/accept", pages.accept, "Accept it", form=item)
+    page("POST", f"{task}/skip", pages.skip, "Skip it", form=item)
+    page("POST", f"{task}/unskip", pages.unskip, "Show skipped ones again")
+    page("GET", one, pages.assignment, "An accepted instance in its frame")
+    page("POST", f"{one}/return", pages.return_, "Return it")
+    call("GET", api, pages.api_all, "Open work", answer=TasksOffered)
+    api = f"{api}/{{id:int}}"
+    call("GET", f"{api}/next", pages.api_next, "The next instance", answer=ItemUpcoming)
+    call(
+        "POST",
+        f"{api}/accept",
+        pages.api_accept,
+        "Accept an instance",
+        body=ItemChoice,
+        answer=AcceptedTask,
+        status="201",
+    )
+    call("POST", f"{api}/skip", pages.api_skip, "Skip an instance", body=ItemSkip)
+    call("POST", f"{api}/unskip", pages.api_unskip, "Show skipped ones again")
+    call("GET", mine, pages.api_assignment, "An assignment", answer=AcceptedTask)
+    call(
+        "POST",
+        f"{mine}/submit",
+        pages.api_submit,
+        "Submit answers",
+        body=TaskAnswers,
+        answer=AcceptedTask,
+    )
+    call("POST", f"{mine}/return", pages.api_return, "Return an instance", answer=AcceptedTask)
+    return routes
 
 
 class _TaskPages:
@@ -131,24 +155,27 @@ class _TaskPages:
         self._projects = Projects(site.database)
         self._work = Assignments(site.database)
 
-    def offers(self, person: Person, token: str) -> list[WorkCard]:
+    def cards(self, person: Person, token: str) -> list[WorkCard]:
         """A card for each project that has something for a worker, or had."""
         cards = []
-        for project, seen in self._seen(person):
-            if seen.next is None and seen.assignment is None and not seen.done:
+        for project, task in self._tasks(person):
+            if task.next is None and task.assignment is None and not task.done:
                 continue
-            left = "" if seen.next is not None else "<p>You have done all there is.</p>"
-            is_waiting = seen.assignment is not None
-            has_more = is_waiting or seen.next is not None
+            has_open = task.assignment is not None
+            has_more = has_open or task.next is not None
             cards.append(
                 WorkCard(
                     project.name,
-                    f"<p>{esc(project.about)}</p>{'' if is_waiting else left}"
-                    f"<p>{dollars(project.pay)} for each</p>",
+                    html(
+                        "<p>{}</p>{}<p>{} for each</p>",
+                        project.about,
+                        EMPTY if has_more else paragraph("You have done all there is."),
+                        dollars(project.pay),
+                    ),
                     f"/work/{token}/tasks/{project.id}" if has_more else "",
-                    "Go on" if is_waiting else "Begin",
-                    seen.done,
-                    seen.earned,
+                    "Continue" if has_open else "Start",
+                    task.done,
+                    task.earned,
                 )
             )
         return cards
@@ -156,117 +183,120 @@ class _TaskPages:
     async def show(self, request: CrowdRequest) -> Response:
         """The next instance, to look at before it is accepted."""
         project = self._project(request)
-        token = request.http.path_params["token"]
-        here = f"/work/{token}/tasks/{project.id}"
-        held = self._work.open_one(project.id, request.person.id)
-        if held is not None:
-            return redirect(f"/work/{token}/assignments/{held.id}")
-        item = self._work.upcoming(project, request.person.id) if project.is_open else None
-        done, earned = self._work.done_by(request.person.id).get(project.id, (0, 0.0))
-        sofar = f'<p class="note">{done} done, {dollars(earned)} earned</p>'
+        person = request.person.id
+        here = _task(request, project.id)
+        accepted = self._work.open_one(project.id, person)
+        if accepted is not None:
+            return redirect(_assignment(request, accepted.id))
+        item = self._work.upcoming(project, person) if project.is_open else None
         if item is None:
-            return _page(project, token, f"<section>{self._rest(project, request, here)}</section>")
+            return _page(project, request, section(self._nothing_left(project, person, here)))
+        done, earned = self._work.done_by(person).get(project.id, (0, 0.0))
         number = [("item", str(item.number))]
-        address = self._preview(request.http, project, item)
-        body = (
-            f"<section>{_terms(project)}<div class='deeds'>"
-            f"{button('Accept', f'{here}/accept', kind='primary', fields=number)}"
-            f"{button('Skip', f'{here}/skip', fields=number)}</div>"
-            f"<h2>Instance {item.number + 1}, to look at</h2>"
-            f"{frame(address, 'Preview of the task')}{sofar}</section>"
+        body = section(
+            _terms(project, project.pay),
+            actions(
+                button("Accept", f"{here}/accept", kind="primary", fields=number),
+                button("Skip", f"{here}/skip", fields=number),
+            ),
+            html("<h2>Instance {} (preview)</h2>", item.number + 1),
+            frame(self._preview(request.http, project, item), "Preview of the task"),
+            paragraph(f"{done} done, {dollars(earned)} earned", "note"),
         )
-        return _page(project, token, body)
+        return _page(project, request, body)
 
-    def _rest(self, project: Project, request: CrowdRequest, here: str) -> str:
-        """What is said where nothing is left."""
-        skipped = self._work.skipped(project.id, request.person.id)
-        said = "There is nothing left to do here for you." if project.is_open else "This is closed."
-        again = ""
-        if skipped and project.is_open:
-            again = f"<p>You left {skipped} to others.</p>" + button(
-                "Show them again", f"{here}/unskip"
+    def _nothing_left(self, project: Project, person: int, here: str) -> Markup:
+        if not project.is_open:
+            return callout("This project is closed.")
+        skipped = self._work.skipped(project.id, person)
+        again = EMPTY
+        if skipped:
+            again = html(
+                "<p>You skipped {}.</p>{}", skipped, button("Show them again", f"{here}/unskip")
             )
-        return f'<div class="callout"><p>{said}</p>{again}</div>'
+        return html(
+            '<div class="callout"><p>There is nothing left to do here for you.</p>{}</div>', again
+        )
 
     async def accept(self, request: CrowdRequest) -> Response:
         project = self._project(request)
-        token = request.http.path_params["token"]
         try:
-            taken = self._work.accept(project, request.person.id, _item(request.form.text("item")))
+            item = _item(request.form.text("item"))
+            accepted = self._work.accept(project, request.person.id, item)
         except Conflict:
             # Somebody else was faster: the page says what is left.
-            return redirect(f"/work/{token}/tasks/{project.id}")
-        return redirect(f"/work/{token}/assignments/{taken.id}")
+            return redirect(_task(request, project.id))
+        return redirect(_assignment(request, accepted.id))
 
     async def skip(self, request: CrowdRequest) -> Response:
         project = self._project(request)
         item = _item(request.form.text("item"))
         if item is None:
             raise HttpError(400, "bad_request", "Which instance is to be skipped?")
-        self._skip(project, item, request.person)
-        return redirect(f"/work/{request.http.path_params['token']}/tasks/{project.id}")
+        self._work.skip(project.id, item, request.person.id)
+        return redirect(_task(request, project.id))
 
     async def unskip(self, request: CrowdRequest) -> Response:
         project = self._project(request)
         self._work.unskip(project.id, request.person.id)
-        return redirect(f"/work/{request.http.path_params['token']}/tasks/{project.id}")
+        return redirect(_task(request, project.id))
 
     async def assignment(self, request: CrowdRequest) -> Response:
         """An accepted instance in its frame."""
-        held = self._held(request)
-        project = self._projects.project(held.project)
+        assignment = self._own(request)
+        project = self._projects.project(assignment.project)
         assert project is not None
-        token = request.http.path_params["token"]
-        here, after = f"/work/{token}/assignments/{held.id}", f"/work/{token}/tasks/{project.id}"
-        follow = f'<a class="btn" href="{esc(after)}">Next</a>'
-        if held.status in ("submitted", "returned"):
-            said = "Your answers were received." if held.status == "submitted" else "Returned."
-            body = f'<section><div class="callout"><p>{said}</p></div>{follow}</section>'
-            return _page(project, token, body)
-        if held.status == "expired":
-            body = (
-                '<section><div class="callout bad"><p>The time for this was up at'
-                f" {mturk_time(held.until)}.</p></div>{follow}</section>"
-            )
-            return _page(project, token, body)
-        address = self._frame(request.http, held)
-        body = (
-            f"<section>{_terms(project, held.pay)}"
-            f'<p class="note">Yours until {mturk_time(held.until)}.</p>'
-            f"<h2>Instance {held.item + 1}</h2>{frame(address, 'Task', after)}"
-            f'<div class="deeds">{follow}{button("Return", f"{here}/return", kind="bad")}</div>'
-            '<p class="note">Your answers are sent by the button inside the task. Return leaves'
-            " this instance to others.</p></section>"
+        after = _task(request, project.id)
+        follow = link_button("Next", after)
+        over = {
+            "submitted": callout("Your answers were received."),
+            "returned": callout("Returned."),
+            "expired": callout(
+                f"The time for this was up at {mturk_time(assignment.until)}.", "bad"
+            ),
+        }.get(assignment.status)
+        if over is not None:
+            return _page(project, request, section(over, follow))
+        here = _assignment(request, assignment.id)
+        body = section(
+            _terms(project, assignment.pay),
+            paragraph(f"Yours until {mturk_time(assignment.until)}.", "note"),
+            html("<h2>Instance {}</h2>", assignment.item + 1),
+            frame(self._frame(request.http, assignment), "Task", after),
+            actions(follow, button("Return", f"{here}/return", kind="bad")),
+            paragraph(
+                "Your answers are sent by the button inside the task. Return leaves this instance"
+                " to others.",
+                "note",
+            ),
         )
-        return _page(project, token, body)
+        return _page(project, request, body)
 
-    async def give_back(self, request: CrowdRequest) -> Response:
-        held = self._held(request)
-        self._return(held)
-        return redirect(f"/work/{request.http.path_params['token']}/tasks/{held.project}")
+    async def return_(self, request: CrowdRequest) -> Response:
+        assignment = self._own(request)
+        self._work.return_(assignment)
+        return redirect(_task(request, assignment.project))
 
     async def api_all(self, request: CrowdRequest) -> Response:
-        return json_response(TasksOffered([seen for _, seen in self._seen(request.person)]))
+        return json_response(TasksOffered([task for _, task in self._tasks(request.person)]))
 
     async def api_next(self, request: CrowdRequest) -> Response:
         project = self._project(request)
         item = self._work.upcoming(project, request.person.id) if project.is_open else None
         if item is None:
-            raise HttpError(409, "nothing_left", "There is nothing left to do here for you.")
+            raise Conflict("There is nothing left to do here for you.", "nothing_left")
         address = self._preview(request.http, project, item)
         return json_response(ItemUpcoming(item.number, item.inputs, address))
 
     async def api_accept(self, request: CrowdRequest) -> Response:
         project = self._project(request)
-        wanted = request.read(_CHOICE) if request.body else ItemChoice()
-        try:
-            taken = self._work.accept(project, request.person.id, wanted.item)
-        except Conflict as failure:
-            raise HttpError(409, "nothing_left", str(failure)) from None
-        return json_response(self._told(request.http, taken), 201)
+        choice = request.read(_CHOICE) if request.body else ItemChoice()
+        accepted = self._work.accept(project, request.person.id, choice.item)
+        return json_response(self._record(request.http, accepted), 201)
 
     async def api_skip(self, request: CrowdRequest) -> Response:
-        self._skip(self._project(request), request.read(_SKIPPED).item, request.person)
+        project = self._project(request)
+        self._work.skip(project.id, request.read(_SKIP).item, request.person.id)
         return json_response({"done": True})
 
     async def api_unskip(self, request: CrowdRequest) -> Response:
@@ -274,95 +304,75 @@ class _TaskPages:
         return json_response({"done": True})
 
     async def api_assignment(self, request: CrowdRequest) -> Response:
-        return json_response(self._told(request.http, self._held(request)))
+        return json_response(self._record(request.http, self._own(request)))
 
     async def api_submit(self, request: CrowdRequest) -> Response:
-        held = self._held(request)
-        given = {
+        assignment = self._own(request)
+        answers = {
             name: value if isinstance(value, str) else "|".join(value)
             for name, value in request.read(_ANSWERS).answers.items()
             if name and name not in NO_ANSWERS
         }
-        try:
-            done = self._work.submit(held.key, given)
-        except Conflict as failure:
-            raise HttpError(409, "conflict", str(failure)) from None
-        return json_response(self._told(request.http, done))
+        done = self._work.submit(assignment.key, answers)
+        return json_response(self._record(request.http, done))
 
     async def api_return(self, request: CrowdRequest) -> Response:
-        held = self._held(request)
-        self._return(held)
-        return json_response(self._told(request.http, self._held(request)))
+        self._work.return_(self._own(request))
+        return json_response(self._record(request.http, self._own(request)))
 
-    def _seen(self, person: Person) -> list[tuple[Project, TaskOffered]]:
+    def _tasks(self, person: Person) -> list[tuple[Project, TaskOffered]]:
+        """Projects that are open, or that the worker has worked for."""
         done = self._work.done_by(person.id)
-        seen = []
+        tasks = []
         for project in self._projects.all():
-            held = self._work.open_one(project.id, person.id)
+            accepted = self._work.open_one(project.id, person.id)
             item = self._work.upcoming(project, person.id) if project.is_open else None
             count, earned = done.get(project.id, (0, 0.0))
-            if not (project.is_open or held or count):
-                continue
-            seen.append(
-                (
-                    project,
-                    TaskOffered(
-                        *(project.id, project.name, project.about, project.pay, project.minutes),
-                        *(project.is_open, count, earned, None if item is None else item.number),
-                        None if held is None else held.id,
-                    ),
+            if project.is_open or accepted or count:
+                task = TaskOffered(
+                    *(project.id, project.name, project.about, project.pay, project.minutes),
+                    *(project.is_open, count, earned, None if item is None else item.number),
+                    None if accepted is None else accepted.id,
                 )
-            )
-        return seen
+                tasks.append((project, task))
+        return tasks
 
     def _project(self, request: CrowdRequest) -> Project:
         """A project that a worker may see: it is open, or they have worked for it."""
         project = self._projects.project(request.number("id"))
+        person = request.person.id
         if project is None or not (
             project.is_open
-            or self._work.open_one(project.id, request.person.id)
-            or project.id in self._work.done_by(request.person.id)
+            or self._work.open_one(project.id, person)
+            or project.id in self._work.done_by(person)
         ):
-            raise _nothing()
+            raise NotFound("There is no such work for you.")
         return project
 
-    def _held(self, request: CrowdRequest) -> Assignment:
-        held = self._work.of_worker(request.number("id"), request.person.id)
-        if held is None:
-            raise _nothing()
-        return held
-
-    def _skip(self, project: Project, item: int, person: Person) -> None:
-        try:
-            self._work.skip(project.id, item, person.id)
-        except Conflict as failure:
-            raise HttpError(404, "not_found", str(failure)) from None
-
-    def _return(self, held: Assignment) -> None:
-        try:
-            self._work.give_back(held)
-        except Conflict as failure:
-            raise HttpError(409, "conflict", str(failure)) from None
+    def _own(self, request: CrowdRequest) -> Assignment:
+        assignment = self._work.of_worker(request.number("id"), request.person.id)
+        if assignment is None:
+            raise NotFound("There is no such work for you.")
+        return assignment
 
     def _preview(self, request: Request, project: Project, item: Item) -> str:
         key = preview_key(self._secret, project.id, item.number)
         return frame_address(request, key, hit_name(project.id, item.number))
 
-    def _frame(self, request: Request, held: Assignment) -> str:
-        return frame_address(request, held.key, hit_name(held.project, held.item), held.worker)
+    def _frame(self, request: Request, one: Assignment) -> str:
+        return frame_address(request, one.key, hit_name(one.project, one.item), one.worker)
 
-    def _told(self, request: Request, held: Assignment) -> TaskTaken:
-        item = self._projects.item(held.project, held.item)
+    def _record(self, request: Request, one: Assignment) -> AcceptedTask:
+        item = self._projects.item(one.project, one.item)
         assert item is not None
-        return TaskTaken(
-            *(held.id, held.project, held.item, held.status, item.inputs),
-            *(self._frame(request, held), held.accepted, held.until, held.submitted),
-            *(held.answers, held.pay),
+        return AcceptedTask(
+            *(one.id, one.project, one.item, one.status, item.inputs, self._frame(request, one)),
+            *(one.accepted, one.until, one.submitted, one.answers, one.pay),
         )
 
 
 _CHOICE: Final = msgspec.json.Decoder(ItemChoice)
-_SKIPPED: Final = msgspec.json.Decoder(ItemSkipped)
+_SKIP: Final = msgspec.json.Decoder(ItemSkip)
 _ANSWERS: Final = msgspec.json.Decoder(TaskAnswers)
 
 
@@ -372,48 +382,23 @@ def _item(text: str) -> int | None:
     return None
 
 
-def _terms(project: Project, pay: float | None = None) -> str:
-    about = f"<p>{esc(project.about)}</p>" if project.about else ""
-    paid = dollars(project.pay if pay is None else pay)
-    minutes = f"{project.minutes} minute{'s' if project.minutes != 1 else ''}"
-    return f"{about}<p>Pays <b>{paid}</b> for each instance; {minutes} for each.</p>"
+def _task(request: CrowdRequest, project: int) -> str:
+    return f"/work/{request.token}/tasks/{project}"
 
 
-def _page(project: Project, token: str, body: str) -> Response:
-    content = document(project.name, body, ways=worker_links(token), wide=True)
-    return Response(content, headers=HEADERS, media_type="text/html")
+def _assignment(request: CrowdRequest, id: int) -> str:
+    return f"/work/{request.token}/assignments/{id}"
 
 
-def _nothing() -> HttpError:
-    return HttpError(404, "not_found", "There is no such work for you.")
-
-
-def _paths() -> dict[str, Any]:
-    item = {"item": {"type": "integer"}}
-    task, one = "/work/{token}/tasks/{id}", "/work/{token}/assignments/{id}"
-    api, mine = "/v1/work/tasks", "/v1/work/assignments/{id}"
-    return paths(
-        {
-            task: {"get": operation("The next instance, to look at", media="text/html")},
-            f"{task}/accept": {"post": operation("Accept it", form=item, status="303")},
-            f"{task}/skip": {"post": operation("Skip it", form=item, status="303")},
-            f"{task}/unskip": {"post": operation("Show skipped ones again", status="303")},
-            one: {"get": operation("An accepted instance in its frame", media="text/html")},
-            f"{one}/return": {"post": operation("Return it", status="303")},
-            api: {"get": operation("Open work", answer=TasksOffered)},
-            f"{api}/{{id}}/next": {"get": operation("The next instance", answer=ItemUpcoming)},
-            f"{api}/{{id}}/accept": {
-                "post": operation(
-                    "Accept an instance", body=ItemChoice, answer=TaskTaken, status="201"
-                )
-            },
-            f"{api}/{{id}}/skip": {"post": operation("Skip an instance", body=ItemSkipped)},
-            f"{api}/{{id}}/unskip": {"post": operation("Show skipped ones again")},
-            mine: {"get": operation("An assignment", answer=TaskTaken)},
-            f"{mine}/submit": {
-                "post": operation("Send answers", body=TaskAnswers, answer=TaskTaken)
-            },
-            f"{mine}/return": {"post": operation("Return an instance", answer=TaskTaken)},
-        },
-        [TaskAnswers, ItemChoice, TasksOffered, ItemSkipped, TaskTaken, ItemUpcoming],
+def _terms(project: Project, pay: float) -> Markup:
+    return html(
+        "{}<p>Pays <b>{}</b> for each instance; {} minute{} for each.</p>",
+        paragraph(project.about) if project.about else EMPTY,
+        dollars(pay),
+        project.minutes,
+        "s" if project.minutes != 1 else "",
     )
+
+
+def _page(project: Project, request: CrowdRequest, body: Markup) -> Response:
+    return worker_page(project.name, body, request, wide=True)

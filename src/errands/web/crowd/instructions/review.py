@@ -1,53 +1,46 @@
-"""The desk for written instructions: the admin's pages and calls, and the workers' beside them."""
+"""Written instructions: the admin's pages and calls."""
 
 from typing import Annotated, Any, Final, Literal
 
 import msgspec
 from starlette.responses import Response
 
-from errands.crowd.accounts.qualifications import Qualification
+from errands.crowd.accounts.accounts import Qualification
+from errands.crowd.errors import NotFound
 from errands.crowd.instructions.assignments import (
     STATUSES,
     Status,
-    WritingAssignment,
-    WritingAssignments,
-)
-from errands.crowd.instructions.collection import WritingSettings, checked_settings, write_settings
-from errands.crowd.instructions.human_file import WritingSummary, human_file, summary
-from errands.crowd.instructions.writing_lists import (
     Writer,
+    WritingAssignment,
     WritingAssignmentPage,
+    WritingAssignments,
+    WritingSettings,
+    checked_settings,
     listed,
     waiting,
+    write_settings,
     writers,
 )
+from errands.crowd.instructions.human_file import WritingSummary, human_file, summary
 from errands.errors import SettingError
-from errands.web.core.application import Route
 from errands.web.core.http_errors import HttpError
-from errands.web.crowd.accounts import page
 from errands.web.crowd.auth import CrowdRequest, json_response, redirect
-from errands.web.crowd.instructions.review_pages import DESK, FILE, one_body, overview_body
-from errands.web.crowd.instructions.writing import (
-    RECORDS,
-    Handler,
-    WritingPages,
-    explained,
-    work_paths,
-)
-from errands.web.crowd.openapi import operation, paths
-from errands.web.crowd.site import CrowdSite, RouteGroup
+from errands.web.crowd.document import callout
+from errands.web.crowd.instructions.review_pages import FILE, HERE, one_body, overview_body
+from errands.web.crowd.routes import Routes
+from errands.web.crowd.site import CrowdSite, staff_page
 
 __all__ = ["instruction_routes"]
 
 API: Final = "/v1/office/instructions"
 LONGEST_NOTE: Final = 2_000
 _QUEUE: Final = 20
-"""Writings to review on one page."""
+"""Instructions to review on one page."""
 Note = Annotated[str, msgspec.Meta(max_length=LONGEST_NOTE)]
 
 
 class InstructionVerdict(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Whether an instruction is taken."""
+    """Whether an instruction is approved."""
 
     verdict: Literal["accepted", "refused"]
     note: Note = ""
@@ -75,91 +68,126 @@ class InstructionWriters(msgspec.Struct, frozen=True):
 
 _VERDICT: Final = msgspec.json.Decoder(InstructionVerdict)
 _DECISION: Final = msgspec.json.Decoder(InstructionDecision)
-_COLLECTING: Final = msgspec.json.Decoder(WritingSettings)
+_SETTINGS: Final = msgspec.json.Decoder(WritingSettings)
 
 
-def instruction_routes(site: CrowdSite) -> RouteGroup:
-    """Collecting instructions, for the admin and for workers."""
-    writings = WritingAssignments(site.database)
-    admin, work = _ReviewPages(site, writings), WritingPages(site, writings)
-    return RouteGroup([*admin.routes(), *work.routes()], _paths, work.offers)
+def instruction_routes(site: CrowdSite) -> Routes:
+    """Written instructions for the admin."""
+    pages = _ReviewPages(site)
+    routes = Routes(site.auth, "admin")
+    page, call = routes.page, routes.api
+    query: dict[str, dict[str, Any]] = {
+        "worker": {"type": "integer", "minimum": 1},
+        "status": {"type": "string", "enum": list(STATUSES)},
+        "page": {"type": "integer", "minimum": 1},
+    }
+    settings = ["pay", "wanted", "trials", "seed", "review"]
+    json, file = "application/json", "The accepted ones as items_human_ins.json"
+    page("GET", HERE, pages.overview, "Written instructions", query=query)
+    page("GET", FILE, pages.file, file, media=json)
+    page("POST", f"{HERE}/settings", pages.settings, "Save settings", form=settings)
+    page(
+        "POST",
+        f"{HERE}/people/{{id:int}}",
+        pages.decide,
+        "Qualify or disqualify",
+        form=["status", "note"],
+    )
+    page("GET", f"{HERE}/{{id:int}}", pages.one, "One instruction")
+    page(
+        "POST",
+        f"{HERE}/{{id:int}}/review",
+        pages.review,
+        "Approve or reject",
+        form=["verdict", "note"],
+    )
+    call(
+        "GET",
+        API,
+        pages.api_overview,
+        "Figures and a list",
+        answer=InstructionsOverview,
+        query=query,
+    )
+    call("GET", f"{API}/file", pages.file, file)
+    call("GET", f"{API}/settings", pages.api_settings, "The settings", answer=WritingSettings)
+    call(
+        "PUT",
+        f"{API}/settings",
+        pages.api_set,
+        "Save settings",
+        body=WritingSettings,
+        answer=WritingSettings,
+    )
+    call("GET", f"{API}/people", pages.api_people, "Writers", answer=InstructionWriters)
+    call(
+        "POST",
+        f"{API}/people/{{id:int}}",
+        pages.api_decide,
+        "Qualify or disqualify",
+        body=InstructionDecision,
+        answer=Qualification,
+    )
+    call("GET", f"{API}/{{id:int}}", pages.api_one, "One instruction", answer=WritingAssignment)
+    call(
+        "POST",
+        f"{API}/{{id:int}}/review",
+        pages.api_review,
+        "Approve or reject",
+        body=InstructionVerdict,
+        answer=WritingAssignment,
+    )
+    return routes
 
 
 class _ReviewPages:
-    def __init__(self, site: CrowdSite, writings: WritingAssignments) -> None:
+    def __init__(self, site: CrowdSite) -> None:
         self._site = site
         self._database = site.database
-        self._writings = writings
-
-    def routes(self) -> list[Route]:
-        at = self._site.auth
-
-        def shown(path: str, work: Handler, method: str) -> Route:
-            return Route(path, at.page(explained(work), "admin"), methods=[method])
-
-        def api(path: str, work: Handler, method: str) -> Route:
-            return Route(path, at.api(explained(work), "admin"), methods=[method])
-
-        return [
-            shown(DESK, self.overview, "GET"),
-            shown(FILE, self.file, "GET"),
-            shown(f"{DESK}/settings", self.settings, "POST"),
-            shown(f"{DESK}/people/{{id:int}}", self.decide, "POST"),
-            shown(f"{DESK}/{{id:int}}", self.one, "GET"),
-            shown(f"{DESK}/{{id:int}}/review", self.review, "POST"),
-            api(API, self.api_overview, "GET"),
-            api(f"{API}/file", self.file, "GET"),
-            api(f"{API}/settings", self.api_settings, "GET"),
-            api(f"{API}/settings", self.api_set, "PUT"),
-            api(f"{API}/people", self.api_people, "GET"),
-            api(f"{API}/people/{{id:int}}", self.api_decide, "POST"),
-            api(f"{API}/{{id:int}}", self.api_one, "GET"),
-            api(f"{API}/{{id:int}}/review", self.api_review, "POST"),
-        ]
+        self._assignments = WritingAssignments(site.database)
 
     async def overview(self, request: CrowdRequest) -> Response:
         body = overview_body(
             request.check,
             summary(self._database),
-            self._writings.settings,
+            self._assignments.settings,
             waiting(self._database, _QUEUE),
             writers(self._database),
             self._listed(request),
             request.http.query_params,
         )
         if self._site.shopping is None:
-            said = "This server has no shop, so nobody can write."
-            body = f'<div class="callout"><p>{said}</p></div>{body}'
-        return page("Instructions", body, request, DESK)
+            body = callout("This server has no shop, so nobody can write.") + body
+        return staff_page("Instructions", body, request, HERE)
 
     async def one(self, request: CrowdRequest) -> Response:
-        writing = self._one(request.number("id"))
-        person = self._site.people.person(writing.person)
+        assignment = self._one(request.number("id"))
+        person = self._site.accounts.person(assignment.person)
         name = "" if person is None else person.name
-        body = one_body(request.check, writing, name)
-        return page(f"Instruction {writing.id}", body, request, DESK)
+        body = one_body(request.check, assignment, name)
+        return staff_page(f"Instruction {assignment.id}", body, request, HERE)
 
     async def settings(self, request: CrowdRequest) -> Response:
         form = request.form
-        given = {
+        values = {
             "pay": _number(form.text("pay"), float),
             "wanted": _number(form.text("wanted"), int),
             "trials": _number(form.text("trials"), int),
             "seed": _number(form.text("seed", "0"), int),
             "review": form.text("review") == "1",
         }
-        write_settings(self._database, checked_settings(given))
-        return redirect(f"{DESK}#settings")
+        write_settings(self._database, checked_settings(values))
+        return redirect(f"{HERE}#settings")
 
     async def review(self, request: CrowdRequest) -> Response:
-        told = _told({"verdict": request.form.text("verdict")}, request, InstructionVerdict)
-        self._writings.review(request.number("id"), told.verdict, request.person, told.note)
-        return redirect(f"{DESK}#review")
+        record = _record({"verdict": request.form.text("verdict")}, request, InstructionVerdict)
+        self._assignments.review(request.number("id"), record.verdict, request.person, record.note)
+        return redirect(f"{HERE}#review")
 
     async def decide(self, request: CrowdRequest) -> Response:
-        told = _told({"status": request.form.text("status")}, request, InstructionDecision)
-        self._decided(request, told)
-        return redirect(f"{DESK}#people")
+        record = _record({"status": request.form.text("status")}, request, InstructionDecision)
+        self._decide(request, record)
+        return redirect(f"{HERE}#people")
 
     async def file(self, request: CrowdRequest) -> Response:
         headers = {
@@ -174,47 +202,49 @@ class _ReviewPages:
         return json_response(InstructionsOverview(summary(self._database), self._listed(request)))
 
     async def api_settings(self, request: CrowdRequest) -> Response:
-        return json_response(self._writings.settings)
+        return json_response(self._assignments.settings)
 
     async def api_set(self, request: CrowdRequest) -> Response:
-        write_settings(self._database, request.read(_COLLECTING))
-        return json_response(self._writings.settings)
+        write_settings(self._database, request.read(_SETTINGS))
+        return json_response(self._assignments.settings)
 
     async def api_people(self, request: CrowdRequest) -> Response:
         return json_response(InstructionWriters(writers(self._database)))
 
     async def api_decide(self, request: CrowdRequest) -> Response:
-        return json_response(self._decided(request, request.read(_DECISION)))
+        return json_response(self._decide(request, request.read(_DECISION)))
 
     async def api_one(self, request: CrowdRequest) -> Response:
         return json_response(self._one(request.number("id")))
 
     async def api_review(self, request: CrowdRequest) -> Response:
-        told = request.read(_VERDICT)
+        record = request.read(_VERDICT)
         id = request.number("id")
-        return json_response(self._writings.review(id, told.verdict, request.person, told.note))
+        return json_response(
+            self._assignments.review(id, record.verdict, request.person, record.note)
+        )
 
-    def _decided(self, request: CrowdRequest, told: InstructionDecision) -> Qualification:
-        person = self._site.people.person(request.number("id"))
+    def _decide(self, request: CrowdRequest, record: InstructionDecision) -> Qualification:
+        person = self._site.accounts.person(request.number("id"))
         if person is None or person.role != "worker":
-            raise HttpError(404, "not_found", "There is no such worker.")
-        return self._writings.decide(person.id, told.status, request.person, told.note)
+            raise NotFound("There is no such worker.")
+        return self._assignments.decide(person.id, record.status, request.person, record.note)
 
     def _one(self, id: int) -> WritingAssignment:
-        found = self._writings.any(id)
-        if found is None:
-            raise HttpError(404, "not_found", "There is no such instruction.")
-        return found
+        assignment = self._assignments.any(id)
+        if assignment is None:
+            raise NotFound("There is no such instruction.")
+        return assignment
 
     def _listed(self, request: CrowdRequest) -> WritingAssignmentPage:
-        given = request.http.query_params
+        query = request.http.query_params
         status: Status | None = None
-        if given.get("status"):
-            status = next((one for one in STATUSES if one == given["status"]), None)
+        if query.get("status"):
+            status = next((one for one in STATUSES if one == query["status"]), None)
             if status is None:
                 raise SettingError(f"There is no such status; expected {', '.join(STATUSES)}.")
-        worker = _number(given["worker"], int) if given.get("worker") else None
-        at = _number(given["page"], int) if given.get("page") else 1
+        worker = _number(query["worker"], int) if query.get("worker") else None
+        at = _number(query["page"], int) if query.get("page") else 1
         return listed(self._database, person=worker, status=status, page=at)
 
 
@@ -229,51 +259,9 @@ def _number(text: str, kind: Any) -> Any:
     return number
 
 
-def _told(given: dict[str, str], request: CrowdRequest, record: Any) -> Any:
+def _record(values: dict[str, str], request: CrowdRequest, record: Any) -> Any:
     """A form as the record that programs send."""
     try:
-        return msgspec.convert({**given, "note": request.form.text("note").strip()}, record)
+        return msgspec.convert({**values, "note": request.form.text("note").strip()}, record)
     except msgspec.ValidationError as failure:
         raise HttpError(400, "bad_request", f"The form is not as expected: {failure}.") from None
-
-
-def _paths() -> dict[str, Any]:
-    text = {"type": "string"}
-    query: dict[str, dict[str, Any]] = {
-        "worker": {"type": "integer", "minimum": 1},
-        "status": {"type": "string", "enum": list(STATUSES)},
-        "page": {"type": "integer", "minimum": 1},
-    }
-    settings = {"pay": text, "wanted": text, "trials": text, "seed": text, "review": text}
-    said = {
-        DESK: {"get": operation("Written instructions", media="text/html", query=query)},
-        FILE: {"get": operation("The accepted ones as items_human_ins.json")},
-        f"{DESK}/settings": {"post": operation("Set", form=settings, status="303")},
-        f"{DESK}/people/{{id}}": {
-            "post": operation("Qualify", form={"status": text, "note": text}, status="303")
-        },
-        f"{DESK}/{{id}}": {"get": operation("One instruction", media="text/html")},
-        f"{DESK}/{{id}}/review": {
-            "post": operation("Review", form={"verdict": text, "note": text}, status="303")
-        },
-        API: {"get": operation("Figures and a list", answer=InstructionsOverview, query=query)},
-        f"{API}/file": {"get": operation("The accepted ones as items_human_ins.json")},
-        f"{API}/settings": {
-            "get": operation("How instructions are collected", answer=WritingSettings),
-            "put": operation("Set that", body=WritingSettings, answer=WritingSettings),
-        },
-        f"{API}/people": {"get": operation("Who writes", answer=InstructionWriters)},
-        f"{API}/people/{{id}}": {
-            "post": operation("Qualify", body=InstructionDecision, answer=Qualification)
-        },
-        f"{API}/{{id}}": {"get": operation("One instruction", answer=WritingAssignment)},
-        f"{API}/{{id}}/review": {
-            "post": operation("Accept or refuse", body=InstructionVerdict, answer=WritingAssignment)
-        },
-        **work_paths(),
-    }
-    records = [
-        *(InstructionVerdict, InstructionDecision, InstructionsOverview, InstructionWriters),
-        *(WritingSettings, Qualification, WritingAssignment, *RECORDS),
-    ]
-    return paths(said, records)

@@ -4,20 +4,36 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 from urllib.parse import urlencode
 
-from errands.crowd.instructions.assignments import STATUSES, WriterAccount, WritingAssignment
-from errands.crowd.instructions.collection import WritingSettings
+from errands.crowd.instructions.assignments import (
+    STATUSES,
+    Writer,
+    WriterAccount,
+    WritingAssignment,
+    WritingAssignmentPage,
+    WritingSettings,
+)
 from errands.crowd.instructions.human_file import WritingSummary
-from errands.crowd.instructions.writing_lists import Writer, WritingAssignmentPage
-from errands.reports.html.markup import badge, cut, esc, table
-from errands.web.crowd.document import field
+from errands.markup import EMPTY, Markup, html, join
+from errands.reports.html.elements import badge, cut, table
+from errands.web.crowd.document import (
+    actions,
+    checkbox,
+    dollars,
+    field,
+    form,
+    link_button,
+    paragraph,
+    section,
+    select,
+    submit,
+)
 from errands.web.crowd.instructions.writing_pages import product_view, status_badge
-from errands.web.crowd.site import dollars
 
-__all__ = ["DESK", "FILE", "one_body", "overview_body"]
+__all__ = ["FILE", "HERE", "one_body", "overview_body"]
 
-DESK: Final = "/office/instructions"
-FILE: Final = f"{DESK}/items_human_ins.json"
-_STANDINGS: Final = {
+HERE: Final = "/office/instructions"
+FILE: Final = f"{HERE}/items_human_ins.json"
+_WRITERS: Final = {
     "trial": ("doing trials", ""),
     "waiting": ("waits for you", "part"),
     "granted": ("qualified", "won"),
@@ -27,237 +43,242 @@ _STANDINGS: Final = {
 
 def overview_body(
     check: str,
-    found: WritingSummary,
+    summary: WritingSummary,
     settings: WritingSettings,
     queue: Sequence[WritingAssignment],
     people: Sequence[Writer],
     page: WritingAssignmentPage,
-    request: Mapping[str, str],
-) -> str:
-    """The whole desk; `asked` are the filters of the list."""
+    query: Mapping[str, str],
+) -> Markup:
+    """The whole page; `query` are the filters of the list."""
     names = {writer.person: writer.name for writer in people}
-    return (
-        f"{_figures(found)}{_queue(check, queue, names)}{_accounts(check, people)}"
-        f"{_list(page, names, request)}{_settings(check, settings)}"
+    return join(
+        (
+            _figures(summary),
+            _queue(check, queue, names),
+            _people(check, people),
+            _list(page, names, query),
+            _settings(check, settings),
+        )
     )
 
 
-def one_body(check: str, writing: WritingAssignment, name: str) -> str:
-    """One writing with everything that is known of it."""
-    return f'<section>{_card(check, writing, name)}<p><a href="{DESK}">All</a></p></section>'
+def one_body(check: str, assignment: WritingAssignment, name: str) -> Markup:
+    """One instruction with everything that is known of it."""
+    return section(_card(check, assignment, name), html('<p><a href="{}">All</a></p>', HERE))
 
 
-def _figures(found: WritingSummary) -> str:
-    counts = found.statuses
+def _figures(summary: WritingSummary) -> Markup:
+    counts = summary.statuses
     rows = [
-        ["accepted", str(counts.get("accepted", 0))],
+        ["approved", str(counts.get("accepted", 0))],
         ["waiting for review", str(counts.get("submitted", 0))],
-        ["refused", str(counts.get("refused", 0))],
-        ["in somebody's hands", str(counts.get("taken", 0))],
-        ["given back", str(counts.get("given_back", 0))],
-        ["handed in as trials", str(found.trials)],
-        ["products with an instruction", str(found.products)],
-        ["writers of them", str(found.writers)],
-        ["pay for accepted ones", dollars(found.pay)],
+        ["rejected", str(counts.get("refused", 0))],
+        ["open", str(counts.get("taken", 0))],
+        ["returned", str(counts.get("given_back", 0))],
+        ["submitted as trials", str(summary.trials)],
+        ["products with an instruction", str(summary.products)],
+        ["writers of them", str(summary.writers)],
+        ["pay for approved ones", dollars(summary.pay)],
     ]
-    return (
-        '<section><h2>So far</h2><div class="figures">'
-        f"{table(['instructions', 'number'], rows)}</div>"
-        f'<div class="deeds"><a class="btn primary" href="{FILE}">Download the accepted ones</a>'
-        '</div><p class="note">The file is what <code>errands catalog build --human</code>'
-        " reads.</p></section>"
+    return section(
+        html('<div class="figures">{}</div>', table(["instructions", "number"], rows)),
+        actions(link_button("Download approved ones", FILE, "primary")),
+        html(
+            '<p class="note">The file is what <code>errands catalog build --human</code> reads.</p>'
+        ),
+        title="So far",
     )
 
 
-def _queue(check: str, queue: Sequence[WritingAssignment], names: Mapping[int, str]) -> str:
-    cards = "".join(_card(check, one, names.get(one.person, "")) for one in queue)
-    said = cards or '<p class="note">Nothing waits.</p>'
-    return f'<section id="review"><h2>To review</h2>{said}</section>'
+def _queue(check: str, queue: Sequence[WritingAssignment], names: Mapping[int, str]) -> Markup:
+    cards = join(_card(check, one, names.get(one.person, "")) for one in queue)
+    return section(cards or paragraph("Nothing waits.", "note"), title="To review", id="review")
 
 
-def _card(check: str, writing: WritingAssignment, name: str) -> str:
-    seen = writing.shown
-    used = ", ".join(_marked(one, one in writing.attributes) for one in seen.attributes)
-    options = "; ".join(
-        f"{esc(option)}: {_marked(writing.options[option], True)}"
-        if option in writing.options
-        else f"{esc(option)}: -"
-        for option in seen.options
+def _card(check: str, assignment: WritingAssignment, name: str) -> Markup:
+    product = assignment.shown
+    options = join(
+        (
+            html(
+                "{}: {}",
+                option,
+                _marked(assignment.options.get(option, "-"), option in assignment.options),
+            )
+            for option in product.options
+        ),
+        "; ",
     )
-    comment = f"<p><b>Comment:</b> {esc(writing.comment)}</p>" if writing.comment else ""
-    note = f"<p><b>Your remark:</b> {esc(writing.note)}</p>" if writing.note else ""
-    trial = badge("trial", "insider") if writing.is_trial else ""
-    text = esc(writing.instruction) or "<i>nothing yet</i>"
-    return (
-        f'<article class="card review"><p>{status_badge(writing.status)} {trial} {esc(name)},'
-        f" {dollars(writing.pay)}</p>{product_view(seen)}"
-        f'<p class="wrote">{text}</p><p><b>Attributes:</b> {used}</p>'
-        f"<p><b>Options:</b> {options or 'none'}</p>{comment}{note}{_verdict(check, writing)}"
-        "</article>"
-    )
-
-
-def _marked(text: str, is_used: bool) -> str:
-    return f"<mark>{esc(text)}</mark>" if is_used else esc(text)
-
-
-def _verdict(check: str, writing: WritingAssignment) -> str:
-    if writing.status in ("taken", "given_back"):
-        return ""
-    note = f"note-{writing.id}"
-    return (
-        f'<form method="post" action="{DESK}/{writing.id}/review">'
-        f'<input type="hidden" name="check" value="{check}">'
-        f'<p class="field"><label for="{note}">Remark, which the writer sees</label>'
-        f'<input type="text" id="{note}" name="note" value="{esc(writing.note)}"></p>'
-        '<div class="deeds"><button class="btn primary" name="verdict" value="accepted"'
-        ' type="submit">Accept</button><button class="btn bad" name="verdict" value="refused"'
-        ' type="submit">Refuse</button></div></form>'
+    return html(
+        '<article class="card review"><p>{} {} {}, {}</p>{}<p class="wrote">{}</p>'
+        "<p><b>Attributes:</b> {}</p><p><b>Options:</b> {}</p>{}{}{}</article>",
+        status_badge(assignment.status),
+        badge("trial", "insider") if assignment.is_trial else EMPTY,
+        name,
+        dollars(assignment.pay),
+        product_view(product),
+        assignment.instruction or html("<i>nothing yet</i>"),
+        join((_marked(one, one in assignment.attributes) for one in product.attributes), ", "),
+        options or "none",
+        _remark("Comment", assignment.comment),
+        _remark("Your remark", assignment.note),
+        _verdict(check, assignment),
     )
 
 
-def _accounts(check: str, people: Sequence[Writer]) -> str:
+def _remark(label: str, text: str) -> Markup:
+    return html("<p><b>{}:</b> {}</p>", label, text) if text else EMPTY
+
+
+def _marked(text: str, is_used: bool) -> Markup:
+    return html("<mark>{}</mark>" if is_used else "{}", text)
+
+
+def _verdict(check: str, assignment: WritingAssignment) -> Markup:
+    if assignment.status in ("taken", "given_back"):
+        return EMPTY
+    return form(
+        f"{HERE}/{assignment.id}/review",
+        field("Remark, which the writer sees", "note", assignment.note, id=f"note-{assignment.id}"),
+        actions(
+            submit("Approve", "primary", name="verdict", value="accepted"),
+            submit("Reject", "bad", name="verdict", value="refused"),
+        ),
+        check=check,
+        kind="plain",
+    )
+
+
+def _people(check: str, people: Sequence[Writer]) -> Markup:
     rows = [
         [
-            esc(one.name),
-            badge(*_STANDINGS[one.account.standing]),
+            one.name,
+            badge(*_WRITERS[one.account.status]),
             _trials(one.account),
-            f"{one.account.accepted} accepted, {one.account.refused} refused",
+            f"{one.account.accepted} approved, {one.account.refused} rejected",
             dollars(one.account.earned),
             _decision(check, one),
         ]
         for one in people
     ]
-    head = ["writer", "standing", "trials", "instructions", "earned", "decision"]
-    said = table(head, rows) if rows else '<p class="note">Nobody has begun.</p>'
-    return f'<section id="people" class="texts"><h2>Writers</h2>{said}</section>'
+    head = ["writer", "status", "trials", "instructions", "earned", "decision"]
+    shown = table(head, rows) if rows else paragraph("Nobody has begun.", "note")
+    return section(shown, title="Writers", id="people", kind="texts")
 
 
 def _trials(account: WriterAccount) -> str:
     return (
-        f"{account.trials_handed_in} of {account.trials_wanted} handed in,"
-        f" {account.trials_reviewed} reviewed, {account.trials_accepted} accepted"
+        f"{account.trials_handed_in} of {account.trials_wanted} submitted,"
+        f" {account.trials_reviewed} reviewed, {account.trials_accepted} approved"
     )
 
 
-def _decision(check: str, writer: Writer) -> str:
+def _decision(check: str, writer: Writer) -> Markup:
     account, note = writer.account, f"decision-{writer.person}"
-    grant = refuse = ""
-    if account.standing != "granted" and account.may_be_granted:
+    grant = refuse = EMPTY
+    if account.status != "granted" and account.may_be_granted:
         # All were good: that is what the button in colour suggests.
         kind = "primary" if account.trials_accepted >= account.trials_wanted else ""
-        grant = (
-            f'<button class="btn {kind}" name="status" value="granted" type="submit">Qualify'
-            "</button>"
-        )
-    if account.standing != "refused":
-        refuse = (
-            '<button class="btn bad" name="status" value="refused" type="submit">Refuse</button>'
-        )
-    return (
-        f'<form class="decision" method="post" action="{DESK}/people/{writer.person}">'
-        f'<input type="hidden" name="check" value="{check}">'
-        f'<label for="{note}">Remark</label>'
-        f'<input type="text" id="{note}" name="note" value="{esc(account.note)}">'
-        f"{grant}{refuse}</form>"
+        grant = submit("Qualify", kind, name="status", value="granted")
+    if account.status != "refused":
+        refuse = submit("Disqualify", "bad", name="status", value="refused")
+    return form(
+        f"{HERE}/people/{writer.person}",
+        html(
+            '<label for="{0}">Remark</label><input type="text" id="{0}" name="note" value="{1}">',
+            *(note, account.note),
+        ),
+        grant,
+        refuse,
+        check=check,
+        kind="decision",
     )
 
 
-def _list(page: WritingAssignmentPage, names: Mapping[int, str], request: Mapping[str, str]) -> str:
+def _list(
+    page: WritingAssignmentPage, names: Mapping[int, str], query: Mapping[str, str]
+) -> Markup:
     rows = [
         [
-            f'<a href="{DESK}/{one.id}">{one.id}</a>',
-            esc(names.get(one.person, "")),
+            html('<a href="{}/{}">{}</a>', HERE, one.id, one.id),
+            names.get(one.person, ""),
             status_badge(one.status),
-            esc(cut(one.instruction, 160)) or "-",
-            esc(cut(one.shown.title, 80)),
+            cut(one.instruction, 160) or "-",
+            cut(one.shown.title, 80),
             dollars(one.pay),
         ]
         for one in page.writings
     ]
     head = ["number", "writer", "status", "instruction", "product", "pay"]
-    found = f"{page.total:,} found, page {page.page:,} of {page.pages:,}"
-    said = table(head, rows, found) if rows else '<p class="note">Nothing was found.</p>'
-    return (
-        f'<section id="all" class="texts"><h2>All</h2>{_filter(names, request)}{said}'
-        f'<div class="deeds">{_turn(page, request, -1, "Newer")}{_turn(page, request, 1, "Older")}'
-        "</div></section>"
+    caption = f"{page.total:,} found, page {page.page:,} of {page.pages:,}"
+    return section(
+        _filter(names, query),
+        table(head, rows, caption) if rows else paragraph("Nothing was found.", "note"),
+        actions(_turn(page, query, -1, "Newer"), _turn(page, query, 1, "Older")),
+        title="All",
+        id="all",
+        kind="texts",
     )
 
 
-def _filter(names: Mapping[int, str], request: Mapping[str, str]) -> str:
-    workers = [(str(person), name) for person, name in names.items()]
-    statuses = [(status, status.replace("_", " ")) for status in STATUSES]
-    return (
-        f'<form class="sieve" method="get" action="{DESK}#all">'
-        f"{_select('Writer', 'worker', workers, request)}"
-        f"{_select('Status', 'status', statuses, request)}"
-        '<button class="btn" type="submit">Show</button></form>'
+def _filter(names: Mapping[int, str], query: Mapping[str, str]) -> Markup:
+    workers = [("", "all"), *((str(person), name) for person, name in names.items())]
+    statuses = [("", "all"), *((status, status.replace("_", " ")) for status in STATUSES)]
+    return html(
+        '<form class="filter" method="get" action="{}#all">{}{}{}</form>',
+        HERE,
+        select("Writer", "worker", workers, query.get("worker", "")),
+        select("Status", "status", statuses, query.get("status", "")),
+        submit("Filter"),
     )
 
 
-def _select(
-    label: str, name: str, choices: Sequence[tuple[str, str]], request: Mapping[str, str]
-) -> str:
-    options = "".join(
-        f'<option value="{esc(value)}"{" selected" if request.get(name) == value else ""}>'
-        f"{esc(text)}</option>"
-        for value, text in (("", "all"), *choices)
-    )
-    return (
-        f'<p class="field"><label for="{name}">{label}</label>'
-        f'<select id="{name}" name="{name}">{options}</select></p>'
-    )
-
-
-def _turn(page: WritingAssignmentPage, request: Mapping[str, str], by: int, label: str) -> str:
+def _turn(page: WritingAssignmentPage, query: Mapping[str, str], by: int, label: str) -> Markup:
     if not 1 <= page.page + by <= page.pages:
-        return ""
-    held = {name: value for name, value in request.items() if value and name != "page"}
-    query = urlencode({**held, "page": page.page + by})
-    return f'<a class="btn" href="{DESK}?{esc(query)}#all">{label}</a>'
+        return EMPTY
+    kept = {name: value for name, value in query.items() if value and name != "page"}
+    return link_button(label, f"{HERE}?{urlencode({**kept, 'page': page.page + by})}#all")
 
 
-def _settings(check: str, settings: WritingSettings) -> str:
-    checked = " checked" if settings.review else ""
-    return (
-        f'<section id="settings"><h2>Settings</h2><form class="card" method="post"'
-        f' action="{DESK}/settings"><input type="hidden" name="check" value="{check}">'
-        + field(
+def _settings(check: str, settings: WritingSettings) -> Markup:
+    content = form(
+        f"{HERE}/settings",
+        field(
             "Pay for an instruction, in dollars",
             "pay",
             f"{settings.pay:g}",
             type="number",
-            hint="What has been handed in keeps its pay.",
+            hint="What has been submitted keeps its pay.",
             required=True,
-            more=' min="0" max="1000" step="any"',
-        )
-        + field(
+            more=html(' min="0" max="1000" step="any"'),
+        ),
+        field(
             "Instructions for each product",
             "wanted",
             str(settings.wanted),
             type="number",
             required=True,
-            more=' min="1" max="1000"',
-        )
-        + field(
+            more=html(' min="1" max="1000"'),
+        ),
+        field(
             "Trial examples",
             "trials",
             str(settings.trials),
             type="number",
             hint="2 to 5, before somebody is qualified.",
             required=True,
-            more=' min="2" max="5"',
-        )
-        + field(
-            "Seed of the draw of products",
+            more=html(' min="2" max="5"'),
+        ),
+        field(
+            "Seed by which products are drawn",
             "seed",
             str(settings.seed),
             type="number",
             required=True,
-            more=' min="0"',
-        )
-        + f'<label class="tick"><input type="checkbox" name="review" value="1"{checked}> Review'
-        " what qualified people write, too</label>"
-        '<div class="deeds"><button class="btn" type="submit">Set</button></div></form></section>'
+            more=html(' min="0"'),
+        ),
+        checkbox("Review what qualified people write, too", "review", settings.review),
+        actions(submit("Save")),
+        check=check,
     )
+    return section(content, title="Settings", id="settings")

@@ -1,13 +1,17 @@
 """What a writer of instructions sees: the guide, an example, a product, the form.
 
-Everything that people or products say is escaped. Ticks and choices are sent by their number, so
-no text of a product has to survive the way through a form.
+Ticks and choices are sent by their number, so no text of a product has to survive the way through
+a form.
 """
 
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from errands.crowd.instructions.assignments import WriterAccount, WritingAssignment
+from errands.crowd.instructions.assignments import (
+    WriterAccount,
+    WritingAssignment,
+    WritingSettings,
+)
 from errands.crowd.instructions.checks import (
     FEWEST_WORDS,
     LONGEST_INSTRUCTION,
@@ -15,12 +19,21 @@ from errands.crowd.instructions.checks import (
     InstructionDraft,
     ShownProduct,
 )
-from errands.crowd.instructions.collection import WritingSettings
-from errands.reports.html.markup import badge, cut, esc, table
+from errands.markup import EMPTY, Markup, html, join
+from errands.reports.html.elements import badge, cut, table
 from errands.shop.render.images import picture_source
 from errands.web.core.forms import Form
-from errands.web.crowd.document import button
-from errands.web.crowd.site import dollars
+from errands.web.crowd.document import (
+    actions,
+    button,
+    callout,
+    dollars,
+    form,
+    link_button,
+    paragraph,
+    section,
+    submit,
+)
 
 __all__ = [
     "draft_of_form",
@@ -31,7 +44,8 @@ __all__ = [
     "stuck_body",
 ]
 
-_POINTS: Final = f"""
+_POINTS: Final = html(
+    """
 <p>You see a product. Imagine a clever assistant who shops for you, and write what you would say
 to have it buy this very product.</p>
 <ul>
@@ -42,12 +56,15 @@ you used.</li>
 for you to understand the product. Neither the whole title nor, of a title with six words or more,
 four fifths of it in one row are taken.</li>
 <li>Say attributes and options in words of your own if that sounds better.</li>
-<li>Write as you would speak, and not always the same way: {FEWEST_WORDS} words or more, at most
-{LONGEST_INSTRUCTION:,} characters.</li>
+<li>Write as you would speak, and not always the same way: {} words or more, at most
+{:,} characters.</li>
 </ul>
-"""
+""",
+    FEWEST_WORDS,
+    LONGEST_INSTRUCTION,
+)
 
-EXAMPLE: Final = """
+EXAMPLE: Final = html("""
 <details class="card example"><summary>Show or hide an example</summary>
 <h3>Dorvane Gooseneck Electric Kettle with Thermometer, Matt Finish, Quiet Boil, Pour Over Spout for
 Tea and Filter Coffee, Gift Box</h3>
@@ -60,7 +77,7 @@ is enough. It should be stainless steel, with a lid that comes off quickly.</p>
 <p><b>Too much:</b> Buy the Dorvane Gooseneck Electric Kettle with Thermometer, Matt Finish, Quiet
 Boil, Pour Over Spout for Tea and Filter Coffee. <span class="note">That is the title.</span></p>
 </details>
-"""
+""")
 
 _NAMES: Final = {
     "attributes": "Attributes",
@@ -69,15 +86,15 @@ _NAMES: Final = {
     "comment": "Comment",
 }
 _BADGES: Final = {
-    "taken": ("taken up", ""),
+    "taken": ("open", ""),
     "submitted": ("waits for review", "part"),
-    "accepted": ("accepted", "won"),
-    "refused": ("refused", "failed"),
-    "given_back": ("given back", ""),
+    "accepted": ("approved", "won"),
+    "refused": ("rejected", "failed"),
+    "given_back": ("returned", ""),
 }
 
 
-def status_badge(status: str) -> str:
+def status_badge(status: str) -> Markup:
     return badge(*_BADGES[status])
 
 
@@ -107,171 +124,224 @@ def idle_body(
     account: WriterAccount,
     settings: WritingSettings,
     last: Sequence[WritingAssignment],
-    said: str = "",
-) -> str:
-    """The page of somebody who has no product in hand; `said` is markup."""
-    told = {
-        "waiting": "<p>Your trial examples are being reviewed. Come back when that is done.</p>",
-        "refused": "<p>You have not been qualified for writing instructions.</p>"
-        + (f"<p>{esc(account.note)}</p>" if account.note else ""),
-        "trial": f"<p>You begin with {account.trials_wanted} trial examples, which are reviewed"
-        f" before you go on. {account.trials_handed_in} of them are handed in.</p>",
-        "granted": "<p>You are qualified. Write as many as you like.</p>",
-    }[account.standing]
-    deed = ""
+    message: Markup,
+) -> Markup:
+    """The page of somebody who has no open product."""
+    start = EMPTY
     if account.may_write:
         label = "Next product" if last else "First product"
-        deed = f'<div class="deeds">{button(label, home, kind="primary")}</div>'
-    guide = f'<section class="guide"><h2>What to do</h2>{_POINTS}</section>'
-    pay = f"<p>Each instruction is paid {dollars(settings.pay)} once it is accepted.</p>"
-    return f"{said}<section>{told}{pay}{deed}</section>{guide}{EXAMPLE}{_last(last)}"
+        start = actions(button(label, home, kind="primary"))
+    pay = f"Each instruction is paid {dollars(settings.pay)} once it is approved."
+    return join(
+        (
+            message,
+            section(_status(account), paragraph(pay), start),
+            section(_POINTS, title="What to do", kind="guide"),
+            EXAMPLE,
+            _last(last),
+        )
+    )
+
+
+def _status(account: WriterAccount) -> Markup:
+    if account.status == "waiting":
+        return paragraph("Your trial examples are being reviewed. Come back when that is done.")
+    if account.status == "granted":
+        return paragraph("You are qualified. Write as many as you like.")
+    if account.status == "refused":
+        note = paragraph(account.note) if account.note else EMPTY
+        return paragraph("You have not been qualified for writing instructions.") + note
+    return paragraph(
+        f"You begin with {account.trials_wanted} trial examples, which are reviewed before you"
+        f" go on. {account.trials_handed_in} of them are submitted."
+    )
 
 
 def form_body(
     home: str,
-    writing: WritingAssignment,
+    assignment: WritingAssignment,
     account: WriterAccount,
     pay: float,
     draft: InstructionDraft | None = None,
     problems: Sequence[DraftProblem] = (),
-) -> str:
+) -> Markup:
     """A product and the form; with a draft and what is wrong with it, nothing typed is lost."""
     draft = draft or InstructionDraft("", ())
     wrong = {problem.field: problem.message for problem in problems}
-    seen = writing.shown
-    trial = (
-        f"<p>Trial example {account.trials_handed_in + 1} of {account.trials_wanted}.</p>"
-        if writing.is_trial
-        else ""
-    )
+    product = assignment.shown
+    trial = f"Trial example {account.trials_handed_in + 1} of {account.trials_wanted}."
     # Who has done it before, or has only something to mend, comes to the product sooner.
-    is_new = writing.is_trial and not problems
-    guide = (
-        f'<details class="card guide"{" open" if is_new else ""}><summary>What to do</summary>'
-        f"{_POINTS}</details>"
-    )
-    one = f"{home}/{writing.id}"
-    return (
-        f"{_alert(problems)}{guide}{EXAMPLE}"
-        f'<section class="writing"><h2>The product</h2>{trial}{product_view(seen)}'
-        f'<form class="card" method="post" action="{esc(one)}">'
-        f"{_attributes(seen, draft, wrong)}{_options(seen, draft, wrong)}"
-        + _area(
-            "instruction",
-            f"{FEWEST_WORDS} words or more; not the title.",
-            draft.instruction,
-            wrong,
-            required=True,
+    is_new = assignment.is_trial and not problems
+    one = f"{home}/{assignment.id}"
+    return join(
+        (
+            _alert(problems),
+            html(
+                '<details class="card guide"{}><summary>What to do</summary>{}</details>',
+                html(" open") if is_new else EMPTY,
+                _POINTS,
+            ),
+            EXAMPLE,
+            section(
+                paragraph(trial) if assignment.is_trial else EMPTY,
+                product_view(product),
+                form(
+                    one,
+                    _attributes(product, draft, wrong),
+                    _options(product, draft, wrong),
+                    _area(
+                        "instruction",
+                        f"{FEWEST_WORDS} words or more; not the title.",
+                        draft.instruction,
+                        wrong,
+                        required=True,
+                    ),
+                    _area(
+                        "comment",
+                        "If you like: is something odd here, or hard to do?",
+                        draft.comment,
+                        wrong,
+                    ),
+                    submit(f"Submit for {dollars(pay)}", "primary"),
+                ),
+                actions(
+                    button("Return this product", f"{one}/give-back"),
+                    html(
+                        '<span class="note">It goes to somebody else, and does not come again.'
+                        "</span>"
+                    ),
+                ),
+                title="The product",
+                kind="writing",
+            ),
         )
-        + _area(
-            "comment",
-            "If you like: is something odd here, or hard to do?",
-            draft.comment,
-            wrong,
-        )
-        + f'<button class="btn primary" type="submit">Hand in for {dollars(pay)}</button></form>'
-        f'<div class="deeds">{button("Give this product back", f"{one}/give-back")}'
-        '<span class="note">It goes to somebody else, and does not come again.</span></div>'
-        "</section>"
     )
 
 
-def stuck_body(home: str, message: str, wrote: str) -> str:
-    """Something cannot be handed in; what was typed is there to be copied."""
-    text = f'<h2>What you wrote</h2><p class="wrote">{esc(wrote)}</p>' if wrote.strip() else ""
-    return (
-        f'<section><div class="callout bad" role="alert"><p>{esc(message)}</p></div>{text}'
-        f'<p><a class="btn" href="{esc(home)}">Go on</a></p></section>'
+def stuck_body(home: str, message: str, text: str) -> Markup:
+    """Something cannot be submitted; what was typed is there to be copied."""
+    typed = html('<h2>What you wrote</h2><p class="wrote">{}</p>', text) if text.strip() else EMPTY
+    return section(
+        callout(message, "bad", role="alert"),
+        typed,
+        html("<p>{}</p>", link_button("Continue", home)),
     )
 
 
-def product_view(seen: ShownProduct) -> str:
+def product_view(product: ShownProduct) -> Markup:
     """Picture, title and category of a product."""
-    return (
-        '<div class="card product">'
-        f'<img src="{esc(picture_source(seen.image))}" alt="The product" width="200" height="200">'
-        f'<div><h3>{esc(seen.title)}</h3><p class="note">{esc(seen.category)}</p></div></div>'
+    return html(
+        '<div class="card product"><img src="{}" alt="The product" width="200" height="200">'
+        '<div><h3>{}</h3><p class="note">{}</p></div></div>',
+        picture_source(product.image),
+        product.title,
+        product.category,
     )
 
 
-def _attributes(seen: ShownProduct, draft: InstructionDraft, wrong: Mapping[str, str]) -> str:
-    ticks = "".join(
-        f'<label class="tick"><input type="checkbox" name="attribute" value="{place}"'
-        f"{' checked' if text in draft.attributes else ''}> {esc(text)}</label>"
-        for place, text in enumerate(seen.attributes)
+def _attributes(product: ShownProduct, draft: InstructionDraft, wrong: Mapping[str, str]) -> Markup:
+    ticks = join(
+        html(
+            '<label class="tick"><input type="checkbox" name="attribute" value="{}"{}> {}</label>',
+            place,
+            _checked(text in draft.attributes),
+            text,
+        )
+        for place, text in enumerate(product.attributes)
     )
     return _group("attributes", "Tick those you used, one or more.", ticks, wrong)
 
 
-def _options(seen: ShownProduct, draft: InstructionDraft, wrong: Mapping[str, str]) -> str:
-    if not seen.options:
-        return ""
-    groups = "".join(
-        f'<fieldset class="option"><legend>{esc(name)}</legend><div class="choices">'
-        + "".join(
-            f'<label class="tick"><input type="radio" name="option-{place}" value="{number}"'
-            f" required{' checked' if draft.options.get(name) == value else ''}>"
-            f" {esc(value)}</label>"
-            for number, value in enumerate(values)
+def _options(product: ShownProduct, draft: InstructionDraft, wrong: Mapping[str, str]) -> Markup:
+    if not product.options:
+        return EMPTY
+    groups = join(
+        html(
+            '<fieldset class="option"><legend>{}</legend><div class="choices">{}</div></fieldset>',
+            name,
+            join(
+                html(
+                    '<label class="tick"><input type="radio" name="option-{}" value="{}" required'
+                    "{}> {}</label>",
+                    *(place, number, _checked(draft.options.get(name) == value), value),
+                )
+                for number, value in enumerate(values)
+            ),
         )
-        + "</div></fieldset>"
-        for place, (name, values) in enumerate(seen.options.items())
+        for place, (name, values) in enumerate(product.options.items())
     )
     return _group("options", "Choose one value of each, and ask for it.", groups, wrong)
 
 
-def _group(name: str, hint: str, inside: str, wrong: Mapping[str, str]) -> str:
-    described, said = _described(name, wrong)
-    return (
-        f'<fieldset id="{name}" tabindex="-1"{described}><legend>{_NAMES[name]}</legend>'
-        f'<small id="{name}-hint">{hint}</small>{said}{inside}</fieldset>'
+def _checked(is_checked: bool) -> Markup:
+    return html(" checked") if is_checked else EMPTY
+
+
+def _group(name: str, hint: str, content: Markup, wrong: Mapping[str, str]) -> Markup:
+    described, problem = _described(name, wrong)
+    return html(
+        '<fieldset id="{0}" tabindex="-1"{1}><legend>{2}</legend><small id="{0}-hint">{3}</small>'
+        "{4}{5}</fieldset>",
+        *(name, described, _NAMES[name], hint, problem, content),
     )
 
 
-def _area(name: str, hint: str, text: str, wrong: Mapping[str, str], required: bool = False) -> str:
-    described, said = _described(name, wrong)
-    invalid = ' aria-invalid="true"' if name in wrong else ""
-    needed = " required" if required else ""
+def _area(
+    name: str, hint: str, text: str, wrong: Mapping[str, str], required: bool = False
+) -> Markup:
+    described, problem = _described(name, wrong)
     # The first line end of a text area belongs to the markup, not to the text.
-    return (
-        f'<div class="field"><label for="{name}">{_NAMES[name]}</label>'
-        f'<small id="{name}-hint">{hint}</small>{said}'
-        f'<textarea id="{name}" name="{name}"{described}{invalid}{needed}>'
-        f"\n{esc(text)}</textarea></div>"
+    return html(
+        '<div class="field"><label for="{0}">{1}</label><small id="{0}-hint">{2}</small>{3}'
+        '<textarea id="{0}" name="{0}"{4}{5}{6}>\n{7}</textarea></div>',
+        name,
+        _NAMES[name],
+        hint,
+        problem,
+        described,
+        html(' aria-invalid="true"') if name in wrong else EMPTY,
+        html(" required") if required else EMPTY,
+        text,
     )
 
 
-def _described(name: str, wrong: Mapping[str, str]) -> tuple[str, str]:
+def _described(name: str, wrong: Mapping[str, str]) -> tuple[Markup, Markup]:
     if name not in wrong:
-        return f' aria-describedby="{name}-hint"', ""
-    said = f'<p class="wrong" id="{name}-wrong">{esc(wrong[name])}</p>'
-    return f' aria-describedby="{name}-hint {name}-wrong"', said
+        return html(' aria-describedby="{}-hint"', name), EMPTY
+    problem = html('<p class="wrong" id="{}-wrong">{}</p>', name, wrong[name])
+    return html(' aria-describedby="{0}-hint {0}-wrong"', name), problem
 
 
-def _alert(problems: Sequence[DraftProblem]) -> str:
+def _alert(problems: Sequence[DraftProblem]) -> Markup:
     if not problems:
-        return ""
-    lines = "".join(
-        f'<li><a href="#{problem.field}">{_NAMES[problem.field]}</a>: {esc(problem.message)}</li>'
+        return EMPTY
+    lines = join(
+        html(
+            '<li><a href="#{}">{}</a>: {}</li>',
+            *(problem.field, _NAMES[problem.field], problem.message),
+        )
         for problem in problems
     )
-    return (
-        '<section><div class="callout bad" role="alert"><p>This cannot be taken yet; nothing you'
-        f" wrote is lost.</p><ul>{lines}</ul></div></section>"
+    return section(
+        html(
+            '<div class="callout bad" role="alert"><p>This cannot be submitted yet; nothing you'
+            " wrote is lost.</p><ul>{}</ul></div>",
+            lines,
+        )
     )
 
 
-def _last(last: Sequence[WritingAssignment]) -> str:
+def _last(last: Sequence[WritingAssignment]) -> Markup:
     if not last:
-        return ""
+        return EMPTY
     rows = [
         [
-            esc(cut(one.instruction, 160)) or "-",
-            esc(cut(one.shown.title, 80)),
+            cut(one.instruction, 160) or "-",
+            cut(one.shown.title, 80),
             status_badge(one.status),
-            esc(one.note) or "-",
+            one.note or "-",
         ]
         for one in last
     ]
     shown = table(["instruction", "product", "status", "remark"], rows)
-    return f'<section class="texts"><h2>Your last ones</h2>{shown}</section>'
+    return section(shown, title="Your last ones", kind="texts")

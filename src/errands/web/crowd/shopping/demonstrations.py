@@ -1,4 +1,4 @@
-"""Where the admin looks at what people did in the shop: who, how well, step by step, and as a run.
+"""What people did in the shop, for the admin: who, how well, step by step, and as a run.
 
 Figures are those of `errands.crowd.shopping.worker_quality`, runs are made by
 `errands.crowd.shopping.demonstrations`.
@@ -16,26 +16,30 @@ from starlette.background import BackgroundTask
 from starlette.requests import Request
 from starlette.responses import FileResponse, Response
 
+from errands.crowd.errors import NotFound
 from errands.crowd.shopping.assignments import (
     ShoppingAssignment,
     ShoppingAssignments,
     ShoppingSettings,
     read_assignments,
 )
-from errands.crowd.shopping.demonstrations import SessionFilter, export_run
-from errands.crowd.shopping.human_figures import Overview, read_overview
+from errands.crowd.shopping.demonstrations import (
+    Overview,
+    SessionFilter,
+    export_run,
+    read_overview,
+)
 from errands.crowd.shopping.steps import LoggedStep, ShopSession, find_session, session_steps
-from errands.crowd.shopping.worker_quality import Verdict
+from errands.crowd.shopping.worker_quality import WorkerVerdict
 from errands.errors import ErrandsError
 from errands.runs.export import export
 from errands.runs.store.places import open_run
-from errands.web.core.application import Route
 from errands.web.core.http_errors import HttpError
-from errands.web.crowd.accounts import page
 from errands.web.crowd.auth import CrowdRequest, json_response, redirect
-from errands.web.crowd.openapi import operation, paths
+from errands.web.crowd.document import paragraph, section
+from errands.web.crowd.routes import Routes
 from errands.web.crowd.shopping.demonstrations_pages import overview_page, session_page
-from errands.web.crowd.site import CrowdSite, RouteGroup
+from errands.web.crowd.site import CrowdSite, staff_page
 
 __all__ = ["demonstration_routes"]
 
@@ -43,18 +47,19 @@ HERE: Final = "/office/demonstrations"
 _API: Final = "/v1/office/demonstrations"
 _LISTED: Final = 100
 _MOST: Final = 1000
+_WHO: Final = ("workers", "qualified", "experts", "visitors")
 
 
-class Decision(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What the admin says of a worker."""
+class WorkerDecision(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What the admin decides about a worker."""
 
     verdict: Literal["granted", "refused", "results"]
 
 
 class ShoppingAssignmentList(msgspec.Struct, frozen=True):
-    """Outings by number; `after` the last one there may be more."""
+    """Shopping assignments by number; `after` the last one there may be more."""
 
-    outings: list[ShoppingAssignment]
+    assignments: list[ShoppingAssignment] = msgspec.field(name="outings")
 
 
 class SessionReplay(msgspec.Struct, frozen=True):
@@ -62,86 +67,127 @@ class SessionReplay(msgspec.Struct, frozen=True):
 
     session: ShopSession
     instruction: str
-    outing: ShoppingAssignment | None
-    """None for people whom nobody sent."""
+    assignment: ShoppingAssignment | None = msgspec.field(name="outing")
+    """None for visitors."""
     steps: list[LoggedStep]
 
 
 _SETTINGS: Final = msgspec.json.Decoder(ShoppingSettings)
-_DECISION: Final = msgspec.json.Decoder(Decision)
+_DECISION: Final = msgspec.json.Decoder(WorkerDecision)
 
 
-def demonstration_routes(site: CrowdSite) -> RouteGroup:
-    """The admin's view; an office without a shop has none."""
+def demonstration_routes(site: CrowdSite) -> Routes:
+    """The admin's view; a site without a shop has none."""
+    routes = Routes(site.auth, "admin")
     if site.shopping is None:
-        none = Route(HERE, site.auth.page(_no_shop, "admin"), methods=["GET"])
-        return RouteGroup([none], lambda: paths({}))
-    outings = ShoppingAssignments(site.database, site.shopping.goals)
-    desk = _DemonstrationPages(outings, str(site.shopping.catalog.path))
-    at = site.auth
-    worker = "workers/{id:int}"
-    routes = [
-        Route(HERE, at.page(desk.show, "admin"), methods=["GET"]),
-        Route(f"{HERE}/settings", at.page(desk.change, "admin"), methods=["POST"]),
-        Route(f"{HERE}/{worker}", at.page(desk.decide, "admin"), methods=["POST"]),
-        Route(f"{HERE}/run.jsonl", at.page(desk.download, "admin"), methods=["GET"]),
-        Route(f"{HERE}/{{session}}", at.page(desk.walk, "admin"), methods=["GET"]),
-        Route(_API, at.api(desk.api_show, "admin"), methods=["GET"]),
-        Route(f"{_API}/settings", at.api(desk.api_change, "admin"), methods=["PUT"]),
-        Route(f"{_API}/{worker}", at.api(desk.api_decide, "admin"), methods=["PATCH"]),
-        Route(f"{_API}/run.jsonl", at.api(desk.download, "admin"), methods=["GET"]),
-        Route(f"{_API}/outings", at.api(desk.api_outings, "admin"), methods=["GET"]),
-        Route(f"{_API}/outings/{{session}}", at.api(desk.api_walk, "admin"), methods=["GET"]),
-    ]
-    return RouteGroup(routes, _paths)
+        routes.page("GET", HERE, _no_shop, "Demonstrations")
+        return routes
+    assignments = ShoppingAssignments(site.database, site.shopping.goals)
+    pages = _DemonstrationPages(assignments, str(site.shopping.catalog.path))
+    flag: dict[str, Any] = {"type": "string", "enum": ["0", "1"]}
+    number: dict[str, Any] = {"type": "integer", "minimum": 0}
+    jsonl: dict[str, Any] = {
+        "media": "application/jsonl",
+        "query": {
+            "who": {"type": "string", "enum": list(_WHO)},
+            "trials": flag,
+            "min_reward": {"type": "number"},
+            "worker": number,
+        },
+    }
+    worker, lines = "workers/{id:int}", "Demonstrations as a run"
+    page, call = routes.page, routes.api
+    page(
+        "GET",
+        HERE,
+        pages.show,
+        "What people did in the shop",
+        query={"trials": flag, "before": number},
+    )
+    form = ShoppingSettings.__struct_fields__
+    page("POST", f"{HERE}/settings", pages.change, "Save settings", form=form)
+    page("POST", f"{HERE}/{worker}", pages.decide, "Qualify or disqualify", form=["verdict"])
+    page("GET", f"{HERE}/run.jsonl", pages.download, lines, **jsonl)
+    page("GET", f"{HERE}/{{session}}", pages.session, "A session, step by step")
+    call(
+        "GET", _API, pages.api_show, "Workers and figures", answer=Overview, query={"trials": flag}
+    )
+    call(
+        "PUT",
+        f"{_API}/settings",
+        pages.api_change,
+        "Save settings",
+        body=ShoppingSettings,
+        answer=ShoppingSettings,
+    )
+    call(
+        "PATCH",
+        f"{_API}/{worker}",
+        pages.api_decide,
+        "Qualify or disqualify",
+        body=WorkerDecision,
+        answer=Overview,
+    )
+    call("GET", f"{_API}/run.jsonl", pages.download, lines, **jsonl)
+    call(
+        "GET",
+        f"{_API}/outings",
+        pages.api_assignments,
+        "Shopping assignments",
+        answer=ShoppingAssignmentList,
+        query={"after": number, "most": number},
+    )
+    session = f"{_API}/outings/{{session}}"
+    call("GET", session, pages.api_session, "A session, step by step", answer=SessionReplay)
+    return routes
 
 
 class _DemonstrationPages:
-    def __init__(self, outings: ShoppingAssignments, catalog: str) -> None:
-        self._assignments = outings
-        self._database = outings.database
+    def __init__(self, assignments: ShoppingAssignments, catalog: str) -> None:
+        self._assignments = assignments
+        self._database = assignments.database
         self._catalog = catalog
 
     async def show(self, request: CrowdRequest) -> Response:
-        told = self._overview(request.http)
+        overview = self._overview(request.http)
         before = _number(request.http, "before", 2**62, 2**62)
         newest = read_assignments(self._database, before=before, most=_LISTED, newest=True)
-        body = overview_page(told, newest, request.check, HERE)
-        return page("Demonstrations", body, request, HERE)
+        body = overview_page(overview, newest, request.check, HERE)
+        return staff_page("Demonstrations", body, request, HERE)
 
     async def change(self, request: CrowdRequest) -> Response:
-        given: dict[str, Any] = {
+        values: dict[str, Any] = {
             name: request.form.text(name)
             for name in ShoppingSettings.__struct_fields__
             if request.form.texts(name)
         }
-        given["is_open"] = request.form.text("is_open") == "1"
+        values["is_open"] = request.form.text("is_open") == "1"
         try:
-            settings = msgspec.convert(given, ShoppingSettings, strict=False)
+            settings = msgspec.convert(values, ShoppingSettings, strict=False)
         except msgspec.ValidationError as wrong:
             raise HttpError(400, "bad_request", f"The settings make no sense: {wrong}.") from None
         self._assignments.set_settings(settings)
         return redirect(HERE)
 
     async def decide(self, request: CrowdRequest) -> Response:
-        said = request.form.text("verdict")
-        if said not in ("granted", "refused", "results"):
+        verdict = request.form.text("verdict")
+        if verdict not in ("granted", "refused", "results"):
             raise HttpError(400, "bad_request", "The verdict is granted, refused or results.")
-        self._decided(request, said)  # type: ignore[arg-type]
+        self._decide(request, verdict)  # type: ignore[arg-type]
         return redirect(HERE)
 
-    async def walk(self, request: CrowdRequest) -> Response:
-        told = self._walk(request)
-        body = session_page(told.session, told.instruction, told.outing, told.steps)
-        return page("What one person did", body, request, HERE)
+    async def session(self, request: CrowdRequest) -> Response:
+        replay = self._replay(request)
+        body = session_page(replay.session, replay.instruction, replay.assignment, replay.steps)
+        return staff_page("One session", body, request, HERE)
 
     async def download(self, request: CrowdRequest) -> Response:
         """A run's episodes as lines of JSON."""
-        wanted = _session_filter(request.http)
+        chosen = _session_filter(request.http)
         folder = tempfile.mkdtemp(prefix="errands-demonstrations-")
         tidy = BackgroundTask(shutil.rmtree, folder, ignore_errors=True)
         try:
-            path = await asyncio.to_thread(self._written, Path(folder), wanted)
+            path = await asyncio.to_thread(self._write, Path(folder), chosen)
         except BaseException:
             shutil.rmtree(folder, ignore_errors=True)
             raise
@@ -161,43 +207,43 @@ class _DemonstrationPages:
         return json_response(self._assignments.settings())
 
     async def api_decide(self, request: CrowdRequest) -> Response:
-        self._decided(request, request.read(_DECISION).verdict)
+        self._decide(request, request.read(_DECISION).verdict)
         return json_response(self._overview(request.http))
 
-    async def api_outings(self, request: CrowdRequest) -> Response:
+    async def api_assignments(self, request: CrowdRequest) -> Response:
         after = _number(request.http, "after", 0, 2**62)
         most = _number(request.http, "most", _LISTED, _MOST)
         return json_response(
             ShoppingAssignmentList(read_assignments(self._database, after=after, most=most))
         )
 
-    async def api_walk(self, request: CrowdRequest) -> Response:
-        return json_response(self._walk(request))
+    async def api_session(self, request: CrowdRequest) -> Response:
+        return json_response(self._replay(request))
 
     def _overview(self, request: Request) -> Overview:
         counted = request.query_params.get("trials", "0") == "1"
         return read_overview(self._database, include_trials=counted)
 
-    def _decided(self, request: CrowdRequest, verdict: Verdict) -> None:
+    def _decide(self, request: CrowdRequest, verdict: WorkerVerdict) -> None:
         id = request.number("id")
         if not self._database.rows("SELECT 1 FROM people WHERE id = ? AND role = 'worker'", (id,)):
-            raise HttpError(404, "not_found", "There is no such worker.")
+            raise NotFound("There is no such worker.")
         self._assignments.decide(id, verdict)
 
-    def _walk(self, request: CrowdRequest) -> SessionReplay:
+    def _replay(self, request: CrowdRequest) -> SessionReplay:
         session = find_session(self._database, request.http.path_params["session"])
         if session is None:
-            raise HttpError(404, "not_found", "There is no such session.")
-        sent = read_assignments(self._database, session=session.number)
+            raise NotFound("There is no such session.")
+        own = read_assignments(self._database, session=session.number)
         instruction = self._assignments.goals[session.goal].instruction_text
         steps = session_steps(self._database, session.number)
-        return SessionReplay(session, instruction, sent[0] if sent else None, steps)
+        return SessionReplay(session, instruction, own[0] if own else None, steps)
 
-    def _written(self, folder: Path, wanted: SessionFilter) -> Path:
+    def _write(self, folder: Path, chosen: SessionFilter) -> Path:
         export_run(
             self._database,
             folder / "run",
-            wanted,
+            chosen,
             catalog=self._catalog,
             goals=self._assignments.goals.name,
         )
@@ -207,14 +253,14 @@ class _DemonstrationPages:
 
 
 async def _no_shop(request: CrowdRequest) -> Response:
-    body = "<section><p>This office has no shop, so nobody can be sent shopping.</p></section>"
-    return page("Demonstrations", body, request, HERE)
+    body = section(paragraph("This site has no shop, so there are no shopping assignments."))
+    return staff_page("Demonstrations", body, request, HERE)
 
 
 def _session_filter(request: Request) -> SessionFilter:
     query = request.query_params
     who = query.get("who", "workers")
-    if who not in ("workers", "qualified", "experts", "visitors"):
+    if who not in _WHO:
         raise HttpError(400, "bad_request", "who is workers, qualified, experts or visitors.")
     worker = query.get("worker")
     try:
@@ -237,61 +283,3 @@ def _number(request: Request, name: str, otherwise: int, most: int) -> int:
     if not (text.isascii() and text.isdecimal() and len(text) < 20 and int(text) <= most):
         raise HttpError(400, "bad_request", f"{name} is a number up to {most}.")
     return int(text)
-
-
-def _paths() -> dict[str, Any]:
-    text: dict[str, Any] = {"type": "string"}
-    flag: dict[str, Any] = {"type": "string", "enum": ["0", "1"]}
-    number: dict[str, Any] = {"type": "integer", "minimum": 0}
-    who: dict[str, Any] = {
-        "type": "string",
-        "enum": ["workers", "qualified", "experts", "visitors"],
-    }
-    request: dict[str, dict[str, Any]] = {
-        "who": who,
-        "trials": flag,
-        "min_reward": {"type": "number"},
-        "worker": number,
-    }
-    lines = operation("Demonstrations as a run", media="application/jsonl", query=request)
-    form = dict.fromkeys(ShoppingSettings.__struct_fields__, text)
-    return paths(
-        {
-            HERE: {
-                "get": operation(
-                    "What people did in the shop",
-                    media="text/html",
-                    query={"trials": flag, "before": number},
-                )
-            },
-            f"{HERE}/settings": {"post": operation("Change settings", form=form, status="303")},
-            f"{HERE}/workers/{{id}}": {
-                "post": operation("Decide by hand", form={"verdict": text}, status="303")
-            },
-            f"{HERE}/run.jsonl": {"get": lines},
-            f"{HERE}/{{session}}": {"get": operation("A session, step by step", media="text/html")},
-            _API: {
-                "get": operation(
-                    "Workers, standing and figures", answer=Overview, query={"trials": flag}
-                )
-            },
-            f"{_API}/settings": {
-                "put": operation("Change settings", body=ShoppingSettings, answer=ShoppingSettings)
-            },
-            f"{_API}/workers/{{id}}": {
-                "patch": operation("Decide by hand", body=Decision, answer=Overview)
-            },
-            f"{_API}/run.jsonl": {"get": lines},
-            f"{_API}/outings": {
-                "get": operation(
-                    "Outings",
-                    answer=ShoppingAssignmentList,
-                    query={"after": number, "most": number},
-                )
-            },
-            f"{_API}/outings/{{session}}": {
-                "get": operation("A session, step by step", answer=SessionReplay)
-            },
-        },
-        [Decision, ShoppingAssignmentList, Overview, ShoppingSettings, SessionReplay],
-    )
