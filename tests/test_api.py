@@ -45,7 +45,6 @@ TWICE: set[str] = {
     "Listing",
     "Made",
     "Placed",
-    "Query",
     "Row",
     "Source",
     "Statistics",

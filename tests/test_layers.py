@@ -41,6 +41,16 @@ MAY_USE: dict[str, set[str]] = {
 """Which packages a package may use; `cli` may use all, and nobody uses it."""
 
 INSIDE: dict[str, str] = {
+    "learn": """
+        data timing tracker
+        < models rollout
+        < checkpoint environments
+        < trainer
+        < imitation search
+        < policy
+        < evaluation
+        < a2c
+    """,
     "shop": """
         compiled product records
         < goals search synthetic

@@ -13,7 +13,7 @@ from errands.errors import DataError, SettingError
 torch = pytest.importorskip("torch", reason="needs PyTorch: pip install 'errands[train]'")
 
 from errands.learn.checkpoint import CheckpointInfo, save  # noqa: E402
-from errands.learn.data.demonstrations import Query  # noqa: E402
+from errands.learn.data.demonstrations import DemonstratedQuery  # noqa: E402
 from errands.learn.models.search import SearchConfig  # noqa: E402
 from errands.learn.search import (  # noqa: E402
     SearchTrainingConfig,
@@ -34,7 +34,7 @@ TINY = SearchTrainingConfig(
 TAUGHT = msgspec.structs.replace(TINY, epochs=8)
 
 
-def pairs(count: int, seed: int) -> list[Query]:
+def pairs(count: int, seed: int) -> list[DemonstratedQuery]:
     """Instructions of made-up names among dull words; the query has all but the dull ones."""
     dice = random.Random(seed)
     made = []
@@ -42,7 +42,9 @@ def pairs(count: int, seed: int) -> list[Query]:
         said = ["".join(dice.choices("bdfklmnprstvz", k=5)) for _ in range(dice.randint(1, 3))]
         text = said + dice.choices(DULL, k=dice.randint(1, 2))
         dice.shuffle(text)
-        made.append(Query(" ".join(text), " ".join(word for word in text if word not in DULL)))
+        made.append(
+            DemonstratedQuery(" ".join(text), " ".join(word for word in text if word not in DULL))
+        )
     return made
 
 
@@ -64,7 +66,7 @@ def test_words_that_no_one_has_seen_are_copied(trained: Path) -> None:
 
 def test_words_that_an_instruction_does_not_have_are_written(tmp_path: Path) -> None:
     shown = [
-        Query(f"i want a {name}", f"{name} sneakers")
+        DemonstratedQuery(f"i want a {name}", f"{name} sneakers")
         for name in ("bax", "dof", "kul", "mip", "rez", "tov")
     ] * 10
     train_search(shown, tmp_path / "a", TINY)
@@ -148,11 +150,11 @@ def test_a_checkpoint_is_not_trained_over_or_with_other_settings(trained: Path) 
 
 def test_demonstrations_without_searches_teach_nothing(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="no search to learn from"):
-        train_search([Query("i want a hat", "  ")], tmp_path / "a", TINY)
+        train_search([DemonstratedQuery("i want a hat", "  ")], tmp_path / "a", TINY)
 
 
 def test_a_query_word_from_nowhere_is_passed_over(tmp_path: Path) -> None:
-    shown = [*pairs(40, 3), Query("i want a hat", "zzyzx")]
+    shown = [*pairs(40, 3), DemonstratedQuery("i want a hat", "zzyzx")]
     done = train_search(shown, tmp_path / "a", msgspec.structs.replace(TINY, epochs=1))
     assert done.loss < 20
 

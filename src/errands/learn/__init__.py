@@ -1,1 +1,106 @@
-"""Agents that learn: demonstrations, models, imitation, reinforcement, and what they show."""
+"""Agents that learn: the paper's search and choice models, trained and played.
+
+One file an algorithm (`imitation`, `a2c`, `search`), and what they share: `data` is what a model
+reads, `models` the networks, `rollout` episodes under way, `trainer` the supervised loop,
+`checkpoint` the files, `evaluation` the results on other goals, `policy` a trained model as agent.
+PyTorch (`pip install errands[train]`) is imported when a name is first used.
+"""
+
+from typing import TYPE_CHECKING
+
+from errands.lazy import lazy_exports
+
+__all__ = [
+    "A2CConfig",
+    "CheckpointInfo",
+    "ChoiceConfig",
+    "ChoiceModel",
+    "ChoiceView",
+    "Demonstrations",
+    "EvalConfig",
+    "EvalResult",
+    "ImitationConfig",
+    "LearnedAgent",
+    "Policy",
+    "RLProgress",
+    "RLResult",
+    "Rollout",
+    "SearchPolicy",
+    "SearchTrainingConfig",
+    "TrainingEnv",
+    "TrainingOptions",
+    "TrainingProgress",
+    "TrainingResult",
+    "evaluate",
+    "open_eval_config",
+    "open_policy",
+    "open_search_model",
+    "open_training_env",
+    "own_words",
+    "predict_queries",
+    "read_choices_file",
+    "read_demonstrations",
+    "read_info",
+    "read_view",
+    "train_choice",
+    "train_rl",
+    "train_search",
+    "write_queries",
+]
+
+if TYPE_CHECKING:
+    from errands.learn.a2c import A2CConfig, RLProgress, RLResult, train_rl
+    from errands.learn.checkpoint import CheckpointInfo, read_info
+    from errands.learn.data.demonstrations import (
+        Demonstrations,
+        read_choices_file,
+        read_demonstrations,
+    )
+    from errands.learn.data.view import ChoiceView, read_view
+    from errands.learn.environments import TrainingEnv, open_training_env
+    from errands.learn.evaluation import EvalConfig, EvalResult, evaluate, open_eval_config
+    from errands.learn.imitation import ImitationConfig, train_choice
+    from errands.learn.models.choice import ChoiceConfig, ChoiceModel
+    from errands.learn.policy import LearnedAgent, Policy, open_policy
+    from errands.learn.rollout import Rollout, SearchPolicy, own_words
+    from errands.learn.search import (
+        SearchTrainingConfig,
+        open_search_model,
+        predict_queries,
+        train_search,
+        write_queries,
+    )
+    from errands.learn.trainer import TrainingOptions, TrainingProgress, TrainingResult
+else:
+    __getattr__ = lazy_exports(
+        __name__,
+        {
+            "errands.learn.a2c": ["A2CConfig", "RLProgress", "RLResult", "train_rl"],
+            "errands.learn.checkpoint": ["CheckpointInfo", "read_info"],
+            "errands.learn.data.demonstrations": [
+                "Demonstrations",
+                "read_choices_file",
+                "read_demonstrations",
+            ],
+            "errands.learn.data.view": ["ChoiceView", "read_view"],
+            "errands.learn.environments": ["TrainingEnv", "open_training_env"],
+            "errands.learn.evaluation": [
+                "EvalConfig",
+                "EvalResult",
+                "evaluate",
+                "open_eval_config",
+            ],
+            "errands.learn.imitation": ["ImitationConfig", "train_choice"],
+            "errands.learn.models.choice": ["ChoiceConfig", "ChoiceModel"],
+            "errands.learn.policy": ["LearnedAgent", "Policy", "open_policy"],
+            "errands.learn.rollout": ["Rollout", "SearchPolicy", "own_words"],
+            "errands.learn.search": [
+                "SearchTrainingConfig",
+                "open_search_model",
+                "predict_queries",
+                "train_search",
+                "write_queries",
+            ],
+            "errands.learn.trainer": ["TrainingOptions", "TrainingProgress", "TrainingResult"],
+        },
+    )

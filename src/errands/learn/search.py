@@ -23,7 +23,7 @@ from errands.agents.page_reading import words as split
 from errands.errors import DataError
 from errands.learn.checkpoint import ABOUT, CheckpointInfo, load_weights, read_info, stamp
 from errands.learn.data.dataset import fingerprint, hold_out, instruction_of
-from errands.learn.data.demonstrations import Query
+from errands.learn.data.demonstrations import DemonstratedQuery
 from errands.learn.data.vocabulary import Vocabulary
 from errands.learn.models.runtime import seeded_torch
 from errands.learn.models.search import (
@@ -103,11 +103,11 @@ class QueryBatch(NamedTuple):
 
 
 def train_search(
-    queries: Sequence[Query],
+    queries: Sequence[DemonstratedQuery],
     folder: Path,
     config: SearchTrainingConfig,
     *,
-    others: Sequence[Query] = (),
+    others: Sequence[DemonstratedQuery] = (),
     checksum: str = "",
     options: TrainingOptions | None = None,
 ) -> TrainingResult:
@@ -152,13 +152,13 @@ def train_search(
 
 
 def _pretrained_task(
-    training: Sequence[Query],
-    measured: Sequence[Query],
+    training: Sequence[DemonstratedQuery],
+    measured: Sequence[DemonstratedQuery],
     folder: Path,
     config: SearchTrainingConfig,
     *,
     is_new: bool,
-) -> SupervisedTask[Any, list[Query]]:
+) -> SupervisedTask[Any, list[DemonstratedQuery]]:
     from errands.learn.models.pretrained_search import open_for_training
 
     searcher = open_for_training(config.model, folder, is_new=is_new)
@@ -175,8 +175,8 @@ def _pretrained_task(
 
 
 def _small_task(
-    training: Sequence[Query],
-    measured: Sequence[Query],
+    training: Sequence[DemonstratedQuery],
+    measured: Sequence[DemonstratedQuery],
     words: Vocabulary,
     config: SearchTrainingConfig,
 ) -> SupervisedTask[SearchModel, QueryBatch]:
@@ -212,7 +212,7 @@ def _parts(items: Sequence[Item], size: int) -> Iterator[list[Item]]:
         yield list(items[place : place + size])
 
 
-def example(query: Query, words: Vocabulary, config: SearchConfig) -> QueryExample:
+def example(query: DemonstratedQuery, words: Vocabulary, config: SearchConfig) -> QueryExample:
     """A query as the small model is shown it."""
     instruction = encode_instruction(query.instruction, words, config.max_instruction_words)
     query_words = split(query.query)[: config.max_query_words]

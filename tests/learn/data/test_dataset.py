@@ -4,10 +4,10 @@ import pytest
 
 from errands.errors import DataError, SettingError
 from errands.learn.data.dataset import fingerprint, hold_out, instruction_of
-from errands.learn.data.demonstrations import DemonstratedChoice, Query
+from errands.learn.data.demonstrations import DemonstratedChoice, DemonstratedQuery
 from errands.learn.data.view import ChoiceView
 
-QUERIES = [Query(f"wish {number % 30}", f"query {number}") for number in range(90)]
+QUERIES = [DemonstratedQuery(f"wish {number % 30}", f"query {number}") for number in range(90)]
 
 
 def test_a_wish_is_on_one_side_with_all_that_was_done_for_it() -> None:
@@ -21,7 +21,7 @@ def test_a_wish_is_on_one_side_with_all_that_was_done_for_it() -> None:
 
 
 def test_something_is_left_on_both_sides() -> None:
-    two = [Query("one", "a"), Query("two", "b")]
+    two = [DemonstratedQuery("one", "a"), DemonstratedQuery("two", "b")]
     for share in (0.001, 0.999):
         assert [len(side) for side in hold_out(two, share, seed=0, key=instruction_of)] == [1, 1]
 
@@ -38,7 +38,7 @@ def test_the_price_is_no_part_of_an_instruction() -> None:
     view = ChoiceView("a red hat $20.00", (), "page", ("buy",), ("buy",))
     assert (
         instruction_of(DemonstratedChoice(view, 0))
-        == instruction_of(Query("a red hat", "hat"))
+        == instruction_of(DemonstratedQuery("a red hat", "hat"))
         == "a red hat"
     )
 

@@ -16,7 +16,7 @@ transformers = pytest.importorskip(
     "transformers", reason="needs transformers: pip install 'errands[hf]'"
 )
 
-from errands.learn.data.demonstrations import Query  # noqa: E402
+from errands.learn.data.demonstrations import DemonstratedQuery  # noqa: E402
 from errands.learn.models.pretrained_search import open_pretrained  # noqa: E402
 from errands.learn.models.runtime import seeded_torch  # noqa: E402
 from errands.learn.search import PRESETS, open_search_model, train_search  # noqa: E402
@@ -24,7 +24,7 @@ from errands.learn.trainer import TrainingOptions  # noqa: E402
 
 WORDS = "please find me a red blue green hat lamp shoe for my sister now".split()
 PAIRS = [
-    Query(f"please find me a {colour} {thing}", f"{colour} {thing}")
+    DemonstratedQuery(f"please find me a {colour} {thing}", f"{colour} {thing}")
     for colour in ("red", "blue", "green")
     for thing in ("hat", "lamp", "shoe")
 ]

@@ -9,7 +9,7 @@ import torch
 
 from errands.errors import SettingError
 from errands.learn.data.batch import TokenLimits, encode, pack
-from errands.learn.data.demonstrations import Query
+from errands.learn.data.demonstrations import DemonstratedQuery
 from errands.learn.data.view import ChoiceView
 from errands.learn.data.vocabulary import Vocabulary
 from errands.learn.models.choice import ChoiceConfig, ChoiceModel
@@ -49,7 +49,7 @@ def test_a_choice_model_takes_all_it_needs_along() -> None:
 @pytest.mark.filterwarnings("ignore")
 def test_a_search_model_takes_all_it_needs_along() -> None:
     config = SearchConfig(width=16)
-    one = example(Query("a red hat", "red hat"), WORDS, config)
+    one = example(DemonstratedQuery("a red hat", "red hat"), WORDS, config)
     batch = to_device(pack_examples([one, one], WORDS), META)
     model = SearchModel(config, WORDS).to(META)
     log_probs = model(batch.sources, batch.prefixes)

@@ -1,1 +1,1 @@
-"""What models learn from: demonstrations, datasets, views of pages, numbered words, batches."""
+"""What models read and learn from: pages, words, demonstrations, pictures, as numbers."""

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeVar
 
 from errands.errors import DataError, SettingError
-from errands.learn.data.demonstrations import DemonstratedChoice, Query
+from errands.learn.data.demonstrations import DemonstratedChoice, DemonstratedQuery
 from errands.learn.data.view import ChoiceView
 
 __all__ = ["fingerprint", "hold_out", "instruction_of", "texts_of"]
@@ -21,9 +21,13 @@ __all__ = ["fingerprint", "hold_out", "instruction_of", "texts_of"]
 Example = TypeVar("Example")
 
 
-def instruction_of(one: DemonstratedChoice | Query) -> str:
+def instruction_of(one: DemonstratedChoice | DemonstratedQuery) -> str:
     """What was asked for when a choice was made, or a query written."""
-    return one.instruction if isinstance(one, Query) else one.view.instruction.partition(" $")[0]
+    return (
+        one.instruction
+        if isinstance(one, DemonstratedQuery)
+        else one.view.instruction.partition(" $")[0]
+    )
 
 
 def hold_out(
@@ -52,11 +56,11 @@ def hold_out(
     )
 
 
-def fingerprint(examples: Iterable[DemonstratedChoice | Query]) -> str:
+def fingerprint(examples: Iterable[DemonstratedChoice | DemonstratedQuery]) -> str:
     """The same for the same examples in the same order, in any process."""
     digest = hashlib.sha256()
     for one in examples:
-        if isinstance(one, Query):
+        if isinstance(one, DemonstratedQuery):
             # Spelt as in the first checkpoints, which are to be resumed.
             text = f"Query(wanted={one.instruction!r}, query={one.query!r})"
         else:

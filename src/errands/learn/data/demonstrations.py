@@ -18,8 +18,8 @@ from errands.runs.store.places import open_run
 
 __all__ = [
     "DemonstratedChoice",
+    "DemonstratedQuery",
     "Demonstrations",
-    "Query",
     "read_choices_file",
     "read_demonstrations",
 ]
@@ -32,7 +32,7 @@ class DemonstratedChoice(NamedTuple):
     taken: int
 
 
-class Query(NamedTuple):
+class DemonstratedQuery(NamedTuple):
     """An instruction without its price, and what was searched for."""
 
     instruction: str
@@ -43,7 +43,7 @@ class Demonstrations(msgspec.Struct, frozen=True):
     """What a model learns from."""
 
     choices: tuple[DemonstratedChoice, ...]
-    queries: tuple[Query, ...]
+    queries: tuple[DemonstratedQuery, ...]
     """The first of each episode, then the later ones."""
     episodes: int
     left_out: int
@@ -63,7 +63,7 @@ def read_demonstrations(
     try:
         _check(store.info, place, checksum)
         choices: list[DemonstratedChoice] = []
-        queries: list[Query] = []
+        queries: list[DemonstratedQuery] = []
         episodes = left_out = 0
         for episode in store.episodes():
             if episode.summary.reward is None or episode.summary.reward < least:
@@ -87,7 +87,9 @@ def read_demonstrations(
         store.close()
 
 
-def decisions(episode: Episode, place: str = "the run") -> Iterator[DemonstratedChoice | Query]:
+def decisions(
+    episode: Episode, place: str = "the run"
+) -> Iterator[DemonstratedChoice | DemonstratedQuery]:
     """What was decided in an episode, step by step."""
     memory = EpisodeMemory()
     for step in episode.steps:
@@ -98,7 +100,7 @@ def decisions(episode: Episode, place: str = "the run") -> Iterator[Demonstrated
         view = memory.view(step.observation)
         if step.action.startswith("search["):
             query = step.action[len("search[") : -1]
-            yield Query(view.instruction.partition(" $")[0], query)
+            yield DemonstratedQuery(view.instruction.partition(" $")[0], query)
         else:
             name = step.action.removeprefix("click[").removesuffix("]")
             if name in view.names:

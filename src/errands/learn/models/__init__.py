@@ -1,1 +1,1 @@
-"""Models: search and choice, their encoders, pretrained ones among them."""
+"""The networks: search and choice models, their encoders, pretrained ones among them."""

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from errands.agents.page_reading import read_instruction
 from errands.errors import DataError
-from errands.learn.data.demonstrations import Query
+from errands.learn.data.demonstrations import DemonstratedQuery
 from errands.learn.models.hugging_face import (
     find_source,
     library,
@@ -73,7 +73,7 @@ class PretrainedSearcher(msgspec.Struct, frozen=True):
             return_tensors="pt",
         ).to(self.model.device)
 
-    def measure(self, pairs: Sequence[Query]) -> tuple[Tensor, int, int]:
+    def measure(self, pairs: Sequence[DemonstratedQuery]) -> tuple[Tensor, int, int]:
         """The loss on instructions and their queries, and how many tokens are right out of how
         many."""
         sources = self._tokens([normalized(pair.instruction) for pair in pairs])
