@@ -1,4 +1,4 @@
-"""How fast the paperwork is: the oracle on every task, scoring and loading included."""
+"""How fast TurkingBench is: the oracle on every task, scoring and loading included."""
 
 import concurrent.futures
 import time

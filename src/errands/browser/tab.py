@@ -42,7 +42,7 @@ class TabConfig(msgspec.Struct, frozen=True):
     load_seconds: float = 10.0
     step_seconds: float = 5.0
     seed: int | None = 0
-    """Of `Math.random`; None leaves chance to the browser."""
+    """Of `Math.random`; None leaves randomness to the browser."""
     clock: int | None = 1_704_110_400_000
     """What the page's clock starts at, in ms since 1970 (12:00 on 1 January 2024, UTC)."""
     allow: tuple[str, ...] = ()
@@ -174,8 +174,8 @@ class Tab:
         async def answered() -> Any:
             if not self._world:
                 place = {"frameId": self._frame, "worldName": _WORLD}
-                made = await self._session.send("Page.createIsolatedWorld", place)
-                self._world = made["executionContextId"]
+                world = await self._session.send("Page.createIsolatedWorld", place)
+                self._world = world["executionContextId"]
             return await self._session.send(
                 "Runtime.evaluate",
                 {
@@ -188,8 +188,8 @@ class Tab:
 
         answer = await self.within(answered(), seconds or self.config.step_seconds, "answer")
         if "exceptionDetails" in answer:
-            said = answer["exceptionDetails"].get("exception", {}).get("description", "an error")
-            raise BrowserError(f"The page's probe failed: {said.splitlines()[0]}")
+            reason = answer["exceptionDetails"].get("exception", {}).get("description", "an error")
+            raise BrowserError(f"The page's probe failed: {reason.splitlines()[0]}")
         return answer["result"].get("value")
 
     async def within(self, work: Awaitable[T], seconds: float, what: str) -> T:

@@ -44,16 +44,16 @@ def challenge_command(
             for number, name in enumerate(opened.names, 1):
                 task = opened.task(name)
                 rows = evenly_spaced(len(task.instances), instances or len(task.instances))
-                found = {
+                coverage = {
                     name: measure_coverage(play, task, rows, pages)
                     for name, play in ORACLES.items()
                 }
                 bar("playing tasks", number, len(opened))
-                failed += [f"{name} {error}" for one in found.values() for error in one.errors]
+                failed += [f"{name} {error}" for one in coverage.values() for error in one.errors]
                 if as_json:
-                    print_json({"task": name, **msgspec.to_builtins(found)})
-                last = found["pointer-oracle"]
-                cells = [_cell(one) for one in found.values()]
+                    print_json({"task": name, **msgspec.to_builtins(coverage)})
+                last = coverage["pointer-oracle"]
+                cells = [_cell(one) for one in coverage.values()]
                 table.add_row(name, str(last.instances), str(last.fields), *cells)
     finally:
         pages.close()

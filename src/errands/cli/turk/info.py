@@ -53,14 +53,14 @@ def info(
     """
     opened = load_tasks(tasks, split)
     with remarks.status("reading the tasks") as status:
-        found = survey(opened, progress=lambda name: status.update(f"reading {name}"))
+        statistics = survey(opened, progress=lambda name: status.update(f"reading {name}"))
     if plot is not None:
-        _write(plot, draw(found))
+        _write(plot, draw(statistics))
     if as_json:
-        print_json(_facts(found))
+        print_json(_facts(statistics))
     else:
-        _show(found, each)
-    for problem in found.problems:
+        _show(statistics, each)
+    for problem in statistics.problems:
         left = " Left out." if problem.fatal else ""
         remarks.print(f"{problem.task}: {problem.message}{left}")
 
@@ -73,58 +73,60 @@ def _write(path: Path, text: str) -> None:
     remarks.print(f"The plot is in {path}.")
 
 
-def _facts(found: TaskSetStatistics) -> dict[str, Any]:
+def _facts(statistics: TaskSetStatistics) -> dict[str, Any]:
     return {
-        "place": found.place,
-        "split": found.split,
-        "tasks": len(found.tasks),
-        "instances": found.instances,
-        "answers": found.answers,
-        "spreads": {name: dataclasses.asdict(spread) for name, spread in found.spreads.items()},
-        "types": [dataclasses.asdict(fact) for fact in found.types],
-        "each": [dataclasses.asdict(task) for task in found.tasks],
-        "missing": found.missing,
-        "problems": [dataclasses.asdict(problem) for problem in found.problems],
+        "place": statistics.place,
+        "split": statistics.split,
+        "tasks": len(statistics.tasks),
+        "instances": statistics.instances,
+        "answers": statistics.answers,
+        "spreads": {
+            name: dataclasses.asdict(spread) for name, spread in statistics.spreads.items()
+        },
+        "types": [dataclasses.asdict(fact) for fact in statistics.types],
+        "each": [dataclasses.asdict(task) for task in statistics.tasks],
+        "missing": statistics.missing,
+        "problems": [dataclasses.asdict(problem) for problem in statistics.problems],
     }
 
 
-def _show(found: TaskSetStatistics, each: bool) -> None:
-    split = "" if found.split == "all" else f", split {found.split}"
-    table = Table("measure", title=f"Tasks of {found.place}{split}")
+def _show(statistics: TaskSetStatistics, each: bool) -> None:
+    split = "" if statistics.split == "all" else f", split {statistics.split}"
+    table = Table("measure", title=f"Tasks of {statistics.place}{split}")
     for heading in ("total", "mean", "median", "least", "most"):
         table.add_column(heading, justify="right")
-    table.add_row("tasks", f"{len(found.tasks):,}")
-    table.add_row("instances", f"{found.instances:,}")
-    table.add_row("answers of workers", f"{found.answers:,}")
-    for name, spread in found.spreads.items():
+    table.add_row("tasks", f"{len(statistics.tasks):,}")
+    table.add_row("instances", f"{statistics.instances:,}")
+    table.add_row("answers of workers", f"{statistics.answers:,}")
+    for name, spread in statistics.spreads.items():
         table.add_row(name, "", *_figures(spread))
     results.print(table)
     table = Table("type", title="Fields by type")
     for heading in ("fields", "in tasks", "on all pages", "share"):
         table.add_column(heading, justify="right")
-    whole = sum(fact.on_pages for fact in found.types) or 1
-    for fact in found.types:
+    whole = sum(fact.on_pages for fact in statistics.types) or 1
+    for fact in statistics.types:
         share = f"{fact.on_pages / whole:.1%}"
         table.add_row(fact.type, f"{fact.fields:,}", f"{fact.tasks:,}", f"{fact.on_pages:,}", share)
     results.print(table)
-    unplaced = sum(task.unplaced for task in found.tasks)
+    unplaced = sum(task.unplaced for task in statistics.tasks)
     if unplaced:
         results.print(
             f"{unplaced:,} answer columns have no control in the template: made by a script, or "
             "left over."
         )
-    if found.missing:
-        named = ", ".join(found.missing[:3]) + (", ..." if len(found.missing) > 3 else "")
-        results.print(f"{len(found.missing):,} tasks of this split are not here: {named}")
+    if statistics.missing:
+        named = ", ".join(statistics.missing[:3]) + (", ..." if len(statistics.missing) > 3 else "")
+        results.print(f"{len(statistics.missing):,} tasks of this split are not here: {named}")
     if each:
-        _list(found)
+        _list(statistics)
 
 
-def _list(found: TaskSetStatistics) -> None:
+def _list(statistics: TaskSetStatistics) -> None:
     table = Table("task", "split", title="Every task")
     for heading in ("instances", "fields", "characters"):
         table.add_column(heading, justify="right")
-    for task in ranked(found.tasks):
+    for task in ranked(statistics.tasks):
         fields = sum(task.fields.values())
         table.add_row(
             task.name, task.split, f"{task.instances:,}", f"{fields:,}", f"{task.characters:,}"

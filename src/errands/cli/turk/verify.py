@@ -55,12 +55,12 @@ def verify(
     browser = None if driver == "dom" else _browser(required=driver == "browser")
     pages = Pages(driver, browser=(lambda: browser) if browser is not None else None)
     dom = DomDriver()
-    found: list[TaskVerification] = []
+    verifications: list[TaskVerification] = []
     try:
         with progress_bar() as bar:
             for number, name in enumerate(opened.names, 1):
                 verified = _verified(opened, name, pages, instances, dom, browser)
-                found.append(verified)
+                verifications.append(verified)
                 if as_json:
                     print_json(msgspec.to_builtins(verified))
                 bar("verifying", number, len(opened))
@@ -69,7 +69,7 @@ def verify(
         if browser is not None:
             browser.close()
     if not as_json:
-        _show(found)
+        _show(verifications)
 
 
 def _browser(*, required: bool) -> Driver | None:
@@ -94,9 +94,9 @@ def _verified(
     return verify_task(task, split, pages, instances=instances, dom=dom, browser=browser)
 
 
-def _show(found: list[TaskVerification]) -> None:
+def _show(verifications: list[TaskVerification]) -> None:
     table = Table("task", "split", "driver", "equal", "oracle", "do nothing", "seconds", "remark")
-    for row in found:
+    for row in verifications:
         table.add_row(
             row.task,
             row.split,
@@ -108,8 +108,8 @@ def _show(found: list[TaskVerification]) -> None:
             row.error or "",
         )
     results.print(table)
-    equal = sum(row.equal is True for row in found)
-    results.print(f"{equal} of {len(found)} tasks look the same without a browser.")
+    equal = sum(row.equal is True for row in verifications)
+    results.print(f"{equal} of {len(verifications)} tasks look the same without a browser.")
 
 
 def _pair(figures: dict[str, float | None]) -> str:

@@ -180,9 +180,9 @@ class _Scan:
             if self.problem is None and _LIKE_TOOL_CALL.search(self.text, at, at + 100):
                 self.problem = f"The JSON cannot be read, {error}: {_expected_json()}."
             return at + 1
-        found = _tool_calls(value)
-        self.actions += found
-        if not found:
+        calls = _tool_calls(value)
+        self.actions += calls
+        if not calls:
             self.objects -= 1
         return end
 
@@ -224,7 +224,7 @@ def _tool_calls(value: Literal) -> list[Action]:
         return [action for item in value for action in _tool_calls(item)]
     if not isinstance(value, dict):
         return []
-    given = next((key for key in _ARGUMENT_KEYS if key in value), None)
+    key_of_arguments = next((key for key in _ARGUMENT_KEYS if key in value), None)
     for key in _NAME_KEYS:
         written = value.get(key)
         if not isinstance(written, str):
@@ -236,11 +236,11 @@ def _tool_calls(value: Literal) -> list[Action]:
             raise GrammarError(problem)
         name = written.strip().rpartition(".")[2]
         if name in ACTIONS:
-            if given is None:
+            if key_of_arguments is None:
                 parameters = {parameter.name for parameter in ACTIONS[name]} - {key}
                 return [make_action(name, [], {k: value[k] for k in parameters & value.keys()})]
-            return [_with_arguments(name, value[given])]
-        if given is not None:
+            return [_with_arguments(name, value[key_of_arguments])]
+        if key_of_arguments is not None:
             raise GrammarError(_unknown_action(name))
     if len(value) == 1:
         [(name, arguments)] = value.items()
@@ -276,7 +276,7 @@ def make_action(name: str, positional: list[Literal], keywords: dict[str, Litera
         raise GrammarError(f"{name} was given {count}, more than it takes: {_expected(name)}.")
     required = [parameter for parameter in parameters if parameter.required]
     targets = required if len(positional) == len(required) and not keywords else list(parameters)
-    given: dict[str, Literal] = {
+    literals: dict[str, Literal] = {
         target.name: value for target, value in zip(targets, positional, strict=False)
     }
     known = {parameter.name for parameter in parameters}
@@ -285,12 +285,12 @@ def make_action(name: str, positional: list[Literal], keywords: dict[str, Litera
             nearest = _nearest(key, sorted(known))
             hint = f", did you mean {nearest}" if nearest else ""
             raise GrammarError(f"{name} has no argument {_cut(key)}{hint}: {_expected(name)}.")
-        if key in given:
+        if key in literals:
             raise GrammarError(f"{name} was given {key} twice: {_expected(name)}.")
-        given[key] = value
+        literals[key] = value
     arguments: dict[str, Value] = {}
     for parameter in parameters:
-        value = given.get(parameter.name)
+        value = literals.get(parameter.name)
         if value is not None:
             arguments[parameter.name] = _fit(name, parameter, value)
         elif parameter.required:
@@ -317,9 +317,9 @@ def _fit(name: str, parameter: Parameter, value: Literal) -> Value:
             if int in kinds and number == number // 1:
                 return int(number)
     wanted = " or ".join(_KINDS[kind] for kind in kinds)
-    found = _cut(value) if isinstance(value, str | int | float) else "a list or dict"
+    shown = _cut(value) if isinstance(value, str | int | float) else "a list or dict"
     raise GrammarError(
-        f"The {parameter.name} of {name} must be {wanted}, not {found}: {_expected(name)}."
+        f"The {parameter.name} of {name} must be {wanted}, not {shown}: {_expected(name)}."
     )
 
 

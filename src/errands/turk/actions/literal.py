@@ -133,9 +133,9 @@ class Reader:
             return self.skip(at + 1)
         if self.text.startswith(close, at):
             return at
-        found = self.text[at : at + 20]
+        rest = self.text[at : at + 20]
         missing = f"a comma or {close} is missing"
-        raise Malformed(f"{missing} before {_short(found)}" if found else f"{close} is missing", at)
+        raise Malformed(f"{missing} before {_short(rest)}" if rest else f"{close} is missing", at)
 
     def _texts(self, at: int, ends: str, json: bool) -> tuple[str, int]:
         """One text, or several side by side, which Python joins."""

@@ -146,14 +146,14 @@ def _split(text: str, mark: str) -> list[str]:
     stack: list[str] = []
     start = 0
     for match in _SIGNIFICANT.finditer(text):
-        found = match[0]
-        if found in _CLOSERS:
-            stack.append(_CLOSERS[found])
-        elif stack and found == stack[-1]:
+        character = match[0]
+        if character in _CLOSERS:
+            stack.append(_CLOSERS[character])
+        elif stack and character == stack[-1]:
             stack.pop()
-            if found == "}" and mark == ";" and not stack:  # a nested rule ends here
+            if character == "}" and mark == ";" and not stack:  # a nested rule ends here
                 start = match.end()
-        elif found == mark and not stack:
+        elif character == mark and not stack:
             parts.append(text[start : match.start()])
             start = match.end()
     parts.append(text[start:])
@@ -214,7 +214,7 @@ def parse_declarations(text: str) -> tuple[Declaration, ...]:
     """What a style attribute or the body of a rule declares, of the properties that matter."""
     if len(text) > 100_000 or not _MENTIONS.search(text):
         return ()
-    found: list[Declaration] = []
+    declarations: list[Declaration] = []
     for part in _split(_uncommented(text), ";"):
         name, colon, value = part.partition(":")
         name = name.strip().lower()
@@ -222,8 +222,8 @@ def parse_declarations(text: str) -> tuple[Declaration, ...]:
             continue
         value = value.strip().lower()
         bare = _IMPORTANT.sub("", value).rstrip()
-        found += [Declaration(*each, bare != value) for each in _checked(name, bare)]
-    return tuple(found)
+        declarations += [Declaration(*each, bare != value) for each in _checked(name, bare)]
+    return tuple(declarations)
 
 
 def _specificity(selector: str) -> tuple[int, int, int]:
@@ -270,14 +270,14 @@ def _needs(selector: str) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, 
     flat, bare = "", selector
     while bare != flat:
         flat, bare = bare, re.sub(r"\([^()]*\)", "", bare)
-    found: tuple[list[str], list[str], list[str]] = ([], [], [])
+    names: tuple[list[str], list[str], list[str]] = ([], [], [])
     for match in _SIMPLE.finditer(bare):
         kind, name = next(
             ((k, n) for k, n in ((0, match[2]), (1, match[4]), (2, match[8])) if n), (3, "")
         )
         if kind < 3 and "\\" not in name:
-            found[kind].append(name.lower())
-    return tuple(found[0]), tuple(found[1]), tuple(found[2])
+            names[kind].append(name.lower())
+    return tuple(names[0]), tuple(names[1]), tuple(names[2])
 
 
 def _prepared(selector: str) -> str | bool:

@@ -172,13 +172,13 @@ class Forms:
 
     def checked(self) -> list[LexborNode]:
         """What `:checked` stands for now: boxes, radio buttons, options."""
-        found = [
+        nodes = [
             control.node
             for name in self._nodes
             for control in self.controls(name)
             if control.checked and control.tag == "input"
         ]
-        found += [
+        nodes += [
             node
             for node in self._tree.css("input:not([name])")
             if "checked" in node.attributes
@@ -187,8 +187,8 @@ class Forms:
         for name in self._nodes:
             for control in self.controls(name):
                 if control.tag == "select":
-                    found += [option.node for option in control.options if option.selected]
-        return found
+                    nodes += [option.node for option in control.options if option.selected]
+        return nodes
 
     def disabled(self, control: Control) -> bool:
         if control.disabled:
@@ -262,7 +262,7 @@ def option_value(node: LexborNode, attributes: dict[str, str | None]) -> str:
 
 
 def _options(select: LexborNode) -> list[Option]:
-    found: list[Option] = []
+    options: list[Option] = []
     own = select.mem_id
     for node in select.css("option"):
         parent = node.parent
@@ -270,17 +270,17 @@ def _options(select: LexborNode) -> list[Option]:
         disabled = False
         if not direct and parent is not None and parent.tag == "optgroup":
             disabled = "disabled" in parent.attributes
-        found.append(Option(node, direct=direct, disabled=disabled))
+        options.append(Option(node, direct=direct, disabled=disabled))
     attributes = select.attributes
     if "multiple" in attributes:
-        return found
-    chosen = [option for option in found if option.selected]
+        return options
+    chosen = [option for option in options if option.selected]
     for option in chosen[:-1]:
         option.selected = False
     size = _SIZE.match(attributes.get("size") or "")
     if not chosen and not (size and int(size[1]) > 1):
-        for option in found:
+        for option in options:
             if not option.disabled:
                 option.selected = True
                 break
-    return found
+    return options

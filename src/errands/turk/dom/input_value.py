@@ -78,8 +78,8 @@ def valid(kind: str, text: str) -> bool:
         case "date":
             return _is_date(text)
         case "month":
-            found = _MONTH.fullmatch(text)
-            return found is not None and _year_and_month(found[1], found[2])
+            month = _MONTH.fullmatch(text)
+            return month is not None and _year_and_month(month[1], month[2])
         case "week":
             return _is_week(text)
         case "time":

@@ -225,12 +225,12 @@ class DomPage:
 
     def _modify_radio(self, action: Action) -> None:
         controls, name = self._group(action, "radio", "modify_radio")
-        given = action.arguments.get("value")
-        if given is None or _is_nan(given) or given == "None":
+        argument = action.arguments.get("value")
+        if argument is None or _is_nan(argument) or argument == "None":
             return
-        if isinstance(given, float):
-            given = int(given) if math.isfinite(given) else str(given)
-        value = str(given)
+        if isinstance(argument, float):
+            argument = int(argument) if math.isfinite(argument) else str(argument)
+        value = str(argument)
         chosen = next((each for each in controls if each.value == value), None)
         if chosen is None:
             whole = _whole(value)

@@ -1,7 +1,8 @@
 """Whether an element is displayed, without layout.
 
 The answer of Selenium's "is displayed" as far as markup and style sheets decide it: display,
-visibility, opacity, no size with clipping, off the page, on the element or an ancestor.
+visibility, opacity, no size with clipping, off the page, on the element or an ancestor. By hand:
+without laying the page out, which takes a browser, no library says it.
 """
 
 import re
@@ -114,9 +115,9 @@ class Cascade:
         above = _START
         current: LexborNode | None = node
         while current is not None and current.is_element_node:
-            found = boxes.get(current.mem_id)
-            if found is not None:
-                above = found
+            box = boxes.get(current.mem_id)
+            if box is not None:
+                above = box
                 break
             chain.append(current)
             current = current.parent
@@ -216,8 +217,8 @@ class Cascade:
         """Whether a rule may come to match when something is checked or cleared."""
         if f"[{CHECKED}]" not in rule.selector or "(" in rule.selector:
             return True
-        found = self._find(rule._replace(selector=rule.selector.replace(f"[{CHECKED}]", ":is(*)")))
-        return bool(found)
+        nodes = self._find(rule._replace(selector=rule.selector.replace(f"[{CHECKED}]", ":is(*)")))
+        return bool(nodes)
 
     def _find(self, rule: Rule) -> list[LexborNode]:
         try:
@@ -231,9 +232,9 @@ class Cascade:
         source = self._source.lower()
         tags = set(_TAGS.findall(source)) | {"html", "head", "body", "tbody", "tr", "colgroup", "p"}
         classes = {
-            name for found in _CLASSES.findall(source) for part in found for name in part.split()
+            name for match in _CLASSES.findall(source) for part in match for name in part.split()
         }  # fmt: skip
-        ids = {part for found in _IDS.findall(source) for part in found}
+        ids = {part for match in _IDS.findall(source) for part in match}
         return tags, classes, ids
 
 

@@ -59,9 +59,9 @@ class _Possible(NamedTuple):
 
 def _possible(page: OpenPage, names: Sequence[str], written: int) -> Iterator[_Possible]:
     fields = [field for field in page.fields(names) if field.visible]
-    held = page.values_of([field.name for field in fields])
+    values = page.values_of([field.name for field in fields])
     for field in fields:
-        now = held[field.name]
+        now = values[field.name]
         for value in _values(field, written):
             call = field.type if field.type in ("radio", "checkbox", "select", "range") else "text"
             state = f"{value} {value in now}" if field.options else ""

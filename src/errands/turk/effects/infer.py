@@ -127,21 +127,21 @@ class EffectInference:
 
 def _step(page: _WatchedPage, numbered: "_Numbered", action: Action) -> PageTransition:
     """Do something, and note what changes."""
-    held = page.values(str(action.arguments["name"]))
+    values = page.values(str(action.arguments["name"]))
     try:
         page.perform(action)
     except ActionError:
         trigger = None
     else:
-        trigger = numbered.trigger(action, held)
-    found = page.changes(_MARK)
-    if found.named != numbered.named:
+        trigger = numbered.trigger(action, values)
+    changes = page.changes(_MARK)
+    if changes.named != numbered.named:
         raise NotInferable(f"fields come and go by {action.name}")
     return PageTransition(
         trigger,
         {
             (numbered.target(number), what): (was, now)
-            for number, what, was, now in found.changed
+            for number, what, was, now in changes.changed
         },
     )  # fmt: skip
 
@@ -179,17 +179,19 @@ class _Numbered:
             self._targets[number] = Target("", 0, selector_of(self._tree, self._nodes[number]))
         return self._targets[number]
 
-    def trigger(self, action: Action, held: Sequence[str]) -> Trigger | None:
+    def trigger(self, action: Action, before: Sequence[str]) -> Trigger | None:
         """What an action sets off on a page that held these values."""
         name, value = str(action.arguments["name"]), action.arguments["value"]
         kind = action.name.removeprefix("modify_")
-        state = AGAIN if value in held else CHECKED
+        state = AGAIN if value in before else CHECKED
         for index, control in enumerate(self._forms.controls(name)):
             if kind == "select":
                 values = [option.value for option in control.options]
                 if value not in values:
                     return None
-                return Trigger(name, index, AGAIN if value in held else chosen(values.index(value)))
+                return Trigger(
+                    name, index, AGAIN if value in before else chosen(values.index(value))
+                )
             if kind == "text" or (kind == "range" and control.kind == kind):
                 return Trigger(name, index, INPUT)
             if control.kind == kind and control.value == value:
@@ -221,8 +223,8 @@ def infer(stretches: Sequence[Sequence[PageTransition]]) -> tuple[EffectRule, ..
                 always[trigger].append(Effect(*fact, looks[0].after[fact]))
             elif _decides(fact):
                 unclear.append((trigger, fact))
-    found = [EffectRule(trigger, tuple(effects)) for trigger, effects in always.items() if effects]
-    return (*found, *_conditional(seen, unclear))
+    rules = [EffectRule(trigger, tuple(effects)) for trigger, effects in always.items() if effects]
+    return (*rules, *_conditional(seen, unclear))
 
 
 def _observations(
@@ -290,10 +292,10 @@ def _emptied(trigger: Trigger, looks: Sequence[_Observation]) -> list[Effect]:
     ]
 
 
-def _ticked(held: Mapping[Fact, Value], name: str) -> list[int]:
+def _ticked(facts: Mapping[Fact, Value], name: str) -> list[int]:
     return [
         target.index
-        for (target, what), now in held.items()
+        for (target, what), now in facts.items()
         if what == "checked" and now and target.name == name
     ]
 
@@ -305,12 +307,12 @@ class _Choice(NamedTuple):
     box: int | None
     """The check box among those of its name; None: the whole group."""
 
-    def state(self, held: Mapping[Fact, Value]) -> Trigger:
+    def state(self, facts: Mapping[Fact, Value]) -> Trigger:
         if self.box is not None:
-            ticked = held[Target(self.name, self.box), "checked"]
+            ticked = facts[Target(self.name, self.box), "checked"]
             return Trigger(self.name, self.box, CHECKED if ticked else UNCHECKED)
-        found = _ticked(held, self.name)
-        return Trigger(self.name, found[0], CHECKED) if found else Trigger(self.name, 0, EMPTY)
+        boxes = _ticked(facts, self.name)
+        return Trigger(self.name, *((boxes[0], CHECKED) if boxes else (0, EMPTY)))
 
 
 def _conditional(

@@ -1,4 +1,4 @@
-"""The proof and the doctor of a task: does it look the same to both drivers, can it be solved.
+"""Verifying a task: does it look the same to both drivers, can it be solved.
 
 A few instances of a task are compared under both drivers (`errands.turk.effects.equivalence`). The
 task is then played by the oracle and by nobody on the driver that `auto` would take.

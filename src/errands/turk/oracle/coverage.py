@@ -64,15 +64,15 @@ class Coverage(msgspec.Struct, frozen=True):
 
 def answered_fields(page: OpenPage, instance: Instance) -> AnsweredFields:
     """Score every field that somebody answered: displayed, hidden, or not there at all."""
-    found = {field.name: field for field in page.fields(list(instance.labels))}
+    fields_by_name = {field.name: field for field in page.fields(list(instance.labels))}
     sums = dict.fromkeys(RULES, 0.0)
     fields = 0
     for name, labels in instance.labels.items():
-        field = found.get(name)
+        field = fields_by_name.get(name)
         if answers_of(labels) and _can_score(field, labels):
             fields += 1
-            held = {} if field is None else score_values(field.type, page.values(name), labels)
-            for rules, value in held.items():
+            scores = {} if field is None else score_values(field.type, page.values(name), labels)
+            for rules, value in scores.items():
                 sums[rules] += value
     return AnsweredFields(fields, sums)
 
@@ -86,7 +86,7 @@ def _can_score(field: Field | None, labels: Sequence[Label]) -> bool:
 def measure_coverage(play: Play, task: Task, rows: Iterable[int], pages: Pages) -> Coverage:
     """Play these rows; a page that fails is an error with its reason."""
     counted: list[ScoredField] = []
-    held: list[AnsweredFields] = []
+    shares: list[AnsweredFields] = []
     errors: list[str] = []
     for row in rows:
         instance = task.instances[row]
@@ -95,17 +95,17 @@ def measure_coverage(play: Play, task: Task, rows: Iterable[int], pages: Pages) 
             try:
                 play(page, instance)
                 counted += score_page(page, instance)
-                held.append(answered_fields(page, instance))
+                shares.append(answered_fields(page, instance))
             finally:
                 page.close()
         except ErrandsError as failure:
             errors.append(f"row {row}: {failure}")
     both = AnsweredFields(
-        sum(each.fields for each in held),
-        {rules: sum(each.sums[rules] for each in held) for rules in RULES},
+        sum(each.fields for each in shares),
+        {rules: sum(each.sums[rules] for each in shares) for rules in RULES},
     )
     return Coverage(
-        len(held),
+        len(shares),
         len(counted),
         {rules: instance_figure(counted, rules) for rules in RULES},
         both.fields,

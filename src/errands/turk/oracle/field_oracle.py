@@ -45,14 +45,14 @@ def oracle_actions(
     if not fields:
         return []
     ranking = _thorough_first(labels)
-    made = []
+    actions = []
     for field in fields:
-        given = labels.get(field.name, ())
+        answers = labels.get(field.name, ())
         if field.visible:
-            if field.type not in ("radio", "select") and len(given) == len(ranking):
-                given = tuple(given[worker] for worker in ranking)
-            made.append(oracle_action(field, given, values.get(field.name, ())))
-    return [action for action in made if action is not None]
+            if field.type not in ("radio", "select") and len(answers) == len(ranking):
+                answers = tuple(answers[worker] for worker in ranking)
+            actions.append(oracle_action(field, answers, values.get(field.name, ())))
+    return [action for action in actions if action is not None]
 
 
 def _thorough_first(labels: Mapping[str, tuple[Label, ...]]) -> list[int]:
@@ -60,30 +60,30 @@ def _thorough_first(labels: Mapping[str, tuple[Label, ...]]) -> list[int]:
     may need a box that only its own writer ticked."""
     workers = max(map(len, labels.values()), default=0)
     filled = [0] * workers
-    for given in labels.values():
-        if len(given) == workers:
-            for worker, label in enumerate(given):
+    for answers in labels.values():
+        if len(answers) == workers:
+            for worker, label in enumerate(answers):
                 # Neither blank nor NaN, which is not even itself.
                 if label is not None and label != "" and label == label:
                     filled[worker] += 1
     return sorted(range(workers), key=lambda worker: -filled[worker])
 
 
-def oracle_action(field: Field, labels: Sequence[Label], held: Sequence[str]) -> Action | None:
+def oracle_action(field: Field, labels: Sequence[Label], values: Sequence[str]) -> Action | None:
     """The best action for one field; None where nothing needs doing, or nothing can be done."""
-    answer = _answer(field, labels, held)
+    answer = _answer(field, labels, values)
     if answer is None:
         return None
     name = "text" if field.type in TEXTS or field.type == "hidden" else field.type
     return Action(f"modify_{name}", {"name": field.name, "value": answer})
 
 
-def _answer(field: Field, labels: Sequence[Label], held: Sequence[str]) -> str | None:
+def _answer(field: Field, labels: Sequence[Label], values: Sequence[str]) -> str | None:
     if field.type in ("radio", "select"):
         wanted = label_text(majority(labels))
         return _among(field.options, wanted) if wanted not in NOTHING else None
     if field.type == "checkbox":
-        return _boxes(field, labels, held)
+        return _boxes(field, labels, values)
     if field.type == "range":
         return _nearest(labels)
     if field.type in TEXTS:
@@ -98,7 +98,7 @@ def _among(options: Sequence[str], wanted: str) -> str | None:
     )
 
 
-def _boxes(field: Field, labels: Sequence[Label], held: Sequence[str]) -> str | None:
+def _boxes(field: Field, labels: Sequence[Label], values: Sequence[str]) -> str | None:
     """Boxes to click so that one worker's answer is what is checked: clicking toggles."""
     for label in labels:
         pieces = label_text(label).split("|")
@@ -107,7 +107,7 @@ def _boxes(field: Field, labels: Sequence[Label], held: Sequence[str]) -> str | 
         }
         if None in wanted:
             continue
-        toggles = [box for box in field.options if (box in wanted) != (box in held)]
+        toggles = [box for box in field.options if (box in wanted) != (box in values)]
         return "|".join(toggles) if toggles else None
     return None
 
@@ -219,6 +219,6 @@ def _wrong(page: OpenPage, instance: Instance) -> set[str]:
 
 
 def _actions(page: OpenPage, instance: Instance, fields: Iterable[Field]) -> list[Action]:
-    asked = list(fields)
-    held = page.values_of([field.name for field in asked])
-    return oracle_actions(asked, instance.labels, held)
+    listed = list(fields)
+    values = page.values_of([field.name for field in listed])
+    return oracle_actions(listed, instance.labels, values)

@@ -297,15 +297,15 @@ def _slide(work: _Work, name: str) -> bool:
 def _sliders(work: _Work) -> dict[str, str]:
     """Which field follows which slider: each is moved a step to see, and back."""
     tree = work.tree()
-    found: dict[str, str] = {}
+    sliders: dict[str, str] = {}
     for node in tree.css('.ui-slider-handle, [role="slider"]'):
         handle = selector_of(tree, node)
         before = {name: work.values(name) for name in work.answers}
         if work.do("go_to", selector=handle) and work.do("press_key", key="ArrowRight"):
             moved = [name for name in before if work.values(name) != before[name]]
-            found |= dict.fromkeys(moved, handle)
+            sliders |= dict.fromkeys(moved, handle)
             work.do("press_key", key="ArrowLeft")
-    return found
+    return sliders
 
 
 def _press_towards(work: _Work, name: str, key: str, back: str, wanted: float) -> None:

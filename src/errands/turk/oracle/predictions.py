@@ -117,8 +117,8 @@ def _score_answers(
     for field in page.fields(list(instance.labels)):
         if not field.visible or field.type == "submit":
             continue
-        given = answers.get(field.name, [])
-        values = [str(value) for value in (given if isinstance(given, list) else [given])]
+        answer = answers.get(field.name, [])
+        values = [str(value) for value in (answer if isinstance(answer, list) else [answer])]
         scores = score_values(field.type, values, instance.labels[field.name])
         if scores:
             scored.append(ScoredField(field.name, field.type, tuple(values), scores))

@@ -95,22 +95,22 @@ def _states(
     ours: dict[str, Field] = {field.name: field for field in page.fields(names)}
     theirs: dict[str, Field] = {field.name: field for field in other.fields(names)}
     both = ours.keys() & theirs.keys()
-    held = {
+    values = {
         what: (page.values_of(both, attributes=markup), other.values_of(both, attributes=markup))
         for what, markup in {"values": False, "attributes": True}.items()
     }
-    found: list[Difference] = []
+    differences: list[Difference] = []
     for name in dict.fromkeys([*ours, *theirs]):
         one, two = ours.get(name), theirs.get(name)
         if one is None or two is None:
-            found.append(Difference(when, name, "presence", one is not None, two is not None))
+            differences.append(Difference(when, name, "presence", one is not None, two is not None))
             continue
         pairs: list[tuple[str, Seen, Seen]] = [
             ("type", one.type, two.type),
             ("visible", one.visible, two.visible),
             ("options", one.options, two.options),
         ]
-        for what, (mine, its) in held.items():
+        for what, (mine, its) in values.items():
             pairs.append((what, tuple(mine[name]), tuple(its[name])))
-        found += [Difference(when, name, what, a, b) for what, a, b in pairs if a != b]
-    return found
+        differences += [Difference(when, name, what, a, b) for what, a, b in pairs if a != b]
+    return differences

@@ -105,15 +105,17 @@ def _pressable(node: LexborNode) -> bool:
 
 def span_of(tree: LexborHTMLParser, text: str) -> Span | None:
     """The smallest element that has these words, and where they are in it."""
-    found: tuple[int, LexborNode, str] | None = None
+    smallest: tuple[LexborNode, str] | None = None
     for node in tree.css("body *"):
-        held = node.text(deep=True)
-        if node.tag not in _UNREAD and text in held and (found is None or len(held) <= found[0]):
-            found = (len(held), node, held)
-    if found is None:
+        content = node.text(deep=True)
+        if node.tag in _UNREAD or text not in content:
+            continue
+        if smallest is None or len(content) <= len(smallest[1]):
+            smallest = (node, content)
+    if smallest is None:
         return None
-    _, node, held = found
-    start = _units(held[: held.index(text)])
+    node, content = smallest
+    start = _units(content[: content.index(text)])
     return selector_of(tree, node), start, start + _units(text)
 
 

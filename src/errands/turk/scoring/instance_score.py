@@ -26,11 +26,11 @@ def score_page(
 ) -> list[ScoredField]:
     """Score what a page holds now: visible fields that have labels and count."""
     fields = page.fields(list(instance.labels))
-    asked = [field for field in fields if field.visible and field.type != "submit"]
-    held = page.values_of([field.name for field in asked], attributes=attributes)
+    counted = [field for field in fields if field.visible and field.type != "submit"]
+    all_values = page.values_of([field.name for field in counted], attributes=attributes)
     scored = []
-    for field in asked:
-        values = tuple(held[field.name])
+    for field in counted:
+        values = tuple(all_values[field.name])
         scores = score_values(field.type, values, instance.labels[field.name])
         if scores:
             scored.append(ScoredField(field.name, field.type, values, scores))
@@ -41,9 +41,9 @@ def score_values(
     field_type: str, values: Sequence[str], labels: Sequence[Label]
 ) -> dict[str, float]:
     """The score under each of the rules; absent where the field does not count."""
-    given = {rules: score(field_type, values, labels, rules) for rules in RULES}
+    scores = {rules: score(field_type, values, labels, rules) for rules in RULES}
     # A blank among range answers makes the released score no number at all: it cannot count.
-    return {r: value for r, value in given.items() if value is not None and value == value}
+    return {r: value for r, value in scores.items() if value is not None and value == value}
 
 
 def instance_figure(

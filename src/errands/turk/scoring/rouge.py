@@ -29,14 +29,14 @@ def words(text: str) -> list[str]:
     >>> words("The cats aren't RUNNING.")
     ['the', 'cat', 'aren', 't', 'run']
     """
-    found = _WORD.findall(text.lower())
+    matches = _WORD.findall(text.lower())
     return [
         word
         if len(word) < 4
         else _kept_stem(word)
         if len(word) <= _LONGEST_KEPT
         else rouge_stem(word)
-        for word in found
+        for word in matches
     ]
 
 

@@ -218,13 +218,13 @@ class _Pool:
         """Instances drawn with replacement; every one has fields, so no count is ever 0."""
         sums = np.array([math.fsum(row) for row in self.rows.values()])
         counts = np.array([len(row) for row in self.rows.values()], dtype=np.float64)
-        dice = np.random.default_rng(list(seed))
+        rng = np.random.default_rng(list(seed))
         size = len(sums)
         step = max(1, _CHUNK // size)
         drawn_sums, drawn_counts = np.empty(resamples), np.empty(resamples)
         for start in range(0, resamples, step):
             end = min(start + step, resamples)
-            picked = dice.integers(size, size=(end - start, size))
+            picked = rng.integers(size, size=(end - start, size))
             drawn_sums[start:end] = sums[picked].sum(axis=1)
             drawn_counts[start:end] = counts[picked].sum(axis=1)
         return _Draws(math.fsum(sums), int(counts.sum()), drawn_sums, drawn_counts)

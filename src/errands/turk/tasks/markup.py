@@ -43,26 +43,26 @@ def start_tags(
     With `only`, tags of other names are passed over.
     """
     place = 0
-    while (found := _OPEN.search(page, place)) is not None:
-        comment, name, other = found.groups()
+    while (match := _OPEN.search(page, place)) is not None:
+        comment, name, other = match.groups()
         if comment:
             # `<!-->` is a whole comment.
-            place = page.find("-->", found.end() - 2)
+            place = page.find("-->", match.end() - 2)
             if place < 0:
                 return
             place += 3
             continue
         if other:
-            place = page.find(">", found.end())
+            place = page.find(">", match.end())
             if place < 0:
                 return
             continue
         tag = name.lower()
         passed = only is not None and tag not in only
-        if passed and (tidy := _TIDY.match(page, found.end())) is not None:
+        if passed and (tidy := _TIDY.match(page, match.end())) is not None:
             place = tidy.end()
         else:
-            place, attributes = _attributes(page, found.end())
+            place, attributes = _attributes(page, match.end())
             if place < 0:
                 return
             if not passed:
@@ -79,16 +79,16 @@ def _attributes(page: str, place: int) -> tuple[int, dict[str, str]]:
     """The attributes from a place on, and where their tag ends; -1 if it never does."""
     attributes: dict[str, str] = {}
     while True:
-        found = _ATTRIBUTE.match(page, place)
-        if found is None:
+        match = _ATTRIBUTE.match(page, place)
+        if match is None:
             place = _SLACK.match(page, place).end()  # type: ignore[union-attr]
             if place >= len(page):
                 return -1, attributes
             if page[place] == ">":
                 return place + 1, attributes
             continue
-        place = found.end()
-        name, double, single, bare = found.groups()
+        place = match.end()
+        name, double, single, bare = match.groups()
         value = next((text for text in (double, single, bare) if text is not None), "")
         attributes.setdefault(name.lower(), html.unescape(value))
 
@@ -97,8 +97,8 @@ def effective_type(tag: str, attributes: Mapping[str, str]) -> str:
     """The type of a control as browsers see it: of an `input` its type, of others the tag."""
     if tag != "input":
         return tag
-    given = attributes.get("type", "").lower()
-    return given if given in INPUT_TYPES else "text"
+    kind = attributes.get("type", "").lower()
+    return kind if kind in INPUT_TYPES else "text"
 
 
 def field_types(page: str, names: Sequence[str]) -> dict[str, str]:

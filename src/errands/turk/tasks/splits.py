@@ -89,12 +89,12 @@ def _read(source: Path | Traversable, name: str) -> Splits:
         raise TaskError(f"{source} is no list of splits: {error}.") from None
 
 
-def _parse(held: Any, name: str) -> Splits:
-    if not isinstance(held, dict) or (odd := set(held) - {*_LISTED, *_BESIDES}):
-        found = f"found {sorted(odd)}" if isinstance(held, dict) else "found no table"
-        raise TaskError(f"{name} may have the lists {', '.join(_LISTED)} and train; {found}.")
+def _parse(table: Any, name: str) -> Splits:
+    if not isinstance(table, dict) or (odd := set(table) - {*_LISTED, *_BESIDES}):
+        problem = f"found {sorted(odd)}" if isinstance(table, dict) else "found no table"
+        raise TaskError(f"{name} may have the lists {', '.join(_LISTED)} and train; {problem}.")
     lists: dict[str, tuple[str, ...]] = {}
-    for split, names in held.items():
+    for split, names in table.items():
         if not isinstance(names, list) or not all(isinstance(task, str) for task in names):
             raise TaskError(f"{name}: {split} must be a list of task names.")
         lists[split] = tuple(dict.fromkeys(names))

@@ -61,10 +61,10 @@ class Spread:
 
     @classmethod
     def over(cls, figures: Iterable[float]) -> "Spread":
-        held = list(figures)
-        if not held:
+        values = list(figures)
+        if not values:
             return cls()
-        return cls(statistics.fmean(held), statistics.median(held), min(held), max(held))
+        return cls(statistics.fmean(values), statistics.median(values), min(values), max(values))
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,8 @@
 TurkingBench was run on tables read by pandas 1.5.3, which decides on one type for a whole column:
 integers, real numbers (also integers with blanks), truth values, or texts. That choice shows in
 labels (`3` or `3.0`), in which rows count as the same instance, and in the text that is put into
-pages. This module makes the same choices without pandas; `infer` is the rule, cell by cell.
+pages. This module makes the same choices by hand: pandas is a large dependency, whose later
+versions choose otherwise. `infer` is the rule, cell by cell.
 """
 
 import codecs
@@ -225,11 +226,11 @@ def _rows(text: str) -> Iterator[tuple[int, list[str]]]:
 
 def _unique_names(header: Sequence[str]) -> list[str]:
     """Column names as pandas makes them: blanks and repetitions get names of their own."""
-    given = [name or f"Unnamed: {place}" for place, name in enumerate(header)]
-    taken = set(given)
+    named = [name or f"Unnamed: {place}" for place, name in enumerate(header)]
+    taken = set(named)
     seen: dict[str, int] = {}
     names: list[str] = []
-    for name in given:
+    for name in named:
         count = seen.get(name, 0)
         unique = name
         while count and (unique := f"{name}.{count}") in taken:

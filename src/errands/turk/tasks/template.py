@@ -72,9 +72,9 @@ def substitute(template: str, values: Iterable[tuple[str, str]]) -> str:
     Nothing is escaped. A value that holds the placeholder of a later name is itself filled in.
     """
     pairs = list(values)
-    found = _pieces(template, tuple([name for name, _ in pairs]))
-    if found is not None and not any("${" in value or value[-1:] == "$" for _, value in pairs):
-        pieces, places = found
+    cut = _pieces(template, tuple([name for name, _ in pairs]))
+    if cut is not None and not any("${" in value or value[-1:] == "$" for _, value in pairs):
+        pieces, places = cut
         filled = list(pieces)
         filled[1::2] = [pairs[place][1] for place in places]
         return "".join(filled)
