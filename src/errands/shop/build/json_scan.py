@@ -3,7 +3,7 @@
 `MemberScan` is told a file block by block and says where each element of its one big array, or
 each member of its one big object, begins and ends. It looks at brackets, quotes, commas and
 colons only: what lies between is decoded by whoever wants it. What cannot be right raises
-`MalformedJson`; the slow reader of `source` then finds the words for it.
+`MalformedJson`; the slow reader of `json_stream` then finds the words for it.
 """
 
 from typing import Any, Final, NamedTuple
@@ -17,9 +17,16 @@ __all__ = ["MalformedJson", "MemberScan", "Members"]
 
 _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 
-# Where the scan is, and what it keeps between two blocks: places in its array of numbers.
-_PLACE, _DEPTH, _QUOTED, _ESCAPED, _SEEN, _PLAIN, _START, _KEY, _KEY_END, _COUNT = range(10)
+# Where in the array or object the scan is.
 _BEFORE, _BEFORE_NAME, _IN_NAME, _AFTER_NAME, _IN_VALUE, _AFTER = range(6)
+# What the scan keeps between two blocks, as places in its array of numbers: where it is; how deep
+# in brackets; whether in a string, and behind a backslash there; whether the value has begun;
+# whether the name is plain; where value and name begin, and the name ends; how many parts.
+_PLACE, _DEPTH, _QUOTED, _ESCAPED, _BEGUN, _PLAIN, _START, _NAME, _NAME_END, _COUNT = range(10)
+
+_QUOTE, _BACKSLASH, _COMMA, _COLON = 0x22, 0x5C, 0x2C, 0x3A
+_OPEN_ARRAY, _CLOSE_ARRAY, _OPEN_OBJECT, _CLOSE_OBJECT = 0x5B, 0x5D, 0x7B, 0x7D
+_SPACE, _TAB, _NEWLINE, _RETURN = 0x20, 0x09, 0x0A, 0x0D
 
 
 class MalformedJson(Exception):
@@ -50,7 +57,7 @@ class MemberScan:
     @property
     def begun(self) -> int:
         """Where the part begins that has not ended yet."""
-        return int(self._state[_KEY if self._of_object else _START])
+        return int(self._state[_NAME if self._of_object else _START])
 
     def feed(self, block: bytes) -> Members:
         """Scan the next block."""
@@ -58,14 +65,14 @@ class MemberScan:
             self._read = len(_BYTE_ORDER_MARK)
             block = block[self._read :]
         # A part takes two bytes at least: its value and the comma.
-        found = np.empty((len(block) // 2 + 2, 5), np.int64)
+        parts = np.empty((len(block) // 2 + 2, 5), np.int64)
         count = _scan(
-            np.frombuffer(block, np.uint8), self._read, self._state, self._of_object, found
+            np.frombuffer(block, np.uint8), self._read, self._state, self._of_object, parts
         )
         if count < 0:
             raise MalformedJson
         self._read += len(block)
-        kept = found[:count].copy()
+        kept = parts[:count].copy()
         return Members(kept[:, 0], kept[:, 1], kept[:, 2], kept[:, 3], kept[:, 4] == 1)
 
     def finish(self) -> None:
@@ -75,81 +82,75 @@ class MemberScan:
 
 
 @compiled
-def _scan(block: Any, offset: int, state: Any, of_object: bool, found: Any) -> int:
+def _scan(block: Any, offset: int, state: Any, of_object: bool, parts: Any) -> int:
     """Scan a block that begins at `offset`; the number of parts that ended in it, or -1."""
     place, depth = state[_PLACE], state[_DEPTH]
-    quoted, escaped, seen = state[_QUOTED], state[_ESCAPED], state[_SEEN]
-    opening, closing = (123, 125) if of_object else (91, 93)
-    first = _BEFORE_NAME if of_object else _IN_VALUE
+    quoted, escaped, begun = state[_QUOTED], state[_ESCAPED], state[_BEGUN]
+    opening, closing = _OPEN_ARRAY, _CLOSE_ARRAY
+    first = _IN_VALUE
+    if of_object:
+        opening, closing = _OPEN_OBJECT, _CLOSE_OBJECT
+        first = _BEFORE_NAME
     count = 0
     for i in range(len(block)):
         byte = block[i]
+        here = offset + i
         if quoted:
             if escaped:
                 escaped = 0
-            elif byte == 92:
+            elif byte == _BACKSLASH:
                 escaped = 1
                 if place == _IN_NAME:
                     state[_PLAIN] = 0
-            elif byte == 34:
+            elif byte == _QUOTE:
                 quoted = 0
                 if place == _IN_NAME:
                     place = _AFTER_NAME
-                    state[_KEY_END] = offset + i
+                    state[_NAME_END] = here
+        elif byte in (_SPACE, _NEWLINE, _RETURN, _TAB):
             continue
-        if byte == 32 or byte == 10 or byte == 13 or byte == 9:
-            continue
-        if place == _IN_VALUE:
-            if byte == 34:
-                quoted = 1
-                seen = 1
-            elif byte == 123 or byte == 91:
-                depth += 1
-                seen = 1
-            elif depth > 1 and (byte == 125 or byte == 93):
-                depth -= 1
-            elif depth == 1 and (byte == 44 or byte == 125 or byte == 93):
-                last = byte != 44
-                if last and byte != closing:
+        elif place == _IN_VALUE:
+            closes = byte in (_CLOSE_OBJECT, _CLOSE_ARRAY)
+            if depth == 1 and (byte == _COMMA or closes):  # The value ends.
+                if closes and byte != closing:
                     return -1
-                if seen:
-                    found[count, 0] = state[_KEY]
-                    found[count, 1] = state[_KEY_END]
-                    found[count, 2] = state[_START]
-                    found[count, 3] = offset + i
-                    found[count, 4] = state[_PLAIN]
+                if begun:
+                    parts[count, 0] = state[_NAME]
+                    parts[count, 1] = state[_NAME_END]
+                    parts[count, 2] = state[_START]
+                    parts[count, 3] = here
+                    parts[count, 4] = state[_PLAIN]
                     count += 1
                     state[_COUNT] += 1
-                elif not last or of_object or state[_COUNT]:
+                elif not closes or of_object or state[_COUNT]:
                     return -1
-                seen = 0
-                place = _AFTER if last else first
-                state[_START] = offset + i + 1
-                state[_KEY] = offset + i + 1
+                begun = 0
+                place = _AFTER if closes else first
+                state[_START] = state[_NAME] = here + 1
+            elif closes:
+                depth -= 1
             else:
-                seen = 1
-        elif place == _BEFORE_NAME:
-            if byte == 34:
-                quoted = 1
-                place = _IN_NAME
-                state[_KEY] = offset + i + 1
-                state[_PLAIN] = 1
-            elif byte == 125 and not state[_COUNT]:
-                place = _AFTER
-            else:
-                return -1
-        elif place == _AFTER_NAME:
-            if byte != 58:
-                return -1
+                begun = 1
+                if byte == _QUOTE:
+                    quoted = 1
+                elif byte in (_OPEN_OBJECT, _OPEN_ARRAY):
+                    depth += 1
+        elif place == _BEFORE_NAME and byte == _QUOTE:
+            quoted = 1
+            place = _IN_NAME
+            state[_NAME] = here + 1
+            state[_PLAIN] = 1
+        elif place == _BEFORE_NAME and byte == _CLOSE_OBJECT and not state[_COUNT]:
+            place = _AFTER
+        elif place == _AFTER_NAME and byte == _COLON:
             place = _IN_VALUE
-            state[_START] = offset + i + 1
+            state[_START] = here + 1
         elif place == _BEFORE and byte == opening:
             depth = 1
             place = first
-            state[_START] = offset + i + 1
-            state[_KEY] = offset + i + 1
+            state[_START] = state[_NAME] = here + 1
         else:
             return -1
     state[_PLACE], state[_DEPTH] = place, depth
-    state[_QUOTED], state[_ESCAPED], state[_SEEN] = quoted, escaped, seen
+    state[_QUOTED], state[_ESCAPED], state[_BEGUN] = quoted, escaped, begun
     return count

@@ -5,7 +5,8 @@ encoding, idf, length factor and each term's share are 32-bit floats, the shares
 64 bit and rounded to 32, and equal scores are ordered by product id. Documents are numbered in
 product-id order, so the last rule is "the smaller number first".
 
-`IndexWriter` collects documents in any order; `Index` opens the result and ranks.
+`IndexWriter` collects documents in any order; `Index` opens the result and ranks. By hand because
+no library in Python's reach gives Lucene's order to the last tie, which published numbers need.
 """
 
 import functools
