@@ -172,9 +172,9 @@ def _before_main(config: ExperimentConfig) -> list[Job]:
 def _query_rows(config: ExperimentConfig) -> list[RowSpec]:
     seed = config.seeds[0]
 
-    def oracle(name: str, kind: str, asked: str) -> Play:
-        settings = {"query": kind, "queries": f"{{{asked}}}"}
-        return Play(name, "choice-oracle", settings, needs=(asked,))
+    def oracle(name: str, kind: str, file: str) -> Play:
+        settings = {"query": kind, "queries": f"{{{file}}}"}
+        return Play(name, "choice-oracle", settings, needs=(file,))
 
     predicted = [
         oracle(f"run-oracle-predicted-{each}", "predicted", f"predicted-{each}.json")

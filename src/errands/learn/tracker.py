@@ -82,15 +82,15 @@ class _Module:
 class Trackers:
     """Several at once."""
 
-    def __init__(self, held: list[Tracker]) -> None:
-        self._held = held
+    def __init__(self, trackers: list[Tracker]) -> None:
+        self._trackers = trackers
 
     def log(self, step: int, figures: dict[str, float]) -> None:
-        for tracker in self._held:
+        for tracker in self._trackers:
             tracker.log(step, figures)
 
     def close(self) -> None:
-        for tracker in self._held:
+        for tracker in self._trackers:
             tracker.close()
 
     def __enter__(self) -> Self:
@@ -105,5 +105,5 @@ def open_trackers(
 ) -> Trackers:
     """The file `log.jsonl`, and a tracker by its module's name."""
     # First what can be a mistake: a log is not to be touched for it.
-    held: list[Tracker] = [] if module is None else [_Module(module, "errands", run, config)]
-    return Trackers([FileTracker(folder / "log.jsonl", from_step), *held])
+    others: list[Tracker] = [] if module is None else [_Module(module, "errands", run, config)]
+    return Trackers([FileTracker(folder / "log.jsonl", from_step), *others])

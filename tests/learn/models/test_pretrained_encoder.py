@@ -188,7 +188,7 @@ def test_what_is_longer_than_the_model_reads_is_cut(readers: Readers, kind: str,
 def test_chance_is_private_and_the_marks_follow_the_seed(readers: Readers, tmp_path: Path) -> None:
     before = torch.get_rng_state()
     one, same, other = (open_encoder(str(readers("bert")), 0, seed) for seed in (1, 1, 2))
-    one.keep(tmp_path)
+    one.save(tmp_path)
     rebuild_encoder(tmp_path, 0)
     assert torch.equal(torch.get_rng_state(), before)
     tables = [held.model.get_input_embeddings().weight for held in (one, same, other)]
@@ -203,7 +203,7 @@ def test_what_is_kept_is_the_same_without_the_original(
 ) -> None:
     shutil.copytree(readers(kind), tmp_path / "hub")
     encoder = open_encoder(str(tmp_path / "hub"), 16, seed=0)
-    encoder.keep(tmp_path / "il")
+    encoder.save(tmp_path / "il")
     shutil.rmtree(tmp_path / "hub")
     again = rebuild_encoder(tmp_path / "il", 16)
     again.load_state_dict(encoder.state_dict())

@@ -48,10 +48,10 @@ def report(
     for one in trainings:
         for remark in one.remarks:
             remarks.print(f"{one.label}: {remark}", soft_wrap=True)
-        told = ", ".join(
+        listed = ", ".join(
             f"{name.replace('_', ' ')} {value:,.4g}"
             for name, value in one.figures.items()
             if name != "step"
         )
-        results.print(f"{one.label}: {one.trained}, {one.step:,} steps; {told}", soft_wrap=True)
+        results.print(f"{one.label}: {one.trained}, {one.step:,} steps; {listed}", soft_wrap=True)
     results.print(f"Written: {out}", soft_wrap=True)

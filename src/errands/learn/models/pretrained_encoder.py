@@ -48,7 +48,7 @@ back: a batch of whole pages would fill the memory of a laptop many times over."
 
 
 class PretrainedTokenizer:
-    """A tokenizer that is asked as a `Vocabulary` is."""
+    """A tokenizer that is called as a `Vocabulary` is."""
 
     words: tuple[str, ...] = ()
 
@@ -145,11 +145,11 @@ def open_encoder(name: str, width: int, seed: int) -> PretrainedEncoder:
     tokenizer = read_tokenizer(source)
 
     def read() -> Any:
-        model, told = library().AutoModel.from_pretrained(
+        model, loading = library().AutoModel.from_pretrained(
             name, dtype=torch.float32, output_loading_info=True, **source.options()
         )
         _check_model(name, model)
-        _check_whole(name, told["missing_keys"])
+        _check_whole(name, loading["missing_keys"])
         _check_tokenizer(name, len(tokenizer), model.get_input_embeddings().num_embeddings)
         # With the space before it: byte-level tokenizers would make it a token.
         marks = [library().AddedToken(mark, lstrip=True, normalized=False) for mark in BUTTONS]
@@ -214,7 +214,7 @@ def _check_model(name: str, model: Any) -> None:
 
 
 def _check_whole(name: str, missing: Iterable[str]) -> None:
-    """The library would draw weights that are not there by chance."""
+    """The library would draw missing weights at random."""
     lost = sorted(weight for weight in missing if not weight.startswith("pooler."))
     if lost:
         raise DataError(
