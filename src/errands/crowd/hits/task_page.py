@@ -12,7 +12,7 @@ from typing import Final
 from urllib.parse import quote
 
 from errands.browser.libraries import library, without_integrity
-from errands.reports.html.markup import esc
+from errands.markup import Markup
 from errands.turk.tasks.instances import plain_newlines
 from errands.turk.tasks.markup import start_tags
 from errands.turk.tasks.template import has_submit, substitute
@@ -29,6 +29,7 @@ EXTERNAL_SCRIPT: Final = re.compile(
     r"https?://s3\.amazonaws\.com/mturk-public/externalHIT(?:_v\d+)?\.js"
 )
 """Mechanical Turk's own script for pages from elsewhere."""
+_escape: Final = Markup.escape
 _EXTERNAL: Final = "externalsubmit"
 _ADDRESS: Final = re.compile(
     r"""(\b(?:src|href)\s*=\s*)(?:(["'])\s*((?:https?:)?//[^"'<>\s]{1,2000})\s*\2"""
@@ -58,14 +59,14 @@ def task_page(
     filled = substitute(template.strip(), inputs.items())
     hidden = ""
     if not _has_assignment_field(template):
-        hidden = f'<input type="hidden" name="assignmentId" value="{esc(assignment)}">\n'
+        hidden = f'<input type="hidden" name="assignmentId" value="{_escape(assignment)}">\n'
     form_id = _FORM_ID
     if has_own_form(template):
         filled, form_id = _own_form(filled, action, hidden)
         before = after = ""
     else:
         before = (
-            f'<form name="{_FORM_ID}" method="post" id="{_FORM_ID}" action="{esc(action)}">\n'
+            f'<form name="{_FORM_ID}" method="post" id="{_FORM_ID}" action="{_escape(action)}">\n'
             f"{hidden}"
         )
         after = "</form>\n"
@@ -125,7 +126,7 @@ def _own_form(page: str, action: str, hidden: str) -> tuple[str, str]:
         named = named or html.unescape(id) or _FORM_ID
         own = "" if id else f' id="{_FORM_ID}"'
         # Of two attributes of a name, browsers take the first.
-        return f'<form method="post" action="{esc(action)}" target="_self"{own}{rest}>{hidden}'
+        return f'<form method="post" action="{_escape(action)}" target="_self"{own}{rest}>{hidden}'
 
     return _FORM.sub(ours, page), named or _FORM_ID
 
@@ -135,7 +136,7 @@ def _button(form: str, is_preview: bool) -> str:
     off = " disabled" if is_preview else ""
     return (
         f'<p class="text-center"><input type="submit" id="submitButton" class="btn btn-primary"'
-        f' form="{esc(form)}" value="{said}"{off}></p>\n'
+        f' form="{_escape(form)}" value="{said}"{off}></p>\n'
     )
 
 
