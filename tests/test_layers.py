@@ -68,6 +68,12 @@ INSIDE: dict[str, str] = {
         < oracle
         < effects
     """,
+    "crowd": """
+        errors store
+        < accounts
+        < hits instructions shopping
+        < database
+    """,
     "reports": """
         statistics
         < content formatting
