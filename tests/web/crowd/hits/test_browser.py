@@ -109,7 +109,7 @@ def test_a_worker_fills_in_every_kind_of_field(browser: Any, shop: Shop, script:
     else:
         frame.wait_for_selector("text=received")
         page.click("a:text-is('Next')")
-    page.wait_for_selector("text=Instance 2, to look at")
+    page.wait_for_selector("text=Instance 2 (preview)")
     [result] = results(shop, project)
     if script:
         assert result["answers"] == EXPECTED
@@ -127,12 +127,12 @@ def test_skip_and_return_in_the_browser(browser: Any, shop: Shop) -> None:
     page.goto(f"{shop.url}/work/{invited(shop, 'Sam')}")
     page.click("text=Start")
     page.click("button:text-is('Skip')")
-    page.wait_for_selector("text=Instance 2, to look at")
+    page.wait_for_selector("text=Instance 2 (preview)")
     assert inside(page).locator("h1").inner_text() == "beta"
     assert inside(page).locator("#submitButton").is_disabled()
     page.click("button:text-is('Accept')")
     page.click("button:text-is('Return')")
-    page.wait_for_selector("text=Instance 3, to look at")
+    page.wait_for_selector("text=Instance 3 (preview)")
     page.context.close()
 
 
@@ -140,13 +140,13 @@ def test_a_requester_uploads_and_downloads(browser: Any, shop: Shop, tmp_path: P
     (tmp_path / "template.html").write_text(EVERY_FIELD)
     (tmp_path / "words.csv").write_bytes(WORDS)
     page = logged_in(browser, shop)
-    page.click("nav >> text=Crowd work")
-    page.set_input_files("#up-template", tmp_path / "template.html")
-    page.set_input_files("#up-table", tmp_path / "words.csv")
+    page.click("nav >> text=Projects")
+    page.set_input_files("#file-template", tmp_path / "template.html")
+    page.set_input_files("#file-table", tmp_path / "words.csv")
     page.fill("#up-name", "Uploaded words")
     page.fill("#up-wanted", "2")
     page.fill("#up-pay", "0.15")
-    page.click("button:text-is('Upload')")
+    page.click("button:text-is('Publish')")
     page.wait_for_selector("h1:text-is('Uploaded words')")
     project = int(page.url.rsplit("/", 1)[1])
     page.click("text=Preview")
@@ -173,8 +173,8 @@ def test_a_requester_uploads_and_downloads(browser: Any, shop: Shop, tmp_path: P
     assert [row["Answer.text"] for row in rows] == ["=1+1 by Ann", "=1+1 by Bob"]
     assert {row["Input.word"] for row in rows} == {"alpha"}
     (tmp_path / "results.csv").write_bytes(Path(download.value.path()).read_bytes())
-    page.set_input_files("#import-table", tmp_path / "results.csv")
-    page.click("text=Import")
+    page.set_input_files("#file-table", tmp_path / "results.csv")
+    page.click("button:text-is('Import')")
     page.wait_for_selector("text=0 new, 2 there already")
     page.context.close()
 
