@@ -17,7 +17,7 @@ from typing import Any
 
 from errands.errors import ErrandsError, SettingError
 
-__all__ = ["Registry", "import_attribute", "nearest"]
+__all__ = ["Registry", "import_attribute", "nearest", "path_of", "reference_of"]
 
 
 def nearest(name: str, names: Iterable[str]) -> str:
@@ -56,6 +56,22 @@ def import_attribute(path: str, what: str = "attribute") -> Any:
     return value
 
 
+def path_of(thing: Any) -> str:
+    """`module:name` of what defines something: a function, a class, or the class of an object."""
+    defined = thing if hasattr(thing, "__qualname__") else type(thing)
+    return f"{defined.__module__}:{defined.__qualname__}"
+
+
+def reference_of(thing: Any) -> str:
+    """The `module:name` by which other processes find something; empty where they cannot."""
+    path = path_of(thing)
+    try:
+        importable = import_attribute(path) is thing and not path.startswith("__main__:")
+    except SettingError:
+        importable = False
+    return path if importable else ""
+
+
 @cache
 def _installed(group: str) -> Mapping[str, EntryPoint]:
     return {point.name: point for point in entry_points(group=group)}
@@ -74,6 +90,11 @@ class Registry:
         """Every name that can be given: ours first, then installed ones."""
         return [*self.own, *(name for name in _installed(self.group) if name not in self.own)]
 
+    def installed(self) -> dict[str, str]:
+        """What other packages offer: names and their `module:attribute`."""
+        points = _installed(self.group).values()
+        return {point.name: point.value for point in points if point.name not in self.own}
+
     def find(self, name: str) -> Any:
         """The thing of that name, imported now."""
         if ":" in name:
@@ -82,8 +103,12 @@ class Registry:
             return import_attribute(self.own[name], self.what)
         if name in _installed(self.group):
             return import_attribute(_installed(self.group)[name].value, self.what)
+        raise self.unknown(name)
+
+    def unknown(self, name: str) -> SettingError:
+        """That there is no such thing, and what there is."""
         names = self.names()
-        raise SettingError(
+        return SettingError(
             f"There is no {self.what} {name!r};{nearest(name, names)} expected"
             f" {', '.join(names)}, or module:attribute of your own code."
         )

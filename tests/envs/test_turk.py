@@ -121,7 +121,7 @@ def test_seeds_repeat() -> None:
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        ({"observation": "smell"}, "observation='smell'"),
+        ({"observation": "smell"}, "observation format 'smell'"),
         ({"fields": "some"}, "fields='some'"),
         ({"rules": "mine"}, "rules='mine'"),
         ({"driver": "horse"}, "driver='horse'"),

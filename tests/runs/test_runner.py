@@ -23,7 +23,7 @@ from errands.shop.catalog.catalog import Catalog
 
 
 def _protocol(catalog: Catalog, **settings: Any) -> Protocol:
-    base: dict[str, Any] = {"id": "t", "version": 1, "title": "t", "half": "shop",
+    base: dict[str, Any] = {"id": "t", "version": 1, "title": "t", "domain": "shop",
                             "data": str(catalog.path), "split": "test", "episodes": 60,
                             "max_steps": 12}  # fmt: skip
     return Protocol(**{**base, **settings})

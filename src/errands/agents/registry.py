@@ -1,16 +1,14 @@
 """Which agents there are, and how one is made from its name and settings.
 
-A name is one of the table below, or `module:attribute` of the user's own code: a function or
-class that takes (domain, env, settings) and gives an `AgentFactory`, or an `Agent` class without
-arguments.
+A name is one of the table below, that of an entry point (group `errands.agents`) of an installed
+package, or `module:attribute` of the user's own code: a function or class that takes
+(domain, env, settings) and gives an `AgentFactory`, or an `Agent` class without arguments.
 """
 
-import difflib
 import importlib
 import inspect
 import os
-import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple
 
 import gymnasium
@@ -18,11 +16,20 @@ import msgspec
 
 from errands.agents.agent import AgentFactory, Mode
 from errands.agents.factory import SimpleFactory
-from errands.errors import ErrandsError, SettingError
+from errands.errors import SettingError
+from errands.plugins import Registry, nearest, path_of, reference_of
 
-__all__ = ["AgentKind", "Factory", "Setting", "find_kind", "kinds", "make_factory"]
+__all__ = [
+    "AgentKind",
+    "FactoryFunction",
+    "Setting",
+    "agent_reference",
+    "find_kind",
+    "kinds",
+    "make_factory",
+]
 
-Factory = Callable[[str, gymnasium.Env[Any, Any], Mapping[str, Any]], AgentFactory]
+FactoryFunction = Callable[[str, gymnasium.Env[Any, Any], Mapping[str, Any]], AgentFactory]
 """`(domain, env, settings) -> AgentFactory`. The environment is not wrapped and not reset yet."""
 
 
@@ -180,44 +187,64 @@ _KINDS: Final = (
 )
 
 
+_AGENTS: Final = Registry("agent", "errands.agents", {kind.name: kind.factory for kind in _KINDS})
+
+
 def kinds() -> tuple[AgentKind, ...]:
-    """All registered agents."""
-    return _KINDS
+    """All agents that have a name: ours, and those of installed packages."""
+    installed = (
+        AgentKind(
+            name=name,
+            summary=f"{path}, of an installed package",
+            domains=("shop", "turk"),
+            factory=path,
+            own_settings=True,
+        )
+        for name, path in _AGENTS.installed().items()
+    )
+    return (*_KINDS, *installed)
 
 
 def find_kind(name: str) -> AgentKind:
-    """The registered agent of that name."""
-    for kind in _KINDS:
+    """The agent of that name."""
+    for kind in kinds():
         if kind.name == name:
             return kind
-    names = [kind.name for kind in _KINDS]
-    raise SettingError(
-        f"There is no agent {name!r};{_nearest(name, names)} expected {', '.join(names)}, or"
-        " module:attribute of your own code."
-    )
+    raise _AGENTS.unknown(name)
 
 
 def make_factory(
-    name: str, domain: str, env: gymnasium.Env[Any, Any], settings: Mapping[str, Any]
+    agent: Any, domain: str, env: gymnasium.Env[Any, Any], settings: Mapping[str, Any]
 ) -> AgentFactory:
-    """The factory of an agent for one domain; values may be texts from the command line."""
-    if ":" in name:
-        return _own_factory(name, domain, env.unwrapped, settings)
-    kind = find_kind(name)
+    """The factory of an agent for one domain; values may be texts from the command line.
+
+    `agent` is a name, `module:attribute`, or the object itself: an `AgentFactory`, an agent class,
+    an agent, or a function (domain, env, settings) that gives a factory.
+    """
+    if not isinstance(agent, str):
+        name = str(getattr(agent, "name", None) or path_of(agent))
+        return _foreign_factory(name, agent, domain, env.unwrapped, settings)
+    kind = None if ":" in agent else find_kind(agent)
+    if kind is None or kind not in _KINDS:
+        return _foreign_factory(agent, _AGENTS.find(agent), domain, env.unwrapped, settings)
     if domain not in kind.domains:
         others = [other.name for other in _KINDS if domain in other.domains]
         raise SettingError(
-            f"The agent {name!r} plays {' and '.join(kind.domains)} only, not {domain!r}; agents of"
-            f" that domain: {', '.join(others) or 'none'}."
+            f"The agent {agent!r} plays {' and '.join(kind.domains)} only, not {domain!r}; agents"
+            f" of that domain: {', '.join(others) or 'none'}."
         )
-    given = _checked(kind, settings)
-    return _factory(kind)(domain, env.unwrapped, given)
+    return _factory(kind)(domain, env.unwrapped, _checked(kind, settings))
 
 
-def _factory(kind: AgentKind) -> Factory:
+def agent_reference(agent: Any) -> str:
+    """The text by which other processes find an agent; empty for one that they cannot."""
+    return agent if isinstance(agent, str) else reference_of(agent)
+
+
+def _factory(kind: AgentKind) -> FactoryFunction:
     module, _, attribute = kind.factory.partition(":")
     try:
-        made: Factory = getattr(importlib.import_module(module), attribute)
+        made: FactoryFunction = getattr(importlib.import_module(module), attribute)
     except ModuleNotFoundError as failure:
         if not kind.extra:
             raise
@@ -236,7 +263,7 @@ def _checked(kind: AgentKind, settings: Mapping[str, Any]) -> dict[str, Any]:
         expected = f"expected {', '.join(known)}" if known else "it has none"
         raise SettingError(
             f"The agent {kind.name!r} has no setting {unknown[0]!r};"
-            f"{_nearest(unknown[0], known)} {expected}."
+            f"{nearest(unknown[0], known)} {expected}."
         )
     checked = {
         name: _converted(name, settings[name], setting.type)
@@ -267,35 +294,32 @@ def _converted(name: str, value: Any, wanted: type) -> Any:
     raise SettingError(f"{name}={value}: expected {_WORDS.get(wanted, wanted.__name__)}.")
 
 
-def _nearest(name: str, names: Iterable[str]) -> str:
-    close = difflib.get_close_matches(name.lower(), list(names), 2, 0.5)
-    return f" did you mean {' or '.join(map(repr, close))}?" if close else ""
-
-
-def _own_factory(
-    name: str, domain: str, env: gymnasium.Env[Any, Any], settings: Mapping[str, Any]
+def _foreign_factory(
+    name: str, given: Any, domain: str, env: gymnasium.Env[Any, Any], settings: Mapping[str, Any]
 ) -> AgentFactory:
     """A factory out of the user's own code."""
-    made = _attribute(name)
-    if isinstance(made, type) and callable(getattr(made, "act", None)):
+    if not isinstance(given, type) and all(hasattr(given, part) for part in _FACTORY_PARTS):
+        ready: AgentFactory = given
+        return ready
+    if callable(getattr(given, "act", None)):
         if settings:
             raise SettingError(
                 f"{name} is an agent without settings, but {next(iter(settings))!r} was set; a"
                 " function (domain, env, settings) that gives a factory can have settings."
             )
-        return _wrapped(name, made)
-    if not callable(made):
+        return _of_class(name, given) if isinstance(given, type) else _of_instance(name, given)
+    if not callable(given):
         raise SettingError(
-            f"{name} is a {type(made).__name__}; expected an agent class, or a function"
+            f"{name} is a {type(given).__name__}; expected an agent class, or a function"
             " (domain, env, settings) that gives a factory."
         )
     try:
-        inspect.signature(made).bind(domain, env, settings)
+        inspect.signature(given).bind(domain, env, settings)
     except TypeError as failure:
         raise SettingError(
             f"{name} cannot be called with (domain, env, settings): {failure}."
         ) from None
-    factory: AgentFactory = made(domain, env, dict(settings))
+    factory: AgentFactory = given(domain, env, dict(settings))
     missing = [part for part in _FACTORY_PARTS if not hasattr(factory, part)]
     if missing:
         raise SettingError(
@@ -308,7 +332,7 @@ def _own_factory(
 _FACTORY_PARTS: Final = ("name", "mode", "settings", "agent", "close")
 
 
-def _wrapped(name: str, agent: type) -> AgentFactory:
+def _of_class(name: str, agent: type) -> AgentFactory:
     """A factory for an agent class; one that has a parameter `seed` is given the episode's."""
     try:
         parameters = inspect.signature(agent).parameters.values()
@@ -335,27 +359,11 @@ def _wrapped(name: str, agent: type) -> AgentFactory:
     )
 
 
-def _attribute(name: str) -> Any:
-    module, _, path = name.partition(":")
-    expected = "expected module:attribute, for example mine:MyAgent for the file mine.py"
-    if not module or not path or module.startswith("."):
-        raise SettingError(f"The agent {name!r} cannot be found; {expected}.")
-    # A command does not look into the folder it is called from, but that is where mine.py is.
-    if os.getcwd() not in sys.path and "" not in sys.path:
-        sys.path.append(os.getcwd())
-    try:
-        found = importlib.import_module(module)
-    except ErrandsError:
-        raise
-    except Exception as failure:
-        if isinstance(failure, ModuleNotFoundError) and failure.name == module.split(".")[0]:
-            raise SettingError(f"There is no module {module!r}; {expected}.") from None
+def _of_instance(name: str, agent: Any) -> AgentFactory:
+    """A factory for one agent that plays all episodes, one after the other."""
+    if inspect.iscoroutinefunction(agent.act):
         raise SettingError(
-            f"The module {module!r} cannot be imported ({type(failure).__name__}: {failure})."
-        ) from failure
-    for part in path.split("."):
-        if not hasattr(found, part):
-            public = [held for held in dir(found) if not held.startswith("_")]
-            raise SettingError(f"{module!r} has no {path!r};{_nearest(part, public)} {expected}.")
-        found = getattr(found, part)
-    return found
+            f"{name} waits for a model, so that many of it play at once; give its class, or a"
+            " factory, instead of one agent."
+        )
+    return SimpleFactory(name, lambda seed: agent)

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, Final, TypeVar
 
+from errands.envs.observations import Observation
 from errands.errors import SettingError
 from errands.shop.catalog.catalog import Catalog
 from errands.shop.goals import GoalSet
@@ -37,8 +38,9 @@ class ShopConfig:
     """`synthetic`, `human`, a goal file, or a goal set."""
     split: str | None = None
     """`test`, `eval`, `train` and others of docs/data.md; None: all goals."""
-    observation: str = "text"
-    """`text`, `text_rich`, `html`, `url`; with a browser `screenshot`, `html+screenshot`."""
+    observation: Observation = "text"
+    """`text`, `text_rich`, `html`, `url`; with a browser `screenshot`, `html+screenshot`; or a
+    format of your own (`errands.envs.observations`)."""
     rules: str | RewardRules = "released"
     """The reward, by name, `module:attribute` or as an object: see docs/reward.md."""
     max_steps: int | None = None
@@ -75,8 +77,9 @@ class TurkConfig:
     driver: str | Driver = "auto"
     """`auto` (the browser, unless the task is proven to need none), `dom`, `browser`, a driver or
     the name of one: `module:attribute`, or an entry point of `errands.drivers`."""
-    observation: str = "html"
-    """`html`, `relevant`, `text`; with a browser `screenshot`, `html+screenshot`."""
+    observation: Observation = "html"
+    """`html`, `relevant`, `text`; with a browser `screenshot`, `html+screenshot`; or a format of
+    your own."""
     fields: str = "given"
     """`hidden` keeps the list of fields from the agent."""
     rules: str = "paper"

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from errands.envs.config import ShopConfig
+from errands.envs.observations import SHOP_FORMATS, Observation, foreign_format
 from errands.envs.screenshots import PICTURED
 from errands.errors import GoalError, SettingError
 from errands.shop.catalog.catalog import Catalog
@@ -249,20 +250,15 @@ class ShopEpisode:
         return SEPARATOR.join([*reversed(past), seen])
 
 
-_RENDERERS: Final[Mapping[str, Callable[[ShopEpisode], str]]] = {
-    "text": ShopEpisode.text,
-    "text_rich": ShopEpisode.text_rich,
-    "html": ShopEpisode.html,
-    "url": ShopEpisode.url,
-    # What a browser takes pictures of.
-    **dict.fromkeys(PICTURED, ShopEpisode.html),
-}
-OBSERVATIONS: Final = tuple(name for name in _RENDERERS if name not in PICTURED)
-"""Those that need no browser."""
+OBSERVATIONS: Final = tuple(name for name in SHOP_FORMATS.own if name not in PICTURED)
+"""Our formats that need no browser."""
 
 
-def renderer(observation: str) -> Callable[[ShopEpisode], str]:
-    """What shows an episode's page in the format of that name."""
-    if observation not in _RENDERERS:
-        raise SettingError(f"observation={observation!r}: expected {', '.join(_RENDERERS)}.")
-    return _RENDERERS[observation]
+def renderer(observation: Observation) -> Callable[[ShopEpisode], str]:
+    """What shows an episode's page in a format; pictures are taken of its HTML."""
+    foreign = foreign_format(SHOP_FORMATS, observation)
+    if foreign is not None:
+        return lambda episode: foreign(episode.page, episode.goal.instruction_text, episode.score)
+    name = "html" if observation in PICTURED else str(observation)
+    render: Callable[[ShopEpisode], str] = getattr(ShopEpisode, name)
+    return render

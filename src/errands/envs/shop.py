@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from errands.envs.config import ShopConfig, config_from
 from errands.envs.episode import ShopContext, ShopEpisode
+from errands.envs.observations import SHOP_FORMATS, foreign_format
 from errands.envs.screenshots import PICTURED, Camera, shared_camera
 from errands.envs.spaces import ActionText, observation_space
 from errands.errors import ErrandsError, SettingError
@@ -90,8 +91,9 @@ class ShopEnv(gymnasium.Env[Any, str]):
 
     @property
     def observation(self) -> str:
-        """What the environment shows."""
-        return self.config.observation
+        """The name of what the environment shows."""
+        foreign = foreign_format(SHOP_FORMATS, self.config.observation)
+        return str(self.config.observation) if foreign is None else foreign.name
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None

@@ -48,7 +48,7 @@ class ActionText(AnyText):
         return f"click[{_CLICKS[int(self.np_random.integers(len(_CLICKS)))]}]"
 
 
-def observation_space(observation: str) -> spaces.Space[Any]:
+def observation_space(observation: object) -> spaces.Space[Any]:
     """What an environment shows in a format: texts, the pixels of a window, or both."""
     if observation == "screenshot":
         return picture_space()

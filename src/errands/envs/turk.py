@@ -8,12 +8,13 @@ import json
 import operator
 import os
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any
 
 import gymnasium
 
 from errands.browser.screenshots import pixels
 from errands.envs.config import TurkConfig, config_from
+from errands.envs.observations import TURK_FORMATS, foreign_format
 from errands.envs.spaces import AnyText, observation_space
 from errands.errors import ErrandsError, SettingError
 from errands.turk.actions.action import Action
@@ -26,9 +27,7 @@ from errands.turk.scoring.metrics import RULES
 from errands.turk.tasks.loader import TaskSet, load_tasks
 from errands.turk.tasks.task import Instance, Task
 
-__all__ = ["OBSERVATIONS", "TurkEnv"]
-
-OBSERVATIONS: Final = ("html", "relevant", "text", "screenshot", "html+screenshot")
+__all__ = ["TurkEnv"]
 
 
 class FormActionText(AnyText):
@@ -81,12 +80,9 @@ class TurkEnv(gymnasium.Env[Any, Any]):
         **options: Any,
     ) -> None:
         self.config = config = config_from(TurkConfig, config, arguments, options)
-        for name, value, allowed in (
-            ("observation", config.observation, OBSERVATIONS),
-            ("render_mode", render_mode, (None, "ansi")),
-        ):
-            if value not in allowed:
-                raise SettingError(f"{name}={value!r}: expected {', '.join(map(str, allowed))}.")
+        if render_mode not in (None, "ansi"):
+            raise SettingError(f"render_mode={render_mode!r}: expected 'ansi' or None.")
+        self._format = foreign_format(TURK_FORMATS, config.observation)
         tasks = config.tasks
         self.tasks = (
             tasks if isinstance(tasks, TaskSet) else load_tasks(os.fspath(tasks), config.split)
@@ -98,7 +94,7 @@ class TurkEnv(gymnasium.Env[Any, Any]):
         self.rules = config.rules
         self.max_steps = config.max_steps
         self.render_mode = render_mode
-        self._mode = config.observation
+        self._mode = str(config.observation) if self._format is None else self._format.name
         self._fields_given = config.fields == "given"
         self.observation_space = observation_space(config.observation)
         self.action_space = FormActionText()
@@ -107,7 +103,7 @@ class TurkEnv(gymnasium.Env[Any, Any]):
 
     @property
     def observation(self) -> str:
-        """What the environment shows: one of `OBSERVATIONS`."""
+        """The name of what the environment shows."""
         return self._mode
 
     def reset(
@@ -203,6 +199,8 @@ class TurkEnv(gymnasium.Env[Any, Any]):
     def _observe(self) -> Any:
         page = self._page
         assert page is not None
+        if self._format is not None:
+            return self._format(page)
         if self._mode == "html":
             return page.html()
         if self._mode == "text":

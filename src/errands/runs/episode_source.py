@@ -15,6 +15,7 @@ from typing import Protocol as Contract
 import gymnasium
 import msgspec
 
+from errands.envs.observations import SHOP_FORMATS, TURK_FORMATS, observation_key
 from errands.envs.screenshots import PICTURED, Camera
 from errands.envs.shop import ShopEnv
 from errands.envs.turk import TurkEnv
@@ -143,9 +144,9 @@ class ShopSource:
                 listed.update(msgspec.json.encode(self.goals[index]))
             self.checksum = listed.hexdigest()
         self.key = f"{protocol.id}@{protocol.version} data:{self.checksum[:12]}"
-        if added := rules_key(protocol.rules):
-            # Other words, or other rules of the same name, would give other scores.
-            self.key += f" {added}"
+        # Other words, or other rules or pages of the same name, would give other scores.
+        shown = observation_key(SHOP_FORMATS, protocol.observation)
+        self.key = " ".join(filter(None, [self.key, rules_key(protocol.rules), shown]))
         self.waits = protocol.observation in PICTURED
         self.camera = Camera()
 
@@ -256,6 +257,8 @@ class TurkSource:
         self.checksum = total.hexdigest()
         remarks = [protocol.warning]
         self.key = f"{protocol.id}@{protocol.version} data:{self.checksum[:12]}"
+        if shown := observation_key(TURK_FORMATS, protocol.observation):
+            self.key += f" {shown}"
         if absent:
             self.key += f" without:{len(absent)}"
             remarks.append(f"{len(absent)} tasks are absent: {', '.join(sorted(absent))}")

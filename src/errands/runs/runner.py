@@ -15,6 +15,7 @@ import platform
 import uuid
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -22,13 +23,13 @@ import msgspec
 
 import errands
 from errands.agents.agent import AgentFactory, EndOfRun, PrivilegedAgent, Spender
-from errands.agents.registry import make_factory
+from errands.agents.registry import agent_reference, make_factory
 from errands.errors import SettingError
 from errands.runs.episode import OBSERVATIONS, RunInfo, Summary
 from errands.runs.episode_source import EpisodeSource, open_source
 from errands.runs.play import PlayConfig, agent_for, play, play_waiting
 from errands.runs.protocol import Protocol, find_protocol, named_protocols
-from errands.runs.store.base import EpisodeWriter, Store, StoreError
+from errands.runs.store.base import EpisodeWriter, Lock, Store, StoreError
 from errands.runs.store.places import create_run, open_run, run_lock
 from errands.runs.workers.processes import Job, play_in_processes
 from errands.runs.workers.ray_cluster import joined
@@ -59,9 +60,21 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
     """Why it ended before its time; empty where it is complete."""
 
 
+@dataclass(frozen=True)
+class _RunWork:
+    """What is left to play of a run, and where it goes."""
+
+    job: Job
+    source: EpisodeSource
+    factory: AgentFactory
+    store: Store
+    pending: Sequence[int]
+    on_episode: "_Count"
+
+
 def run(
     protocol: str | Protocol,
-    agent: str | AgentFactory,
+    agent: Any,
     *,
     out: str | Path | None = None,
     data: str | None = None,
@@ -84,30 +97,35 @@ def run(
     on_episode: OnEpisode | None = None,
     on_remark: Callable[[str], None] | None = None,
 ) -> RunResult:
-    """Play an agent under a protocol.
+    """Play an agent under a protocol, and keep every episode.
 
-    `out` is a new directory (default: one below `runs`), or a PostgreSQL address; with `resume` one
-    that holds a run. `data` names other data than the protocol's; `episodes`, `max_steps`, `rules`
-    (of the reward: a name, `module:attribute` or the rules themselves), `split`, and for
-    TurkingBench `per_task` and the page `driver` change the protocol, and its key says so.
-    `workers` play at once: as processes, or in one process where the agent waits for a model. `ray`
-    is the address of a Ray cluster (see `errands.runs.workers.ray_cluster`) that plays instead, by
-    default with every CPU it has; what it tells on the way, as that a node cannot play, goes to
-    `on_remark`. `observations` is `full`, `hash`, `none` or `auto`: full where a model or a person
-    plays, else hashes, from which a replay shows every page again.
+        class First:
+            def begin(self, observation, info): ...
+            def act(self, observation, info):
+                clickables = info["available_actions"]["clickables"]
+                return f"click[{clickables[0]}]" if clickables else "search[shoes]"
+
+        result = errands.run("shop-demo", First, episodes=10)
+        errands.report(result, "report")
+
+    `agent` is a name (`errands agents` lists them), `module:attribute`, or the thing itself: an
+    agent class, an agent, an `AgentFactory`, or a function (domain, env, settings) that gives one;
+    `settings` are the agent's.
+
+    `out` is a new directory (default: one below `runs`), or a PostgreSQL address; with `resume`
+    one that holds a run, whose missing episodes are played, with `retry_errors` failed ones, too.
+    `data` names other data than the protocol's; `episodes`, `max_steps`, `rules` (of the reward:
+    a name, `module:attribute` or the rules themselves), `split`, and for TurkingBench `per_task`
+    and the page `driver` change the protocol, and its key says so.
+
+    `workers` play at once: as processes, or in one process where the agent waits for a model.
+    `ray` is the address of a Ray cluster (see `errands.runs.workers.ray_cluster`) that plays
+    instead, by default with every CPU it has; what it tells on the way goes to `on_remark`.
+
+    `observations` is `full`, `hash`, `none` or `auto`: full where a model or a person plays, else
+    hashes, from which a replay shows every page again.
     """
-    if workers is not None and workers < 1:
-        raise SettingError(f"workers={workers}: expected 1 or more.")
-    if seconds is not None and not 0 < seconds <= _LONGEST_SECONDS:
-        raise SettingError(
-            f"seconds={seconds:g}: expected more than 0, up to {_LONGEST_SECONDS:g}, or no limit."
-        )
-    if seed is not None and not 0 <= seed < 1 << 63:
-        raise SettingError(f"seed={seed}: expected 0 or more, below 2 to the power of 63.")
-    if observations not in ("auto", *OBSERVATIONS):
-        raise SettingError(
-            f"observations={observations!r}: expected auto, {', '.join(OBSERVATIONS)}."
-        )
+    _check(workers=workers, seconds=seconds, seed=seed, observations=observations)
     base = find_protocol(protocol) if isinstance(protocol, str) else protocol
     named = None if rules is None else rules_reference(rules)
     used = _changed(
@@ -120,74 +138,45 @@ def run(
         split=split,
         per_task=per_task,
     )
+    options = dict(settings or {})
     with contextlib.ExitStack() as stack:
         source = stack.enter_context(contextlib.closing(open_source(used)))
-        given = dict(settings or {})
-        factory = (
-            make_factory(agent, used.domain, source.env(), given)
-            if isinstance(agent, str)
-            else agent
-        )
+        factory = make_factory(agent, used.domain, source.env(), options)
         stack.enter_context(contextlib.closing(factory))
-        if ray is not None:
-            _check_for_cluster(agent, factory)
         if observations == "auto":
             observations = "hash" if factory.mode == "compute" and not source.waits else "full"
-        played_by = PlayConfig(used.seed if seed is None else seed, seconds, observations)
-        info = _info(base, used, source, factory, played_by)
+        config = PlayConfig(used.seed if seed is None else seed, seconds, observations)
+        info = _info(base, used, source, factory, config)
         place = str(out if out is not None else default_place(info))
-        lock = stack.enter_context(run_lock(place))
-        store = stack.enter_context(
-            contextlib.closing(
-                _reopened(place, info, fsync) if resume else create_run(place, info, fsync=fsync)
-            )
+        job = Job(
+            protocol=used,
+            agent=agent_reference(agent),
+            settings=options,
+            rules=config,
+            place=place,
+            fsync=fsync,
         )
+        if ray is not None:
+            _check_for_cluster(job, factory)
+        lock = stack.enter_context(run_lock(place))
+        opened = _reopened(place, info, fsync) if resume else create_run(place, info, fsync=fsync)
+        store = stack.enter_context(contextlib.closing(opened))
         if retry_errors:
             store.drop([row.number for row in store.summaries() if row.status == "error"])
         if resume and isinstance(factory, Spender):
-            factory.charge(float(store.columns()["cost"].sum()))
+            factory.charge(_spent(store))
         done = store.numbers()
         pending = [number for number in range(len(source.keys)) if number not in done]
         if on_start is not None:
             on_start(store.info, pending)
         played = _Count(on_episode)
+        work = _RunWork(job, source, factory, store, pending, played)
         ended = ""
-        crew = workers or 1
-        job = Job(
-            protocol=used,
-            agent=agent if isinstance(agent, str) else "",
-            settings=given,
-            rules=played_by,
-            place=place,
-            fsync=fsync,
-        )
         try:
             if ray is not None and pending:
-                spent = float(store.columns()["cost"].sum())
-                with joined(ray, workers) as cluster:
-                    play_on_ray(
-                        cluster,
-                        job,
-                        source,
-                        store,
-                        pending,
-                        workers,
-                        played,
-                        on_remark=on_remark or _warn,
-                        waits=factory.mode == "model",
-                        spent=spent,
-                    )
-            elif factory.mode == "model":
-                _play_waiting(source, factory, played_by, store, pending, crew, played)
-            elif factory.mode == "compute" and min(crew, len(pending)) > 1:
-                if not job.agent:
-                    raise SettingError(
-                        "An agent object plays in one process; for several workers name it:"
-                        " agent='package.module:attribute'."
-                    )
-                play_in_processes(job, source, store, pending, crew, played, lock.descriptors)
+                _play_on_ray(work, ray, workers, on_remark or _warn)
             else:
-                _play_here(source, factory, played_by, store, pending, played)
+                _play_on_this_machine(work, workers or 1, lock)
         except EndOfRun as reason:
             ended = str(reason) or "the agent ended the run"
         return RunResult(
@@ -199,14 +188,40 @@ def run(
         )
 
 
-def _check_for_cluster(agent: str | AgentFactory, factory: AgentFactory) -> None:
-    if not isinstance(agent, str):
+def _check(
+    *, workers: int | None, seconds: float | None, seed: int | None, observations: str
+) -> None:
+    if workers is not None and workers < 1:
+        raise SettingError(f"workers={workers}: expected 1 or more.")
+    if seconds is not None and not 0 < seconds <= _LONGEST_SECONDS:
         raise SettingError(
-            "An agent object plays in one process; for a cluster name it:"
-            " agent='package.module:attribute'."
+            f"seconds={seconds:g}: expected more than 0, up to {_LONGEST_SECONDS:g}, or no limit."
         )
+    if seed is not None and not 0 <= seed < 1 << 63:
+        raise SettingError(f"seed={seed}: expected 0 or more, below 2 to the power of 63.")
+    if observations not in ("auto", *OBSERVATIONS):
+        raise SettingError(
+            f"observations={observations!r}: expected auto, {', '.join(OBSERVATIONS)}."
+        )
+
+
+def _check_for_cluster(job: Job, factory: AgentFactory) -> None:
+    if not job.agent:
+        raise _not_importable("a cluster")
     if factory.mode == "person":
         raise SettingError(f"The agent {factory.name!r} sits at one terminal, not on a cluster.")
+
+
+def _not_importable(where: str) -> SettingError:
+    return SettingError(
+        f"An agent object plays in one process; for {where} name it:"
+        " agent='package.module:attribute'."
+    )
+
+
+def _spent(store: Store) -> float:
+    """What the episodes of a run have cost, in US dollars."""
+    return float(store.columns()["cost"].sum())
 
 
 def _warn(text: str) -> None:
@@ -317,54 +332,75 @@ def default_place(info: RunInfo) -> Path:
     return Path("runs") / f"{info.protocol['id']}-{agent}-{stamp}-{info.id[:4]}"
 
 
-def _play_here(
-    source: EpisodeSource,
-    factory: AgentFactory,
-    rules: PlayConfig,
-    store: Store,
-    pending: Sequence[int],
-    on_episode: OnEpisode,
+def _play_on_ray(
+    work: _RunWork, address: str, workers: int | None, on_remark: Callable[[str], None]
 ) -> None:
-    env = source.env()
-    with store.writer() as writer:
-        for number in pending:
-            agent = agent_for(factory, rules.seed, number)
-            episode = play(source, env, agent, number, rules)
+    spent = _spent(work.store)
+    with joined(address, workers) as cluster:
+        play_on_ray(
+            cluster,
+            work.job,
+            work.source,
+            work.store,
+            work.pending,
+            workers,
+            work.on_episode,
+            on_remark=on_remark,
+            waits=work.factory.mode == "model",
+            spent=spent,
+        )
+
+
+def _play_on_this_machine(work: _RunWork, workers: int, lock: Lock) -> None:
+    mode = work.factory.mode
+    if mode == "model":
+        _play_waiting(work, workers)
+    elif mode == "compute" and min(workers, len(work.pending)) > 1:
+        if not work.job.agent:
+            raise _not_importable("several workers")
+        play_in_processes(
+            *(work.job, work.source, work.store, work.pending, workers, work.on_episode),
+            lock.descriptors,
+        )
+    else:
+        _play_one_by_one(work)
+
+
+def _play_one_by_one(work: _RunWork) -> None:
+    config = work.job.rules
+    env = work.source.env()
+    with work.store.writer() as writer:
+        for number in work.pending:
+            agent = agent_for(work.factory, config.seed, number)
+            episode = play(work.source, env, agent, number, config)
             writer.write(episode)
-            on_episode(episode.summary)
+            work.on_episode(episode.summary)
 
 
-def _play_waiting(
-    source: EpisodeSource,
-    factory: AgentFactory,
-    rules: PlayConfig,
-    store: Store,
-    pending: Sequence[int],
-    workers: int,
-    on_episode: OnEpisode,
-) -> None:
+def _play_waiting(work: _RunWork, workers: int) -> None:
     """Many episodes at once on one event loop; in a thread where a loop runs already."""
+    config = work.job.rules
 
     async def everything(writer: EpisodeWriter) -> None:
-        waiting = iter(pending)
+        waiting = iter(work.pending)
 
         async def worker() -> None:
-            env = source.env()
+            env = work.source.env()
             for number in waiting:
-                agent = agent_for(factory, rules.seed, number)
-                episode = await play_waiting(source, env, agent, number, rules)
+                agent = agent_for(work.factory, config.seed, number)
+                episode = await play_waiting(work.source, env, agent, number, config)
                 writer.write(episode)
-                on_episode(episode.summary)
+                work.on_episode(episode.summary)
 
         try:
             async with asyncio.TaskGroup() as group:
-                for _ in range(min(workers, max(len(pending), 1))):
+                for _ in range(min(workers, max(len(work.pending), 1))):
                     group.create_task(worker())
         except BaseExceptionGroup as several:
             # Whoever failed first has stopped the others.
             raise several.exceptions[0] from None
 
-    with store.writer() as writer:
+    with work.store.writer() as writer:
         try:
             asyncio.get_running_loop()
         except RuntimeError:

@@ -19,7 +19,7 @@ from errands.turk.oracle.field_oracle import oracle_action
 from errands.turk.tasks.loader import load_tasks
 
 TEST = ("Picture Captions", "Lost Property Matching", "Doorbell Log", "Two Charts",
-        "Delivery CallFailure Report", "Teapot Reviews")  # fmt: skip
+        "Delivery Trouble Report", "Teapot Reviews")  # fmt: skip
 
 
 BEST = 0.95
@@ -93,7 +93,7 @@ def test_field_by_field(
     else:
         endpoint.script = script
     made = factory("turk", env, **settings)
-    for task in ("Two Charts", "Teapot Reviews", "Delivery CallFailure Report"):
+    for task in ("Two Charts", "Teapot Reviews", "Delivery Trouble Report"):
         played = play(made, env, options={"task": task, "row": 0})
         assert played.terminated
         assert played.moves[-1].action == "submit()"

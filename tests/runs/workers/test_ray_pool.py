@@ -86,7 +86,7 @@ def agents(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, st
 
 
 def _protocol(catalog: Catalog, **settings: Any) -> Protocol:
-    base: dict[str, Any] = {"id": "t", "version": 1, "title": "t", "half": "shop",
+    base: dict[str, Any] = {"id": "t", "version": 1, "title": "t", "domain": "shop",
                             "data": str(catalog.path), "shuffle_workers": 40, "episodes": 400,
                             "max_steps": 12}  # fmt: skip
     return Protocol(**{**base, **settings})
