@@ -109,7 +109,7 @@ def test_a_person_writes_instructions(
         fill(page, "Something that I was paid for at once")
         page.click("text=Submit for")
         look("writing-taken")
-        assert "accepted" in page.inner_text("tbody tr:first-child")
+        assert "approved" in page.inner_text("tbody tr:first-child")
         page.goto(f"{shop.url}/work/{token}")
         assert "$0.60" in page.inner_text("main")
         boss.goto(f"{shop.url}/office/instructions")

@@ -27,7 +27,7 @@ from errands.web.crowd.document import (
     select,
     submit,
 )
-from errands.web.crowd.instructions.writing_pages import product_view, status_badge
+from errands.web.crowd.instructions.writing_pages import BADGES, product_view, status_badge
 
 __all__ = ["FILE", "HERE", "one_body", "overview_body"]
 
@@ -223,7 +223,7 @@ def _list(
 
 def _filter(names: Mapping[int, str], query: Mapping[str, str]) -> Markup:
     workers = [("", "all"), *((str(person), name) for person, name in names.items())]
-    statuses = [("", "all"), *((status, status.replace("_", " ")) for status in STATUSES)]
+    statuses = [("", "all"), *((status, BADGES[status][0]) for status in STATUSES)]
     return html(
         '<form class="filter" method="get" action="{}#all">{}{}{}</form>',
         HERE,

@@ -36,6 +36,7 @@ from errands.web.crowd.document import (
 )
 
 __all__ = [
+    "BADGES",
     "draft_of_form",
     "form_body",
     "idle_body",
@@ -85,7 +86,7 @@ _NAMES: Final = {
     "instruction": "Your instruction",
     "comment": "Comment",
 }
-_BADGES: Final = {
+BADGES: Final = {
     "taken": ("open", ""),
     "submitted": ("waits for review", "part"),
     "accepted": ("approved", "won"),
@@ -95,7 +96,7 @@ _BADGES: Final = {
 
 
 def status_badge(status: str) -> Markup:
-    return badge(*_BADGES[status])
+    return badge(*BADGES[status])
 
 
 def draft_of_form(form: Form, seen: ShownProduct) -> InstructionDraft:
