@@ -80,6 +80,14 @@ INSIDE: dict[str, str] = {
         < html markdown
         < writing
     """,
+    "transfer": """
+        sites
+        < fetch goals
+        < live_catalog
+        < environment
+        < journal
+        < play scores tables
+    """,
 }
 """The order inside a package, lowest first, of its sub-packages and the modules beside them: each
 may use those on lower levels, never one on its own. Packages not listed have no order yet."""

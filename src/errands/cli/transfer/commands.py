@@ -2,6 +2,8 @@
 
 import contextlib
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,9 +13,10 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from typer.core import TyperGroup
 
+from errands.cli.options import takes_records
 from errands.cli.output import Json, print_json, program, remarks, results
 from errands.cli.transfer.output import (
-    asked_scores,
+    entered_scores,
     plain,
     print_run,
     print_tables,
@@ -22,7 +25,10 @@ from errands.cli.transfer.output import (
 from errands.errors import SettingError
 
 if TYPE_CHECKING:
+    from errands.transfer.fetch.fetcher import Fetch
     from errands.transfer.goals import TransferGoal
+    from errands.transfer.journal import TransferRun
+    from errands.transfer.sites.site import SiteReader
 
 __all__ = ["register"]
 
@@ -40,7 +46,7 @@ app = typer.Typer(
     name="transfer",
     cls=_PlayByDefault,
     no_args_is_help=True,
-    help="Agents in real shops: pages in, our pages out, two kinds of request and no third.",
+    help="Agents in real shops: their pages as ours, two kinds of request and no third.",
 )
 
 
@@ -48,148 +54,216 @@ def register(main: typer.Typer) -> None:
     main.add_typer(app)
 
 
-_SITE = typer.Option(..., help="amazon, ebay, schema.org or webshop.")
-_HOST = typer.Option("", help="Another host of the same shop, as www.amazon.co.uk.")
-_SEARCH = typer.Option(
-    "", "--search-url", help="For schema.org: where results are, with {query} and {page}."
+_SITE = typer.Option(
+    ...,
+    help="amazon, ebay, schema.org, webshop, an installed one, or module:attribute.",
 )
+_HOST = typer.Option("", help="Another host of the same shop, as www.amazon.co.uk.")
+
+
+@dataclass(frozen=True)
+class _GoalOptions:
+    """What is to be bought."""
+
+    instruction: list[str] = typer.Option(
+        [], help="What is to be bought; may be repeated. Scored by hand."
+    )
+    goals: Path | None = typer.Option(
+        None, help="A file of goals: .txt, .toml (with what counts), .json (frozen goals)."
+    )
+    catalog: str | None = typer.Option(
+        None, help="Take the instructions from a catalogue's human goals instead."
+    )
+    split: str = typer.Option("test", help="With --catalog: which split.")
+    episodes: int | None = typer.Option(None, min=1, help="Only the first so many goals.")
+
+    def read(self) -> "tuple[TransferGoal, ...]":
+        from errands.transfer.goals import catalog_goals, instruction_goal, read_goals
+
+        given = [bool(self.instruction), self.goals is not None, self.catalog is not None]
+        if sum(given) != 1:
+            raise SettingError(
+                "What is to be bought: give one of --instruction, --goals, --catalog."
+            )
+        if self.goals is not None:
+            return read_goals(self.goals)[: self.episodes]
+        if self.catalog is None:
+            return tuple(map(instruction_goal, self.instruction))[: self.episodes]
+        from errands.shop.catalog.catalog import Catalog
+        from errands.shop.splits import split_indices
+
+        human = Catalog.open(self.catalog).goals("human")
+        indices = split_indices(self.split, human)[: self.episodes or 100]
+        return catalog_goals(human[index] for index in indices)
+
+
+@dataclass(frozen=True)
+class _SourceOptions:
+    """Where pages come from."""
+
+    pages: Path | None = typer.Option(None, help="A folder of saved pages: no requests.")
+    cassette: Path | None = typer.Option(None, help="A recording to play again: no requests.")
+    record: bool = typer.Option(False, "--record", help="Write the cassette along the way.")
+    service: str = typer.Option(
+        "", help="A scraping service: an address with {url}, and {key} if it needs one."
+    )
+    service_key: str = typer.Option(
+        "", help="The environment variable that holds the service's key."
+    )
+    fetch: str = typer.Option("", help="module:function of your own, from a URL to a page.")
+    host: str = _HOST
+    search: str = typer.Option(
+        "", "--search-url", help="For schema.org: where results are, with {query} and {page}."
+    )
+    pause: float = typer.Option(2.0, min=0, help="Seconds between requests, at least.")
+    ignore_robots: bool = typer.Option(
+        False, "--ignore-robots", help="Do not read robots.txt. Only with the shop's leave."
+    )
+    user_agent: str = typer.Option("", help="Who asks; the default says that it is errands.")
+    timeout: float = typer.Option(20.0, help="Seconds for a page.")
+    allow_local: bool = typer.Option(
+        False, "--allow-local", help="Request pages inside your own network, too."
+    )
+
+    def site(self, name: str) -> "SiteReader":
+        from errands.transfer.sites.schema_org import SAVED
+        from errands.transfer.sites.site import site_named
+
+        saved = self.pages is not None and name == "schema.org"
+        reader = site_named(name, host=self.host, search=self.search or (SAVED if saved else ""))
+        reader.search_url("", 1)  # schema.org must have been told where to search.
+        return reader
+
+    def open(self, site: "SiteReader") -> "AbstractContextManager[tuple[Fetch, str]]":
+        from errands.transfer.fetch.http import USER_AGENT
+        from errands.transfer.fetch.sources import FetchConfig, page_source
+
+        live = FetchConfig(
+            service=self.service,
+            service_key=self.service_key,
+            own=self.fetch,
+            pause=self.pause,
+            ignore_robots=self.ignore_robots,
+            user_agent=self.user_agent or USER_AGENT,
+            timeout=self.timeout,
+            allow_local=self.allow_local,
+        )
+        return page_source(
+            site, pages=self.pages, cassette=self.cassette, record=self.record, live=live
+        )
+
+
+@dataclass(frozen=True)
+class _AgentOptions:
+    """Who shops."""
+
+    agent: str = typer.Option("rule", help="An agent of the shop (`errands agents`).")
+    model: str | None = typer.Option(None, help="The model of `--agent llm`.")
+    checkpoint: str | None = typer.Option(None, help="What a trained agent was saved in.")
+    setting: list[str] = typer.Option(
+        [], "--set", metavar="NAME=VALUE", help="A setting of the agent; may be repeated."
+    )
+    seed: int = typer.Option(0, min=0, help="Of the agent's randomness.")
+
+    def settings(self) -> dict[str, Any]:
+        named = {"model": self.model, "checkpoint": self.checkpoint}
+        given = {name: value for name, value in named.items() if value is not None}
+        return {**dict(map(_pair, self.setting)), **given}
+
+
+@dataclass(frozen=True)
+class _RunOptions:
+    """How a run is played and kept."""
+
+    out: Path | None = typer.Option(None, help="The run's file (default: below runs/).")
+    resume: bool = typer.Option(False, "--resume", help="Go on with the run that --out holds.")
+    rules: str = typer.Option("released", help="For goals that say what counts.")
+    max_steps: int = typer.Option(50, min=1, help="Of an episode.")
+    details: bool = typer.Option(
+        False, "--details", help="Also request parts of an item on pages of their own."
+    )
+    episode_requests: int = typer.Option(60, min=1, help="The most that an episode may send.")
+    run_requests: int = typer.Option(3000, min=1, help="The most that a run may send.")
+
+    def file(self, site: str, agent: str) -> Path:
+        from errands.transfer.play import default_file
+
+        if self.resume and self.out is None:
+            raise SettingError("--resume needs --out, the file of the run to go on with.")
+        return self.out or default_file(site, agent)
 
 
 @app.command("play")
+@takes_records
 def play(
+    who: _AgentOptions,
+    wanted: _GoalOptions,
+    where: _SourceOptions,
+    how: _RunOptions,
     site: str = _SITE,
-    instruction: list[str] = typer.Option(
-        [], help="What is to be bought; may be repeated. ScoreLine by hand."
-    ),
-    agent: str = typer.Option("rule", help="An agent of the shop (`errands agents`)."),
-    goals: Path | None = typer.Option(
-        None, help="A file of errands: .txt, .toml (with what counts), .json (frozen goals)."
-    ),
-    catalog: str | None = typer.Option(
-        None, help="Take the errands from a catalogue's human goals instead."
-    ),
-    split: str = typer.Option("test", help="With --catalog: which split."),
-    episodes: int | None = typer.Option(None, min=1, help="Only the first so many errands."),
-    pages: Path | None = typer.Option(None, help="A folder of saved pages: nobody is asked."),
-    cassette: Path | None = typer.Option(None, help="A recording to play again: nobody is asked."),
-    record: bool = typer.Option(False, "--record", help="Write the cassette while asking."),
-    service: str = typer.Option(
-        "", help="A scraping service: an address with {url}, and {key} if it needs one."
-    ),
-    service_key: str = typer.Option(
-        "", help="The environment variable that holds the service's key."
-    ),
-    fetch: str = typer.Option("", help="module:function of your own, from a URL to a page."),
-    host: str = _HOST,
-    search: str = _SEARCH,
-    model: str | None = typer.Option(None, help="The model of `--agent llm`."),
-    checkpoint: str | None = typer.Option(None, help="What a trained agent was saved in."),
-    setting: list[str] = typer.Option(
-        [], "--set", metavar="NAME=VALUE", help="A setting of the agent; may be repeated."
-    ),
-    out: Path | None = typer.Option(None, help="The run's file (default: below runs/)."),
-    resume: bool = typer.Option(False, "--resume", help="Go on with the run that --out holds."),
-    rules: str = typer.Option("released", help="For errands that say what counts."),
-    max_steps: int = typer.Option(50, min=1, help="Of an episode."),
-    details: bool = typer.Option(
-        False, "--details", help="Also ask for parts of an item on pages of their own."
-    ),
-    pause: float = typer.Option(2.0, min=0, help="Seconds between requests, at least."),
-    episode_requests: int = typer.Option(60, min=1, help="The most that an episode may send."),
-    run_requests: int = typer.Option(3000, min=1, help="The most that a run may send."),
-    ignore_robots: bool = typer.Option(
-        False, "--ignore-robots", help="Do not ask for robots.txt. Only with the shop's leave."
-    ),
-    user_agent: str = typer.Option("", help="Who asks; the default says that it is errands."),
-    timeout: float = typer.Option(20.0, help="Seconds for a page."),
-    allow_local: bool = typer.Option(
-        False, "--allow-local", help="Ask hosts inside your own network, too."
-    ),
-    seed: int = typer.Option(0, min=0, help="Of the agent's chance."),
     as_json: bool = Json,
 ) -> None:
     """Let an agent shop in a real shop; `play` may be left out.
 
-    Only searches and opened items are ever asked for. Options and the purchase stay inside; what
-    would have been bought is held for scoring. Ask only shops that allow it.
+    Only searches and opened items are ever requested. Options and the purchase stay inside; what
+    would have been bought is recorded for scoring. Play only in shops that allow it.
 
     Examples:
 
     \b
       errands transfer --site amazon --instruction "red basketball shoes" --agent rule
       errands transfer --site ebay --instruction "..." --agent il --checkpoint il --pages saved
-      errands transfer --site amazon --goals errands.toml --cassette tape.jsonl --record
-      errands transfer --site amazon --goals errands.toml --cassette tape.jsonl
+      errands transfer --site amazon --goals goals.toml --cassette tape.jsonl --record
+      errands transfer --site amazon --goals goals.toml --cassette tape.jsonl
     """
-    from errands.transfer.fetch.http import USER_AGENT
-    from errands.transfer.fetch.sources import FetchConfig, page_source
-    from errands.transfer.play import TransferLimits, default_file, transfer
-    from errands.transfer.sites.site import site_named
+    from errands.transfer.play import TransferLimits, transfer
+
+    reader = where.site(site)
+    goals = wanted.read()
+    file = how.file(reader.name, who.agent)
+    with _told_how_to_go_on(file), where.open(reader) as (fetch, pages), _bar(who.agent) as bar:
+        task = bar.add_task(f"{who.agent} on {reader.name}", total=len(goals))
+        run, reason = transfer(
+            goals,
+            reader,
+            fetch,
+            who.agent,
+            out=file,
+            pages=pages,
+            settings=who.settings(),
+            rules=how.rules,
+            limits=TransferLimits(how.max_steps, how.episode_requests, how.run_requests),
+            seed=who.seed,
+            resume=how.resume,
+            details=how.details,
+            stand_in=where.pages is not None,
+            on_episode=lambda summary, score: bar.advance(task),
+        )
+    _print_played(run, reason, run.requests >= how.run_requests, as_json=as_json)
+    if reason or (run.finished and all(each.end and each.end.error for each in run.finished)):
+        raise typer.Exit(1)
+
+
+def _print_played(run: "TransferRun", reason: str, is_spent: bool, *, as_json: bool) -> None:
+    """A run that was played; `reason` says why it ended early, if it did."""
     from errands.transfer.tables import rows_of
 
-    if pages is not None and site == "schema.org" and not search:
-        from errands.transfer.sites.schema_org import SAVED
-
-        search = SAVED
-    shop = site_named(site, host=host, search=search)
-    shop.search_url("", 1)  # schema.org must have been told where to search.
-    wanted = _errands(instruction, goals, catalog, split, episodes)
-    if resume and out is None:
-        raise SettingError("--resume needs --out, the file of the run to go on with.")
-    place = out or default_file(site, agent)
-    settings: dict[str, Any] = dict(_pair(text) for text in setting)
-    settings |= {
-        name: value
-        for name, value in (("model", model), ("checkpoint", checkpoint))
-        if value is not None
-    }
-    live = FetchConfig(
-        service=service,
-        service_key=service_key,
-        own=fetch,
-        pause=pause,
-        ignore_robots=ignore_robots,
-        user_agent=user_agent or USER_AGENT,
-        timeout=timeout,
-        allow_local=allow_local,
-    )
-    opened = page_source(shop, pages=pages, cassette=cassette, record=record, live=live)
-    with _told_how_to_go_on(place), opened as (source, told), _bar(agent) as bar:
-        task = bar.add_task(f"{agent} on {site}", total=len(wanted))
-        run, ended = transfer(
-            wanted,
-            shop,
-            source,
-            agent,
-            out=place,
-            pages=told,
-            settings=settings,
-            rules=rules,
-            limits=TransferLimits(max_steps, episode_requests, run_requests),
-            seed=seed,
-            resume=resume,
-            details=details,
-            stand_in=pages is not None,
-            on_episode=lambda summary, scored: bar.advance(task),
-        )
     rows = rows_of([run])
     if as_json:
-        print_json({**run_json(run), "ended": ended, "tables": msgspec.to_builtins(rows)})
-    else:
-        print_run(run)
-        print_tables(rows)
-        if ended:
-            more = " and a larger --run-requests" if run.requests >= run_requests else ""
-            remarks.print(
-                f"The run ended early: {ended}. The same with --out {place} --resume{more}"
-                " goes on.",
-                soft_wrap=True,
-            )
-        results.print(f"Kept in {place}.", soft_wrap=True)
-        if rows and rows[0].unscored:
-            results.print(f"Score by hand: {program()} transfer score {place}", soft_wrap=True)
-    if ended or (run.finished and all(each.end and each.end.error for each in run.finished)):
-        raise typer.Exit(1)
+        print_json({**run_json(run), "ended": reason, "tables": msgspec.to_builtins(rows)})
+        return
+    print_run(run)
+    print_tables(rows)
+    if reason:
+        more = " and a larger --run-requests" if is_spent else ""
+        remarks.print(
+            f"The run ended early: {reason}. The same with --out {run.path} --resume{more} goes"
+            " on.",
+            soft_wrap=True,
+        )
+    results.print(f"Kept in {run.path}.", soft_wrap=True)
+    if rows and rows[0].unscored:
+        results.print(f"Score by hand: {program()} transfer score {run.path}", soft_wrap=True)
 
 
 @app.command("read")
@@ -264,15 +338,15 @@ def score(
     from errands.transfer.scores import read_scores, unscored, write_form
     from errands.transfer.tables import rows_of
 
-    held = read_run(run)
+    played = read_run(run)
     if form is not None:
-        _write_new(form, write_form(held), force)
-        results.print(f"{form}: {len(unscored(held))} purchases to be scored.", soft_wrap=True)
+        _write_new(form, write_form(played), force)
+        results.print(f"{form}: {len(unscored(played))} purchases to be scored.", soft_wrap=True)
         return
     entered = 0
     with append_to(run) as journal, contextlib.suppress(EndOfRun):
-        found = list(read_scores(csv, held, by)) if csv is not None else asked_scores(held, by)
-        for line in found:
+        scores = list(read_scores(csv, played, by)) if csv else entered_scores(played, by)
+        for line in scores:
             journal.write(line)
             entered += 1
     rows = rows_of([read_run(run)])
@@ -331,32 +405,6 @@ def compare(
         print_json([fact._asdict() for fact in facts])
     else:
         typer.echo(to_markdown(facts), nl=False)
-
-
-def _errands(
-    instructions: list[str],
-    goals: Path | None,
-    catalog: str | None,
-    split: str,
-    episodes: int | None,
-) -> "tuple[TransferGoal, ...]":
-    from errands.transfer.goals import catalog_goals, instruction_goal, read_goals
-
-    given = [bool(instructions), goals is not None, catalog is not None]
-    if sum(given) != 1:
-        raise SettingError("What is to be bought: give one of --instruction, --goals, --catalog.")
-    if goals is not None:
-        found = read_goals(goals)
-    elif catalog is not None:
-        from errands.shop.catalog.catalog import Catalog
-        from errands.shop.splits import split_indices
-
-        held = Catalog.open(catalog).goals("human")
-        indices = split_indices(split, held)[: episodes or 100]
-        found = catalog_goals(held[index] for index in indices)
-    else:
-        found = tuple(instruction_goal(text) for text in instructions)
-    return found[:episodes]
 
 
 def _write_new(path: Path, text: str, force: bool) -> None:

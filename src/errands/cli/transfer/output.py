@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from errands.transfer.journal import ScoreLine, TransferRun
     from errands.transfer.tables import TransferRow
 
-__all__ = ["asked_scores", "plain", "print_run", "print_tables", "run_json"]
+__all__ = ["entered_scores", "plain", "print_run", "print_tables", "run_json"]
 
 
 def plain(value: Any, keep_lines: bool = False) -> str:
@@ -20,9 +20,9 @@ def plain(value: Any, keep_lines: bool = False) -> str:
     from errands.agents.terminal import harmless
 
     if isinstance(value, dict):
-        value = "; ".join(f"{name}: {plain(held)}" for name, held in value.items())
+        value = "; ".join(f"{name}: {plain(part)}" for name, part in value.items())
     elif isinstance(value, list | tuple):
-        value = ", ".join(plain(held) for held in value)
+        value = ", ".join(plain(part) for part in value)
     said = harmless(str(value))
     return said if keep_lines else said[:2000]
 
@@ -38,7 +38,7 @@ def run_json(run: "TransferRun") -> dict[str, Any]:
                 "number": played.number,
                 "instruction": played.instruction,
                 "actions": [step.action for step in played.steps if step.action],
-                "requests": [[made.kind, made.url] for made in played.requests],
+                "requests": [[request.kind, request.url] for request in played.requests],
                 "status": played.end.status if played.end else "",
                 "error": played.end.error if played.end else "",
                 "notes": played.end.notes if played.end else [],
@@ -57,15 +57,15 @@ def print_run(run: "TransferRun") -> None:
         for step in played.steps:
             if step.action:
                 results.print(f"  {plain(step.action)}", soft_wrap=True)
-        asked = [made.kind for made in played.requests]
-        counts = f"{asked.count('search')} searches and {asked.count('item')} items requested"
+        kinds = [request.kind for request in played.requests]
+        counts = f"{kinds.count('search')} searches and {kinds.count('item')} items requested"
         if played.purchase is not None:
             product = played.purchase.product
             chosen = ", ".join(
                 f"{name}: {value}" for name, value in played.purchase.options.items()
             )
-            held = f"  purchase: {product.title} [{product.id}] {chosen}"
-            results.print(plain(held), soft_wrap=True)
+            line = f"  purchase: {product.title} [{product.id}] {chosen}"
+            results.print(plain(line), soft_wrap=True)
         if played.end.error:
             results.print(plain(f"  error: {played.end.error}"), soft_wrap=True)
         for note in played.end.notes:
@@ -93,7 +93,7 @@ def print_tables(rows: "list[TransferRow]") -> None:
     results.print(second)
 
 
-def asked_scores(run: "TransferRun", by: str) -> "Iterator[ScoreLine]":
+def entered_scores(run: "TransferRun", by: str) -> "Iterator[ScoreLine]":
     """Scores, as a person at the terminal enters them."""
     from errands.agents.terminal import Terminal
     from errands.transfer.scores import match_count, unscored
