@@ -16,6 +16,7 @@ from gymnasium.utils.env_checker import check_env
 from served import Served, served
 from websockets.sync.server import ServerConnection, serve
 
+from errands.envs.config import ShopConfig
 from errands.envs.shop import ShopEnv
 from errands.envs.shop_vector import ShopVectorEnv
 from errands.errors import ErrandsError, SettingError
@@ -223,3 +224,17 @@ def test_who_was_interrupted_gets_no_late_answer() -> None:
         line.close()
         server.shutdown()
         thread.join()
+
+
+def test_a_config_says_what_options_say(shop: Served) -> None:
+    """Also with options beside it, which win; a catalogue is the server's own."""
+    config = ShopConfig(split="test", observation="text_rich", max_steps=3)
+    one = RemoteShopEnv(shop.url, config=config)
+    other = RemoteShopEnv(shop.url, split="test", observation="text_rich", max_steps=3)
+    assert one.reset(seed=1) == other.reset(seed=1)
+    many = RemoteShopVectorEnv(2, shop.url, config=config, observation="url")
+    assert all(seen.startswith("http") for seen in many.reset(seed=1)[0])
+    with pytest.raises(ErrandsError, match="catalog"):
+        RemoteShopEnv(shop.url, config=ShopConfig("elsewhere"))
+    for env in (one, other, many):
+        env.close()

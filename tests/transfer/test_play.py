@@ -239,14 +239,14 @@ def test_goals_of_a_catalogue(little: Catalog, tmp_path: Path) -> None:
         ("a.toml", "[[", "not TOML"),
         ("a.toml", "errand = " + "[" * 5_000, "nests too deeply"),
         ("a.json", '{"goals": ' + "[" * 50_000, "goal file"),
-        ("a.toml", "", "no errands"),
-        ("a.txt", "# nothing\n\n", "no errands"),
+        ("a.toml", "", "no goals"),
+        ("a.txt", "# nothing\n\n", "no goals"),
         ("a.json", "{}", "goal file"),
         ("a.json", "x", "goal file"),
-        ("a.csv", "x", "expected a file of errands"),
+        ("a.csv", "x", "expected a file of goals"),
     ],
 )
-def test_files_that_are_no_errands(tmp_path: Path, name: str, text: str, said: str) -> None:
+def test_files_that_are_no_goals(tmp_path: Path, name: str, text: str, said: str) -> None:
     (tmp_path / name).write_text(text)
     with pytest.raises(GoalError, match=said):
         read_goals(tmp_path / name)

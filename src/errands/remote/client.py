@@ -47,7 +47,7 @@ class Connection:
         address = _socket_address(url)
         headers = {"Authorization": f"Bearer {token}"} if token else None
         try:
-            held = connect(
+            connection = connect(
                 address,
                 additional_headers=headers,
                 compression=None,
@@ -56,7 +56,7 @@ class Connection:
                 proxy=None,
             )
             # Left again by `close`: newer versions give the connection only to a `with`.
-            self._socket = held.__enter__()
+            self._socket = connection.__enter__()
         except Exception as failure:
             raise ErrandsError(_no_connection(url, failure)) from None
 
@@ -137,10 +137,10 @@ def _no_connection(url: str, failure: Exception) -> str:
     response = getattr(failure, "response", None)
     if response is not None:
         try:
-            said = msgspec.json.decode(response.body)["error"]["message"]
+            message = msgspec.json.decode(response.body)["error"]["message"]
         except (msgspec.DecodeError, KeyError, TypeError):
-            said = f"HTTP status {response.status_code}"
-        return f"{url} refused the connection: {said}"
+            message = f"HTTP status {response.status_code}"
+        return f"{url} refused the connection: {message}"
     return (
         f"There is no server at {url} ({failure}); start one with `errands serve --environments`."
     )

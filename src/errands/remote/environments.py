@@ -3,12 +3,14 @@
     gymnasium.make("errands/RemoteShop-v0", url="http://10.0.0.5:8000", split="train")
     gymnasium.make_vec("errands/RemoteShop-v0", num_envs=512, url="http://10.0.0.5:8000")
 
-Takes the settings of `errands/Shop-v0` but for the catalogue, which is the server's. The vector
+Takes the options of `errands/Shop-v0`, or a `ShopConfig`, but for the catalogue, which is the
+server's. The vector
 environment sends one message for a step of all.
 """
 
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields
 from typing import Any
 
 import gymnasium
@@ -17,6 +19,7 @@ from gymnasium.spaces import Tuple
 from gymnasium.vector import AutoresetMode, VectorEnv
 from numpy.typing import NDArray
 
+from errands.envs.config import ShopConfig
 from errands.envs.episode import Info
 from errands.envs.shop_vector import MODES, gathered, reset_parts
 from errands.envs.spaces import ActionText, AnyText
@@ -26,7 +29,7 @@ from errands.remote.client import Connection
 __all__ = ["RemoteShopEnv", "RemoteShopVectorEnv"]
 
 Observations = tuple[str, ...]
-Answer = dict[str, Any]
+Reply = dict[str, Any]
 
 
 class RemoteShopEnv(gymnasium.Env[str, str]):
@@ -44,17 +47,19 @@ class RemoteShopEnv(gymnasium.Env[str, str]):
         *,
         token: str | None = None,
         timeout: float = 60.0,
+        config: ShopConfig | None = None,
         render_mode: str | None = None,
-        **settings: Any,
+        **options: Any,
     ) -> None:
         if render_mode not in (None, "ansi"):
             raise SettingError(f"render_mode={render_mode!r}: expected 'ansi' or None.")
         self.render_mode = render_mode
         self.observation_space = AnyText()
         self.action_space = ActionText()
+        settings = _settings(config, options)
         self._server = Connection(url, token=token, timeout=timeout)
         self._open_after_purchase = settings.get("after_purchase") == "open"
-        self._last: Answer | None = None
+        self._last: Reply | None = None
         self._closed = False
         try:
             [self._session] = self._server.create("shop", settings)
@@ -116,7 +121,8 @@ class RemoteShopVectorEnv(VectorEnv[Observations, Sequence[str], NDArray[Any]]):
         token: str | None = None,
         timeout: float = 60.0,
         autoreset: str | AutoresetMode = "next_step",
-        **settings: Any,
+        config: ShopConfig | None = None,
+        **options: Any,
     ) -> None:
         if num_envs < 1:
             raise SettingError(f"num_envs={num_envs} is not possible; expected 1 or more.")
@@ -125,6 +131,7 @@ class RemoteShopVectorEnv(VectorEnv[Observations, Sequence[str], NDArray[Any]]):
         if autoreset not in MODES:
             raise SettingError(f"autoreset={autoreset!r}: expected {', '.join(MODES)}.")
         self._mode = MODES[autoreset]
+        settings = _settings(config, options)
         self.num_envs = num_envs
         self.metadata = {**self.metadata, "autoreset_mode": self._mode}
         self.single_observation_space = AnyText()
@@ -132,7 +139,7 @@ class RemoteShopVectorEnv(VectorEnv[Observations, Sequence[str], NDArray[Any]]):
         self.observation_space = Tuple([self.single_observation_space] * num_envs)
         self.action_space = Tuple([self.single_action_space] * num_envs)
         self._open_after_purchase = settings.get("after_purchase") == "open"
-        self._last: list[Answer] = []
+        self._last: list[Reply] = []
         self._sessions: list[str] = []
         self._server = Connection(url, token=token, timeout=timeout)
         try:
@@ -155,7 +162,7 @@ class RemoteShopVectorEnv(VectorEnv[Observations, Sequence[str], NDArray[Any]]):
         answers = self._ask(
             [
                 _reset_call(
-                    self._sessions[i], seeds[i], {name: held[i] for name, held in each.items()}
+                    self._sessions[i], seeds[i], {name: values[i] for name, values in each.items()}
                 )
                 for i in places
             ]
@@ -178,17 +185,17 @@ class RemoteShopVectorEnv(VectorEnv[Observations, Sequence[str], NDArray[Any]]):
         over = [_is_over(last, self._open_after_purchase) for last in self._last]
         anew = self._mode is AutoresetMode.NEXT_STEP
         ended = [self._has_ended(last) for last in self._last] if anew else over
-        asked = [i for i in range(self.num_envs) if anew or not over[i]]
+        called = [i for i in range(self.num_envs) if anew or not over[i]]
         calls = [
             _reset_call(self._sessions[i], None, {})
             if anew and ended[i]
             else {"do": "step", "session": self._sessions[i], "action": str(actions[i])}
-            for i in asked
+            for i in called
         ]
-        for i, answer in zip(asked, self._ask(calls), strict=True):
+        for i, answer in zip(called, self._ask(calls), strict=True):
             self._last[i] = answer
         rewards = np.zeros(self.num_envs, np.float64)
-        for i in asked:
+        for i in called:
             rewards[i] = self._last[i].get("reward", 0.0)
         terminations = np.array([last.get("terminated", False) for last in self._last])
         truncations = np.array([last.get("truncated", False) for last in self._last])
@@ -213,13 +220,13 @@ class RemoteShopVectorEnv(VectorEnv[Observations, Sequence[str], NDArray[Any]]):
             }
             self._last[i] = answer
 
-    def _has_ended(self, last: Answer) -> bool:
+    def _has_ended(self, last: Reply) -> bool:
         return bool(last.get("terminated") or last.get("truncated"))
 
     def _observations(self) -> Observations:
         return tuple(last["observation"] for last in self._last)
 
-    def _ask(self, calls: list[Answer]) -> list[Answer]:
+    def _ask(self, calls: list[Reply]) -> list[Reply]:
         return [answer for some in _messages(calls) for answer in self._server.batch(some)]
 
 
@@ -229,9 +236,9 @@ _BYTES = 2**19
 """Of what is said in one message, too."""
 
 
-def _messages(calls: Sequence[Answer]) -> Iterator[list[Answer]]:
+def _messages(calls: Sequence[Reply]) -> Iterator[list[Reply]]:
     """Calls in as few messages as servers take."""
-    some: list[Answer] = []
+    some: list[Reply] = []
     size = 0
     for call in calls:
         more = 128 + 4 * len(call.get("action", ""))
@@ -244,7 +251,20 @@ def _messages(calls: Sequence[Answer]) -> Iterator[list[Answer]]:
         yield some
 
 
-def _reset_call(session: str, seed: int | None, options: Mapping[str, Any]) -> Answer:
+def _settings(config: ShopConfig | None, options: Mapping[str, Any]) -> dict[str, Any]:
+    """What a server is told: where the config differs from the default, and the options."""
+    if config is None:
+        return dict(options)
+    usual = ShopConfig()
+    changed = {
+        field.name: getattr(config, field.name)
+        for field in fields(config)
+        if getattr(config, field.name) != getattr(usual, field.name)
+    }
+    return {**changed, **options}
+
+
+def _reset_call(session: str, seed: int | None, options: Mapping[str, Any]) -> Reply:
     plain = {name: _plain(value) for name, value in options.items()}
     return {"do": "reset", "session": session, "seed": _plain(seed), "options": plain}
 
@@ -254,7 +274,7 @@ def _plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
-def _is_over(last: Answer, open_after_purchase: bool) -> bool:
+def _is_over(last: Reply, open_after_purchase: bool) -> bool:
     """Whether nothing can happen any more in an episode."""
     bought = last.get("terminated", False) and not open_after_purchase
     return bool(bought or last.get("truncated", False))

@@ -10,7 +10,7 @@ A text file has one instruction a line. A TOML file has a table for each, and sa
     options = ["9"]                            # or options.size = "9"
     price = 90.0
 
-A JSON file is a frozen goal list, as `errands catalog goals` writes it. Errands that say nothing
+A JSON file is a frozen goal list, as `errands catalog goals` writes it. Goals that say nothing
 but the instruction are scored by hand.
 """
 
@@ -32,7 +32,7 @@ _LONGEST: Final = 2_000
 
 
 class TransferGoal(msgspec.Struct, frozen=True):
-    """One thing to be bought."""
+    """One thing to be bought: an instruction, and what it is scored by."""
 
     instruction: str
     goal: Goal
@@ -40,8 +40,8 @@ class TransferGoal(msgspec.Struct, frozen=True):
     by_hand: bool
 
 
-class _Told(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """An errand as a TOML file tells it."""
+class _GoalTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A goal as a TOML file spells it."""
 
     instruction: str
     name: str = ""
@@ -52,26 +52,26 @@ class _Told(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     price: float | None = None
 
 
-class _Frozen(msgspec.Struct, frozen=True):
+class _GoalFile(msgspec.Struct, frozen=True):
     goals: tuple[Goal, ...]
 
 
 def instruction_goal(instruction: str) -> TransferGoal:
-    """An errand of which only the instruction is known: it is scored by hand."""
-    said = " ".join(instruction.split())
-    if not said or len(said) > _LONGEST:
-        raise GoalError(f"An instruction has 1 to {_LONGEST} characters, not {len(said)}.")
-    goal = Goal("", "", said, said, "", said, (), float(NO_CAP), (), 1.0)
-    return TransferGoal(said, goal, by_hand=True)
+    """A goal of which only the instruction is known: it is scored by hand."""
+    text = " ".join(instruction.split())
+    if not text or len(text) > _LONGEST:
+        raise GoalError(f"An instruction has 1 to {_LONGEST} characters, not {len(text)}.")
+    goal = Goal("", "", text, text, "", text, (), float(NO_CAP), (), 1.0)
+    return TransferGoal(text, goal, by_hand=True)
 
 
 def catalog_goals(goals: Iterable[Goal]) -> tuple[TransferGoal, ...]:
-    """Errands out of a catalogue's goals, which know everything."""
+    """A catalogue's goals, which know everything."""
     return tuple(TransferGoal(goal.instruction_text, goal, by_hand=False) for goal in goals)
 
 
 def read_goals(path: Path) -> tuple[TransferGoal, ...]:
-    """The errands of a file, in its order."""
+    """The goals of a file, in its order."""
     try:
         text = path.read_text("utf-8-sig")
     except OSError as failure:
@@ -80,23 +80,23 @@ def read_goals(path: Path) -> tuple[TransferGoal, ...]:
         raise GoalError(f"{path} is not UTF-8 text; expected .txt, .toml or .json.") from None
     ending = path.suffix.lower()
     if ending == ".toml":
-        found = _from_toml(text, path)
+        goals = _from_toml(text, path)
     elif ending == ".json":
-        found = _from_json(text, path)
+        goals = _from_json(text, path)
     elif ending in (".txt", ""):
         lines = [line.strip() for line in text.splitlines()]
-        found = tuple(instruction_goal(line) for line in lines if line and not line.startswith("#"))
+        goals = tuple(instruction_goal(line) for line in lines if line and not line.startswith("#"))
     else:
-        raise GoalError(f"{path}: expected a file of errands, .txt, .toml or .json.")
-    if not found:
-        raise GoalError(f"{path} has no errands; expected at least one instruction.")
-    return found
+        raise GoalError(f"{path}: expected a file of goals, .txt, .toml or .json.")
+    if not goals:
+        raise GoalError(f"{path} has no goals; expected at least one instruction.")
+    return goals
 
 
 def _from_toml(text: str, path: Path) -> tuple[TransferGoal, ...]:
     try:
-        held: Any = tomllib.loads(text)
-        tables = msgspec.convert(held.get("errand", []), tuple[_Told, ...])
+        document: Any = tomllib.loads(text)
+        tables = msgspec.convert(document.get("errand", []), tuple[_GoalTable, ...])
     except tomllib.TOMLDecodeError as failure:
         raise GoalError(f"{path} is not TOML ({failure}).") from None
     except RecursionError:
@@ -104,20 +104,20 @@ def _from_toml(text: str, path: Path) -> tuple[TransferGoal, ...]:
     except msgspec.ValidationError as failure:
         raise GoalError(f"{path}: an [[errand]] is not of the expected form: {failure}.") from None
     words = tagger(TAGGER)
-    return tuple(_told(each, words) for each in tables)
+    return tuple(_from_table(each, words) for each in tables)
 
 
-def _told(each: _Told, words: NounTagger) -> TransferGoal:
+def _from_table(each: _GoalTable, words: NounTagger) -> TransferGoal:
     bare = instruction_goal(each.instruction)
     if not (each.attributes or each.options or each.price is not None):
         return bare
     if not each.attributes:
         raise GoalError(
-            f"The errand {each.instruction[:60]!r} has no attributes; to be scored by itself it"
+            f"The goal {each.instruction[:60]!r} has no attributes; to be scored by itself it"
             " needs at least one (with none of attributes, options and price it is scored by hand)."
         )
     if each.price is not None and not 0 < each.price < NO_CAP:
-        raise GoalError(f"The errand {each.instruction[:60]!r}: price must be above 0.")
+        raise GoalError(f"The goal {each.instruction[:60]!r}: price must be above 0.")
     name = each.name or each.query or each.instruction
     goal = Goal(
         asin="",
@@ -143,7 +143,7 @@ def _lowered(options: tuple[str, ...] | dict[str, str]) -> tuple[str, ...]:
 
 def _from_json(text: str, path: Path) -> tuple[TransferGoal, ...]:
     try:
-        goals = msgspec.json.decode(text, type=_Frozen).goals
+        goals = msgspec.json.decode(text, type=_GoalFile).goals
     except (msgspec.DecodeError, msgspec.ValidationError, RecursionError) as failure:
         raise GoalError(
             f'{path} is not a goal file {{"goals": [...]}}, as `errands catalog goals` writes it'

@@ -1,9 +1,10 @@
-"""A cassette: the requests and answers of a session in one file, to play it again offline.
+"""A cassette: the requests and pages of a session in one file, to play it again offline.
 
-One line of JSON a request, with the page squeezed: kind, url, status, where it was in the end, and
-the body. A line is written when its answer is there, so a session that is cut off loses at most
-the line it was at. A replay asks nobody, and refuses what was not recorded. A refusal is recorded
-like a page, but asked again by the next recording; of two lines for one request the last counts.
+One line of JSON a request, with the page compressed: kind, url, status, where it was in the end,
+and the body. A line is written when its page is there, so a session that is cut off loses at most
+the line it was at. A replay requests nothing, and refuses what was not recorded. A refusal is
+recorded like a page, but requested again by the next recording; of two lines for one request the
+last counts.
 """
 
 import base64
@@ -39,11 +40,11 @@ class CassetteEntry(msgspec.Struct, frozen=True):
     status: int
     at: str
     body: str
-    """Squeezed by zstd, in base64."""
+    """Compressed by zstd, in base64."""
     format: int = FORMAT
 
-    def answer(self) -> FetchedPage:
-        """What was answered."""
+    def page(self) -> FetchedPage:
+        """The page that was fetched."""
         packed = base64.b64decode(self.body, validate=True)
         size = zstandard.frame_content_size(packed)
         if not 0 <= size <= _LARGEST:
@@ -53,7 +54,7 @@ class CassetteEntry(msgspec.Struct, frozen=True):
         return FetchedPage(self.at, self.status, text.decode("utf-8", "replace"))
 
 
-def taped(request: PageRequest, answer: FetchedPage) -> CassetteEntry:
+def cassette_entry(request: PageRequest, answer: FetchedPage) -> CassetteEntry:
     packed = zstandard.compress(answer.body.encode("utf-8", "replace"), 10)
     body = base64.b64encode(packed).decode("ascii")
     return CassetteEntry(request.kind, request.url, answer.status, answer.url, body)
@@ -69,22 +70,22 @@ def read_cassette(path: Path) -> dict[PageRequest, FetchedPage]:
         raise DataError(f"{path} cannot be read ({failure.strerror}).") from None
     lines = data.split(b"\n")
     whole, rest = lines[:-1], lines[-1]
-    held: dict[PageRequest, FetchedPage] = {}
+    pages: dict[PageRequest, FetchedPage] = {}
     for number, line in enumerate(whole, 1):
         try:
             entry = msgspec.json.decode(line, type=CassetteEntry)
             if entry.format != FORMAT or entry.kind not in REQUEST_KINDS:
                 raise ValueError(f"format {entry.format}, kind {entry.kind!r}")
-            answer = entry.answer()
+            answer = entry.page()
         except (msgspec.DecodeError, ValueError, zstandard.ZstdError) as failure:
             raise DataError(
                 f"{path}, line {number}, is not of a cassette ({failure}); it is damaged, or no"
                 " cassette at all."
             ) from None
-        held[PageRequest(entry.kind, entry.url)] = answer
-    if rest and not held:
+        pages[PageRequest(entry.kind, entry.url)] = answer
+    if rest and not pages:
         raise DataError(f"{path} is not a cassette; expected lines of JSON, one a request.")
-    return held
+    return pages
 
 
 class Replayer:
@@ -92,12 +93,12 @@ class Replayer:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._held = read_cassette(path)
-        if not self._held:
+        self._pages = read_cassette(path)
+        if not self._pages:
             raise DataError(f"{path} is an empty cassette; record one with --record.")
 
     def __call__(self, request: PageRequest) -> FetchedPage:
-        answer = self._held.get(request)
+        answer = self._pages.get(request)
         if answer is None:
             raise MissingPage(
                 f"The cassette {self._path} has no answer to the {request.kind} {request.url};"
@@ -117,7 +118,7 @@ class Recorder:
     ) -> None:
         self._fetch = fetch
         self._refusal = refusal
-        self._held = read_cassette(path) if path.exists() else {}
+        self._pages = read_cassette(path) if path.exists() else {}
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             if path.exists() and (size := path.stat().st_size):
@@ -131,15 +132,15 @@ class Recorder:
             raise DataError(f"{path} cannot be written ({failure.strerror}).") from None
 
     def __call__(self, request: PageRequest) -> FetchedPage:
-        held = self._held.get(request)
-        if held is not None and held.status == 200 and not self._refusal(held.body):
-            return held
+        known = self._pages.get(request)
+        if known is not None and known.status == 200 and not self._refusal(known.body):
+            return known
         answer = self._fetch(request)
-        line = json.dumps(msgspec.to_builtins(taped(request, answer)), ensure_ascii=True)
+        line = json.dumps(msgspec.to_builtins(cassette_entry(request, answer)), ensure_ascii=True)
         self._file.write(line.encode("ascii") + b"\n")
         self._file.flush()
         os.fsync(self._file.fileno())
-        self._held[request] = answer
+        self._pages[request] = answer
         return answer
 
     def close(self) -> None:
