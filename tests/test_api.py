@@ -104,9 +104,10 @@ def test_docs_and_examples_import_what_packages_export(path: Path) -> None:
         (module, name.strip().partition(" as ")[0])
         for block in _blocks(path)
         for module, names in re.findall(
-            r"^\s*(?:>>> )?from (errands[\w.]*) import \(?([^)\n]+)\)?", block, re.MULTILINE
+            r"^\s*(?:>>> )?from (errands[\w.]*) import (\([^)]*\)|.+)", block, re.MULTILINE
         )
-        for name in names.split(",")
+        for name in names.strip("()").split(",")
+        if name.strip()
     ]
     for module, name in imports:
         if module not in NOT_YET:
