@@ -146,7 +146,7 @@ def test_closing_closes_the_session(shop: Served) -> None:
 
 
 def test_mistakes_are_one_sentence(shop: Served) -> None:
-    with pytest.raises(RemoteError, match="observation='pixels'") as refused:
+    with pytest.raises(RemoteError, match="observation format 'pixels'") as refused:
         RemoteShopEnv(shop.url, observation="pixels")
     assert refused.value.code == "bad_setting"
     with pytest.raises(SettingError, match="expected a server's address"):
