@@ -114,7 +114,7 @@ def test_a_person_writes_instructions(
         assert "$0.60" in page.inner_text("main")
         boss.goto(f"{shop.url}/office/instructions")
         with boss.expect_download() as download:
-            boss.click("text=Download the accepted ones")
+            boss.click("text=Download approved ones")
         assert download.value.suggested_filename == "items_human_ins.json"
         records = json.loads(Path(download.value.path()).read_text())
         written = [one["instruction"] for held in records.values() for one in held]
