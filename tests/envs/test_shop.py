@@ -173,7 +173,7 @@ def test_splits(little: Catalog) -> None:
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        ({"observation": "pixels"}, "observation format 'pixels'; expected text, text_rich, html, url"),
+        ({"observation": "pixels"}, "format 'pixels'; expected text, text_rich, html, url"),
         ({"rules": "mine"}, "no reward rule 'mine'"),
         ({"goals": "none"}, "no goal set 'none'"),
         ({"max_steps": 0}, "max_steps=0"),
