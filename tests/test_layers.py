@@ -41,6 +41,12 @@ MAY_USE: dict[str, set[str]] = {
 """Which packages a package may use; `cli` may use all, and nobody uses it."""
 
 INSIDE: dict[str, str] = {
+    "web": """
+        core
+        < env_api runs shop
+        < crowd
+        < review server
+    """,
     "learn": """
         data timing tracker
         < models rollout

@@ -1,5 +1,24 @@
-"""Errands over the network: one process that owns the catalogue, and clients for it.
+"""Errands over the network: one process that owns the catalogue, and everything it serves.
 
-`app` makes one ASGI application out of parts; `environments` is the part that serves
-environments to trainers on other machines. Needs the extra `errands[serve]`.
+`core` makes one ASGI application out of parts: `env_api` (environments for trainers on other
+machines), `shop` (the shop as a website), `crowd` (crowd work), `runs` (pages about runs), `review`
+(mined attributes and scores by hand, for one person). Needs the extra `errands[serve]`.
 """
+
+from typing import TYPE_CHECKING
+
+from errands.lazy import lazy_exports
+
+__all__ = ["CrowdConfig", "ServerLimits", "ServerStart", "SiteConfig", "serve"]
+
+if TYPE_CHECKING:
+    from errands.web.core.limits import ServerLimits
+    from errands.web.server import CrowdConfig, ServerStart, SiteConfig, serve
+else:
+    __getattr__ = lazy_exports(
+        __name__,
+        {
+            "errands.web.core.limits": ["ServerLimits"],
+            "errands.web.server": ["CrowdConfig", "ServerStart", "SiteConfig", "serve"],
+        },
+    )

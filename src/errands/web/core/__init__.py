@@ -1,1 +1,2 @@
-"""What all parts of the server share: application, authentication, errors, assets, metrics."""
+"""What all parts of the server share: the application, access, errors, documents, assets, metrics,
+OpenAPI, limits."""

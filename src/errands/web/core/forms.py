@@ -41,7 +41,7 @@ class Form(NamedTuple):
 
 
 async def read_form(request: Request, most: int = FORM_BYTES) -> Form:
-    """The form of a request; one that makes no sense is refused."""
+    """The form of a request; one that makes no sense is an error."""
     body = await read_body(request.scope, request.receive, most, _SECONDS)
     kind = request.headers.get("content-type", "")
     if kind.partition(";")[0].strip().lower() == _MULTIPART:
@@ -50,7 +50,7 @@ async def read_form(request: Request, most: int = FORM_BYTES) -> Form:
         text = body.decode("utf-8", "replace")
         return Form(tuple(parse_qsl(text, keep_blank_values=True, max_num_fields=MOST_FIELDS)))
     except ValueError:
-        raise _nonsense() from None
+        raise _bad_form() from None
 
 
 async def _multipart(headers: Headers, body: bytes) -> Form:
@@ -63,7 +63,7 @@ async def _multipart(headers: Headers, body: bytes) -> Form:
     try:
         parsed = await parser.parse()
     except (MultiPartException, KeyError, ValueError, AssertionError):
-        raise _nonsense() from None
+        raise _bad_form() from None
     fields: list[tuple[str, str]] = []
     files: list[tuple[str, str, bytes]] = []
     for name, value in parsed.multi_items():
@@ -80,5 +80,5 @@ def _whole(text: str) -> str:
     return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
-def _nonsense() -> HttpError:
+def _bad_form() -> HttpError:
     return HttpError(400, "bad_request", "The form that was sent makes no sense.")

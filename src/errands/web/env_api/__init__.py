@@ -1,1 +1,1 @@
-"""Environments over HTTP and WebSocket."""
+"""Environments over HTTP and WebSocket: sessions, the calls they take, and who provides them."""

@@ -131,9 +131,9 @@ class ShopProvider:
         if name is None or name == self._goals_name:
             return self._goals
         # A path here would let a client read the server's files.
-        held = [kind for kind, count in self._catalog.manifest.goals.items() if count]
-        if name not in held:
-            expected = ", ".join(dict.fromkeys([self._goals_name, *held]))
+        names = [kind for kind, count in self._catalog.manifest.goals.items() if count]
+        if name not in names:
+            expected = ", ".join(dict.fromkeys([self._goals_name, *names]))
             raise SettingError(f"There is no goal set {name!r} here; expected {expected}.")
         return self._catalog.goals(name)
 

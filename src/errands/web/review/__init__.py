@@ -1,1 +1,1 @@
-"""Pages for one person on this machine: mined attributes, scores by hand."""
+"""Review by one person on this machine: mined attributes, and purchases scored by hand."""

@@ -24,8 +24,8 @@ from errands.web.review.mining_pages import (
     HEADERS,
     PLACE,
     decided_page,
+    error_page,
     question_page,
-    sorry_page,
 )
 
 __all__ = ["mining_site"]
@@ -36,19 +36,19 @@ _Endpoint = Callable[[Request], Awaitable[Response]]
 
 def mining_site(review: Review) -> AppPart:
     """The pages of one review."""
-    desk = _Desk(review)
+    site = _MiningSite(review)
 
     return AppPart(
         routes=[
-            Route("/", _explained(desk.home), methods=["GET"]),
-            Route(PLACE, _explained(desk.show), methods=["GET"]),
-            Route(PLACE, _explained(desk.answer), methods=["POST"]),
-            Route(f"{PLACE}/undo", _explained(desk.undo), methods=["POST"]),
-            Route(f"{PLACE}/later", _explained(desk.later), methods=["POST"]),
-            Route(f"{PLACE}/decided", _explained(desk.decided), methods=["GET"]),
+            Route("/", _explained(site.home), methods=["GET"]),
+            Route(PLACE, _explained(site.show), methods=["GET"]),
+            Route(PLACE, _explained(site.answer), methods=["POST"]),
+            Route(f"{PLACE}/undo", _explained(site.undo), methods=["POST"]),
+            Route(f"{PLACE}/later", _explained(site.later), methods=["POST"]),
+            Route(f"{PLACE}/decided", _explained(site.decided), methods=["GET"]),
             *ASSETS.routes(),
         ],
-        busy=desk.is_busy,
+        busy=site.is_busy,
     )
 
 
@@ -66,15 +66,15 @@ def _explained(inner: _Endpoint) -> _Endpoint:
     async def endpoint(request: Request) -> Response:
         try:
             return await inner(request)
-        except HttpError as refusal:
-            return _page(sorry_page(refusal.message), refusal.status)
-        except ErrandsError as problem:
-            return _page(sorry_page(str(problem)), 400)
+        except HttpError as error:
+            return _page(error_page(error.message), error.status)
+        except ErrandsError as failure:
+            return _page(error_page(str(failure)), 400)
 
     return endpoint
 
 
-class _Desk:
+class _MiningSite:
     def __init__(self, review: Review) -> None:
         self._review = review
         self._check = secrets.token_urlsafe(16)
@@ -87,9 +87,9 @@ class _Desk:
         return _on()
 
     async def show(self, request: Request) -> Response:
-        asked = request.query_params.get("phrase", "")
-        one = self._review.find(asked) if asked else self._review.next()
-        if asked and one is None:
+        phrase = request.query_params.get("phrase", "")
+        one = self._review.find(phrase) if phrase else self._review.next()
+        if phrase and one is None:
             raise HttpError(404, "not_found", "There is no such candidate.")
         return _page(question_page(self._review, one, self._check))
 
@@ -112,8 +112,8 @@ class _Desk:
         return _on()
 
     async def decided(self, request: Request) -> Response:
-        asked = request.query_params.get("offset", "0")
-        offset = int(asked) if asked.isdecimal() and len(asked) < 9 else 0
+        text = request.query_params.get("offset", "0")
+        offset = int(text) if text.isdecimal() and len(text) < 9 else 0
         return _page(decided_page(self._review, offset))
 
     async def _form(self, request: Request) -> Form:

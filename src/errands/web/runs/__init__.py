@@ -1,1 +1,1 @@
-"""The pages that show runs."""
+"""Pages about runs: the list, one run, its episodes step by step, reports; and the same as JSON."""

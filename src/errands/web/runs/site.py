@@ -183,19 +183,19 @@ class _Site:
 
         return endpoint
 
-    async def _in_thread(self, threads: str, work: Callable[..., Any], *given: Any) -> Any:
+    async def _in_thread(self, threads: str, work: Callable[..., Any], *arguments: Any) -> Any:
         """Work in a thread; what goes wrong is an `HttpError`."""
         if self._waiting >= QUEUE:
             raise busy()
         self._waiting += 1
         try:
             loop = asyncio.get_running_loop()
-            return await loop.run_in_executor(self._threads[threads], work, *given)
+            return await loop.run_in_executor(self._threads[threads], work, *arguments)
         except HttpError:
             raise
         except ErrandsError as failure:
-            said = self._library.message(failure)
-            raise HttpError(503, "unreadable", said, retry_after=1) from None
+            message = self._library.message(failure)
+            raise HttpError(503, "unreadable", message, retry_after=1) from None
         except Exception:
             _log.exception("a page about runs failed")
             raise internal() from None
@@ -220,13 +220,13 @@ class _Site:
     def _selected(self, query: Query) -> tuple[list[RunEntry], int, int, int]:
         """The runs that a query asks for, how many there are, and which rows these are."""
         protocol, agent = query.text("protocol"), query.text("agent")
-        found = [
+        selected = [
             run
             for run in self._library.runs()
             if protocol in ("", protocol_of(run.info)) and agent in ("", run.info.agent)
         ]
         offset, limit = query.rows(PAGE, MOST_ROWS)
-        return found[offset : offset + limit], len(found), offset, limit
+        return selected[offset : offset + limit], len(selected), offset, limit
 
     def runs(self, request: Request) -> Response:
         query = Query(request)
@@ -293,21 +293,21 @@ class _Site:
     def _report(self, runs: list[RunEntry], *, anyway: bool = False) -> Report:
         """A report on runs; made again only when something was added."""
         key = tuple((one.id, one.view.stamp()) for one in runs), anyway
-        made = self._reports.get(key)
-        if made is None:
+        report = self._reports.get(key)
+        if report is None:
             views = [one.view for one in runs]
-            made = self._reports[key] = gather(views, most_listed=0, compare_anyway=anyway)
+            report = self._reports[key] = gather(views, most_listed=0, compare_anyway=anyway)
             while len(self._reports) > REPORTS:
                 self._reports.popitem(last=False)
-        return made
+        return report
 
     def report(self, request: Request) -> Response:
         run = self._run(request)
         return _html(report_page(run, self._report([run])))
 
     def report_markdown(self, request: Request) -> Response:
-        made = to_markdown(self._report([self._run(request)]))
-        body = made.encode("utf-8", "replace")
+        text = to_markdown(self._report([self._run(request)]))
+        body = text.encode("utf-8", "replace")
         return Response(body, headers=_PLAIN, media_type="text/markdown")
 
     def report_json(self, request: Request) -> Response:
@@ -338,15 +338,15 @@ class _Site:
 
     async def _events(self, run: RunEntry) -> AsyncIterator[bytes]:
         self._streams += 1
-        told = None
+        sent = None
         try:
             while not self.is_stopping():
                 try:
                     now, html = await self._in_thread("read", self._moment, run)
                 except HttpError:
                     now = None
-                if now is not None and now != told:
-                    told = now
+                if now is not None and now != sent:
+                    sent = now
                     yield b"event: progress\ndata: " + as_json({**now, "html": html}) + b"\n\n"
                 if now is not None and not now["writing"]:
                     yield b"event: end\ndata: {}\n\n"
@@ -397,10 +397,10 @@ _PLAIN: Final = {"X-Content-Type-Options": "nosniff", "Cache-Control": "no-store
 
 def _episode(run: RunEntry, request: Request) -> Episode:
     number = request.path_params["number"]
-    found = run.view.find(number) if 0 <= number < 2**63 else None
-    if found is None:
+    episode = run.view.find(number) if 0 <= number < 2**63 else None
+    if episode is None:
         raise unknown_episode(number)
-    return found
+    return episode
 
 
 def _html(body: bytes) -> Response:

@@ -1,1 +1,1 @@
-"""The shop as a website."""
+"""The shop as a website: pages at their addresses, visitors and the log of their steps."""

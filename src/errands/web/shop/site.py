@@ -126,8 +126,8 @@ class ShopSite:
         links: list[Link] = []
         try:
             return await self._respond(scope, receive, links)
-        except HttpError as refusal:
-            error = refusal
+        except HttpError as failure:
+            error = failure
         except PageNotFound as missing:
             error = HttpError(missing.status, missing.code, str(missing))
         except StorageError:
