@@ -8,13 +8,13 @@ from starlette.requests import Request
 from errands.runs.store.view import ORDERS, EpisodeFilter
 from errands.web.core.http_errors import HttpError, bad_request
 
-__all__ = ["Query", "unknown_episode", "unknown_run"]
+__all__ = ["RunQuery", "unknown_episode", "unknown_run"]
 
 _LONGEST: Final = 200
 _MOST: Final = 2**53
 
 
-class Query:
+class RunQuery:
     """The query of a request, read with care: every value has a form and a bound."""
 
     def __init__(self, request: Request) -> None:

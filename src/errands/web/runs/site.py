@@ -39,7 +39,7 @@ from errands.web.runs.document import ASSETS, HEADERS, error_page, protocol_of
 from errands.web.runs.episode_page import FRAME_HEADERS, episode_page, place_of, still_page
 from errands.web.runs.library import RunEntry, RunLibrary, RunStatus
 from errands.web.runs.pages import compare_page, live_figures, report_page, run_page, runs_page
-from errands.web.runs.query import Query, unknown_episode, unknown_run
+from errands.web.runs.query import RunQuery, unknown_episode, unknown_run
 from errands.web.runs.replays import EpisodeReplay, ReplayCache
 
 __all__ = ["runs_site"]
@@ -217,7 +217,7 @@ class _Site:
         except ErrandsError as failure:
             return self._library.message(failure)
 
-    def _selected(self, query: Query) -> tuple[list[RunEntry], int, int, int]:
+    def _selected(self, query: RunQuery) -> tuple[list[RunEntry], int, int, int]:
         """The runs that a query asks for, how many there are, and which rows these are."""
         protocol, agent = query.text("protocol"), query.text("agent")
         selected = [
@@ -229,7 +229,7 @@ class _Site:
         return selected[offset : offset + limit], len(selected), offset, limit
 
     def runs(self, request: Request) -> Response:
-        query = Query(request)
+        query = RunQuery(request)
         some, total, offset, limit = self._selected(query)
         infos = [run.info for run in self._library.runs()]
         body = runs_page(
@@ -247,7 +247,7 @@ class _Site:
 
     def run(self, request: Request) -> Response:
         run = self._run(request)
-        query = Query(request)
+        query = RunQuery(request)
         chosen = query.chosen()
         offset, limit = query.rows(PAGE, MOST_ROWS)
         status = self._library.status(run)
@@ -275,7 +275,7 @@ class _Site:
 
     def episode(self, request: Request) -> Response:
         run, episode, replay = self._replay(request)
-        place = place_of(Query(request).text("step"), len(episode.steps))
+        place = place_of(RunQuery(request).text("step"), len(episode.steps))
         if place is None:
             steps = count(len(episode.steps), "step")
             raise HttpError(404, "unknown_step", f"The episode has {steps}, from 1, and an end.")
@@ -321,7 +321,7 @@ class _Site:
                 400, "bad_request", f"Choose two to {MOST_COMPARED} runs; {len(ids)} were chosen."
             )
         runs = [self._find(id) for id in ids]
-        anyway = Query(request).text("anyway") == "1"
+        anyway = RunQuery(request).text("anyway") == "1"
         return _html(compare_page(runs, self._report(runs, anyway=anyway)))
 
     async def events(self, request: Request) -> Response:
@@ -364,7 +364,7 @@ class _Site:
         return progress(run, status), str(live_figures(run, status, latest))
 
     def api_runs(self, request: Request) -> Response:
-        some, total, offset, limit = self._selected(Query(request))
+        some, total, offset, limit = self._selected(RunQuery(request))
         rows = [(run, self._status(run)) for run in some]
         return _json(runs_answer(rows, self._library.unreadable(), total, offset, limit))
 
@@ -374,7 +374,7 @@ class _Site:
 
     def api_episodes(self, request: Request) -> Response:
         run = self._run(request)
-        query = Query(request)
+        query = RunQuery(request)
         chosen = query.chosen()
         offset, limit = query.rows(PAGE, MOST_ROWS)
         some = run.view.some(chosen, offset, limit)
