@@ -14,10 +14,10 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 NEEDED = (
     "errands/py.typed",
-    "errands/shop/shop.css",
-    "errands/shop/trade_words.txt",
-    "errands/shop/word_break.txt",
-    "errands/shop/wordbank/fashion.toml",
+    "errands/shop/render/shop.css",
+    "errands/shop/rewards/trade_words.txt",
+    "errands/shop/search/word_break.txt",
+    "errands/shop/synthetic/wordbank/fashion.toml",
     "errands/data/turkingbench.sha256",
     "errands/turk/demo/proofs.json",
     "errands/turk/demo/Teapot Reviews/template.html",
