@@ -27,7 +27,7 @@ def test_a_person_scores_everything(material: Material, tmp_path: Path) -> None:
         for place, one in enumerate(chosen, 1):
             status, page, _ = desk.ask(f"/scoring/{place}")
             assert status == 200
-            assert "What was wanted" in page
+            assert "<h2>Instruction</h2>" in page
             assert all(word not in page for word in MACHINE), "blind until the end"
             ticks = [("attribute", "0"), ("type", "0.5" if place == 2 else "1"), ("note", "<b>hm")]
             status, _, where = desk.score(place, *ticks)
