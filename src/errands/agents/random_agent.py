@@ -17,7 +17,7 @@ from errands.turk.actions.action import Action
 from errands.turk.actions.grammar import format_action
 from errands.turk.pages.field import TEXTS, Field
 
-__all__ = ["RandomClerk", "make", "random_action", "visible_fields"]
+__all__ = ["RandomFormAgent", "make", "random_action", "visible_fields"]
 
 MOST_QUERIES = 20_000
 
@@ -48,7 +48,7 @@ def random_action(field: Field, rng: random.Random) -> Action | None:
     return Action(f"modify_{name}", {"name": field.name, "value": value})
 
 
-class RandomClerk:
+class RandomFormAgent:
     """Fills in a form without reading it."""
 
     def __init__(self, seed: int = 0) -> None:
@@ -80,7 +80,7 @@ def visible_fields(info: Mapping[str, Any]) -> list[Field]:
 
 def make(domain: str, env: Any, settings: Mapping[str, Any]) -> AgentFactory:
     if domain == "turk":
-        return SimpleFactory("random", RandomClerk)
+        return SimpleFactory("random", RandomFormAgent)
     queries = _queries(shop_of(env))
     return SimpleFactory("random", lambda seed: RandomShopper(queries, seed))
 

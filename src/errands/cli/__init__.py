@@ -54,7 +54,7 @@ def _application(modules: Iterable[str]) -> typer.Typer:
     """The command with the groups of these modules."""
     made = typer.Typer(
         name="errands",
-        help="The shop and the office where web agents are trained and tested.",
+        help="The shop and the crowd-work pages where web agents are trained and tested.",
         epilog="Start with: errands demo",
         no_args_is_help=True,
         add_completion=False,

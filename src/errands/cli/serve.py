@@ -34,8 +34,9 @@ def serve(
         "synthetic",
         help="What is shopped for: synthetic, human, a goal file. Clients may say otherwise.",
     ),
-    office: bool | None = typer.Option(
+    crowd: bool | None = typer.Option(
         None,
+        "--crowd/--no-crowd",
         "--office/--no-office",
         show_default=False,
         help="Crowd work and data collection below /office (default: with the website).",
@@ -97,7 +98,7 @@ def serve(
       ERRANDS_TOKEN=... errands serve --environments --host 0.0.0.0
     """
     has_site = not (environments or runs) if site is None else site
-    has_crowd = has_site if office is None else office
+    has_crowd = has_site if crowd is None else crowd
     if not (has_site or has_crowd or environments or runs):
         raise SettingError("Nothing is left to serve; leave out --no-site, or add --environments.")
     if token is not None and (not token or not token.isascii() or not token.isprintable()):
