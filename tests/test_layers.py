@@ -8,7 +8,7 @@ import pytest
 
 SOURCE = Path(__file__).resolve().parents[1] / "src" / "errands"
 
-BASE = {"errors", "home", "lazy", "plugins", "atomic", "markup", "prices", "stemming"}
+BASE = {"errors", "home", "lazy", "plugins", "atomic", "database", "markup", "prices", "stemming"}
 """Modules below all packages; anybody may use them."""
 
 MAY_USE: dict[str, set[str]] = {

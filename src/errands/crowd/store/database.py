@@ -11,8 +11,8 @@ the server; unless they were told otherwise, it is on disk, too.
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Final, Protocol, Self
-from urllib.parse import urlsplit
 
+from errands.database import is_url, without_password
 from errands.errors import ErrandsError
 
 __all__ = [
@@ -99,25 +99,12 @@ def open_read_only(place: str) -> ReadDatabase:
 
 
 def _is_file(place: str) -> bool:
-    scheme, colon, _ = place.partition("://")
-    if colon and scheme not in ("postgresql", "postgres"):
-        raise StorageError(
-            f"The site's data cannot be kept at {scheme}://; expected a file, or postgresql://..."
-        )
-    return not colon
+    return not is_url(place, "The site's data", "a file", StorageError)
 
 
 def shown(place: str) -> str:
     """A place as people may see it: a URL without its password."""
-    if "://" not in place:
-        return place
-    try:
-        parts = urlsplit(place)
-        user = f"{parts.username}@" if parts.username else ""
-        port = f":{parts.port}" if parts.port else ""
-    except ValueError as failure:
-        raise StorageError(f"The URL of the database cannot be read ({failure}).") from None
-    return f"postgresql://{user}{parts.hostname or ''}{port}{parts.path}"
+    return without_password(place, StorageError) if "://" in place else place
 
 
 def storable(values: Sequence[Any]) -> list[Any]:

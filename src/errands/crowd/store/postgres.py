@@ -20,6 +20,7 @@ from errands.crowd.store.database import (
     pieces,
     storable,
 )
+from errands.database import connect_postgres, import_psycopg, one_line
 
 if TYPE_CHECKING:
     import psycopg
@@ -37,12 +38,6 @@ class PostgresDatabase:
     """A database on a server; may be used by several threads."""
 
     def __init__(self, url: str, place: str, schema: str) -> None:
-        try:
-            import psycopg  # noqa: F401
-        except ImportError:
-            raise StorageError(
-                "A website's data in PostgreSQL needs psycopg; run pip install 'errands[postgres]'."
-            ) from None
         self._url = url
         self.place = place
         self._turn = threading.RLock()
@@ -56,11 +51,7 @@ class PostgresDatabase:
 
     def _connected(self, patience: float = 0.0) -> "psycopg.Connection":
         """A connection with the lock, which one that was lost may hold for another moment."""
-        import psycopg
-
-        connection = psycopg.connect(
-            self._url, autocommit=True, connect_timeout=10, keepalives_idle=30, keepalives_count=3
-        )
+        connection = connect_postgres(self._url)
         until = time.monotonic() + patience
         while connection.execute("SELECT pg_try_advisory_lock(%s)", (_LOCK,)).fetchone() != (True,):
             if time.monotonic() < until:
@@ -162,32 +153,28 @@ class PostgresDatabase:
 
     @contextlib.contextmanager
     def _explained(self) -> Iterator[None]:
-        import psycopg
-
+        psycopg = import_psycopg("A website's data", StorageError)
         try:
             yield
         except psycopg.IntegrityError as failure:
-            raise AlreadyExists(f"{self.place} has that already ({_line(failure)}).") from failure
+            raise AlreadyExists(
+                f"{self.place} has that already ({one_line(failure)})."
+            ) from failure
         except psycopg.Error as failure:
-            raise StorageError(f"{self.place} cannot be used ({_line(failure)}).") from failure
+            raise StorageError(f"{self.place} cannot be used ({one_line(failure)}).") from failure
 
 
 class PostgresReadDatabase:
     """A database on a server as it is in this moment; whoever writes it goes on."""
 
     def __init__(self, url: str, place: str) -> None:
-        try:
-            import psycopg
-        except ImportError:
-            raise StorageError(
-                "A website's data in PostgreSQL needs psycopg; run pip install 'errands[postgres]'."
-            ) from None
+        psycopg = import_psycopg("A website's data", StorageError)
         self.place = place
         self._turn = threading.Lock()
         try:
-            self._connection = psycopg.connect(url, connect_timeout=10)
+            self._connection = connect_postgres(url, autocommit=False)
         except psycopg.Error as failure:
-            raise StorageError(f"{place} cannot be read ({_line(failure)}).") from failure
+            raise StorageError(f"{place} cannot be read ({one_line(failure)}).") from failure
         try:
             self._connection.read_only = True
             self._connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
@@ -215,7 +202,7 @@ class PostgresReadDatabase:
                 cursor = self._connection.execute(_translated(statement), storable(values))
                 return cursor.fetchall()
         except psycopg.Error as failure:
-            raise StorageError(f"{self.place} cannot be read ({_line(failure)}).") from failure
+            raise StorageError(f"{self.place} cannot be read ({one_line(failure)}).") from failure
 
     def close(self) -> None:
         self._connection.close()
@@ -231,7 +218,3 @@ class PostgresReadDatabase:
 def _translated(statement: str) -> Any:
     """Values are `%s` here; none of our statements has a percent sign or a question mark else."""
     return statement.replace("?", "%s")
-
-
-def _line(failure: Exception) -> str:
-    return " ".join(str(failure).split()) or type(failure).__name__

@@ -23,7 +23,7 @@ from errands.crowd.store.database import (
     pieces,
     storable,
 )
-from errands.runs.store.sqlite_read import fingerprint, looked_into
+from errands.database import ReadOnlyFile, connect_sqlite
 
 __all__ = ["SqliteDatabase", "SqliteReadDatabase"]
 
@@ -47,9 +47,7 @@ class SqliteDatabase:
                 self._take_lock()
                 # Who is who, and what people wrote, is nobody's business on a shared machine.
                 os.close(os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600))
-                self._connection = sqlite3.connect(
-                    self._path, isolation_level=None, check_same_thread=False
-                )
+                self._connection = connect_sqlite(self._path)
                 try:
                     self._prepare(schema)
                 except BaseException:
@@ -116,7 +114,7 @@ class SqliteDatabase:
             yield run
 
     def tidy(self) -> None:
-        with self._explained(), contextlib.closing(sqlite3.connect(self._path)) as other:
+        with self._explained(), contextlib.closing(connect_sqlite(self._path)) as other:
             other.execute("PRAGMA wal_checkpoint(PASSIVE)")
 
     def close(self) -> None:
@@ -178,16 +176,14 @@ class SqliteReadDatabase:
             raise StorageError(
                 f"There is no website's data at {where}; name the --store of `errands serve`."
             )
-        self._path = where
         try:
-            self._print = fingerprint(where)
-            self._connection, self._is_still = looked_into(where)
-            run = self._connection.execute
+            self._file = ReadOnlyFile(where)
+            run = self._file.connection.execute
             run("BEGIN")
             [application] = run("PRAGMA application_id").fetchone()
             [version] = run("PRAGMA user_version").fetchone()
             if application != _APPLICATION or version != VERSION:
-                self._connection.close()
+                self._file.close()
                 raise StorageError(
                     f"{where} is not what this version of `errands serve` writes; name its --store."
                 )
@@ -197,15 +193,15 @@ class SqliteReadDatabase:
     def rows(self, statement: str, values: Sequence[Any] = ()) -> list[Row]:
         try:
             with self._turn:
-                found = self._connection.execute(statement, storable(values)).fetchall()
+                found = self._file.connection.execute(statement, storable(values)).fetchall()
         except sqlite3.Error as failure:
             raise StorageError(f"{self.place} cannot be read ({failure}).") from failure
-        if self._is_still and fingerprint(self._path) != self._print:
+        if self._file.has_changed():
             raise StorageError(f"{self.place} changed while it was read; read it once more.")
         return found
 
     def close(self) -> None:
-        self._connection.close()
+        self._file.close()
 
     def __enter__(self) -> Self:
         return self

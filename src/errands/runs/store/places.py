@@ -11,6 +11,7 @@ from urllib.parse import parse_qsl, unquote, urlencode, urlsplit, urlunsplit
 
 import msgspec
 
+from errands.database import is_url, without_password
 from errands.runs.episode import RunInfo
 from errands.runs.store.base import Lock, Store, StoreError
 from errands.runs.store.lock import RunLock
@@ -36,8 +37,7 @@ class DatabaseAddress(msgspec.Struct, frozen=True):
 def read_place(place: Place) -> Path | DatabaseAddress:
     """A place as written: the file of a run, or a database."""
     text = os.fspath(place)
-    scheme, colon, _ = text.partition("://")
-    if not colon:
+    if not is_url(text, "A run", "a directory", StoreError):
         path = Path(text)
         try:
             named = path.is_file() or (path.suffix in (".sqlite", ".db") and not path.is_dir())
@@ -46,26 +46,16 @@ def read_place(place: Place) -> Path | DatabaseAddress:
                 f"{text[:80]}... is no place for a run ({failure.strerror})."
             ) from None
         return path if named else path / FILE
-    if scheme not in ("postgresql", "postgres"):
-        raise StoreError(
-            f"A run cannot be kept at {scheme}://; expected a directory, or postgresql://..."
-        )
-    try:
-        parts = urlsplit(text)
-        host = parts.hostname or ""
-        if parts.port:
-            host += f":{parts.port}"
-        settings = parse_qsl(parts.query, keep_blank_values=True)
-    except ValueError as failure:
-        raise StoreError(f"The URL of the database cannot be read ({failure}).") from None
+    shown = without_password(text, StoreError)
+    parts = urlsplit(text)
+    settings = parse_qsl(parts.query, keep_blank_values=True)
     run = next((value for name, value in settings if name == "run"), None)
     run = run or unquote(parts.fragment) or None
     query = urlencode([(name, value) for name, value in settings if name != "run"])
-    user = f"{parts.username}@" if parts.username else ""
     return DatabaseAddress(
         url=urlunsplit(("postgresql", parts.netloc, parts.path, query, "")),
         run=run,
-        shown=f"postgresql://{user}{host}{parts.path}",
+        shown=shown,
     )
 
 

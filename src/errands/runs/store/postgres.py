@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, Self, TypeVar, cast
 
 import numpy as np
 
+from errands.database import connect_postgres, import_psycopg, one_line
 from errands.runs.episode import FORMAT, Episode, RunInfo, Summary
 from errands.runs.store.base import StoreError
 from errands.runs.store.rows import (
@@ -32,7 +33,7 @@ from errands.runs.store.rows import (
 if TYPE_CHECKING:
     import psycopg
 
-__all__ = ["PostgresLock", "PostgresStore", "connect", "explained", "import_psycopg", "is_locked"]
+__all__ = ["PostgresLock", "PostgresStore", "explained", "is_locked"]
 
 _LOCKS: Final = 0x45525253
 """Our own range of the server's advisory locks."""
@@ -215,7 +216,6 @@ class PostgresStore:
 
     def _do(self, work: "Callable[[psycopg.Connection], T]") -> T:
         """Work on the connection of this process; once more on a new one if it was lost."""
-        import_psycopg()
         if self._pid != os.getpid():
             self._inherited.append(self._connection)
             self._begin()
@@ -231,15 +231,17 @@ class PostgresStore:
                     self._connection.close()
                     self._connection = None
                     # The second try below knows that it is one: see `add`.
-            self._connection = connect(self._url)
+            self._connection = connect_postgres(self._url)
             return work(self._connection)
 
     def _stream(self, query: str) -> Iterator[Any]:
         """Rows as they come, on a connection of their own: a view of one moment."""
-        import_psycopg()
-        with explained(self._place), contextlib.closing(connect(self._url)) as connection:
-            connection.autocommit = False
-            with connection.cursor(name="errands", binary=True) as cursor:
+        with explained(self._place):
+            connection = connect_postgres(self._url, autocommit=False)
+            with (
+                contextlib.closing(connection),
+                connection.cursor(name="errands", binary=True) as cursor,
+            ):
                 cursor.itersize = 5_000
                 cursor.execute(cast(Any, query), (self._run,))
                 yield from cursor
@@ -268,11 +270,10 @@ class PostgresLock:
     """One runner at a time in a run of a database; ends with the connection that holds it."""
 
     def __init__(self, url: str, id: str, *, place: str = "the database") -> None:
-        import_psycopg()
         key = _lock_key(id)
         with explained(place):
             name = f"process {os.getpid()} on {socket.gethostname()}"
-            self._connection = connect(url, application_name=name[:60])
+            self._connection = connect_postgres(url, application_name=name[:60])
             try:
                 taken = self._connection.execute(
                     "SELECT pg_try_advisory_lock(%s, %s)", (_LOCKS, key)
@@ -309,26 +310,6 @@ def _lock_key(id: str) -> int:
 def is_locked(connection: "psycopg.Connection", id: str) -> bool:
     """Whether a runner holds the lock of a run."""
     return connection.execute(_HOLDER, (_LOCKS, _lock_key(id))).fetchone() is not None
-
-
-def import_psycopg() -> None:
-    """Say early what is missing."""
-    try:
-        import psycopg  # noqa: F401
-    except ImportError:
-        raise StoreError(
-            "A run in PostgreSQL needs psycopg; run pip install 'errands[postgres]'."
-        ) from None
-
-
-def connect(url: str, **settings: Any) -> "psycopg.Connection":
-    """A connection whose statements are transactions of their own."""
-    import psycopg
-
-    # Keep-alives find a server that vanished without a word.
-    return psycopg.connect(
-        url, autocommit=True, connect_timeout=10, keepalives_idle=30, keepalives_count=3, **settings
-    )
 
 
 def _lost_errors() -> tuple[type[Exception], ...]:
@@ -387,8 +368,8 @@ def _find(connection: "psycopg.Connection", id: str | None, place: str) -> tuple
 
 @contextlib.contextmanager
 def explained(place: str) -> Iterator[None]:
-    import psycopg
-
+    """What goes wrong below, as a sentence; that psycopg is missing, too."""
+    psycopg = import_psycopg("A run", StoreError)
     try:
         yield
     except psycopg.errors.DiskFull as failure:
@@ -397,12 +378,8 @@ def explained(place: str) -> Iterator[None]:
             " continue with --resume."
         ) from failure
     except psycopg.OperationalError as failure:
-        raise StoreError(f"{place} cannot be reached ({_line(failure)}).") from failure
+        raise StoreError(f"{place} cannot be reached ({one_line(failure)}).") from failure
     except psycopg.Error as failure:
-        raise StoreError(f"{place} refused ({_line(failure)}).") from failure
+        raise StoreError(f"{place} refused ({one_line(failure)}).") from failure
     except ValueError as failure:
         raise StoreError(f"{place} holds a damaged run ({failure}).") from failure
-
-
-def _line(failure: Exception) -> str:
-    return " ".join(str(failure).split()) or type(failure).__name__

@@ -9,15 +9,10 @@ import functools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeVar, cast
 
+from errands.database import connect_postgres
 from errands.runs.episode import FORMAT, Episode, RunInfo, Summary
 from errands.runs.store.base import StoreError
-from errands.runs.store.postgres import (
-    PostgresStore,
-    connect,
-    explained,
-    import_psycopg,
-    is_locked,
-)
+from errands.runs.store.postgres import PostgresStore, explained, is_locked
 from errands.runs.store.rows import SUMMARY, summary_of, unpack
 from errands.runs.store.view import EpisodeFilter, Totals, conditions, ordering
 
@@ -49,8 +44,7 @@ def postgres_views(
     url: str, run: str | None, place: str
 ) -> Iterator[tuple[str, "PostgresView | StoreError"]]:
     """The runs of a database by id, or the one that is named; a foreign one is an error."""
-    import_psycopg()
-    with explained(place), contextlib.closing(connect(url)) as connection:
+    with explained(place), contextlib.closing(connect_postgres(url)) as connection:
         there = connection.execute("SELECT to_regclass('errands_runs') IS NOT NULL").fetchone()
         rows: Sequence[Any] = ()
         if there is not None and there[0]:
@@ -157,6 +151,5 @@ class PostgresView(PostgresStore):
         return self._do(lambda connection: connection.execute(cast(Any, query), given).fetchone())
 
     def _do(self, work: "Callable[[psycopg.Connection], T]") -> T:
-        import_psycopg()
-        with explained(self._place), contextlib.closing(connect(self._url)) as connection:
+        with explained(self._place), contextlib.closing(connect_postgres(self._url)) as connection:
             return work(connection)

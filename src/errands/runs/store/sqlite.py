@@ -19,10 +19,10 @@ import weakref
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final, Self
-from urllib.parse import quote
 
 import numpy as np
 
+from errands.database import connect_sqlite
 from errands.runs.episode import FORMAT, Episode, RunInfo, Summary
 from errands.runs.store.base import StoreError
 from errands.runs.store.journal import Entry, Journal, leftovers, to_disk
@@ -120,7 +120,7 @@ class SqliteStore:
             os.close(handle)
             try:
                 os.chmod(name, 0o666 & ~_umask())
-                with contextlib.closing(sqlite3.connect(name, isolation_level=None)) as made:
+                with contextlib.closing(connect_sqlite(name)) as made:
                     made.execute("PRAGMA journal_mode = WAL")
                     made.executescript(_TABLES)
                     made.execute("INSERT INTO run (info) VALUES (?)", (pack(info),))
@@ -259,13 +259,7 @@ class SqliteStore:
         fixed = not os.access(self.path.parent, os.W_OK)
         fixed = fixed and not os.path.exists(f"{self.path}-wal")
         mode = "ro&immutable=1" if fixed else "rw"
-        connection = sqlite3.connect(
-            f"file:{quote(str(self.path))}?mode={mode}",
-            uri=True,
-            timeout=_WAIT,
-            isolation_level=None,
-            check_same_thread=False,
-        )
+        connection = connect_sqlite(self.path, mode, timeout=_WAIT)
         try:
             connection.execute(f"PRAGMA synchronous = {'FULL' if self._fsync else 'OFF'}")
         except BaseException:

@@ -11,12 +11,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final, NoReturn
 
+from errands.database import ReadOnlyFile, fingerprint
 from errands.runs.episode import Episode, Summary
 from errands.runs.store.base import StoreError
 from errands.runs.store.lock import is_held
 from errands.runs.store.rows import SUMMARY, summary_of
 from errands.runs.store.sqlite import SqliteStore, explained
-from errands.runs.store.sqlite_read import fingerprint, looked_into
 from errands.runs.store.view import EpisodeFilter, Totals, conditions, ordering
 
 __all__ = ["SqliteView"]
@@ -43,8 +43,8 @@ class SqliteView(SqliteStore):
         self._inherited = []
         if not self.path.is_file():
             raise StoreError(f"There is no run at {self.path}.")
-        with explained(self.path), contextlib.closing(looked_into(self.path)[0]) as connection:
-            self._connection = connection
+        with explained(self.path), contextlib.closing(ReadOnlyFile(self.path)) as file:
+            self._connection = file.connection
             self._info = self._checked_info()
 
     def totals(self) -> Totals:
@@ -123,12 +123,10 @@ class SqliteView(SqliteStore):
     @contextlib.contextmanager
     def _reading(self) -> Iterator[Any]:
         with explained(self.path):
-            before = fingerprint(self.path)
-            connection, still = looked_into(self.path)
-            with contextlib.closing(connection):
-                connection.execute("BEGIN")
-                yield connection.execute
-            if still and fingerprint(self.path) != before:
+            with contextlib.closing(ReadOnlyFile(self.path)) as file:
+                file.connection.execute("BEGIN")
+                yield file.connection.execute
+            if file.has_changed():
                 raise StoreError(f"{self.path} changed while it was read; read it once more.")
 
 

@@ -1,0 +1,144 @@
+"""SQLite files and PostgreSQL servers, as runs and the website both use them.
+
+Each of them has an error of its own, which is passed in where a sentence is the same for both.
+"""
+
+import os
+import sqlite3
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlsplit
+
+from errands.errors import ErrandsError
+
+if TYPE_CHECKING:
+    import psycopg
+
+__all__ = [
+    "ReadOnlyFile",
+    "connect_postgres",
+    "connect_sqlite",
+    "fingerprint",
+    "import_psycopg",
+    "is_url",
+    "one_line",
+    "without_password",
+]
+
+_TRIES: Final = 5
+
+
+def is_url(place: str, what: str, expected: str, error: type[ErrandsError]) -> bool:
+    """Whether a place is a database's URL, and not a path; other kinds of URLs are refused."""
+    scheme, colon, _ = place.partition("://")
+    if colon and scheme not in ("postgresql", "postgres"):
+        raise error(
+            f"{what} cannot be kept at {scheme}://; expected {expected}, or postgresql://..."
+        )
+    return bool(colon)
+
+
+def without_password(url: str, error: type[ErrandsError]) -> str:
+    """A database's URL as people may see it."""
+    try:
+        parts = urlsplit(url)
+        user = f"{parts.username}@" if parts.username else ""
+        port = f":{parts.port}" if parts.port else ""
+    except ValueError as failure:
+        raise error(f"The URL of the database cannot be read ({failure}).") from None
+    return f"postgresql://{user}{parts.hostname or ''}{port}{parts.path}"
+
+
+def import_psycopg(what: str, error: type[ErrandsError]) -> Any:
+    """The module psycopg, which is installed with an extra."""
+    try:
+        import psycopg
+    except ImportError:
+        raise error(
+            f"{what} in PostgreSQL needs psycopg; run pip install 'errands[postgres]'."
+        ) from None
+    return psycopg
+
+
+def connect_postgres(url: str, *, autocommit: bool = True, **settings: Any) -> "psycopg.Connection":
+    """A connection to a server; unless told otherwise, each statement is a transaction."""
+    import psycopg
+
+    # Keep-alives find a server that vanished without a word.
+    return psycopg.connect(
+        url,
+        autocommit=autocommit,
+        connect_timeout=10,
+        keepalives_idle=30,
+        keepalives_count=3,
+        **settings,
+    )
+
+
+def one_line(failure: Exception) -> str:
+    """A server's message, which may have several lines, as part of a sentence."""
+    return " ".join(str(failure).split()) or type(failure).__name__
+
+
+def connect_sqlite(
+    path: str | os.PathLike[str], mode: str = "rwc", *, timeout: float = 5.0
+) -> sqlite3.Connection:
+    """A connection to a file that threads may share, without transactions of its own accord.
+    `mode` is that of SQLite's URIs; `timeout` are the seconds to wait for other writers."""
+    return sqlite3.connect(
+        f"{Path(path).absolute().as_uri()}?mode={mode}",
+        uri=True,
+        timeout=timeout,
+        isolation_level=None,
+        check_same_thread=False,
+    )
+
+
+class ReadOnlyFile:
+    """An SQLite file that is read without leaving a trace, while somebody else may write it.
+
+    Without a log beside it, the file is complete and is read as it is, so that no files are left
+    behind. Such a file is not locked: once it was read, `has_changed` says if it was written.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._fingerprint = fingerprint(path)
+        self.connection = self._connect()
+
+    def has_changed(self) -> bool:
+        """Whether what was read may be half old and half new."""
+        return self._is_complete and fingerprint(self._path) != self._fingerprint
+
+    def close(self) -> None:
+        self.connection.close()
+
+    def _connect(self) -> sqlite3.Connection:
+        for tried in range(_TRIES):
+            self._is_complete = not os.path.exists(f"{self._path}-wal")
+            mode = "ro&immutable=1" if self._is_complete else "ro"
+            connection = connect_sqlite(self._path, mode)
+            try:
+                connection.execute("PRAGMA query_only = ON")
+                connection.execute("PRAGMA schema_version").fetchone()
+                return connection
+            except sqlite3.OperationalError:
+                # The last writer tidies its log away in this moment.
+                connection.close()
+                if tried == _TRIES - 1:
+                    raise
+                time.sleep(0.02 * 2**tried)
+            except BaseException:
+                connection.close()
+                raise
+        raise AssertionError("unreachable")
+
+
+def fingerprint(path: str | os.PathLike[str]) -> tuple[int, int, int] | None:
+    """Changes with the file; None where there is none."""
+    try:
+        there = os.stat(path)
+    except OSError:
+        return None
+    return there.st_ino, there.st_size, there.st_mtime_ns
