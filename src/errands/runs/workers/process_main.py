@@ -11,13 +11,11 @@ from typing import BinaryIO, Final
 import msgspec
 
 from errands.agents.agent import EndOfRun
-from errands.agents.registry import make_factory
 from errands.errors import ErrandsError
 from errands.runs.episode import Summary
-from errands.runs.episode_source import open_source
 from errands.runs.play import agent_for, play
 from errands.runs.store.places import open_run
-from errands.runs.workers.processes import Job, Message
+from errands.runs.workers.processes import Job, Message, open_job
 
 __all__ = ["main"]
 
@@ -42,9 +40,8 @@ def main() -> None:
 
 
 def _play(job: Job, numbers: BinaryIO, voice: BinaryIO, runner: int) -> None:
-    source = open_source(job.protocol)
+    source, factory = open_job(job)
     env = source.env()
-    factory = make_factory(job.agent, job.protocol.domain, source.env(), job.settings)
     store = open_run(job.place, fsync=job.fsync)
     writer = store.writer()
     done: list[Summary] = []

@@ -18,15 +18,16 @@ from typing import Any, Final
 
 import msgspec
 
-from errands.agents.agent import EndOfRun
+from errands.agents.agent import AgentFactory, EndOfRun
+from errands.agents.registry import make_factory
 from errands.runs.episode import Summary
-from errands.runs.episode_source import EpisodeSource
+from errands.runs.episode_source import EpisodeSource, open_source
 from errands.runs.play import PlayConfig, failed
 from errands.runs.protocol import Protocol
 from errands.runs.store.base import Store, StoreError
 from errands.shop.build.process_map import standard_error
 
-__all__ = ["GRACE", "TRIES", "Job", "Message", "fair_share", "play_in_processes"]
+__all__ = ["GRACE", "TRIES", "Job", "Message", "fair_share", "open_job", "play_in_processes"]
 
 TRIES: Final = 2
 """An episode that ends so many workers becomes an error."""
@@ -75,6 +76,16 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     rules: PlayConfig
     place: str
     fsync: bool = False
+
+
+def open_job(job: Job) -> tuple[EpisodeSource, AgentFactory]:
+    """What a worker plays: the data, whose environments are its own, and what makes its agents."""
+    source = open_source(job.protocol)
+    try:
+        return source, make_factory(job.agent, job.protocol.domain, source.env(), job.settings)
+    except BaseException:
+        source.close()
+        raise
 
 
 class _WorkerProcess:

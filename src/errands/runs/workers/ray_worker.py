@@ -11,13 +11,12 @@ import msgspec
 
 import errands
 from errands.agents.agent import EndOfRun, Spender
-from errands.agents.registry import make_factory
 from errands.errors import ErrandsError
 from errands.runs.episode import Episode
-from errands.runs.episode_source import Env, open_source
+from errands.runs.episode_source import Env
 from errands.runs.play import agent_for, play, play_waiting
 from errands.runs.store.rows import pack
-from errands.runs.workers.processes import Job
+from errands.runs.workers.processes import Job, open_job
 
 __all__ = ["RayPlayer", "Ready", "WorkerReply", "actor_class", "begin"]
 
@@ -55,10 +54,7 @@ class RayPlayer:
 
     def __init__(self, job: Job) -> None:
         self._rules = job.rules
-        self._source = open_source(job.protocol)
-        self._factory = make_factory(
-            job.agent, job.protocol.domain, self._source.env(), job.settings
-        )
+        self._source, self._factory = open_job(job)
         self._free: list[Env] = []
         self._told = 0.0
         self.key = self._source.key
