@@ -1,8 +1,8 @@
 """Tasks of your own, in one file: it writes a task folder and plays a page of it.
 
     python examples/task_folder.py my-tasks
-    errands turk show my-tasks/tasks/moods
-    errands run turk-test --data my-tasks --agent oracle
+    errands turk info my-tasks
+    errands run turk --data my-tasks --agent oracle
 
 A task is a folder with `template.html`, a page with `${column}` for what differs, and `batch.csv`,
 a line for each page: inputs in columns of their own, people's answers in `Answer.field`.

@@ -1,5 +1,6 @@
 """What the documentation says is what there is."""
 
+import importlib
 import os
 import re
 import subprocess
@@ -12,6 +13,11 @@ import typer
 from errands.cli import app
 
 ROOT = Path(__file__).resolve().parents[1]
+PACKAGES = [path.name for path in (ROOT / "src" / "errands").iterdir() if path.is_dir()]
+GROUPS = {
+    f"errands.{what}" for what in ("drivers", "observations", "rules", "sites", "turk_observations")
+}
+"""Groups of entry points, which are no modules; `errands.agents` is one, too."""
 PAGES = sorted([ROOT / "README.md", ROOT / "CHANGELOG.md", *(ROOT / "docs").rglob("*.md")])
 
 
@@ -49,3 +55,32 @@ def test_commands_that_are_told_of_exist(page: Path) -> None:
     assert {"bench", "catalog"} <= groups.keys()
     for group, word in re.findall(r"(?:`|\$ )errands ([a-z]+) ([a-z][a-z-]*)", page.read_text()):
         assert word in groups.get(group, {word}), f"{page.name}: errands {group} {word}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_names_that_are_told_of_exist(page: Path) -> None:
+    """`errands.package.module.Name`, and the same in tables that leave out `errands.`."""
+    pattern = rf"`(?:errands\.)?((?:{'|'.join(PACKAGES)})(?:\.\w+)+|(?<=errands\.)\w+(?:\.\w+)*)"
+    for name in re.findall(pattern, page.read_text()):
+        known = f"errands.{name}" in GROUPS or is_there(f"errands.{name}")
+        assert known, f"{page.name}: errands.{name}"
+
+
+def is_there(name: str) -> bool:
+    """Whether a dotted name is a module, or an attribute of one."""
+    module, attributes = name, list[str]()
+    while module:
+        try:
+            found = importlib.import_module(module)
+        except ModuleNotFoundError as failure:
+            if failure.name is None or not failure.name.startswith("errands"):
+                return True  # It needs a library that is not installed here.
+            module, _, last = module.rpartition(".")
+            attributes.insert(0, last)
+            continue
+        for attribute in attributes:
+            if not hasattr(found, attribute):
+                return False
+            found = getattr(found, attribute)
+        return True
+    return False
