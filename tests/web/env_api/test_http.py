@@ -91,14 +91,14 @@ def test_a_batch_does_every_call_and_reports_each(server: Served) -> None:
 
 
 WRONG_SETTINGS: list[tuple[str, dict[str, Any], str]] = [
-    ("shop", {"observation": "pixels"}, "observation='pixels'"),
+    ("shop", {"observation": "pixels"}, "observation format 'pixels'"),
     ("shop", {"split": "dev"}, "no split 'dev'"),
     ("shop", {"max_steps": 0}, "max_steps=0"),
     ("shop", {"max_steps": True}, "Expected `int | null`, got `bool`"),
     ("shop", {"num_prev_obs": -1}, "0 or more"),
     ("shop", {"num_prev_obs": 10**6}, "at most 16"),
     ("shop", {"goals": "/etc/passwd"}, "no goal set '/etc/passwd' here; expected synthetic, human"),
-    ("shop", {"rules": "os:system"}, "rules='os:system': expected released, paper"),
+    ("shop", {"rules": "os:system"}, "rules='os:system': only names are taken here"),
     ("shop", {"catalog": "/etc"}, "unknown field `catalog`"),
     ("shop", {"special_queries": True}, "unknown field `special_queries`"),
     ("shop", {"observation": "screenshot"}, "needs a browser, which this server has not"),

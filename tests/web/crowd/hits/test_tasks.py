@@ -123,7 +123,7 @@ def test_skip_return_and_show_again(shop: Shop) -> None:
     assert shop.ask(address, {"text": "x"}).status == 409
     page = sam.post(f"{here}/skip", {"item": "2"})
     assert "nothing left" in page.text
-    assert "You left 3 to others" in text_of(page)
+    assert "You skipped 3" in text_of(page)
     assert "Instance 1" in sam.post(f"{here}/unskip").text
     assert sam.post(f"{here}/skip", {"item": "99"}).status == 404
     assert sam.post(f"{here}/skip", {"item": "x"}).status == 400

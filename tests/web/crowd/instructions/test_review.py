@@ -76,7 +76,7 @@ def test_from_the_first_trial_to_the_file(little: Catalog, tmp_path: Path) -> No
         page = wanda.get(wanda.home)
         assert "You are qualified" in page.text
         assert "remark 1" in page.text
-        assert "accepted" in wanda.write("Something very special for me").text
+        assert "approved" in wanda.write("Something very special for me").text
         assert "$0.45 earned" in text_of(wanda.get(f"/work/{token}"))
         answer = boss.get("/office/instructions/items_human_ins.json")
         assert "attachment" in answer.headers["content-disposition"]
