@@ -5,6 +5,7 @@ registry's group (`errands.rules`, for example) of all installed packages; `modu
 anything importable, the folder of the call included. Objects are passed through by callers.
 """
 
+import contextlib
 import difflib
 import importlib
 import importlib.util
@@ -65,11 +66,14 @@ def path_of(thing: Any) -> str:
 def reference_of(thing: Any) -> str:
     """The `module:name` by which other processes find something; empty where they cannot."""
     path = path_of(thing)
-    try:
-        importable = import_attribute(path) is thing and not path.startswith("__main__:")
-    except SettingError:
-        importable = False
-    return path if importable else ""
+    module = path.partition(":")[0]
+    if module == "__main__":  # Which is another module in every process.
+        return ""
+    with contextlib.suppress(SettingError):
+        if import_attribute(path) is thing:
+            return path
+    names = vars(sys.modules[module]).items() if module in sys.modules else ()
+    return next((f"{module}:{name}" for name, value in names if value is thing), "")
 
 
 @cache

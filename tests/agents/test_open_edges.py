@@ -86,6 +86,7 @@ def test_what_is_no_agent_is_one_sentence(little: Catalog, tmp_path: Path) -> No
         make_factory(First(), "shop", env, {"a": 1})
     with pytest.raises(SettingError, match="for several workers name it"):
         run(protocol(little), First(), episodes=3, workers=2, out=tmp_path / "run")
+    assert not (tmp_path / "run").exists()
 
 
 def test_agents_of_installed_packages_are_listed_and_play(little: Catalog, tmp_path: Path) -> None:

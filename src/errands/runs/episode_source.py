@@ -26,6 +26,7 @@ from errands.shop.catalog.catalog import Catalog
 from errands.shop.goals import shuffled
 from errands.shop.navigation import ITEM
 from errands.shop.rewards.registry import rules_key
+from errands.shop.rewards.rules import RewardRules
 from errands.shop.splits import split_indices
 from errands.turk.drivers import Pages
 from errands.turk.tasks.loader import load_tasks
@@ -78,10 +79,13 @@ class EpisodeSource(Contract):
     def close(self) -> None: ...
 
 
-def open_source(protocol: Protocol) -> EpisodeSource:
-    """Open what a protocol plays; its checksum is checked where it has one."""
+def open_source(protocol: Protocol, rules: RewardRules | None = None) -> EpisodeSource:
+    """Open what a protocol plays; its checksum is checked where it has one.
+
+    `rules` are an object that the shop is rewarded by, where the protocol only says its name.
+    """
     source: EpisodeSource = (
-        ShopSource(protocol) if protocol.domain == "shop" else TurkSource(protocol)
+        ShopSource(protocol, rules) if protocol.domain == "shop" else TurkSource(protocol)
     )
     if protocol.checksum and not source.checksum.startswith(protocol.checksum):
         found = source.checksum[:16]
@@ -110,8 +114,9 @@ def _made(kind: Callable[..., Env], protocol: Protocol, **given: Any) -> Env:
 class ShopSource:
     """Goals of a catalogue."""
 
-    def __init__(self, protocol: Protocol) -> None:
+    def __init__(self, protocol: Protocol, rules: RewardRules | None = None) -> None:
         self.protocol = protocol
+        self.rules: str | RewardRules = protocol.rules if rules is None else rules
         try:
             self.catalog = Catalog.open(protocol.data)
         except CatalogError as failure:
@@ -146,7 +151,7 @@ class ShopSource:
         self.key = f"{protocol.id}@{protocol.version} data:{self.checksum[:12]}"
         # Other words, or other rules or pages of the same name, would give other scores.
         shown = observation_key(SHOP_FORMATS, protocol.observation)
-        self.key = " ".join(filter(None, [self.key, rules_key(protocol.rules), shown]))
+        self.key = " ".join(filter(None, [self.key, rules_key(self.rules), shown]))
         self.waits = protocol.observation in PICTURED
         self.camera = Camera()
 
@@ -158,7 +163,7 @@ class ShopSource:
             catalog=self.catalog,
             goals=self.goals,
             observation=protocol.observation,
-            rules=protocol.rules,
+            rules=self.rules,
             max_steps=protocol.max_steps,
             camera=self.camera,
         )

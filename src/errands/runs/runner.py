@@ -25,6 +25,7 @@ import errands
 from errands.agents.agent import AgentFactory, EndOfRun, PrivilegedAgent, Spender
 from errands.agents.registry import agent_reference, make_factory
 from errands.errors import SettingError
+from errands.plugins import path_of
 from errands.runs.episode import OBSERVATIONS, RunInfo, Summary
 from errands.runs.episode_source import EpisodeSource, open_source
 from errands.runs.play import PlayConfig, agent_for, play, play_waiting
@@ -34,7 +35,7 @@ from errands.runs.store.places import create_run, open_run, run_lock
 from errands.runs.workers.processes import Job, play_in_processes
 from errands.runs.workers.ray_cluster import joined
 from errands.runs.workers.ray_pool import play_on_ray
-from errands.shop.rewards.registry import rules_reference
+from errands.shop.rewards.registry import rules_named, rules_reference
 from errands.shop.rewards.rules import RewardRules
 
 __all__ = ["DEFAULT_SECONDS", "RunResult", "default_place", "protocol_key", "run"]
@@ -127,20 +128,23 @@ def run(
     """
     _check(workers=workers, seconds=seconds, seed=seed, observations=observations)
     base = find_protocol(protocol) if isinstance(protocol, str) else protocol
-    named = None if rules is None else rules_reference(rules)
+    object_rules, reference = None, rules
+    if rules is not None and not isinstance(rules, str):
+        object_rules, reference = rules_named(rules), rules_reference(rules)
     used = _changed(
         base,
         driver,
         data=data,
         episodes=episodes,
         max_steps=max_steps,
-        rules=named,
+        # Of an object that nothing names, the run tells the class.
+        rules=f"{path_of(rules)}()" if object_rules and not reference else reference,
         split=split,
         per_task=per_task,
     )
     options = dict(settings or {})
     with contextlib.ExitStack() as stack:
-        source = stack.enter_context(contextlib.closing(open_source(used)))
+        source = stack.enter_context(contextlib.closing(open_source(used, object_rules)))
         factory = make_factory(agent, used.domain, source.env(), options)
         stack.enter_context(contextlib.closing(factory))
         if observations == "auto":
@@ -157,7 +161,12 @@ def run(
             fsync=fsync,
         )
         if ray is not None:
-            _check_for_cluster(job, factory)
+            _check_for_cluster(factory)
+        several = factory.mode == "compute" and min(workers or 1, len(source.keys)) > 1
+        if ray is not None or several:
+            where = "several workers" if ray is None else "a cluster"
+            _check_importable("agent", job.agent, where)
+            _check_importable("rules", reference or not object_rules, where)
         lock = stack.enter_context(run_lock(place))
         opened = _reopened(place, info, fsync) if resume else create_run(place, info, fsync=fsync)
         store = stack.enter_context(contextlib.closing(opened))
@@ -205,18 +214,18 @@ def _check(
         )
 
 
-def _check_for_cluster(job: Job, factory: AgentFactory) -> None:
-    if not job.agent:
-        raise _not_importable("a cluster")
+def _check_for_cluster(factory: AgentFactory) -> None:
     if factory.mode == "person":
         raise SettingError(f"The agent {factory.name!r} sits at one terminal, not on a cluster.")
 
 
-def _not_importable(where: str) -> SettingError:
-    return SettingError(
-        f"An agent object plays in one process; for {where} name it:"
-        " agent='package.module:attribute'."
-    )
+def _check_importable(what: str, importable: object, where: str) -> None:
+    """Before anything is written: other processes must find what was given as an object."""
+    if not importable:
+        raise SettingError(
+            f"{what} is an object, which plays in one process; for {where} name it:"
+            f" {what}='package.module:attribute'."
+        )
 
 
 def _spent(store: Store) -> float:
@@ -285,6 +294,7 @@ def protocol_key(base: Protocol, used: Protocol, source: EpisodeSource) -> str:
         f"{name}={getattr(used, name)}"
         for name in ("episodes", "max_steps", "rules", "split", "per_task")
         if getattr(used, name) != getattr(base, name)
+        and not (name == "rules" and " rules:" in source.key)  # Told there, with its version.
     ]
     driver = used.settings.get("driver")
     if driver != base.settings.get("driver"):
@@ -356,8 +366,6 @@ def _play_on_this_machine(work: _RunWork, workers: int, lock: Lock) -> None:
     if mode == "model":
         _play_waiting(work, workers)
     elif mode == "compute" and min(workers, len(work.pending)) > 1:
-        if not work.job.agent:
-            raise _not_importable("several workers")
         play_in_processes(
             *(work.job, work.source, work.store, work.pending, workers, work.on_episode),
             lock.descriptors,

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,9 @@ import pytest
 import errands
 from errands.envs.shop import ShopEnv
 from errands.errors import SettingError
-from errands.runs.runner import run
+from errands.runs.replay import reopen_source
+from errands.runs.runner import RunResult, run
+from errands.runs.store.places import open_run
 from errands.shop.catalog.catalog import Catalog
 from errands.shop.goals import Goal
 from errands.shop.rewards.registry import (
@@ -22,7 +25,7 @@ from errands.shop.rewards.registry import (
     rules_reference,
     rules_version,
 )
-from errands.shop.rewards.rules import Purchase, Reward, paper, released
+from errands.shop.rewards.rules import Purchase, Reward, RewardRules, paper, released
 
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
 SOURCE = Path(errands.__file__).resolve().parents[1]
@@ -38,6 +41,20 @@ class Careless:
 
     def __call__(self, purchase: Purchase, goal: Goal) -> Reward:
         return Reward(3.0, {})
+
+
+class Weighted:
+    name = "weighted"
+    version = 1
+
+    def __init__(self, total: float = 1.0) -> None:
+        self.total = total
+
+    def __call__(self, purchase: Purchase, goal: Goal) -> Reward:
+        return Reward(self.total, {})
+
+
+WEIGHTED = Weighted()
 
 
 def _bought(catalog: Catalog) -> tuple[Purchase, Goal]:
@@ -69,10 +86,10 @@ def test_others_say_their_name_and_version(little: Catalog) -> None:
 def test_wrong_rules_are_one_sentence(little: Catalog) -> None:
     with pytest.raises(SettingError, match=r"'careless' returned .*; expected a Reward .*0 and 1"):
         rules_named(Careless())(*_bought(little))
-    with pytest.raises(SettingError, match="cannot be called; expected a function"):
+    with pytest.raises(SettingError, match=r"cannot be called; expected .* a function"):
         rules_named(f"{__name__}:EXAMPLES")
-    with pytest.raises(SettingError, match="Other processes cannot find"):
-        rules_reference(lambda purchase, goal: Reward(0.0, {}))
+    with pytest.raises(SettingError, match=r"rule 3 cannot be called; expected a name, module:att"):
+        run("shop-demo", "rule", data=str(little.path), rules=3)  # type: ignore[arg-type]
     with pytest.raises(SettingError, match=r"no module 'nowhere'; expected module:attribute"):
         rules_named("nowhere:rules")
 
@@ -92,6 +109,40 @@ def test_a_run_takes_rules_as_an_object(little: Catalog, tmp_path: Path) -> None
         out=tmp_path / "run", workers=1,
     )  # fmt: skip
     assert f" rules:{__name__}:generous@0 " in done.info.protocol_key
+
+
+def test_rules_that_no_name_finds_play_in_one_process(little: Catalog, tmp_path: Path) -> None:
+    def played(rules: RewardRules, workers: int) -> RunResult:
+        return run(
+            "shop-demo", "rule", data=str(little.path), rules=rules, episodes=2,
+            out=tmp_path / "run", workers=workers,
+        )  # fmt: skip
+
+    half = Weighted(0.5)
+    assert rules_reference(half) == ""
+    assert rules_reference(WEIGHTED) == f"{__name__}:WEIGHTED"
+    with pytest.raises(SettingError, match="for several workers name it: rules="):
+        played(half, 2)
+    assert not (tmp_path / "run").exists()
+    done = played(half, 1)
+    with closing(open_run(done.place)) as store:
+        assert {row.reward for row in store.summaries()} == {0.5}
+    # Another object of the class is not taken for it.
+    with pytest.raises(SettingError, match=r"has no 'Weighted\(\)'"):
+        reopen_source(done.info)
+
+
+def test_a_rule_has_one_key_however_it_is_given(little: Catalog, tmp_path: Path) -> None:
+    given = (WEIGHTED, f"{__name__}:WEIGHTED", f"{__name__}:Weighted", Weighted)
+    keys = {
+        run(
+            "shop-demo", "rule", data=str(little.path), rules=rules, episodes=2,
+            out=tmp_path / str(number),
+        ).info.protocol_key
+        for number, rules in enumerate(given)
+    }  # fmt: skip
+    assert len(keys) == 1
+    assert keys.pop().endswith(" rules:weighted@1 episodes=2")
 
 
 TOY = """

@@ -8,7 +8,7 @@ by an entry point of the group `errands.rules`. See docs/reward.md for a rule of
 from typing import Any, Final
 
 from errands.errors import SettingError
-from errands.plugins import Registry, import_attribute
+from errands.plugins import Registry, path_of, reference_of
 from errands.shop.goals import Goal
 from errands.shop.rewards.rules import Purchase, Reward, RewardRules
 from errands.shop.rewards.thesaurus import thesaurus
@@ -35,7 +35,7 @@ class ForeignRules:
 
     def __init__(self, rules: RewardRules) -> None:
         self.rules = rules
-        self.name = str(getattr(rules, "name", None) or _path(rules))
+        self.name = str(getattr(rules, "name", None) or path_of(rules))
         self.version = str(getattr(rules, "version", "0"))
 
     def __call__(self, purchase: Purchase, goal: Goal) -> Reward:
@@ -48,15 +48,9 @@ class ForeignRules:
         return reward
 
 
-def _path(rules: Any) -> str:
-    """`module:name` of what defines some rules: a function, or the class of an object."""
-    defined = rules if hasattr(rules, "__qualname__") else type(rules)
-    return f"{defined.__module__}:{defined.__qualname__}"
-
-
 def _own_name(rules: Any) -> str:
     """What rules of ours are called; empty for others'."""
-    path = _path(rules)
+    path = path_of(rules)
     return next((name for name, own in RULES.own.items() if own == path), "")
 
 
@@ -70,8 +64,8 @@ def rules_named(rules: str | RewardRules) -> RewardRules:
         given = given()
     if not callable(given):
         raise SettingError(
-            f"The reward rule {rules!r} cannot be called; expected a function of a purchase and a"
-            " goal that returns a Reward."
+            f"The reward rule {rules!r} cannot be called; expected a name, module:attribute, or"
+            " a function of a purchase and a goal that returns a Reward."
         )
     own = _own_name(given)
     if own == "synonym":
@@ -102,18 +96,8 @@ def rules_key(rules: str | RewardRules) -> str:
 
 
 def rules_reference(rules: str | RewardRules) -> str:
-    """The text by which other processes find these rules, for records that are stored."""
+    """The text by which other processes find these rules; empty where they cannot."""
     if isinstance(rules, str):
         return rules
     given = rules.rules if isinstance(rules, ForeignRules) else rules
-    path = _path(given)
-    try:
-        importable = import_attribute(path, RULES.what) is given
-    except SettingError:
-        importable = False
-    if not importable:
-        raise SettingError(
-            f"Other processes cannot find the reward rule {path!r}; define it at the top of a"
-            " module, and give its `module:attribute`."
-        )
-    return _own_name(given) or path
+    return _own_name(given) or reference_of(given)
