@@ -138,3 +138,20 @@ class ToyKit(TestAmazon):
 )
 def test_a_broken_toy_fails(kind: type[Amazon], failure: str) -> None:
     assert failure in failures(ToyKit(kind))
+
+
+class FewAndMore(Amazon):
+    """Two hits, and a link to a next page."""
+
+    def read_results(self, html: str, url: str = "") -> SiteResults:
+        results = super().read_results(html, url)
+        return msgspec.structs.replace(results, cards=results.cards[:2], has_next=True)
+
+
+def test_a_short_page_may_have_a_next_one() -> None:
+    assert failures(ToyKit(FewAndMore)) == set()
+
+
+def test_a_kit_without_its_hook_says_what_to_override() -> None:
+    with pytest.raises(NotImplementedError, match=r"Override `site\(self\)`"):
+        SiteConformance().test_it_has_a_name_and_hosts()

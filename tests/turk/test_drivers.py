@@ -1,10 +1,11 @@
 """Drivers of one's own: as objects, by module:attribute, and by entry points."""
 
 from importlib.metadata import EntryPoint
+from typing import Any
 
 import pytest
 
-from errands import plugins
+from errands import plugins, run
 from errands.envs.turk import TurkEnv
 from errands.errors import SettingError
 from errands.turk.dom.driver import DomDriver
@@ -50,6 +51,16 @@ def test_an_object_stays_its_owners() -> None:
     assert Own.closed == before
 
 
+def test_a_class_is_made_and_closed_here() -> None:
+    before = Own.closed
+    env = TurkEnv(driver=Own)
+    env.reset(options={"task": "Teapot Reviews", "row": 0})
+    assert env.pages.choice(TASK) == f"{__name__}:Own"
+    assert env.pages.driver_for(TASK).name == "own"
+    env.close()
+    assert Own.closed == before + 1
+
+
 def test_an_installed_driver_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     point = EntryPoint("theirs", f"{__name__}:Own", DRIVERS.group)
     monkeypatch.setattr(plugins, "_installed", lambda group: {"theirs": point})
@@ -64,3 +75,21 @@ def test_what_is_no_driver_is_refused() -> None:
         find_driver("absent:Driver")
     with pytest.raises(SettingError, match="no driver but str: expected name, actions"):
         find_driver(f"{__name__}:NO_DRIVER")
+
+
+@pytest.mark.parametrize(
+    ("driver", "words"),
+    [
+        (4, "The page driver 4 is no driver but int: expected name, actions, open"),
+        (object(), "no driver but object"),
+        (dict, "no driver but dict"),
+        (f"{__name__}:Onw", "has no 'Onw'"),
+        (f"{__name__}:NO_DRIVER", "no driver but str"),
+    ],
+)
+def test_what_can_be_no_driver_is_refused_at_once(driver: Any, words: str) -> None:
+    with pytest.raises(SettingError, match=words):
+        TurkEnv(driver=driver)
+    if isinstance(driver, str):
+        with pytest.raises(SettingError, match=words):
+            run("turk", "oracle", data="demo", driver=driver)

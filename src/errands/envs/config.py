@@ -74,9 +74,10 @@ class TurkConfig:
     """A folder, `demo`, or loaded tasks."""
     split: str = "all"
     """train, test, test_challenge, subjective or all."""
-    driver: str | Driver = "auto"
-    """`auto` (the browser, unless the task is proven to need none), `dom`, `browser`, a driver or
-    the name of one: `module:attribute`, or an entry point of `errands.drivers`."""
+    driver: str | Driver | Callable[[], Driver] = "auto"
+    """`auto` (the browser, unless the task is proven to need none), `dom`, `browser`, a driver,
+    what makes one (a class), or the name of either: `module:attribute`, or an entry point of
+    `errands.drivers`."""
     observation: Observation = "html"
     """`html`, `relevant`, `text`; with a browser `screenshot`, `html+screenshot`; or a format of
     your own."""

@@ -50,7 +50,7 @@ class AgentConformance:
 
     def agent(self, env: gymnasium.Env[Any, Any], seed: int) -> Agent:
         """An agent for one episode; all its randomness comes from the seed."""
-        raise NotImplementedError
+        raise NotImplementedError("Override `agent(self, env, seed)`: it makes the agent to test.")
 
     def environment(self) -> gymnasium.Env[Any, Any]:
         """Where it plays: episodes that end within `longest` steps."""

@@ -54,7 +54,7 @@ class EnvironmentConformance:
 
     def make(self) -> gymnasium.Env[Any, Any]:
         """A new environment."""
-        raise NotImplementedError
+        raise NotImplementedError("Override `make(self)`: it makes the environment to test.")
 
     def action(self, env: gymnasium.Env[Any, Any], info: dict[str, Any], number: int) -> Any:
         """An action worth trying in step `number`; the default samples the action space."""
@@ -282,11 +282,15 @@ class VectorConformance:
 
     def make(self, num_envs: int) -> VectorEnv[Any, Any, Any]:
         """A new vector environment."""
-        raise NotImplementedError
+        raise NotImplementedError(
+            "Override `make(self, num_envs)`: it makes the vector environment to test."
+        )
 
     def make_single(self) -> gymnasium.Env[Any, Any]:
         """A new environment of the same options."""
-        raise NotImplementedError
+        raise NotImplementedError(
+            "Override `make_single(self)`: it makes one environment of the same options."
+        )
 
     def action(self, env: gymnasium.Env[Any, Any], info: dict[str, Any], number: int) -> Any:
         """An action that does not end an episode within `steps`."""

@@ -47,15 +47,17 @@ class SiteConformance:
 
     def site(self) -> SiteReader:
         """The reader, made anew."""
-        raise NotImplementedError
+        raise NotImplementedError("Override `site(self)`: it makes the site reader to test.")
 
     def results_page(self) -> str:
         """The HTML of a page of results."""
-        raise NotImplementedError
+        raise NotImplementedError(
+            "Override `results_page(self)`: it gives the HTML of a page of results."
+        )
 
     def item_page(self) -> str:
         """The HTML of an item."""
-        raise NotImplementedError
+        raise NotImplementedError("Override `item_page(self)`: it gives the HTML of an item.")
 
     # Addresses
 
@@ -132,7 +134,7 @@ class SiteConformance:
         product = self._product()
         _check_product(product)
         lacking = set(product.missing) - self.may_lack
-        assert not lacking, f"the item lacks {sorted(lacking)}"
+        assert not lacking, f"the item lacks {sorted(lacking)}; see `may_lack`"
         site = self.site()
         for part, link in product.details.items():
             assert site.admits("item", link), f"{part} is on {link}, which is no item of the site"
@@ -186,7 +188,8 @@ class SiteConformance:
         env = LiveShopEnv(["something nice"], self.site(), fetch)
         env.reset()
         *_, info = env.step("search[something nice]")
-        cards = self._results().cards
+        results = self._results()
+        cards = results.cards
         clickables = info["available_actions"]["clickables"]
         assert cards[0].id.lower() in clickables, "the first result cannot be clicked"
         *_, info = env.step(f"click[{cards[0].id.lower()}]")
@@ -203,7 +206,12 @@ class SiteConformance:
         *_, terminated, _, info = env.step("click[buy now]")
         assert terminated, "buying does not end the episode"
         assert info["purchase"]["options"] == chosen
-        assert [request.kind for request in requests] == ["search", "item"], "more was requested"
+        kinds = [request.kind for request in requests]
+        # A short page that links to a next one is filled up with the site's second.
+        searches = 2 if results.has_next else 1
+        assert 1 <= kinds.count("search") <= searches, "more than was shown was searched for"
+        assert kinds.count("item") == 1, "more than one item was requested"
+        assert len(set(kinds)) == 2, "more was requested"
 
     def _results(self) -> SiteResults:
         site = self.site()

@@ -17,6 +17,7 @@ from errands.lazy import lazy_exports
 __all__ = [
     "Action",
     "ActionError",
+    "DomDriver",
     "Driver",
     "DriverError",
     "Field",
@@ -34,6 +35,7 @@ __all__ = [
 if TYPE_CHECKING:
     from errands.turk.actions.action import Action
     from errands.turk.actions.grammar import parse_answer
+    from errands.turk.dom.driver import DomDriver
     from errands.turk.drivers import Pages
     from errands.turk.pages.driver import ActionError, Driver, DriverError, OpenPage
     from errands.turk.pages.field import Field
@@ -46,6 +48,7 @@ else:
         {
             "errands.turk.actions.action": ["Action"],
             "errands.turk.actions.grammar": ["parse_answer"],
+            "errands.turk.dom.driver": ["DomDriver"],
             "errands.turk.drivers": ["Pages"],
             "errands.turk.pages.driver": ["ActionError", "Driver", "DriverError", "OpenPage"],
             "errands.turk.pages.field": ["Field"],

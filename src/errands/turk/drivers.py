@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from errands.errors import SettingError
-from errands.plugins import Registry
+from errands.plugins import Registry, path_of
 from errands.turk.dom.driver import DomDriver
 from errands.turk.pages.driver import Driver, DriverError, OpenPage
 from errands.turk.proofs import Proof, find_proof
@@ -31,38 +31,63 @@ DRIVERS: Final = Registry(
 )
 
 
-def find_driver(name: str) -> Driver:
-    """A driver by name, started."""
-    driver: Any = DRIVERS.find(name)
-    if isinstance(driver, type) or (callable(driver) and not isinstance(driver, Driver)):
+def find_driver(given: str | Driver | Callable[[], Driver]) -> Driver:
+    """A driver by name, or of what makes one, started."""
+    driver: Any = DRIVERS.find(given) if isinstance(given, str) else given
+    if _makes_drivers(driver):
         driver = driver()
     if not isinstance(driver, Driver):
-        raise SettingError(
-            f"The page driver {name!r} is no driver but {type(driver).__name__}: expected name,"
-            " actions, open and close, as in errands.turk.Driver."
-        )
+        raise _no_driver(given, driver)
     return driver
+
+
+def _makes_drivers(driver: Any) -> bool:
+    return isinstance(driver, type) or (callable(driver) and not isinstance(driver, Driver))
+
+
+def _check(given: Any) -> None:
+    """Refuse what can be no driver before any page is opened; nothing is started."""
+    if isinstance(given, str) and given != AUTO and ":" not in given:
+        names = [AUTO, *DRIVERS.names()]
+        if given not in names:
+            raise SettingError(
+                f"driver={given!r}: expected {', '.join(names)}, or module:attribute."
+            )
+    if given == AUTO:
+        return
+    driver = DRIVERS.find(given) if isinstance(given, str) else given
+    if isinstance(driver, type):
+        possible = hasattr(driver, "open")
+    else:
+        possible = callable(driver) or isinstance(driver, Driver)
+    if not possible:
+        raise _no_driver(given, driver)
+
+
+def _no_driver(given: Any, found: Any) -> SettingError:
+    kind = found.__name__ if isinstance(found, type) else type(found).__name__
+    return SettingError(
+        f"The page driver {given!r} is no driver but {kind}: expected name, actions, open and"
+        " close, as in errands.turk.Driver."
+    )
 
 
 class Pages:
     """Opens instances with the driver that fits; drivers start when they are first needed.
 
-    A driver that is given as an object is its owner's to close.
+    A driver that is given as an object is its owner's to close; one of a class is made here, and
+    closed here.
     """
 
     def __init__(
         self,
-        driver: str | Driver = AUTO,
+        driver: str | Driver | Callable[[], Driver] = AUTO,
         *,
         browser: Callable[[], Driver] | None = None,
     ) -> None:
-        if isinstance(driver, str) and driver != AUTO and ":" not in driver:
-            names = [AUTO, *DRIVERS.names()]
-            if driver not in names:
-                raise SettingError(
-                    f"driver={driver!r}: expected {', '.join(names)}, or module:attribute."
-                )
-        self.driver = driver
+        _check(driver)
+        self.driver: Any = driver
+        self._is_object = not isinstance(driver, str) and not _makes_drivers(driver)
         self._start_browser = browser or start_browser
         self._dom: dict[str, tuple[Proof | None, Driver]] = {}
         self._started: dict[str, Driver] = {}
@@ -73,13 +98,15 @@ class Pages:
 
     def driver_for(self, task: Task) -> Driver:
         """The driver that a task runs on."""
-        if not isinstance(self.driver, str):
-            return self.driver
+        if self._is_object:
+            owned: Driver = self.driver
+            return owned
         name = self._name(task)
         if name == "dom":
             return self._dom_for(task)
         if name not in self._started:
-            self._started[name] = self._browser(task) if name == "browser" else find_driver(name)
+            given = name if isinstance(self.driver, str) else self.driver
+            self._started[name] = self._browser(task) if name == "browser" else find_driver(given)
         return self._started[name]
 
     def _browser(self, task: Task) -> Driver:
@@ -105,11 +132,13 @@ class Pages:
 
     def choice(self, task: Task) -> str:
         """The name of the driver that a task runs on."""
-        return self._name(task) if isinstance(self.driver, str) else self.driver.name
+        return str(self.driver.name) if self._is_object else self._name(task)
 
     def _name(self, task: Task) -> str:
+        if not isinstance(self.driver, str):
+            return path_of(self.driver)
         if self.driver != AUTO:
-            return str(self.driver)
+            return self.driver
         proof = find_proof(task.template_hash)
         return "dom" if proof is not None and proof.allows_dom else "browser"
 
