@@ -42,6 +42,12 @@ def import_attribute(path: str, what: str = "attribute") -> Any:
     except ErrandsError:
         raise
     except Exception as failure:
+        if isinstance(failure, ModuleNotFoundError) and module.endswith(".py"):
+            plain = module.removesuffix(".py").replace("/", ".")
+            raise SettingError(
+                f"The {what} {path!r} cannot be found; name the module without .py:"
+                f" {plain}:{attribute}."
+            ) from None
         if isinstance(failure, ModuleNotFoundError) and failure.name == module.split(".")[0]:
             raise SettingError(f"There is no module {module!r}; {expected}.") from None
         raise SettingError(

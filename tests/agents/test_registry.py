@@ -134,6 +134,14 @@ class Needy(Buyer):
 class Waiting(Buyer):
     async def act(self, observation, info): return "search[shoes]"
 
+class Silent:
+    def begin(self, observation, info): ...
+
+class Hasty:
+    def act(self, observation, info): return "search[shoes]"
+
+class Empty: ...
+
 class House:
     name, mode = "house", "compute"
     def __init__(self, domain, env, settings):
@@ -180,6 +188,10 @@ def test_own_maker(own: str, shop: ShopEnv) -> None:
         (":Buyer", {"a": 1}, ["without settings", "'a'"]),
         (":Needy", {}, ["needs 'model'"]),
         (":nothing", {}, ["NoneType without 'name'"]),
+        (":Silent", {}, [":Silent has no method 'act'; an agent needs begin(observation, info)"]),
+        (":Hasty", {}, [":Hasty has no method 'begin'; an agent needs"]),
+        (":Empty", {}, [":Empty has no method 'act'"]),
+        (".py:Buyer", {}, ["without .py: own_agents_", ":Buyer."]),
         (":Byer", {}, ["did you mean 'Buyer'"]),
         ("_broken:X", {}, ["cannot be imported", "nothing_of_the_kind"]),
         ("_wrong:X", {}, ["cannot be imported", "ZeroDivisionError"]),

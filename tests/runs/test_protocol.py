@@ -40,6 +40,17 @@ def test_an_unknown_name_suggests_the_nearest() -> None:
         find_protocol("qqqq")
 
 
+def test_the_domain_is_understood_by_its_old_name_and_stored_by_it(tmp_path: Path) -> None:
+    file = tmp_path / "mine.toml"
+    for name in ("new", "old"):
+        said = "domain" if name == "new" else "half"
+        with file.open("a") as more:
+            more.write(f'[{name}]\nversion = 1\ntitle = "t"\n{said} = "turk"\ndata = "demo"\n')
+    new, old = read_protocols(file).values()
+    assert msgspec.structs.replace(new, id="old") == old
+    assert msgspec.to_builtins(new)["half"] == new.domain == "turk"
+
+
 def test_a_users_own_file(tmp_path: Path) -> None:
     file = tmp_path / "mine.toml"
     file.write_text('[one]\nversion = 2\nhalf = "shop"\ndata = "demo"\nepisodes = 3\n')
@@ -65,7 +76,14 @@ def test_a_users_own_file(tmp_path: Path) -> None:
             '[a]\nversion = 1\nhalf = "shop"\ndata = "demo"\nepisode = 3\n',
             "did you mean 'episodes'",
         ),
-        ('[a]\nversion = 1\nhalf = "mall"\ndata = "demo"\n', "half"),
+        ('[a]\nversion = 1\nhalf = "mall"\ndata = "demo"\n', "`domain`"),
+        ('[a]\nversion = 1\ndomain = "mall"\ndata = "demo"\n', "'mall': `domain`"),
+        ('[a]\nversion = 1\ndata = "demo"\n', "missing required field `domain`"),
+        ('[a]\nversion = 1\ndomane = "shop"\ndata = "demo"\n', "did you mean 'domain'"),
+        (
+            '[a]\nversion = 1\nhalf = "shop"\ndomain = "turk"\ndata = "demo"\n',
+            "half is the old name of domain",
+        ),
         ('[a]\nversion = 0\nhalf = "shop"\ndata = "demo"\n', "version must be 1 or more"),
         ('[a]\nversion = 1\nhalf = "shop"\ndata = "demo"\nper_task = 3\n', "means nothing"),
         ('[a]\nversion = "1"\nhalf = "shop"\ndata = "demo"\n', "version"),

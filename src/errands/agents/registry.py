@@ -301,7 +301,10 @@ def _foreign_factory(
     if not isinstance(given, type) and all(hasattr(given, part) for part in _FACTORY_PARTS):
         ready: AgentFactory = given
         return ready
-    if callable(getattr(given, "act", None)):
+    missing = [part for part in _AGENT_PARTS if not callable(getattr(given, part, None))]
+    if len(missing) == 1:
+        raise _no_method(name, missing[0])
+    if not missing:
         if settings:
             raise SettingError(
                 f"{name} is an agent without settings, but {next(iter(settings))!r} was set; a"
@@ -316,6 +319,8 @@ def _foreign_factory(
     try:
         inspect.signature(given).bind(domain, env, settings)
     except TypeError as failure:
+        if isinstance(given, type):
+            raise _no_method(name, "act") from None
         raise SettingError(
             f"{name} cannot be called with (domain, env, settings): {failure}."
         ) from None
@@ -329,6 +334,14 @@ def _foreign_factory(
     return factory
 
 
+def _no_method(name: str, method: str) -> SettingError:
+    return SettingError(
+        f"{name} has no method {method!r}; an agent needs begin(observation, info) and"
+        " act(observation, info)."
+    )
+
+
+_AGENT_PARTS: Final = ("begin", "act")
 _FACTORY_PARTS: Final = ("name", "mode", "settings", "agent", "close")
 
 

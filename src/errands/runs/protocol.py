@@ -140,6 +140,10 @@ def _parse(text: str, place: str) -> dict[str, Protocol]:
                 f"{place}: {name} stands outside of a table; expected [{name}] with its settings"
                 " below."
             )
+        if "domain" in table and "half" in table:
+            raise ProtocolError(f"{place}, protocol {name!r}: half is the old name of domain.")
+        if "domain" in table:  # Stored protocols have always said `half`.
+            table["half"] = table.pop("domain")
         try:
             found[name] = msgspec.convert({"title": name, **table, "id": name}, Protocol)
         except msgspec.ValidationError as failure:
@@ -149,7 +153,7 @@ def _parse(text: str, place: str) -> dict[str, Protocol]:
 
 def _plain(reason: str) -> str:
     """A validation message, with the nearest name where one is unknown."""
-    reason = reason.replace(" - at `$.", ": `").rstrip(".")
+    reason = reason.replace(" - at `$.", ": `").replace("`half`", "`domain`").rstrip(".")
     if "unknown field" in reason:
         wrong = reason.split("`")[1]
         near = difflib.get_close_matches(wrong, Protocol.__struct_fields__, 1)
