@@ -1,6 +1,6 @@
 """A page driver of your own, in one file: the driver `dom` that counts the pages it opens.
 
-    errands run turk --data demo --agent oracle --driver driver:CountingDriver
+    errands run turk --data demo --agent oracle --driver examples.driver:CountingDriver
     python examples/driver.py                 # the same from Python, on a demo task
 
 To test it, subclass `errands.testing.DriverConformance`: see tests/examples/test_driver.py.

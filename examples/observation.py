@@ -1,7 +1,8 @@
 """An observation format of your own, in one file: the names that can be clicked, a line each.
 
-    errands run mine.toml#buttons --agent random    # with `observation = "observation:buttons"`
-    python examples/observation.py                  # the same from Python, on the demo shop
+    python examples/observation.py
+
+or `observation = "examples.observation:buttons"` in a protocol file.
 
 In the shop a format is called with the page, the instruction and the score (None before the
 purchase); on form pages with the open page (`errands.turk.OpenPage`). It returns a text.

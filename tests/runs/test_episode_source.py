@@ -83,6 +83,10 @@ def test_absent_tasks_are_named_and_change_the_key(tmp_path: Path) -> None:
     assert part.key.endswith("without:1")
     assert whole.key != part.key
     assert part.keys == ["kept/0"]
+    assert part.remarks[1].startswith("broken task folders are left out: gone (batch.csv is empty")
+    (tmp_path / "kept" / "batch.csv").unlink()
+    with pytest.raises(ProtocolError, match=r"none of its tasks .* kept \(batch.csv is missing\)"):
+        TurkSource(_turk(data=str(tmp_path)))
 
 
 def test_a_protocols_tasks_must_be_there() -> None:

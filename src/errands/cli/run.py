@@ -260,7 +260,7 @@ class _Show:
     def start(self, info: RunInfo, pending: Sequence[int]) -> None:
         self.info = info
         for remark in info.remarks:
-            remarks.print(f"Note: {remark}.")
+            remarks.print(f"Note: {remark}.", soft_wrap=True)
         self._task = self.progress.add_task(
             f"{info.agent} on {info.protocol['id']}",
             total=info.episodes,

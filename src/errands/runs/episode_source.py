@@ -256,7 +256,8 @@ class TurkSource:
         self._episodes = _in_turn(chosen)[: protocol.episodes]
         if not self._episodes:
             raise ProtocolError(
-                f"The protocol {protocol.id!r} finds none of its tasks in {self.tasks.place}."
+                f"The protocol {protocol.id!r} finds none of its tasks in {self.tasks.place}"
+                f"{self.tasks.left_out and '; ' + self.tasks.left_out}."
             )
         self.keys: Sequence[str] = [f"{name}/{row}" for name, row in self._episodes]
         self.checksum = total.hexdigest()
@@ -267,6 +268,7 @@ class TurkSource:
         if absent:
             self.key += f" without:{len(absent)}"
             remarks.append(f"{len(absent)} tasks are absent: {', '.join(sorted(absent))}")
+        remarks.append(self.tasks.left_out)
         self.remarks: tuple[str, ...] = tuple(filter(None, remarks))
         self.pages = Pages(str(protocol.settings.get("driver", "auto")))
 

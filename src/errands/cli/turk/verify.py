@@ -70,6 +70,8 @@ def verify(
             browser.close()
     if not as_json:
         _show(verifications)
+    if opened.left_out:
+        remarks.print(f"Note: {opened.left_out}.", soft_wrap=True)
 
 
 def _browser(*, required: bool) -> Driver | None:

@@ -89,6 +89,13 @@ class TaskSet:
         """What was found wrong so far; after a whole round of iterating, everything."""
         return tuple(self._problems)
 
+    @property
+    def left_out(self) -> str:
+        """Which folders were found broken so far, and why, in one line; empty for none."""
+        broken = [problem for problem in self._problems if problem.fatal]
+        told = ", ".join(f"{one.task} ({one.message.rstrip('.')})" for one in broken)
+        return told and f"broken task folders are left out: {told}"
+
     def __len__(self) -> int:
         return len(self.names)
 
