@@ -4,6 +4,7 @@ import copy
 import pickle
 import random
 import warnings
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from gymnasium.utils.env_checker import check_env
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from errands.envs.config import ShopConfig
 from errands.envs.shop import ShopEnv
 from errands.errors import ErrandsError, GoalError
 from errands.shop.catalog.catalog import Catalog
@@ -188,6 +190,14 @@ def test_wrong_arguments_are_one_sentence(
 ) -> None:
     with pytest.raises(ErrandsError, match=complaint):
         ShopEnv(little, **arguments)
+
+
+def test_an_unknown_argument_is_told_with_the_nearest(little: Catalog) -> None:
+    for env in (ShopEnv, partial(ShopEnv, config=ShopConfig(little))):
+        with pytest.raises(
+            ErrandsError, match="no option 'observtion'; did you mean 'observation'"
+        ):
+            env(observtion="text")
 
 
 def test_no_catalogue_and_no_reset(tmp_path: Path, little: Catalog) -> None:

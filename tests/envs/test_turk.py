@@ -134,6 +134,13 @@ def test_wrong_arguments_are_one_sentence(arguments: dict[str, Any], complaint: 
         TurkEnv(**arguments)
 
 
+def test_an_unknown_argument_is_told_with_the_nearest() -> None:
+    with pytest.raises(SettingError, match="no option 'drivr'; did you mean 'driver'"):
+        TurkEnv("demo", drivr="dom")
+    with pytest.raises(TypeError, match="no option 'zzz'; expected tasks, split"):
+        TurkEnv("demo", zzz=1)
+
+
 def test_wrong_options_are_one_sentence() -> None:
     env = TurkEnv(driver="dom")
     with pytest.raises(ErrandsError, match="no episode yet"):

@@ -139,6 +139,9 @@ def test_runs_are_given_by_place_by_store_or_as_a_result(tmp_path: Path) -> None
     with contextlib.closing(open_run(tmp_path / "rule")) as store:
         assert report([store]) == first
         assert len(report([str(tmp_path / "rule"), store]).comparisons) == 1
+    for wrong in (4, [4]):
+        with pytest.raises(SettingError, match="4 is no run; expected a directory"):
+            report(wrong)  # type: ignore[arg-type]
     with pytest.raises(SettingError, match="at least one run"):
         report([])
 

@@ -286,6 +286,12 @@ def test_an_agent_that_will_not_be_interrupted_costs_its_worker(
         ({"observations": "some"}, "observations='some'"),
         ({"episodes": 0}, "episodes=0"),
         ({"seconds": 1e30}, "seconds=1e"),
+        ({"seconds": "9"}, "seconds='9': expected more than 0"),
+        ({"workers": "2"}, "workers='2': expected a whole number"),
+        ({"episodes": "5"}, "episodes='5': expected a whole number"),
+        ({"max_steps": 2.5}, "max_steps=2.5: expected a whole number"),
+        ({"seed": "a"}, "seed='a': expected a whole number"),
+        ({"settings": 3}, "settings=3: expected"),
         ({"seed": 1 << 70}, "seed="),
         ({"max_steps": 1 << 70}, "max_steps="),
         ({"agent": "rulle"}, "'rule'"),
@@ -301,6 +307,11 @@ def test_bad_settings(
     with pytest.raises(ErrandsError, match=sentence):
         run(_protocol(little), agent, out=tmp_path / "r", **given)
     assert not (tmp_path / "r").exists()
+
+
+def test_what_is_no_protocol() -> None:
+    with pytest.raises(SettingError, match="protocol=5: expected the name of a protocol"):
+        run(5, "rule")  # type: ignore[arg-type]
 
 
 def test_a_name_that_is_too_long(little: Catalog) -> None:

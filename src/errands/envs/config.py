@@ -6,11 +6,12 @@ The single, the vector, the remote, the website's and the live environment take 
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass, fields, replace
 from typing import Any, Final, TypeVar
 
 from errands.envs.observations import Observation
 from errands.errors import SettingError
+from errands.plugins import nearest
 from errands.shop.catalog.catalog import Catalog
 from errands.shop.goals import GoalSet
 from errands.shop.rewards.rules import RewardRules
@@ -18,7 +19,7 @@ from errands.turk.pages.driver import Driver
 from errands.turk.scoring.metrics import RULES
 from errands.turk.tasks.loader import TaskSet
 
-__all__ = ["ShopConfig", "TurkConfig", "config_from"]
+__all__ = ["OptionError", "ShopConfig", "TurkConfig", "config_from"]
 
 _CHOICES: Final[Mapping[str, tuple[str, ...]]] = {
     "goal_draw": ("released", "weighted", "uniform"),
@@ -26,6 +27,10 @@ _CHOICES: Final[Mapping[str, tuple[str, ...]]] = {
     "after_purchase": ("locked", "open"),
     "fields": ("given", "hidden"),
 }
+
+
+class OptionError(SettingError, TypeError):
+    """An environment has no such option."""
 
 
 @dataclass(frozen=True)
@@ -97,12 +102,19 @@ Config = TypeVar("Config", ShopConfig, TurkConfig)
 
 
 def config_from(
-    kind: Callable[..., Config],
+    kind: type[Config],
     config: Config | None,
     arguments: Sequence[Any],
     options: Mapping[str, Any],
 ) -> Config:
     """The record of an environment's arguments: options alone, or a record and what differs."""
+    names = [field.name for field in fields(kind)]
+    for option in options:
+        if option not in names:
+            raise OptionError(
+                f"There is no option {option!r};{nearest(option, names)} expected"
+                f" {', '.join(names)}."
+            )
     if config is None:
         return kind(*arguments, **options)
     if arguments:

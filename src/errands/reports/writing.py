@@ -77,7 +77,8 @@ def report(
         most_listed: Episodes of a run that are shown; of more, a sample.
         seed: Of bootstrap intervals, tests and samples.
     """
-    several = [runs] if isinstance(runs, str | Path) or hasattr(runs, "place") else runs
+    one = _is_run(runs) or not isinstance(runs, Iterable)
+    several = cast("Sequence[RunSource]", [runs] if one else runs)
     with contextlib.ExitStack() as stack:
         stores = [_store(run, stack) for run in several]
         made = gather(
@@ -89,9 +90,18 @@ def report(
     return made
 
 
+def _is_run(run: object) -> bool:
+    return isinstance(run, str | Path) or hasattr(run, "place")
+
+
 def _store(run: RunSource, stack: contextlib.ExitStack) -> Store:
     if hasattr(run, "summaries"):
         return cast(Store, run)
+    if not _is_run(run):
+        raise SettingError(
+            f"{run!r} is no run; expected a directory, an address of a database, or a result of"
+            " errands.run."
+        )
     place = run if isinstance(run, str | Path) else run.place
     return stack.enter_context(contextlib.closing(open_run(place)))
 

@@ -107,7 +107,7 @@ def _made(kind: Callable[..., Env], protocol: Protocol, **given: Any) -> Env:
             raise
         raise ProtocolError(
             f"The protocol {protocol.id!r} has settings that the {protocol.domain} domain cannot"
-            f" use: {failure}."
+            f" use: {str(failure).removesuffix('.')}."
         ) from None
 
 

@@ -16,6 +16,7 @@ import uuid
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Integral, Real
 from pathlib import Path
 from typing import Any, Final
 
@@ -127,6 +128,13 @@ def run(
     hashes, from which a replay shows every page again.
     """
     _check(workers=workers, seconds=seconds, seed=seed, observations=observations)
+    if not isinstance(protocol, str | Protocol):
+        raise SettingError(
+            f"protocol={protocol!r}: expected the name of a protocol, FILE.toml#name, or a"
+            " Protocol."
+        )
+    if settings is not None and not isinstance(settings, Mapping):
+        raise SettingError(f"settings={settings!r}: expected the agent's settings by name.")
     base = find_protocol(protocol) if isinstance(protocol, str) else protocol
     object_rules, reference = None, rules
     if rules is not None and not isinstance(rules, str):
@@ -197,17 +205,17 @@ def run(
         )
 
 
-def _check(
-    *, workers: int | None, seconds: float | None, seed: int | None, observations: str
-) -> None:
-    if workers is not None and workers < 1:
-        raise SettingError(f"workers={workers}: expected 1 or more.")
-    if seconds is not None and not 0 < seconds <= _LONGEST_SECONDS:
+def _check(*, workers: Any, seconds: Any, seed: Any, observations: str) -> None:
+    if workers is not None and (not isinstance(workers, Integral) or workers < 1):
+        raise SettingError(f"workers={workers!r}: expected a whole number, 1 or more.")
+    if seconds is not None and (
+        not isinstance(seconds, Real) or not 0 < float(seconds) <= _LONGEST_SECONDS
+    ):
         raise SettingError(
-            f"seconds={seconds:g}: expected more than 0, up to {_LONGEST_SECONDS:g}, or no limit."
+            f"seconds={seconds!r}: expected more than 0, up to {_LONGEST_SECONDS:g}, or no limit."
         )
-    if seed is not None and not 0 <= seed < 1 << 63:
-        raise SettingError(f"seed={seed}: expected 0 or more, below 2 to the power of 63.")
+    if seed is not None and (not isinstance(seed, Integral) or not 0 <= int(seed) < 1 << 63):
+        raise SettingError(f"seed={seed!r}: expected a whole number, 0 or more, below 2**63.")
     if observations not in ("auto", *OBSERVATIONS):
         raise SettingError(
             f"observations={observations!r}: expected auto, {', '.join(OBSERVATIONS)}."
@@ -273,8 +281,11 @@ class _Count:
 def _changed(base: Protocol, driver: str | None, **changes: Any) -> Protocol:
     given = {name: value for name, value in changes.items() if value is not None}
     for name in ("episodes", "max_steps", "per_task"):
-        if not 1 <= given.get(name, 1) < 1 << 63:
-            raise SettingError(f"{name}={given[name]}: expected 1 or more, below 2**63.")
+        value = given.get(name, 1)
+        if not isinstance(value, Integral) or not 1 <= int(value) < 1 << 63:
+            raise SettingError(
+                f"{name}={value!r}: expected a whole number, 1 or more, below 2**63."
+            )
     if base.episodes is not None and "episodes" in given:
         given["episodes"] = min(given["episodes"], base.episodes)
     if driver is not None:

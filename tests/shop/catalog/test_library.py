@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from errands.errors import CatalogError
+from errands.errors import CatalogError, SettingError
 from errands.home import catalogs_dir
 from errands.shop.build.builder import generate_catalog
 from errands.shop.catalog import library
@@ -59,6 +59,11 @@ def test_an_unknown_name_suggests_the_nearest(own_home: Path) -> None:
         Catalog.open("webshop1k")
     with pytest.raises(CatalogError, match=r"no catalogue '\.\./no-such-place'"):
         Catalog.open("../no-such-place")
+
+
+def test_what_is_no_catalogue_is_one_sentence() -> None:
+    with pytest.raises(SettingError, match="catalog=3: expected a name, a directory"):
+        Catalog.open(3)  # type: ignore[arg-type]
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")

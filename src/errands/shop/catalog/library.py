@@ -11,7 +11,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from errands.errors import CatalogError
+from errands.errors import CatalogError, SettingError
 from errands.home import catalogs_dir
 from errands.shop.catalog.catalog import FORMAT
 
@@ -26,6 +26,8 @@ DEMO_EDITION = 3
 
 def locate(catalog: str | os.PathLike[str]) -> Path:
     """The directory of a catalogue given by name or path; makes `demo` if it is not there yet."""
+    if not isinstance(catalog, str | os.PathLike):
+        raise SettingError(f"catalog={catalog!r}: expected a name, a directory, or a Catalog.")
     path = Path(catalog).expanduser()
     if str(path) == DEMO and not (path / "manifest.json").is_file():
         return ensure_demo()
