@@ -8,7 +8,7 @@ from errands.errors import DataError
 
 pytest.importorskip("torch", reason="needs PyTorch: pip install 'errands[train]'")
 
-from errands.agents.query_source import query_source
+from errands.agents.oracles.query_source import query_source
 from errands.learn.search import predict_queries, write_queries
 
 

@@ -127,21 +127,21 @@ _KINDS: Final = (
         name="oracle",
         summary="the ceiling of TurkingBench: answers as people did",
         domains=("turk",),
-        factory="errands.agents.oracle:make",
+        factory="errands.agents.oracles.oracle:make",
         privileged=True,
     ),
     AgentKind(
         name="pointer-oracle",
         summary="the oracle with pointer and keys, for answers that no field takes (browser)",
         domains=("turk",),
-        factory="errands.agents.oracle:make_pointer",
+        factory="errands.agents.oracles.oracle:make_pointer",
         privileged=True,
     ),
     AgentKind(
         name="choice-oracle",
         summary="buys the best of all results and options of its query, by the hidden reward",
         domains=("shop",),
-        factory="errands.agents.choice_oracle:make",
+        factory="errands.agents.oracles.choice_oracle:make",
         privileged=True,
         settings={
             "query": Setting(

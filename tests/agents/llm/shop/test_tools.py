@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from errands.agents.choice_oracle import best_plan
 from errands.agents.llm.shop.agent import TOOLS
 from errands.agents.llm.shop.tools import ShopTools, ToolError, opening_messages
 from errands.agents.llm.transport.messages import called, tool
+from errands.agents.oracles.choice_oracle import best_plan
 from errands.envs.episode import ShopContext, ShopEpisode
 from errands.envs.shop import ShopEnv
 from errands.errors import ErrandsError, GoalError

@@ -11,9 +11,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from errands.agents.agent import Agent, AgentError, AgentFactory, Move
-from errands.agents.best_purchase import BestPurchase, PurchaseOption, best_purchase
 from errands.agents.factory import SimpleFactory, give_up, shop_of
-from errands.agents.query_source import QuerySource, query_source
+from errands.agents.oracles.best_purchase import BestPurchase, PurchaseOption, best_purchase
+from errands.agents.oracles.query_source import QuerySource, query_source
 from errands.agents.rule import search_action
 from errands.envs.episode import ShopEpisode
 from errands.shop.navigation import ITEM, RESULT_LIMIT, Page, Shop, State, parse_action

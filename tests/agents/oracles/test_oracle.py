@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from errands.agents.agent import AgentError
-from errands.agents.oracle import Oracle, make
+from errands.agents.oracles.oracle import Oracle, make
 from errands.agents.registry import make_factory
 from errands.envs.turk import TurkEnv
 from errands.turk.browser.driver import BrowserDriver

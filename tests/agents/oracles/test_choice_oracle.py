@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from errands.agents.agent import AgentError, Move
-from errands.agents.choice_oracle import ChoiceOracle, best_plan, choices
-from errands.agents.query_source import query_source
+from errands.agents.oracles.choice_oracle import ChoiceOracle, best_plan, choices
+from errands.agents.oracles.query_source import query_source
 from errands.agents.registry import make_factory
 from errands.envs.shop import ShopEnv
 from errands.shop.build.builder import build_catalog

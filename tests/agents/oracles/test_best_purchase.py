@@ -7,7 +7,12 @@ from collections.abc import Iterator
 import msgspec
 import pytest
 
-from errands.agents.best_purchase import BestPurchase, PurchaseOption, best_options, best_purchase
+from errands.agents.oracles.best_purchase import (
+    BestPurchase,
+    PurchaseOption,
+    best_options,
+    best_purchase,
+)
 from errands.shop.catalog.catalog import Catalog
 from errands.shop.goals import Goal, option_choices
 from errands.shop.rewards.registry import RULES, rules_named

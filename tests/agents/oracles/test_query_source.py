@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from errands.agents.agent import AgentError
-from errands.agents.query_source import instruction_key, query_source
+from errands.agents.oracles.query_source import instruction_key, query_source
 from errands.errors import DataError
 from errands.shop.catalog.catalog import Catalog
 
@@ -68,7 +68,7 @@ def test_a_changed_or_missing_file(path: str) -> None:
 @pytest.mark.shared
 def test_the_real_map(catalog_1k: Catalog) -> None:
     """Every canonical goal string that the map has is found, and the 1k set's goals are known."""
-    shared = Path(__file__).resolve().parents[3] / "shared" / "data" / "webshop-text"
+    shared = Path(__file__).resolve().parents[4] / "shared" / "data" / "webshop-text"
     held = json.loads((shared / "goal_query_map.json").read_text())
     source, _ = query_source("human-first", str(shared / "goal_query_map.json"), "skip", "")
     assert len({instruction_key(key) for key in held}) == len(held) == 1506

@@ -1,0 +1,1 @@
+"""`errands instructions` and `errands demonstrations`: what people wrote and did."""
