@@ -7,7 +7,7 @@ import gymnasium
 
 from errands.agents.agent import Agent
 from errands.agents.careful import CarefulShopper
-from errands.agents.random_shopper import RandomShopper
+from errands.agents.random_agent import RandomShopper
 from errands.shop.catalog.catalog import Catalog
 
 

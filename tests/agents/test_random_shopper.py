@@ -2,7 +2,7 @@
 
 import gymnasium
 
-from errands.agents.random_shopper import RandomShopper
+from errands.agents.random_agent import RandomShopper
 from errands.shop.catalog.catalog import Catalog
 
 

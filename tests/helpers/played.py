@@ -11,8 +11,7 @@ import numpy as np
 
 import errands.envs
 from errands.agents.careful import CarefulShopper
-from errands.agents.random_agent import random_action
-from errands.agents.random_shopper import RandomShopper
+from errands.agents.random_agent import RandomShopper, random_action
 from errands.envs.shop import ShopEnv
 from errands.envs.turk import TurkEnv
 from errands.errors import SettingError

@@ -5,19 +5,18 @@ gives every visible field a valid value, one a step, and submits.
 """
 
 import random
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from errands.agents.agent import AgentError, AgentFactory
 from errands.agents.factory import SimpleFactory, shop_of
-from errands.agents.random_shopper import RandomShopper
 from errands.envs.shop import ShopEnv
 from errands.shop.catalog.catalog import Catalog
 from errands.turk.actions.action import Action
 from errands.turk.actions.grammar import format_action
 from errands.turk.pages.field import TEXTS, Field
 
-__all__ = ["RandomFormAgent", "make", "random_action", "visible_fields"]
+__all__ = ["RandomFormAgent", "RandomShopper", "make", "random_action", "visible_fields"]
 
 MOST_QUERIES = 20_000
 
@@ -25,6 +24,27 @@ _WORDS: Final = (
     "yes no maybe good bad true false the a person something because it is not very more less"
     " happy small large red one two three today never always people thing time".split()
 )
+
+
+class RandomShopper:
+    """Searches for a query drawn from `queries`, else clicks uniformly on what is there."""
+
+    def __init__(self, queries: Sequence[str], seed: int = 0) -> None:
+        self._queries = queries
+        self._random = random.Random(seed).random
+
+    def begin(self, observation: str, info: Mapping[str, Any]) -> None:
+        """Nothing is carried from one episode to the next."""
+
+    def act(self, observation: str, info: Mapping[str, Any]) -> str:
+        available = info["available_actions"]
+        if available["has_search_bar"]:
+            return f"search[{self._pick(self._queries)}]"
+        clickables = available["clickables"]
+        return f"click[{self._pick(clickables)}]" if clickables else "wait"
+
+    def _pick(self, choices: Sequence[str]) -> str:
+        return choices[int(self._random() * len(choices))]
 
 
 def random_action(field: Field, rng: random.Random) -> Action | None:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import gymnasium
 
-from errands.agents.random_shopper import RandomShopper
+from errands.agents.random_agent import RandomShopper
 from errands.bench.figure import Figure, cost, percentile, private_memory
 from errands.shop.catalog.catalog import Catalog
 from errands.shop.goals import GoalSet
