@@ -37,16 +37,6 @@ if TYPE_CHECKING:
     from errands.runs.runner import run
     from errands.shop.catalog.catalog import Catalog
 else:
-    __getattr__ = lazy_exports(
-        __name__,
-        {
-            "errands.agents.agent": ["Agent"],
-            "errands.envs.shop": ["ShopEnv"],
-            "errands.envs.turk": ["TurkEnv"],
-            "errands.reports.writing": ["report"],
-            "errands.runs.runner": ["run"],
-            "errands.shop.catalog.catalog": ["Catalog"],
-        },
-    )
+    __getattr__ = lazy_exports(__name__)
 
 register()

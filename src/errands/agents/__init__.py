@@ -42,15 +42,4 @@ if TYPE_CHECKING:
     from errands.agents.factory import SimpleFactory
     from errands.agents.registry import AgentKind, find_kind, kinds, make_factory
 else:
-    __getattr__ = lazy_exports(
-        __name__,
-        {
-            "errands.agents.agent": [
-                *("Agent", "AgentError", "AgentFactory", "EndOfRun", "Mode", "ModelError"),
-                *("Move", "PrivilegedAgent", "Usage"),
-            ],
-            "errands.agents.careful": ["CarefulShopper"],
-            "errands.agents.factory": ["SimpleFactory"],
-            "errands.agents.registry": ["AgentKind", "find_kind", "kinds", "make_factory"],
-        },
-    )
+    __getattr__ = lazy_exports(__name__)

@@ -17,13 +17,4 @@ if TYPE_CHECKING:
     from errands.browser.screenshots import pixels
     from errands.browser.tab import TabConfig
 else:
-    __getattr__ = lazy_exports(
-        __name__,
-        {
-            "errands.browser.chromium": ["BrowserError"],
-            "errands.browser.engine": ["Engine"],
-            "errands.browser.page": ["WebPage"],
-            "errands.browser.screenshots": ["pixels"],
-            "errands.browser.tab": ["TabConfig"],
-        },
-    )
+    __getattr__ = lazy_exports(__name__)

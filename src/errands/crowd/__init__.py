@@ -33,18 +33,4 @@ if TYPE_CHECKING:
     from errands.crowd.shopping.session_logs import import_logs
     from errands.crowd.store.database import open_read_only
 else:
-    __getattr__ = lazy_exports(
-        __name__,
-        {
-            "errands.crowd.database": ["open_database"],
-            "errands.crowd.instructions.human_file": ["write_human_file"],
-            "errands.crowd.shopping.demonstrations": [
-                "Overview",
-                "SessionFilter",
-                "export_run",
-                "read_overview",
-            ],
-            "errands.crowd.shopping.session_logs": ["import_logs"],
-            "errands.crowd.store.database": ["open_read_only"],
-        },
-    )
+    __getattr__ = lazy_exports(__name__)

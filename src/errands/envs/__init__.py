@@ -24,16 +24,7 @@ if TYPE_CHECKING:
     from errands.envs.shop_vector import ShopVectorEnv
     from errands.envs.turk import TurkEnv
 else:
-    __getattr__ = lazy_exports(
-        __name__,
-        {
-            "errands.envs.config": ["ShopConfig", "TurkConfig"],
-            "errands.envs.episode": ["ShopContext", "ShopEpisode"],
-            "errands.envs.shop": ["ShopEnv"],
-            "errands.envs.shop_vector": ["ShopVectorEnv"],
-            "errands.envs.turk": ["TurkEnv"],
-        },
-    )
+    __getattr__ = lazy_exports(__name__)
 
 SHOP = "errands/Shop-v0"
 TURK = "errands/Turk-v0"

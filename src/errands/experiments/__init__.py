@@ -28,12 +28,4 @@ if TYPE_CHECKING:
     from errands.experiments.scheduler import open_folder, run_jobs
     from errands.experiments.table import ExperimentRow, ExperimentTable, to_markdown
 else:
-    __getattr__ = lazy_exports(
-        __name__,
-        {
-            "errands.experiments.config": ["FULL", "QUICK", "ExperimentConfig"],
-            "errands.experiments.paper": ["EXPERIMENTS", "Experiment"],
-            "errands.experiments.scheduler": ["open_folder", "run_jobs"],
-            "errands.experiments.table": ["ExperimentRow", "ExperimentTable", "to_markdown"],
-        },
-    )
+    __getattr__ = lazy_exports(__name__)

@@ -72,35 +72,4 @@ if TYPE_CHECKING:
     )
     from errands.learn.trainer import TrainingOptions, TrainingProgress, TrainingResult
 else:
-    __getattr__ = lazy_exports(
-        __name__,
-        {
-            "errands.learn.a2c": ["A2CConfig", "RLProgress", "RLResult", "train_rl"],
-            "errands.learn.checkpoint": ["CheckpointInfo", "read_info"],
-            "errands.learn.data.demonstrations": [
-                "Demonstrations",
-                "read_choices_file",
-                "read_demonstrations",
-            ],
-            "errands.learn.data.view": ["ChoiceView", "read_view"],
-            "errands.learn.environments": ["TrainingEnv", "open_training_env"],
-            "errands.learn.evaluation": [
-                "EvalConfig",
-                "EvalResult",
-                "evaluate",
-                "open_eval_config",
-            ],
-            "errands.learn.imitation": ["ImitationConfig", "train_choice"],
-            "errands.learn.models.choice": ["ChoiceConfig", "ChoiceModel"],
-            "errands.learn.policy": ["LearnedAgent", "Policy", "open_policy"],
-            "errands.learn.rollout": ["Rollout", "SearchPolicy", "own_words"],
-            "errands.learn.search": [
-                "SearchTrainingConfig",
-                "open_search_model",
-                "predict_queries",
-                "train_search",
-                "write_queries",
-            ],
-            "errands.learn.trainer": ["TrainingOptions", "TrainingProgress", "TrainingResult"],
-        },
-    )
+    __getattr__ = lazy_exports(__name__)

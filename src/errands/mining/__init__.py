@@ -22,14 +22,4 @@ if TYPE_CHECKING:
     from errands.mining.product_file import ProductFile
     from errands.mining.review import Review
 else:
-    __getattr__ = lazy_exports(
-        __name__,
-        {
-            "errands.mining.assignment": ["AttributeAssignment"],
-            "errands.mining.candidates": ["mine"],
-            "errands.mining.column_map": ["ColumnMap"],
-            "errands.mining.own_shop": ["make_shop"],
-            "errands.mining.product_file": ["ProductFile"],
-            "errands.mining.review": ["Review"],
-        },
-    )
+    __getattr__ = lazy_exports(__name__)

@@ -13,10 +13,4 @@ if TYPE_CHECKING:
     from errands.remote.client import Connection, RemoteError
     from errands.remote.environments import RemoteShopEnv, RemoteShopVectorEnv
 else:
-    __getattr__ = lazy_exports(
-        __name__,
-        {
-            "errands.remote.client": ["Connection", "RemoteError"],
-            "errands.remote.environments": ["RemoteShopEnv", "RemoteShopVectorEnv"],
-        },
-    )
+    __getattr__ = lazy_exports(__name__)

@@ -17,13 +17,4 @@ if TYPE_CHECKING:
     from errands.reports.statistics.figures import RunFigures
     from errands.reports.writing import report
 else:
-    __getattr__ = lazy_exports(
-        __name__,
-        {
-            "errands.reports.content": ["Report", "gather", "to_json"],
-            "errands.reports.markdown": ["to_markdown"],
-            "errands.reports.statistics.estimate": ["Estimate"],
-            "errands.reports.statistics.figures": ["RunFigures"],
-            "errands.reports.writing": ["report"],
-        },
-    )
+    __getattr__ = lazy_exports(__name__)

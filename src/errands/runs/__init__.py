@@ -30,14 +30,4 @@ if TYPE_CHECKING:
     from errands.runs.runner import RunResult, run
     from errands.runs.store.places import open_run
 else:
-    __getattr__ = lazy_exports(
-        __name__,
-        {
-            "errands.runs.episode": ["Episode", "RunInfo", "Step", "Summary"],
-            "errands.runs.protocol": ["Protocol", "find_protocol", "named_protocols"],
-            "errands.runs.replay": ["replay"],
-            "errands.runs.rollouts": ["rollouts"],
-            "errands.runs.runner": ["RunResult", "run"],
-            "errands.runs.store.places": ["open_run"],
-        },
-    )
+    __getattr__ = lazy_exports(__name__)

@@ -38,15 +38,4 @@ if TYPE_CHECKING:
     from errands.shop.rewards.registry import rules_named
     from errands.shop.rewards.rules import Purchase, Reward, RewardRules
 else:
-    __getattr__ = lazy_exports(
-        __name__,
-        {
-            "errands.shop.build.builder": ["build_catalog", "generate_catalog"],
-            "errands.shop.catalog.catalog": ["Catalog", "Hit"],
-            "errands.shop.goals": ["Goal", "GoalSet"],
-            "errands.shop.navigation": ["Page", "Shop", "State"],
-            "errands.shop.product": ["Card", "Product", "ProductSource"],
-            "errands.shop.rewards.registry": ["rules_named"],
-            "errands.shop.rewards.rules": ["Purchase", "Reward", "RewardRules"],
-        },
-    )
+    __getattr__ = lazy_exports(__name__)

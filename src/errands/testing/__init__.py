@@ -22,12 +22,4 @@ if TYPE_CHECKING:
     from errands.testing.environment import EnvironmentConformance, VectorConformance
     from errands.testing.site import SiteConformance
 else:
-    __getattr__ = lazy_exports(
-        __name__,
-        {
-            "errands.testing.agent": ["AgentConformance"],
-            "errands.testing.driver": ["DriverConformance"],
-            "errands.testing.environment": ["EnvironmentConformance", "VectorConformance"],
-            "errands.testing.site": ["SiteConformance"],
-        },
-    )
+    __getattr__ = lazy_exports(__name__)

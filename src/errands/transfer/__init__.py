@@ -29,16 +29,4 @@ if TYPE_CHECKING:
     )
     from errands.transfer.sites.site import SiteError, SiteReader, find_site
 else:
-    __getattr__ = lazy_exports(
-        __name__,
-        {
-            "errands.transfer.environment": ["LiveShopEnv"],
-            "errands.transfer.fetch.fetcher": ["FetchError", "FetchedPage", "PageRequest"],
-            "errands.transfer.goals": ["TransferGoal", "read_goals"],
-            "errands.transfer.play": ["transfer"],
-            "errands.transfer.sites.record": [
-                "SiteCard", "SiteProduct", "SiteResults", "site_results", "with_missing",
-            ],
-            "errands.transfer.sites.site": ["SiteError", "SiteReader", "find_site"],
-        },
-    )  # fmt: skip
+    __getattr__ = lazy_exports(__name__)

@@ -43,17 +43,4 @@ if TYPE_CHECKING:
     from errands.turk.tasks.loader import TaskSet, load_tasks
     from errands.turk.tasks.task import Instance, Task
 else:
-    __getattr__ = lazy_exports(
-        __name__,
-        {
-            "errands.turk.actions.action": ["Action"],
-            "errands.turk.actions.grammar": ["parse_answer"],
-            "errands.turk.dom.driver": ["DomDriver"],
-            "errands.turk.drivers": ["Pages"],
-            "errands.turk.pages.driver": ["ActionError", "Driver", "DriverError", "OpenPage"],
-            "errands.turk.pages.field": ["Field"],
-            "errands.turk.scoring.metrics": ["score"],
-            "errands.turk.tasks.loader": ["TaskSet", "load_tasks"],
-            "errands.turk.tasks.task": ["Instance", "Task"],
-        },
-    )
+    __getattr__ = lazy_exports(__name__)

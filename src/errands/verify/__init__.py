@@ -10,10 +10,4 @@ if TYPE_CHECKING:
     from errands.verify.hand_scores import HandScore, read_hand_scores
     from errands.verify.verification import Material, Verification, verify
 else:
-    __getattr__ = lazy_exports(
-        __name__,
-        {
-            "errands.verify.hand_scores": ["HandScore", "read_hand_scores"],
-            "errands.verify.verification": ["Material", "Verification", "verify"],
-        },
-    )
+    __getattr__ = lazy_exports(__name__)

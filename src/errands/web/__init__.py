@@ -15,10 +15,4 @@ if TYPE_CHECKING:
     from errands.web.core.limits import ServerLimits
     from errands.web.server import CrowdConfig, ServerStart, SiteConfig, serve
 else:
-    __getattr__ = lazy_exports(
-        __name__,
-        {
-            "errands.web.core.limits": ["ServerLimits"],
-            "errands.web.server": ["CrowdConfig", "ServerStart", "SiteConfig", "serve"],
-        },
-    )
+    __getattr__ = lazy_exports(__name__)

@@ -11,10 +11,4 @@ if TYPE_CHECKING:
     from errands.agents.llm.factory import LanguageModel, make
     from errands.agents.llm.shop.tools import ShopTools, ToolError, opening_messages
 else:
-    __getattr__ = lazy_exports(
-        __name__,
-        {
-            "errands.agents.llm.factory": ["LanguageModel", "make"],
-            "errands.agents.llm.shop.tools": ["ShopTools", "ToolError", "opening_messages"],
-        },
-    )
+    __getattr__ = lazy_exports(__name__)
