@@ -2,7 +2,9 @@
 
     python examples/observation.py
 
-or `observation = "examples.observation:buttons"` in a protocol file.
+or, from this folder, in a run (or `observation = "observation:buttons"` in a protocol file):
+
+    errands run shop-demo --agent random --episodes 20 --observation observation:buttons
 
 In the shop a format is called with the page, the instruction and the score (None before the
 purchase); on form pages with the open page (`errands.turk.OpenPage`). It returns a text.

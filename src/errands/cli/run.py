@@ -90,6 +90,11 @@ def run_command(
         help="Other rules of the reward: released, paper, synonym, an installed name, or"
         " module:attribute of your own (docs/reward.md).",
     ),
+    observation: str | None = typer.Option(
+        None,
+        help="Another format of pages: text, html, ... (docs/environment.md), an installed one, or"
+        " module:attribute of your own.",
+    ),
     split: str | None = typer.Option(None, help="Another split of the goals or tasks."),
     per_task: int | None = typer.Option(
         None, min=1, help="TurkingBench: so many instances of each task."
@@ -143,6 +148,7 @@ def run_command(
                 episodes=episodes,
                 max_steps=max_steps,
                 rules=rules,
+                observation=observation,
                 split=split,
                 per_task=per_task,
                 driver=driver,

@@ -1,10 +1,10 @@
 """Observation formats: ours, those of installed packages, and functions of yours.
 
-Wherever a format is asked for (`ShopEnv(observation=...)`, a protocol's `observation`) it can be
-given as a name, as `module:attribute`, or as the function itself. In the shop it is called with
-the page, the instruction and the score (None before the purchase), on form pages with the open
-page; it returns a text. Packages offer formats by entry points of the groups
-`errands.observations` and `errands.turk_observations`.
+Wherever a format is asked for (`ShopEnv(observation=...)`, `errands.run`, `--observation`, a
+protocol's `observation`) it can be given as a name, as `module:attribute`, or as the function
+itself. In the shop it is called with the page, the instruction and the score (None before the
+purchase), on form pages with the open page; it returns a text. Packages offer formats by entry
+points of the groups `errands.observations` and `errands.turk_observations`.
 """
 
 from collections.abc import Callable
@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from errands.envs.screenshots import PICTURED
 from errands.errors import SettingError
-from errands.plugins import Registry, path_of
+from errands.plugins import Registry, path_of, reference_of
 
 __all__ = [
     "SHOP_FORMATS",
@@ -21,6 +21,7 @@ __all__ = [
     "Observation",
     "foreign_format",
     "observation_key",
+    "observation_reference",
 ]
 
 Observation = str | Callable[..., str]
@@ -84,3 +85,12 @@ def observation_key(registry: Registry, observation: Observation) -> str:
     """What a format adds to the key of a result; nothing for ours."""
     foreign = foreign_format(registry, observation)
     return "" if foreign is None else f"observation:{foreign.name}@{foreign.version}"
+
+
+def observation_reference(observation: Observation) -> str:
+    """The text by which other processes find a format; empty where they cannot."""
+    if isinstance(observation, str):
+        return observation
+    if isinstance(observation, ForeignFormat):
+        return reference_of(observation.function)
+    return reference_of(observation)

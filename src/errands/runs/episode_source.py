@@ -15,7 +15,12 @@ from typing import Protocol as Contract
 import gymnasium
 import msgspec
 
-from errands.envs.observations import SHOP_FORMATS, TURK_FORMATS, observation_key
+from errands.envs.observations import (
+    SHOP_FORMATS,
+    TURK_FORMATS,
+    Observation,
+    observation_key,
+)
 from errands.envs.screenshots import PICTURED, Camera
 from errands.envs.shop import ShopEnv
 from errands.envs.turk import TurkEnv
@@ -79,13 +84,20 @@ class EpisodeSource(Contract):
     def close(self) -> None: ...
 
 
-def open_source(protocol: Protocol, rules: RewardRules | None = None) -> EpisodeSource:
+def open_source(
+    protocol: Protocol,
+    rules: RewardRules | None = None,
+    observation: Observation | None = None,
+) -> EpisodeSource:
     """Open what a protocol plays; its checksum is checked where it has one.
 
-    `rules` are an object that the shop is rewarded by, where the protocol only says its name.
+    `rules` are an object that the shop is rewarded by, and `observation` one that shows the pages,
+    where the protocol only says its name.
     """
     source: EpisodeSource = (
-        ShopSource(protocol, rules) if protocol.domain == "shop" else TurkSource(protocol)
+        ShopSource(protocol, rules, observation)
+        if protocol.domain == "shop"
+        else TurkSource(protocol, observation)
     )
     if protocol.checksum and not source.checksum.startswith(protocol.checksum):
         found = source.checksum[:16]
@@ -114,9 +126,15 @@ def _made(kind: Callable[..., Env], protocol: Protocol, **given: Any) -> Env:
 class ShopSource:
     """Goals of a catalogue."""
 
-    def __init__(self, protocol: Protocol, rules: RewardRules | None = None) -> None:
+    def __init__(
+        self,
+        protocol: Protocol,
+        rules: RewardRules | None = None,
+        observation: Observation | None = None,
+    ) -> None:
         self.protocol = protocol
         self.rules: str | RewardRules = protocol.rules if rules is None else rules
+        self.observation = protocol.observation if observation is None else observation
         try:
             self.catalog = Catalog.open(protocol.data)
         except CatalogError as failure:
@@ -150,7 +168,7 @@ class ShopSource:
             self.checksum = listed.hexdigest()
         self.key = f"{protocol.id}@{protocol.version} data:{self.checksum[:12]}"
         # Other words, or other rules or pages of the same name, would give other scores.
-        shown = observation_key(SHOP_FORMATS, protocol.observation)
+        shown = observation_key(SHOP_FORMATS, self.observation)
         self.key = " ".join(filter(None, [self.key, rules_key(self.rules), shown]))
         self.waits = protocol.observation in PICTURED
         self.camera = Camera()
@@ -162,7 +180,7 @@ class ShopSource:
             protocol,
             catalog=self.catalog,
             goals=self.goals,
-            observation=protocol.observation,
+            observation=self.observation,
             rules=self.rules,
             max_steps=protocol.max_steps,
             camera=self.camera,
@@ -231,8 +249,9 @@ class TurkSource:
 
     waits = True
 
-    def __init__(self, protocol: Protocol) -> None:
+    def __init__(self, protocol: Protocol, observation: Observation | None = None) -> None:
         self.protocol = protocol
+        self.observation = protocol.observation if observation is None else observation
         self.tasks = self._load(protocol)
         self.tasks.keep = len(self.tasks)
         absent = [*self.tasks.missing]
@@ -263,7 +282,7 @@ class TurkSource:
         self.checksum = total.hexdigest()
         remarks = [protocol.warning]
         self.key = f"{protocol.id}@{protocol.version} data:{self.checksum[:12]}"
-        if shown := observation_key(TURK_FORMATS, protocol.observation):
+        if shown := observation_key(TURK_FORMATS, self.observation):
             self.key += f" {shown}"
         if absent:
             self.key += f" without:{len(absent)}"
@@ -302,7 +321,7 @@ class TurkSource:
             TurkEnv,
             protocol,
             tasks=self.tasks,
-            observation=protocol.observation,
+            observation=self.observation,
             rules=protocol.rules,
             max_steps=protocol.max_steps,
             pages=self.pages,

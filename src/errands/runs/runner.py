@@ -25,6 +25,7 @@ import msgspec
 import errands
 from errands.agents.agent import AgentFactory, EndOfRun, PrivilegedAgent, Spender
 from errands.agents.registry import agent_reference, make_factory
+from errands.envs.observations import Observation, observation_reference
 from errands.errors import SettingError
 from errands.plugins import path_of
 from errands.runs.episode import OBSERVATIONS, RunInfo, Summary
@@ -45,6 +46,8 @@ DEFAULT_SECONDS: Final = 900.0
 """How long an episode may take if nobody says otherwise."""
 
 _LONGEST_SECONDS: Final = 1e9
+_NAMELESS: Final = "()"
+"""Ends what a run says of an object that no name leads to: its class, which was called."""
 
 OnEpisode = Callable[[Summary], None]
 
@@ -83,6 +86,7 @@ def run(
     episodes: int | None = None,
     max_steps: int | None = None,
     rules: str | RewardRules | None = None,
+    observation: Observation | None = None,
     split: str | None = None,
     per_task: int | None = None,
     driver: str | None = None,
@@ -117,15 +121,16 @@ def run(
     `out` is a new directory (default: one below `runs`), or a PostgreSQL address; with `resume`
     one that holds a run, whose missing episodes are played, with `retry_errors` failed ones, too.
     `data` names other data than the protocol's; `episodes`, `max_steps`, `rules` (of the reward:
-    a name, `module:attribute` or the rules themselves), `split`, and for TurkingBench `per_task`
-    and the page `driver` change the protocol, and its key says so.
+    a name, `module:attribute` or the rules themselves), `observation` (the format that pages are
+    shown in, given likewise), `split`, and for TurkingBench `per_task` and the page `driver` change
+    the protocol, and its key says so.
 
     `workers` play at once: as processes, or in one process where the agent waits for a model.
     `ray` is the address of a Ray cluster (see `errands.runs.workers.ray_cluster`) that plays
     instead, by default with every CPU it has; what it tells on the way goes to `on_remark`.
 
-    `observations` is `full`, `hash`, `none` or `auto`: full where a model or a person plays, else
-    hashes, from which a replay shows every page again.
+    `observations`, what is kept of pages, is `full`, `hash`, `none` or `auto`: full where a model
+    or a person plays, else hashes, from which a replay shows every page again.
     """
     _check(workers=workers, seconds=seconds, seed=seed, observations=observations)
     if not isinstance(protocol, str | Protocol):
@@ -136,23 +141,28 @@ def run(
     if settings is not None and not isinstance(settings, Mapping):
         raise SettingError(f"settings={settings!r}: expected the agent's settings by name.")
     base = find_protocol(protocol) if isinstance(protocol, str) else protocol
-    object_rules, reference = None, rules
+    object_rules = object_format = None
     if rules is not None and not isinstance(rules, str):
-        object_rules, reference = rules_named(rules), rules_reference(rules)
+        object_rules, rules = rules_named(rules), _named(rules, rules_reference(rules))
+    if observation is not None and not isinstance(observation, str):
+        object_format = observation
+        observation = _named(observation, observation_reference(observation))
     used = _changed(
         base,
         driver,
         data=data,
         episodes=episodes,
         max_steps=max_steps,
-        # Of an object that nothing names, the run tells the class.
-        rules=f"{path_of(rules)}()" if object_rules and not reference else reference,
+        rules=rules,
+        observation=observation,
         split=split,
         per_task=per_task,
     )
     options = dict(settings or {})
     with contextlib.ExitStack() as stack:
-        source = stack.enter_context(contextlib.closing(open_source(used, object_rules)))
+        source = stack.enter_context(
+            contextlib.closing(open_source(used, object_rules, object_format))
+        )
         factory = make_factory(agent, used.domain, source.env(), options)
         stack.enter_context(contextlib.closing(factory))
         if observations == "auto":
@@ -174,7 +184,8 @@ def run(
         if ray is not None or several:
             where = "several workers" if ray is None else "a cluster"
             _check_importable("agent", job.agent, where)
-            _check_importable("rules", reference or not object_rules, where)
+            _check_importable("rules", not used.rules.endswith(_NAMELESS), where)
+            _check_importable("observation", not used.observation.endswith(_NAMELESS), where)
         lock = stack.enter_context(run_lock(place))
         opened = _reopened(place, info, fsync) if resume else create_run(place, info, fsync=fsync)
         store = stack.enter_context(contextlib.closing(opened))
@@ -220,6 +231,11 @@ def _check(*, workers: Any, seconds: Any, seed: Any, observations: str) -> None:
         raise SettingError(
             f"observations={observations!r}: expected auto, {', '.join(OBSERVATIONS)}."
         )
+
+
+def _named(thing: object, reference: str) -> str:
+    """What a run says of rules or a format that were given as an object."""
+    return reference or path_of(thing) + _NAMELESS
 
 
 def _check_for_cluster(factory: AgentFactory) -> None:
@@ -303,9 +319,9 @@ def protocol_key(base: Protocol, used: Protocol, source: EpisodeSource) -> str:
     own = [] if named_protocols().get(base.id) == base else [f"own:{_fingerprint(base)}"]
     departures = [
         f"{name}={getattr(used, name)}"
-        for name in ("episodes", "max_steps", "rules", "split", "per_task")
+        for name in ("episodes", "max_steps", "rules", "observation", "split", "per_task")
         if getattr(used, name) != getattr(base, name)
-        and not (name == "rules" and " rules:" in source.key)  # Told there, with its version.
+        and f" {name}:" not in source.key  # Told there, with its version.
     ]
     driver = used.settings.get("driver")
     if driver != base.settings.get("driver"):
