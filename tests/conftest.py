@@ -5,7 +5,7 @@ import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -142,5 +142,21 @@ def browser() -> Iterator[Any]:
         if program is None and not Path(playwright.chromium.executable_path).exists():
             pytest.skip(chromium.MISSING_BROWSER)
         started = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
-        yield started
+        with pytest.MonkeyPatch.context() as patch:
+            for kind in (api.Page, api.Locator):
+                patch.setattr(kind, "click", wait_after(kind.click))
+            yield started
         started.close()
+
+
+def wait_after(click: Callable[..., None]) -> Callable[..., None]:
+    """Playwright's click is over when a new page has begun; ours, when that has been loaded.
+
+    Otherwise whatever does not wait by itself (`evaluate`, `count`, `content`) reads half a page.
+    """
+
+    def clicked(target: Any, *arguments: Any, **options: Any) -> None:
+        click(target, *arguments, **options)
+        getattr(target, "page", target).wait_for_load_state()
+
+    return clicked

@@ -55,6 +55,7 @@ def serious(page: Any) -> list[Any]:
 
 def looked_at(page: Any, name: str, width: str, *, picture: bool = True) -> None:
     """It fits its window, axe finds nothing serious, and a picture is taken if wanted."""
+    page.wait_for_load_state()
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), name
     assert serious(page) == [], name
     folder = os.environ.get("ERRANDS_PICTURES")

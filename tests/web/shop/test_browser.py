@@ -81,6 +81,7 @@ def photograph(page: Any, name: str, width: str) -> None:
 
 
 def has_no_sideways_scrolling(page: Any) -> bool:
+    page.wait_for_load_state()
     return bool(page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"))
 
 
