@@ -148,7 +148,7 @@ def _ebay_results(html: str) -> list[dict[str, Any]]:
         title = text_of(entry.css_first(".s-item__title"))
         if "shop on ebay" in title.lower():
             continue
-        link = first_attribute(entry, [(".s-item__link", "href")])
+        link = first_attribute(entry, "href", ".s-item__link")
         price: Any = text_of(entry.css_first(".s-item__price"))
         if "to" in price:
             price = [end.strip(" $") for end in price.split("to")]
@@ -179,9 +179,7 @@ def _amazon_item(html: str) -> dict[str, Any]:
     for group in box.css("ul") if box else []:
         named = re.search(r'"name":\s*"([^"]*)"', group.attributes.get("data-a-button-group") or "")
         name = (named[1] if named else "").replace("_name", "").replace("twister_", "")
-        values = [
-            first_attribute(each, [("img", "alt")]) or text_of(each) for each in group.css("li")
-        ]
+        values = [first_attribute(each, "alt", "img") or text_of(each) for each in group.css("li")]
         options[name] = values
     return {
         "title": text_of(tree.css_first("span#productTitle")).replace(",", "") or _MISSING,
@@ -191,14 +189,14 @@ def _amazon_item(html: str) -> dict[str, Any]:
         "bullets": text_of(tree.css_first("#feature-bullets")) or _MISSING,
         "description": plain(" ".join(text_of(each) for each in tree.css("#productDescription p")))
         or _MISSING,
-        "image": first_attribute(tree, [("img#landingImage", "src")]) or _MISSING,
+        "image": first_attribute(tree, "src", "img#landingImage") or _MISSING,
     }
 
 
 def _ebay_item(html: str) -> dict[str, Any]:
     tree = parse(html)
     number = re.search(r"\d[\d.,]*", text_of(tree.css_first("div.mainPrice")))
-    rating = first_attribute(tree, [("span.reviews-star-rating", "title")])
+    rating = first_attribute(tree, "title", "span.reviews-star-rating")
     options = {
         attribute(box, "name"): [
             said for each in box.css("option") if "select" not in (said := text_of(each)).lower()
@@ -213,7 +211,7 @@ def _ebay_item(html: str) -> dict[str, Any]:
         "bullets": text_of(tree.css_first("div.x-about-this-item")) or _MISSING,
         # It sends a request for the frame each time; over saved pages there is no answer.
         "description": _MISSING,
-        "image": first_attribute(tree, [("#mainImgHldr img#icImg", "src")]) or _MISSING,
+        "image": first_attribute(tree, "src", "#mainImgHldr img#icImg") or _MISSING,
     }
 
 
@@ -233,5 +231,5 @@ def _webshop_item(html: str) -> dict[str, Any]:
         "options": options,
         "bullets": _APART,
         "description": _APART,
-        "image": first_attribute(tree, [("#product-image", "src")]) or _MISSING,
+        "image": first_attribute(tree, "src", "#product-image") or _MISSING,
     }

@@ -195,7 +195,7 @@ class PagePreview(NamedTuple):
     clickables: list[str]
 
 
-class _OnePageSite:
+class _OnePageSite(SiteReader):
     """A site that is one page: every search finds it."""
 
     name = "one page"
@@ -217,20 +217,14 @@ class _OnePageSite:
     def kind(self, html: str) -> PageKind:
         return self._kind
 
-    def refusal(self, html: str) -> str:
-        return ""
-
     def read_results(self, html: str, url: str = "") -> SiteResults:
         if self._kind == "search":
             return self._site.read_results(html)
         card = SiteCard(id=self._site.read_item(html).id or "item")
-        return site_results([card], has_next=False, left_out=0, no_id=0)
+        return site_results([card], has_next=False)
 
     def read_item(self, html: str, url: str = "") -> SiteProduct:
         return self._site.read_item(html)
-
-    def read_detail(self, product: SiteProduct, part: str, html: str) -> SiteProduct:
-        return product
 
 
 def preview(site: SiteReader, html: str, kind: PageKind, instruction: str) -> PagePreview:

@@ -10,11 +10,14 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 from errands.prices import Money, money, number_money
 from errands.transfer.sites.address import check_host, is_within, path_of
 from errands.transfer.sites.markup import (
+    MOST_BOXES,
     MOST_PARTS,
     absolute,
     all_texts,
     attribute,
+    canonical,
     first_attribute,
+    first_match,
     first_text,
     meta,
     parse,
@@ -29,7 +32,7 @@ from errands.transfer.sites.record import (
     site_results,
     with_missing,
 )
-from errands.transfer.sites.site import PageKind, RequestKind
+from errands.transfer.sites.site import PageKind, RequestKind, SiteReader
 
 __all__ = ["Amazon"]
 
@@ -45,7 +48,7 @@ _PRICE_BOXES: Final = (
 _OPTION_BOXES: Final = (
     "#softlinesTwister_feature_div", "#twister_feature_div", "#twister-plus-inline-twister",
 )  # fmt: skip
-_MOST_BOXES: Final = 30
+_REFUSAL: Final = re.compile(r"robot check|something went wrong|page not found", re.I)
 _NAME_NOISE: Final = re.compile(r"^(twister_|variation_|inline-twister-row-)|(_name|_\d+)+$")
 _NOT_A_BULLET: Final = re.compile(r"^(›|see more|about this item$|make sure this fits)", re.I)
 
@@ -58,10 +61,11 @@ _OWN_MONEY: Final = {
 """What a shop of a country is paid in; `$` is the country's own dollar."""
 
 
-class Amazon:
+class Amazon(SiteReader):
     """amazon.com, or one of its sisters."""
 
     name = "amazon"
+    hosts: tuple[str, ...] = ()
 
     def __init__(self, host: str = "www.amazon.com") -> None:
         check_host(host, "www.amazon.co.uk")
@@ -94,56 +98,37 @@ class Amazon:
         if tree.css_first('form[action*="validateCaptcha"], #captchacharacters'):
             return "a robot check"
         title = first_text(tree, "title")
-        return (
-            title
-            if re.search(r"robot check|something went wrong|page not found", title, re.I)
-            else ""
-        )
+        return title if _REFUSAL.search(title) else ""
 
     def read_results(self, html: str, url: str = "") -> SiteResults:
         tree = parse(html)
-        cards: list[SiteCard] = []
-        left_out = no_id = 0
-        for entry in tree.css(_RESULT)[:MOST_PARTS]:
-            id = attribute(entry, "data-asin") or _id_in(entry)
-            title = first_text(entry, "h2", '[data-cy="title-recipe"]') or first_attribute(
-                entry, [("img.s-image", "alt")]
-            )
-            if not _ID.fullmatch(id):
-                no_id += bool(title)
-                left_out += not title
-                continue
-            price = self._paid(_card_price(entry))
-            cards.append(
-                SiteCard(
-                    id=id,
-                    url=self.item_url(id),
-                    title=title,
-                    prices=price.prices,
-                    currency=price.currency,
-                    image=absolute(first_attribute(entry, [("img.s-image", "src")]), url),
-                )
-            )
         following = any(
             "s-pagination-disabled" not in attribute(node, "class")
             for node in tree.css("a.s-pagination-next, li.a-last a")
         )
         claim = first_text(tree, '[data-component-type="s-result-info-bar"]')
         return site_results(
-            cards,
+            (self._card(entry, url) for entry in tree.css(_RESULT)[:MOST_PARTS]),
             has_next=following,
-            left_out=left_out,
-            no_id=no_id,
             total=result_count(claim),
+        )
+
+    def _card(self, entry: LexborNode, url: str) -> SiteCard:
+        links = (attribute(node, "href") for node in entry.css("a[href]"))
+        id = _valid(attribute(entry, "data-asin") or first_match(_IN_URL, links))
+        return SiteCard(
+            id=id,
+            url=self.item_url(id),
+            title=first_text(entry, "h2", '[data-cy="title-recipe"]')
+            or first_attribute(entry, "alt", "img.s-image"),
+            **self._paid(_card_price(entry))._asdict(),
+            image=absolute(first_attribute(entry, "src", "img.s-image"), url),
         )
 
     def read_item(self, html: str, url: str = "") -> SiteProduct:
         tree = parse(html)
-        canonical = first_attribute(tree, [('link[rel="canonical"]', "href")])
-        id = first_attribute(tree, [("input#ASIN", "value"), ('input[name="ASIN"]', "value")])
-        for link in (canonical, url):
-            id = id or next(iter(_IN_URL.findall(link)), "")
-        id = id if _ID.fullmatch(id) else ""
+        id = first_attribute(tree, "value", "input#ASIN", 'input[name="ASIN"]')
+        id = _valid(id or first_match(_IN_URL, (canonical(tree), url)))
         price = self._paid(_item_price(tree, _OWN_MONEY.get(self._country, "")))
         options, images, links = _options(tree, url or f"https://{self.host}/")
         paragraphs = all_texts(tree, "#productDescription p, #bookDescription_feature_div p")
@@ -154,18 +139,15 @@ class Amazon:
                 title=first_text(tree, "#productTitle", "#title", "h1#btAsinTitle")
                 or meta(tree, "og:title")
                 or meta(tree, "title"),
-                prices=price.prices,
-                currency=price.currency,
-                rating=first_attribute(tree, [("#acrPopover", "title")])
+                **price._asdict(),
+                rating=first_attribute(tree, "title", "#acrPopover")
                 or first_text(tree, "#acrPopover", '[data-hook="rating-out-of-text"]'),
                 bullets=_bullets(tree),
                 description=plain(" ".join(paragraphs))
                 or first_text(tree, "#productDescription", "#aplus"),
                 image=absolute(
                     first_attribute(
-                        tree,
-                        [("img#landingImage", "src"), ("img#imgBlkFront", "src"),
-                         ("#imgTagWrapperId img", "src")],
+                        tree, "src", "img#landingImage", "img#imgBlkFront", "#imgTagWrapperId img"
                     )
                     or meta(tree, "og:image"),
                     url,
@@ -173,11 +155,9 @@ class Amazon:
                 options=options,
                 option_images=images,
                 option_links=links,
-                category=" › ".join(
-                    all_texts(tree, "#wayfinding-breadcrumbs_feature_div li a")
-                ),
+                category=" › ".join(all_texts(tree, "#wayfinding-breadcrumbs_feature_div li a")),
             )
-        )  # fmt: skip
+        )
 
     def _paid(self, price: Money) -> Money:
         """A price in the country's own dollars, where it has any."""
@@ -185,16 +165,10 @@ class Amazon:
             return price
         return price._replace(currency=_DOLLARS.get(self._country, "USD"))
 
-    def read_detail(self, product: SiteProduct, part: str, html: str) -> SiteProduct:
-        return product
 
-
-def _id_in(entry: LexborNode) -> str:
-    """The id in a result's own link, where the result itself does not say it."""
-    for node in entry.css("a[href]"):
-        if found := _IN_URL.search(attribute(node, "href")):
-            return found[1]
-    return ""
+def _valid(id: str) -> str:
+    """An id, if it is one."""
+    return id if _ID.fullmatch(id) else ""
 
 
 def _card_price(entry: LexborNode) -> Money:
@@ -204,12 +178,12 @@ def _card_price(entry: LexborNode) -> Money:
 
 def _item_price(tree: LexborHTMLParser, currency: str) -> Money:
     for selector in _PRICE_BOXES:
-        for box in tree.css(selector)[:_MOST_BOXES]:
-            if found := _in_box(box):
-                return found
-    held = first_attribute(tree, [("#twister-plus-price-data-price", "value")])
-    sign = first_attribute(tree, [("#twister-plus-price-data-price-unit", "value")])
-    return money(f"{sign}{held}") if sign else number_money(held, currency)
+        for box in tree.css(selector)[:MOST_BOXES]:
+            if price := _in_box(box):
+                return price
+    amount = first_attribute(tree, "value", "#twister-plus-price-data-price")
+    sign = first_attribute(tree, "value", "#twister-plus-price-data-price-unit")
+    return money(f"{sign}{amount}") if sign else number_money(amount, currency)
 
 
 def _in_box(box: LexborNode) -> Money | None:
@@ -217,32 +191,24 @@ def _in_box(box: LexborNode) -> Money | None:
     ends = [money(text_of(node)) for node in box.css(".a-price-range .a-offscreen")[:2]]
     if len(ends) == 2 and all(end.prices for end in ends):
         return Money((ends[0].prices[0], ends[1].prices[0]), ends[0].currency)
-    asked = [
-        node
-        for node in box.css(".a-price")[:_MOST_BOXES]
-        if attribute(node, "data-a-strike") != "true"
-    ]
-    for node in asked:
-        found = money(first_text(node, ".a-offscreen") or text_of(node, ""))
-        if found.prices:
-            return found
+    for node in box.css(".a-price")[:MOST_BOXES]:
+        if attribute(node, "data-a-strike") != "true":
+            price = money(first_text(node, ".a-offscreen") or text_of(node, ""))
+            if price.prices:
+                return price
     if box.css_first(".a-price") is None:
-        found = money(first_text(box, ".a-offscreen") or text_of(box))
-        if found.prices and _is_price_box(box):
-            return found
+        price = money(first_text(box, ".a-offscreen") or text_of(box))
+        # The part itself is a price, and not something larger with amounts in it.
+        if price.prices and len(text_of(box)) < 60:
+            return price
     return None
-
-
-def _is_price_box(box: LexborNode) -> bool:
-    """Whether the part itself is a price, and not something larger with amounts in it."""
-    return len(text_of(box)) < 60
 
 
 def _bullets(tree: LexborHTMLParser) -> tuple[str, ...]:
     for selector in ("#feature-bullets li", "#featurebullets_feature_div li"):
-        found = [said for said in all_texts(tree, selector) if not _NOT_A_BULLET.match(said)]
-        if found:
-            return tuple(found)
+        bullets = [said for said in all_texts(tree, selector) if not _NOT_A_BULLET.match(said)]
+        if bullets:
+            return tuple(bullets)
     whole = first_text(tree, "#feature-bullets")
     return (whole,) if whole else ()
 
@@ -251,13 +217,13 @@ def _options(
     tree: LexborHTMLParser, base: str
 ) -> tuple[dict[str, tuple[str, ...]], dict[str, str], dict[str, str]]:
     """Option groups by name, the values' pictures, and where each value would lead."""
-    groups: dict[str, list[str]] = {}
+    groups: dict[str, dict[str, None]] = {}
     images: dict[str, str] = {}
     links: dict[str, str] = {}
     left = MOST_PARTS
     for selector in _OPTION_BOXES:
-        for box in tree.css(selector)[:_MOST_BOXES]:
-            for group in box.css("ul, select")[:_MOST_BOXES]:
+        for box in tree.css(selector)[:MOST_BOXES]:
+            for group in box.css("ul, select")[:MOST_BOXES]:
                 entries = group.css("li" if group.tag == "ul" else "option")[:MOST_PARTS]
                 name = _group_name(group, entries)
                 entries, left = entries[:left], left - len(entries[:left])
@@ -265,9 +231,7 @@ def _options(
                     value, image = _value(entry)
                     if not value or not name or value.lower().startswith("select"):
                         continue
-                    held = groups.setdefault(name, [])
-                    if value not in held:
-                        held.append(value)
+                    groups.setdefault(name, {})[value] = None
                     if image:
                         images.setdefault(value, image)
                     if link := absolute(attribute(entry, "data-dp-url"), base):
@@ -280,8 +244,8 @@ def _options(
 def _group_name(group: LexborNode, entries: list[LexborNode]) -> str:
     """What a group of values is called: size, color, style."""
     try:
-        held = json.loads(group.attributes.get("data-a-button-group") or "{}")
-        name = held.get("name", "") if isinstance(held, dict) else ""
+        button_group = json.loads(group.attributes.get("data-a-button-group") or "{}")
+        name = button_group.get("name", "") if isinstance(button_group, dict) else ""
     except (ValueError, RecursionError):
         name = ""
     candidates = [name if isinstance(name, str) else ""]

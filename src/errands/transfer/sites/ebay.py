@@ -10,11 +10,14 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 from errands.prices import Money, money, number_money
 from errands.transfer.sites.address import check_host, is_within, path_of
 from errands.transfer.sites.markup import (
+    MOST_BOXES,
     MOST_PARTS,
     absolute,
     all_texts,
     attribute,
+    canonical,
     first_attribute,
+    first_match,
     first_text,
     meta,
     parse,
@@ -29,7 +32,7 @@ from errands.transfer.sites.record import (
     site_results,
     with_missing,
 )
-from errands.transfer.sites.site import PageKind, RequestKind
+from errands.transfer.sites.site import PageKind, RequestKind, SiteReader
 
 __all__ = ["Ebay"]
 
@@ -44,15 +47,15 @@ _PRICE_BOXES: Final = (
     ".vi-price",
 )  # fmt: skip
 _CELLS: Final = ".ux-labels-values__labels, .ux-labels-values__values"
-_MOST_BOXES: Final = 30
 _TITLE_NOISE: Final = re.compile(r"^details about\s+|\s*\|\s*ebay\s*$", re.I)
 _NOT_A_VALUE: Final = re.compile(r"^\W*select\b", re.I)
 
 
-class Ebay:
+class Ebay(SiteReader):
     """ebay.com, or one of its sisters."""
 
     name = "ebay"
+    hosts: tuple[str, ...] = ()
 
     def __init__(self, host: str = "www.ebay.com") -> None:
         check_host(host, "www.ebay.co.uk")
@@ -92,48 +95,35 @@ class Ebay:
 
     def read_results(self, html: str, url: str = "") -> SiteResults:
         tree = parse(html)
-        cards: list[SiteCard] = []
-        left_out = no_id = 0
         entries = tree.css(".s-item__wrapper") or tree.css(".s-item")
-        for entry in entries[:MOST_PARTS]:
-            title = re.sub(
-                "^new listing", "", first_text(entry, ".s-item__title"), flags=re.I
-            ).strip()
-            if title.lower() == _ADVERT:
-                left_out += 1
-                continue
-            id = _id_in(entry)
-            if not id:
-                no_id += bool(title)
-                left_out += not title
-                continue
-            price = money(first_text(entry, ".s-item__price"))
-            cards.append(
-                SiteCard(
-                    id=id,
-                    url=self.item_url(id),
-                    title=title,
-                    prices=price.prices,
-                    currency=price.currency,
-                    image=absolute(first_attribute(entry, [("img", "src")]), url),
-                )
-            )
         following = any(
             attribute(node, "aria-disabled") != "true" and attribute(node, "href")
             for node in tree.css("a.pagination__next")
         )
-        claim = first_text(tree, ".srp-controls__count-heading")
         return site_results(
-            cards,
+            (self._card(entry, url) for entry in entries[:MOST_PARTS]),
             has_next=following,
-            left_out=left_out,
-            no_id=no_id,
-            total=result_count(claim),
+            total=result_count(first_text(tree, ".srp-controls__count-heading")),
+        )
+
+    def _card(self, entry: LexborNode, url: str) -> SiteCard:
+        title = first_text(entry, ".s-item__title")
+        title = re.sub("^new listing", "", title, flags=re.I).strip()
+        if title.lower() == _ADVERT:
+            return SiteCard(id="")
+        links = entry.css("a.s-item__link, a[href]")[:MOST_BOXES]
+        id = first_match(_IN_URL, (attribute(node, "href") for node in links))
+        return SiteCard(
+            id=id,
+            url=self.item_url(id),
+            title=title,
+            **money(first_text(entry, ".s-item__price"))._asdict(),
+            image=absolute(first_attribute(entry, "src", "img"), url),
         )
 
     def read_item(self, html: str, url: str = "") -> SiteProduct:
         tree = parse(html)
-        frame = first_attribute(tree, [("iframe#desc_ifr", "src")])
+        frame = first_attribute(tree, "src", "iframe#desc_ifr")
         id = _id_of(tree, url, frame)
         price, note = _price(tree)
         title = first_text(tree, "h1.x-item-title__mainTitle", ".x-item-title__mainTitle",
@@ -146,22 +136,17 @@ class Ebay:
                 id=id,
                 url=self.item_url(id) if id else "",
                 title=_TITLE_NOISE.sub("", title).strip(),
-                prices=price.prices,
-                currency=price.currency,
+                **price._asdict(),
                 price_note=note,
-                rating=first_attribute(
-                    tree,
-                    [("span.reviews-star-rating", "title"),
-                     ('[itemprop="ratingValue"]', "content")],
-                )
+                rating=first_attribute(tree, "title", "span.reviews-star-rating")
+                or first_attribute(tree, "content", '[itemprop="ratingValue"]')
                 or first_text(tree, '[itemprop="ratingValue"]', ".ux-summary__start--rating"),
                 bullets=_specifics(tree),
                 description=description,
                 image=absolute(
                     first_attribute(
-                        tree,
-                        [("#mainImgHldr img#icImg", "src"), ("img#icImg", "src"),
-                         (".ux-image-carousel-item img", "src")],
+                        tree, "src", "#mainImgHldr img#icImg", "img#icImg",
+                        ".ux-image-carousel-item img",
                     )
                     or meta(tree, "og:image"),
                     url,
@@ -181,34 +166,24 @@ class Ebay:
         return with_missing(msgspec.structs.replace(product, description=said, details={}))
 
 
-def _id_in(entry: LexborNode) -> str:
-    for node in entry.css("a.s-item__link, a[href]")[:_MOST_BOXES]:
-        if found := _IN_URL.search(attribute(node, "href")):
-            return found[1]
-    return ""
-
-
 def _id_of(tree: LexborHTMLParser, url: str, frame: str) -> str:
-    canonical = first_attribute(tree, [('link[rel="canonical"]', "href")])
-    for link in (meta(tree, "og:url"), canonical, url):
-        if found := _IN_URL.search(link):
-            return found[1]
-    held = _IN_FRAME.search(frame)
-    return held[1] if held and urlsplit(frame).query else ""
+    id = first_match(_IN_URL, (meta(tree, "og:url"), canonical(tree), url))
+    framed = first_match(_IN_FRAME, [frame])
+    return id or (framed if framed and urlsplit(frame).query else "")
 
 
 def _price(tree: LexborHTMLParser) -> tuple[Money, str]:
     """The price, and `bid` where it is only the highest bid so far."""
     for selector in _PRICE_BOXES:
-        for box in tree.css(selector)[:_MOST_BOXES]:
-            found = money(first_text(box, '[itemprop="price"]') or text_of(box))
-            if found.prices:
-                return found, "bid" if _is_bid(box) else ""
-    for node in tree.css('[itemprop="price"]')[:_MOST_BOXES]:
-        currency = first_attribute(tree, [('[itemprop="priceCurrency"]', "content")])
-        found = number_money(attribute(node, "content") or text_of(node), currency)
-        if found.prices:
-            return found, "bid" if _is_bid(node) else ""
+        for box in tree.css(selector)[:MOST_BOXES]:
+            price = money(first_text(box, '[itemprop="price"]') or text_of(box))
+            if price.prices:
+                return price, "bid" if _is_bid(box) else ""
+    for node in tree.css('[itemprop="price"]')[:MOST_BOXES]:
+        currency = first_attribute(tree, "content", '[itemprop="priceCurrency"]')
+        price = number_money(attribute(node, "content") or text_of(node), currency)
+        if price.prices:
+            return price, "bid" if _is_bid(node) else ""
     return Money(), ""
 
 
@@ -241,19 +216,21 @@ def _whole_value(cell: LexborNode) -> str:
 
 
 def _options(tree: LexborHTMLParser) -> dict[str, tuple[str, ...]]:
+    boxes = [
+        (attribute(box, "selectboxlabel") or attribute(box, "name"), all_texts(box, "option"))
+        for box in tree.css("select.msku-sel, .x-msku__select-box, .x-sku select")[:MOST_BOXES]
+    ]
+    boxes += [
+        (
+            first_text(box, ".btn__label", ".x-msku__label-text"),
+            all_texts(box, ".listbox__option .listbox__value"),
+        )
+        for box in tree.css(".x-sku, .x-msku-evo")[:MOST_BOXES]
+    ]
     groups: dict[str, tuple[str, ...]] = {}
-    for box in tree.css("select.msku-sel, .x-msku__select-box, .x-sku select")[:_MOST_BOXES]:
-        name = (attribute(box, "selectboxlabel") or attribute(box, "name")).rstrip(": ")
-        values = [said for said in all_texts(box, "option") if not _NOT_A_VALUE.match(said)]
-        if name and values:
-            groups.setdefault(name, tuple(dict.fromkeys(values)))
-    for box in tree.css(".x-sku, .x-msku-evo")[:_MOST_BOXES]:
-        name = first_text(box, ".btn__label", ".x-msku__label-text").rstrip(": ")
-        values = [
-            said
-            for said in all_texts(box, ".listbox__option .listbox__value")
-            if not _NOT_A_VALUE.match(said)
-        ]
+    for label, texts in boxes:
+        name = label.rstrip(": ")
+        values = [value for value in texts if not _NOT_A_VALUE.match(value)]
         if name and values:
             groups.setdefault(name, tuple(dict.fromkeys(values)))
     return groups

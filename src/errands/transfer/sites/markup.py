@@ -12,14 +12,17 @@ from urllib.parse import urljoin, urlsplit
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 __all__ = [
-    "LONGEST_PAGE", "MOST_PARTS", "absolute", "all_texts", "attribute", "first_attribute",
-    "first_text", "meta", "parse", "plain", "result_count", "text_of",
+    "LONGEST_PAGE", "MOST_BOXES", "MOST_PARTS", "absolute", "all_texts", "attribute", "canonical",
+    "first_attribute", "first_match", "first_text", "meta", "parse", "plain", "result_count",
+    "text_of",
 ]  # fmt: skip
 
 LONGEST_PAGE: Final = 12_000_000
 """Characters of the longest page that is read; the rest of a longer one is cut off."""
 MOST_PARTS: Final = 500
 """Parts of one kind that are looked at: a page that nests its parts must not cost hours."""
+MOST_BOXES: Final = 30
+"""Parts of one kind that hold further parts."""
 _MOST_TRIED: Final = 10
 _LONGEST_TEXT: Final = 20_000
 _DROPPED: Final = "script, style, noscript, template"
@@ -69,9 +72,9 @@ def attribute(node: LexborNode | None, name: str) -> str:
     return "" if node is None else plain(node.attributes.get(name))
 
 
-def first_attribute(tree: LexborHTMLParser | LexborNode, pairs: Iterable[tuple[str, str]]) -> str:
-    """The first attribute that is there, of (selector, name) pairs tried in order."""
-    for selector, name in pairs:
+def first_attribute(tree: LexborHTMLParser | LexborNode, name: str, *selectors: str) -> str:
+    """The first attribute of that name at what one of the selectors finds, tried in order."""
+    for selector in selectors:
         for node in tree.css(selector)[:_MOST_TRIED]:
             if said := attribute(node, name):
                 return said
@@ -80,9 +83,17 @@ def first_attribute(tree: LexborHTMLParser | LexborNode, pairs: Iterable[tuple[s
 
 def meta(tree: LexborHTMLParser, name: str) -> str:
     """The content of a `meta` element, by its property or name."""
-    return first_attribute(
-        tree, ((f'meta[property="{name}"]', "content"), (f'meta[name="{name}"]', "content"))
-    )
+    return first_attribute(tree, "content", f'meta[property="{name}"]', f'meta[name="{name}"]')
+
+
+def canonical(tree: LexborHTMLParser) -> str:
+    """The address that a page says it has."""
+    return first_attribute(tree, "href", 'link[rel="canonical"]')
+
+
+def first_match(pattern: re.Pattern[str], texts: Iterable[str]) -> str:
+    """A pattern's group in the first text that has it."""
+    return next((match[1] for text in texts if (match := pattern.search(text))), "")
 
 
 def absolute(link: str, base: str) -> str:

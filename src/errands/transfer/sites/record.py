@@ -4,6 +4,7 @@ Pages change, and parts of them are absent. A reader therefore never fails for w
 it gives a record, and the record says what is missing.
 """
 
+from collections.abc import Iterable
 from typing import Final
 
 import msgspec
@@ -90,22 +91,29 @@ def _absent(record: SiteProduct | SiteCard, parts: tuple[str, ...]) -> tuple[str
 
 
 def site_results(
-    cards: list[SiteCard],
+    cards: Iterable[SiteCard],
     *,
     has_next: bool,
-    left_out: int,
-    no_id: int,
+    left_out: int = 0,
+    no_id: int = 0,
     total: int | None = None,
 ) -> SiteResults:
-    """A page of results; a product that comes twice, as adverts do, is kept once."""
-    kept: dict[str, SiteCard] = {}
+    """A page of results; a product that comes twice, as adverts do, is listed once.
+
+    Of cards without an id, those with a title are products that cannot be opened, the others none.
+    """
+    listed: dict[str, SiteCard] = {}
     for card in cards:
-        checked = msgspec.structs.replace(card, missing=_absent(card, CARD_PARTS))
-        kept.setdefault(card.id.lower(), checked)
+        if card.id:
+            checked = msgspec.structs.replace(card, missing=_absent(card, CARD_PARTS))
+            listed.setdefault(card.id.lower(), checked)
+        else:
+            no_id += bool(card.title)
+            left_out += not card.title
     return SiteResults(
-        cards=tuple(kept.values()),
+        cards=tuple(listed.values()),
         has_next=has_next,
         total=total,
         left_out=left_out + no_id,
-        missing=("results",) * (not kept) + ("ids",) * bool(no_id),
+        missing=("results",) * (not listed) + ("ids",) * bool(no_id),
     )

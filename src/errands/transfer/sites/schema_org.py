@@ -10,10 +10,19 @@ from collections import Counter
 from typing import Any, Final
 from urllib.parse import quote_plus, unquote, urlsplit
 
+import msgspec
+
 from errands.errors import SettingError
 from errands.prices import Money, money, number_money
 from errands.transfer.sites.address import host_of, is_within, looks_only, path_of
-from errands.transfer.sites.markup import MOST_PARTS, absolute, first_attribute, meta, parse
+from errands.transfer.sites.markup import (
+    MOST_PARTS,
+    absolute,
+    canonical,
+    first_attribute,
+    meta,
+    parse,
+)
 from errands.transfer.sites.markup import first_text as _first_text
 from errands.transfer.sites.record import (
     SiteCard,
@@ -23,7 +32,7 @@ from errands.transfer.sites.record import (
     with_missing,
 )
 from errands.transfer.sites.schema_data import Thing, inside, kinds_of, things, value_text, values
-from errands.transfer.sites.site import PageKind, RequestKind
+from errands.transfer.sites.site import PageKind, RequestKind, SiteReader
 
 __all__ = ["SAVED", "SchemaOrg"]
 
@@ -39,10 +48,11 @@ _NOT_IN_ID: Final = re.compile(r"[^A-Za-z0-9._~-]+")
 _LONGEST_ID: Final = 40
 
 
-class SchemaOrg:
+class SchemaOrg(SiteReader):
     """A shop that describes itself."""
 
     name = "schema.org"
+    hosts: tuple[str, ...] = ()
 
     def __init__(self, search: str = "") -> None:
         host = host_of(search).removeprefix("www.")
@@ -88,9 +98,6 @@ class SchemaOrg:
             return "search"
         return "item" if _main(held) is not None else ""
 
-    def refusal(self, html: str) -> str:
-        return ""
-
     def read_results(self, html: str, url: str = "") -> SiteResults:
         tree = parse(html, keep_scripts=True)
         cards: list[SiteCard] = []
@@ -98,7 +105,6 @@ class SchemaOrg:
         held = things(tree)
         for entry in _entries(held):
             link = absolute(value_text(entry, "url", "@id"), url)
-            title = value_text(entry, "name")
             id = _id(entry, link)
             if not link or not id:
                 no_id += 1
@@ -106,18 +112,16 @@ class SchemaOrg:
             if self.hosts and not self.admits("item", link):
                 left_out += 1
                 continue
-            price = _price(entry)
             cards.append(
                 SiteCard(
                     id=id,
                     url=link,
-                    title=title,
-                    prices=price.prices,
-                    currency=price.currency,
+                    title=value_text(entry, "name"),
+                    **_price(entry)._asdict(),
                     image=absolute(value_text(entry, "image"), url),
                 )
             )
-        following = first_attribute(tree, [('link[rel="next"]', "href"), ('a[rel="next"]', "href")])
+        following = first_attribute(tree, "href", 'link[rel="next"]', 'a[rel="next"]')
         claims = [
             value_text(each, "numberOfItems") for each in held if "ItemList" in kinds_of(each)
         ]
@@ -132,8 +136,8 @@ class SchemaOrg:
         product = _main(held) or {}
         for node in tree.css("script, style, noscript, template"):
             node.decompose()
-        canonical = first_attribute(tree, [('link[rel="canonical"]', "href")])
-        link = absolute(value_text(product, "url") or meta(tree, "og:url") or canonical, url) or url
+        link = value_text(product, "url") or meta(tree, "og:url") or canonical(tree)
+        link = absolute(link, url) or url
         price = _price(product)
         if not price.prices:
             price = number_money(
@@ -146,8 +150,7 @@ class SchemaOrg:
                 url=link,
                 title=value_text(product, "name") or meta(tree, "og:title")
                 or _first_text(tree, "h1", "title"),
-                prices=price.prices,
-                currency=price.currency,
+                **price._asdict(),
                 rating=_rating(product),
                 bullets=_bullets(product),
                 description=value_text(product, "description") or meta(tree, "og:description")
@@ -160,9 +163,6 @@ class SchemaOrg:
                 category=_category(held, product),
             )
         )  # fmt: skip
-
-    def read_detail(self, product: SiteProduct, part: str, html: str) -> SiteProduct:
-        return product
 
 
 def _main(held: list[Thing]) -> Thing | None:
@@ -227,19 +227,16 @@ def _distinct(cards: list[SiteCard]) -> list[SiteCard]:
     by_id: dict[str, str] = {}
     told_apart: dict[tuple[str, str], str] = {}
     numbers: Counter[str] = Counter()
-    kept: list[SiteCard] = []
-    for found in cards:
-        name = found.id.lower()
-        id = told_apart.get((name, found.url), found.id)
-        while by_id.setdefault(id.lower(), found.url) != found.url:
+    distinct: list[SiteCard] = []
+    for card in cards:
+        name = card.id.lower()
+        id = told_apart.get((name, card.url), card.id)
+        while by_id.setdefault(id.lower(), card.url) != card.url:
             numbers[name] += 1
-            id = f"{found.id}-{numbers[name] + 1}"
-        told_apart[name, found.url] = id
-        kept.append(SiteCard(
-            id=id, url=found.url, title=found.title, prices=found.prices,
-            currency=found.currency, image=found.image,
-        ))  # fmt: skip
-    return kept
+            id = f"{card.id}-{numbers[name] + 1}"
+        told_apart[name, card.url] = id
+        distinct.append(msgspec.structs.replace(card, id=id))
+    return distinct
 
 
 def _price(product: Thing) -> Money:

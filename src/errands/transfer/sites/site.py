@@ -49,7 +49,7 @@ class SiteReader(Protocol):
 
     def refusal(self, html: str) -> str:
         """What a page says that is no page but a refusal; empty for all others."""
-        ...
+        return ""
 
     def read_results(self, html: str, url: str = "") -> SiteResults: ...
 
@@ -57,7 +57,7 @@ class SiteReader(Protocol):
 
     def read_detail(self, product: SiteProduct, part: str, html: str) -> SiteProduct:
         """The record with a part that was on a page of its own."""
-        ...
+        return product
 
 
 SITES: Final = Registry(

@@ -10,7 +10,7 @@ from typing import Final
 from urllib.parse import unquote
 
 import msgspec
-from selectolax.lexbor import LexborHTMLParser
+from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from errands.errors import SettingError
 from errands.prices import money
@@ -23,6 +23,7 @@ from errands.transfer.sites.markup import (
     all_texts,
     attribute,
     first_attribute,
+    first_match,
     first_text,
     parse,
     plain,
@@ -36,7 +37,7 @@ from errands.transfer.sites.record import (
     site_results,
     with_missing,
 )
-from errands.transfer.sites.site import PageKind, RequestKind
+from errands.transfer.sites.site import PageKind, RequestKind, SiteReader
 
 __all__ = ["WebShopSite"]
 
@@ -50,10 +51,11 @@ _PICTURES: Final = re.compile(r"option_to_image\s*=\s*JSON\.parse\(`(\{.*?\})`\)
 _PARTS: Final = {"description": "description", "features": "bullets"}
 
 
-class WebShopSite:
+class WebShopSite(SiteReader):
     """A running WebShop."""
 
     name = "webshop"
+    hosts: tuple[str, ...] = ()
 
     def __init__(self, base: str = "http://127.0.0.1:8000") -> None:
         if "://" not in base:
@@ -87,41 +89,26 @@ class WebShopSite:
             return "item"
         return "detail" if tree.css_first(".product-info") else ""
 
-    def refusal(self, html: str) -> str:
-        return ""
-
     def read_results(self, html: str, url: str = "") -> SiteResults:
         tree = parse(html)
-        cards: list[SiteCard] = []
-        left_out = no_id = 0
-        for entry in tree.css(".list-group-item")[:MOST_PARTS]:
-            link = first_attribute(entry, [("a.product-link", "href")])
-            id = first_text(entry, "a.product-link") or _id_in([link])
-            title = first_text(entry, ".product-title")
-            if not id:
-                no_id += bool(title)
-                left_out += not title
-                continue
-            price = money(first_text(entry, ".product-price"))
-            told = absolute(link, url or self.base)
-            cards.append(
-                SiteCard(
-                    id=id,
-                    url=told if self.admits("item", told) else self.item_url(id),
-                    title=title,
-                    prices=price.prices,
-                    currency=price.currency,
-                    image=absolute(first_attribute(entry, [("img", "src")]), url or self.base),
-                )
-            )
-        following = any(text_of(node) == "Next >" for node in tree.css("button"))
-        claim = " ".join(all_texts(tree, "h1, h3"))
-        return site_results(
-            cards,
-            has_next=following and bool(cards),
-            left_out=left_out,
-            no_id=no_id,
-            total=result_count(claim),
+        entries = tree.css(".list-group-item")[:MOST_PARTS]
+        results = site_results(
+            (self._card(entry, url or self.base) for entry in entries),
+            has_next=any(text_of(node) == "Next >" for node in tree.css("button")),
+            total=result_count(" ".join(all_texts(tree, "h1, h3"))),
+        )
+        return results if results.cards else msgspec.structs.replace(results, has_next=False)
+
+    def _card(self, entry: LexborNode, base: str) -> SiteCard:
+        link = first_attribute(entry, "href", "a.product-link")
+        id = first_text(entry, "a.product-link") or unquote(first_match(_ITEM_PATH, [link]))
+        url = absolute(link, base)
+        return SiteCard(
+            id=id,
+            url=url if self.admits("item", url) else self.item_url(id),
+            title=first_text(entry, ".product-title"),
+            **money(first_text(entry, ".product-price"))._asdict(),
+            image=absolute(first_attribute(entry, "src", "img"), base),
         )
 
     def read_item(self, html: str, url: str = "") -> SiteProduct:
@@ -130,7 +117,7 @@ class WebShopSite:
         links = [attribute(node, "action") for node in tree.css("form")]
         links += [attribute(node, "data-url") for node in tree.css("input[type=radio]")]
         links += [attribute(node, "onclick") for node in tree.css("input[type=radio]")]
-        id = _id_in([*links, url])
+        id = unquote(first_match(_ITEM_PATH, [*links, url]))
         options, option_links = _options(tree, base)
         said = [
             text_of(node) for node in tree.css("h4, .price, .rating, .product-price")[:MOST_PARTS]
@@ -138,19 +125,18 @@ class WebShopSite:
         price = next((money(text) for text in said if text.startswith("Price:")), money(""))
         rating = next((text for text in said if text.startswith("Rating:")), "")
         details = {
-            _PARTS[found[1].lower()]: absolute(link, base)
+            _PARTS[match[1].lower()]: absolute(link, base)
             for link in links
-            if (found := _DETAIL_PATH.search(link))
+            if (match := _DETAIL_PATH.search(link))
         }
         return with_missing(
             SiteProduct(
                 id=id,
                 url=self.item_url(id) if id else "",
                 title=first_text(tree, ".heading h1", "h2:not([id])", ".product-title"),
-                prices=price.prices,
-                currency=price.currency,
+                **price._asdict(),
                 rating=rating.removeprefix("Rating:").strip(),
-                image=absolute(first_attribute(tree, [("#product-image", "src")]), base),
+                image=absolute(first_attribute(tree, "src", "#product-image"), base),
                 options=options,
                 option_images=_pictures(html),
                 option_links=option_links,
@@ -160,35 +146,23 @@ class WebShopSite:
 
     def read_detail(self, product: SiteProduct, part: str, html: str) -> SiteProduct:
         said = tuple(all_texts(parse(html), ".product-info"))
+        if part not in _PARTS.values():
+            return with_missing(product)
         left = {name: link for name, link in product.details.items() if name != part}
-        if part == "description":
-            product = msgspec.structs.replace(
-                product, description=plain(" ".join(said)), details=left
-            )
-        elif part == "bullets":
-            product = msgspec.structs.replace(product, bullets=said, details=left)
-        return with_missing(product)
-
-
-def _id_in(links: list[str]) -> str:
-    for link in links:
-        if found := _ITEM_PATH.search(link):
-            return unquote(found[1])
-    return ""
+        value = plain(" ".join(said)) if part == "description" else said
+        return with_missing(msgspec.structs.replace(product, details=left, **{part: value}))
 
 
 def _options(
     tree: LexborHTMLParser, base: str
 ) -> tuple[dict[str, tuple[str, ...]], dict[str, str]]:
-    groups: dict[str, list[str]] = {}
+    groups: dict[str, dict[str, None]] = {}
     links: dict[str, str] = {}
     for node in tree.css("input[type=radio]")[:MOST_PARTS]:
         name, value = attribute(node, "name"), attribute(node, "value")
         if not name or not value:
             continue
-        held = groups.setdefault(name, [])
-        if value not in held:
-            held.append(value)
+        groups.setdefault(name, {})[value] = None
         clicked = _LEADS_TO.search(node.attributes.get("onclick") or "")
         link = attribute(node, "data-url") or (clicked[1] if clicked else "")
         if link := absolute(link, base):
@@ -198,16 +172,10 @@ def _options(
 
 def _pictures(html: str) -> dict[str, str]:
     """The pictures of option values: the page keeps them as data in its script."""
-    found = _PICTURES.search(html)
     try:
-        held = json.loads(found[1]) if found else {}
+        images = json.loads(first_match(_PICTURES, [html]) or "{}")
     except (ValueError, RecursionError):
         return {}
-    if not isinstance(held, dict):
-        return {}
-    pairs = {
-        value: absolute(image, "https://")
-        for value, image in held.items()
-        if isinstance(image, str)
-    }
-    return {value: image for value, image in pairs.items() if image}
+    pairs = images.items() if isinstance(images, dict) else ()
+    links = {value: absolute(image, "https://") for value, image in pairs if isinstance(image, str)}
+    return {value: link for value, link in links.items() if link}
