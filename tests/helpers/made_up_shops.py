@@ -1,9 +1,14 @@
 """Shops that never were: small pages laid out as the real ones are, for tests to bridge to."""
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
-from errands.transfer.fetch.fetcher import FetchedPage, FetchError, PageRequest
+from errands.transfer.fetch.fetcher import Fetch, FetchedPage, FetchError, PageRequest
+from errands.transfer.goals import TransferGoal
+from errands.transfer.journal import TransferRun
+from errands.transfer.play import TransferConfig, transfer
+from errands.transfer.sites.site import SiteReader
 
 GOODS: tuple[dict[str, Any], ...] = tuple(
     {
@@ -219,3 +224,10 @@ class MadeUpShop:
             if each["id"] in request.url or each["number"] in request.url:
                 return FetchedPage(request.url, 200, item(each))
         raise FetchError(f"{request.url} is not a page of this shop.")
+
+
+def run_transfer(
+    goals: Sequence[TransferGoal], site: SiteReader, fetch: Fetch, agent: str, **options: Any
+) -> tuple[TransferRun, str]:
+    """A run of an agent; `options` are those of `TransferConfig`."""
+    return transfer(goals, site, fetch, TransferConfig(agent=agent, **options))

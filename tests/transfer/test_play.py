@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from made_up_shops import GOODS, MadeUpShop
+from made_up_shops import GOODS, MadeUpShop, run_transfer
 
 from errands.errors import DataError, GoalError, SettingError
 from errands.shop.catalog.catalog import Catalog
@@ -23,7 +23,7 @@ from errands.transfer.fetch.fetcher import FetchedPage, FetchError, PageRequest
 from errands.transfer.fetch.saved_pages import SavedPages
 from errands.transfer.goals import TransferGoal, catalog_goals, instruction_goal, read_goals
 from errands.transfer.journal import StepLine, TransferJournal, read_run
-from errands.transfer.play import TransferLimits, default_file, transfer
+from errands.transfer.play import default_file
 from errands.transfer.sites.site import SiteReader, site_named
 
 SEARCH = "https://shop.example/search?q={query}&page={page}"
@@ -45,9 +45,9 @@ def test_the_rule_agent_over_a_recorded_cassette(name: str, tmp_path: Path) -> N
     site, tape, shop = _site(name), tmp_path / "tape.jsonl", MadeUpShop(name)
     goals = [instruction_goal(INSTRUCTION)]
     with contextlib.closing(Recorder(tape, shop)) as recorder:
-        live, ended = transfer(goals, site, recorder, "rule", out=tmp_path / "live.jsonl")
+        live, ended = run_transfer(goals, site, recorder, "rule", out=tmp_path / "live.jsonl")
     assert ended == ""
-    replayed, _ = transfer(goals, site, Replayer(tape), "rule", out=tmp_path / "again.jsonl")
+    replayed, _ = run_transfer(goals, site, Replayer(tape), "rule", out=tmp_path / "again.jsonl")
 
     first = GOODS[0]["number" if name == "ebay" else "id"].lower()
     words = INSTRUCTION.lower()
@@ -81,11 +81,14 @@ def test_a_trained_agent_over_a_recorded_cassette(name: str, tmp_path: Path, tau
     goals = [instruction_goal(INSTRUCTION)] * 3
     given: dict[str, Any] = {
         "settings": {"checkpoint": str(taught), "choose": "sample"},
-        "limits": TransferLimits(max_steps=60, per_episode=200),
+        "max_steps": 60,
+        "per_episode": 200,
     }
     with contextlib.closing(Recorder(tape, shop)) as recorder:
-        live, _ = transfer(goals, site, recorder, "il", out=tmp_path / "live.jsonl", **given)
-    again, _ = transfer(goals, site, Replayer(tape), "il", out=tmp_path / "again.jsonl", **given)
+        live, _ = run_transfer(goals, site, recorder, "il", out=tmp_path / "live.jsonl", **given)
+    again, _ = run_transfer(
+        goals, site, Replayer(tape), "il", out=tmp_path / "again.jsonl", **given
+    )
     asked = [_asked(live.path, number) for number in range(3)]
     assert any(played.purchase is not None for played in live.finished)
     for number, played in live.episodes.items():
@@ -163,7 +166,7 @@ def test_a_language_model_shops_too(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
     thread.start()
     try:
-        run, _ = transfer(
+        run, _ = run_transfer(
             [instruction_goal("a shoe"), instruction_goal("another")], _site("amazon"),
             MadeUpShop("amazon"), "llm", out=tmp_path / "run.jsonl",
             settings={"model": "m", "base_url": f"http://127.0.0.1:{server.server_port}/v1",
@@ -206,7 +209,7 @@ def test_errands_with_goals_are_scored_by_themselves(tmp_path: Path) -> None:
     (tmp_path / "errands.toml").write_text(ERRANDS)
     goals = read_goals(tmp_path / "errands.toml")
     assert [goal.by_hand for goal in goals] == [False, True, False]
-    run, _ = transfer(
+    run, _ = run_transfer(
         goals, _site("amazon"), MadeUpShop("amazon"), "rule", out=tmp_path / "run.jsonl"
     )
     first, second, third = (run.episodes[at].score for at in range(3))
@@ -223,7 +226,9 @@ def test_errands_with_goals_are_scored_by_themselves(tmp_path: Path) -> None:
 def test_goals_of_a_catalogue(little: Catalog, tmp_path: Path) -> None:
     goals = little.goals("human")
     goals = catalog_goals(goals[index] for index in range(3))
-    run, _ = transfer(goals, _site("ebay"), MadeUpShop("ebay"), "rule", out=tmp_path / "run.jsonl")
+    run, _ = run_transfer(
+        goals, _site("ebay"), MadeUpShop("ebay"), "rule", out=tmp_path / "run.jsonl"
+    )
     assert all(played.score is not None for played in run.finished)
     assert len(run.finished) == 3
 
@@ -266,7 +271,7 @@ def test_a_failed_episode_is_an_error_and_the_others_go_on(tmp_path: Path) -> No
         return shop(request)
 
     goals = [instruction_goal(text) for text in ("a red shoe", "a blue shoe", "a green shoe")]
-    run, ended = transfer(goals, _site("amazon"), moody, "rule", out=tmp_path / "run.jsonl")
+    run, ended = run_transfer(goals, _site("amazon"), moody, "rule", out=tmp_path / "run.jsonl")
     assert ended == ""
     assert [played.end.status for played in run.finished if played.end] == [
         "done", "error", "done",
@@ -282,17 +287,15 @@ def test_limits_and_going_on(tmp_path: Path) -> None:
     out = tmp_path / "run.jsonl"
     goals = [instruction_goal(f"shoe {at}") for at in range(4)]
     site = _site("amazon")
-    run, ended = transfer(
-        goals, site, MadeUpShop("amazon"), "rule", out=out, limits=TransferLimits(per_run=5)
-    )
+    run, ended = run_transfer(goals, site, MadeUpShop("amazon"), "rule", out=out, per_run=5)
     assert "5 requests" in ended
     assert len(run.finished) == 2
     with pytest.raises(DataError, match="--resume"):
-        transfer(goals, site, MadeUpShop("amazon"), "rule", out=out)
+        run_transfer(goals, site, MadeUpShop("amazon"), "rule", out=out)
     # A kill in the middle of a line leaves a piece of it.
     out.write_bytes(out.read_bytes() + b'{"what":"step","epi')
     shop = MadeUpShop("amazon")
-    run, ended = transfer(goals, site, shop, "rule", out=out, resume=True)
+    run, ended = run_transfer(goals, site, shop, "rule", out=out, resume=True)
     assert ended == ""
     assert [played.number for played in run.finished] == [0, 1, 2, 3]
     assert all(len(played.requests) == 2 for played in run.finished)
@@ -303,7 +306,7 @@ def test_limits_and_going_on(tmp_path: Path) -> None:
     for changed, said in (
         ({"goals": goals[:2]}, "list of instructions"), ({"goals": scored}, "list of goals"),
         ({"agent": "careful"}, "agent"), ({"seed": 5}, "seed"), ({"rules": "paper"}, "--rules"),
-        ({"limits": TransferLimits(max_steps=9)}, "--max-steps"), ({"details": True}, "--details"),
+        ({"max_steps": 9}, "--max-steps"), ({"details": True}, "--details"),
         ({"pages": "elsewhere"}, "source of pages"), ({"site": british}, "shop's address"),
     ):  # fmt: skip
         given: dict[str, Any] = {
@@ -311,7 +314,7 @@ def test_limits_and_going_on(tmp_path: Path) -> None:
             "resume": True, **changed,
         }  # fmt: skip
         with pytest.raises(DataError, match=f"its {said}|its .*{said}"):
-            transfer(**given)
+            run_transfer(**given)
 
 
 class HalfACharacter:
@@ -325,10 +328,10 @@ class HalfACharacter:
 
 
 def test_what_is_no_text_is_written_down_all_the_same(tmp_path: Path) -> None:
-    run, _ = transfer(
+    run, _ = run_transfer(
         [instruction_goal("a shoe")], _site("amazon"), MadeUpShop("amazon"),
         f"{__name__}:HalfACharacter", out=tmp_path / "run.jsonl",
-        limits=TransferLimits(max_steps=2),
+        max_steps=2,
     )  # fmt: skip
     played = run.episodes[0]
     assert played.end is not None
@@ -337,10 +340,10 @@ def test_what_is_no_text_is_written_down_all_the_same(tmp_path: Path) -> None:
 
 
 def test_steps_that_run_out_score_nothing(tmp_path: Path) -> None:
-    run, _ = transfer(
+    run, _ = run_transfer(
         [instruction_goal("a shoe")], _site("amazon"), MadeUpShop("amazon"), "rule",
         out=tmp_path / "run.jsonl",
-        limits=TransferLimits(max_steps=2),
+        max_steps=2,
     )  # fmt: skip
     played = run.episodes[0]
     assert played.end is not None
@@ -354,17 +357,16 @@ def test_a_killed_run_keeps_every_step(tmp_path: Path) -> None:
 import os, signal, sys
 sys.path.insert(0, {str(Path(__file__).parents[1] / "helpers")!r})
 from pathlib import Path
-from made_up_shops import MadeUpShop
+from made_up_shops import MadeUpShop, run_transfer
 from errands.transfer.goals import instruction_goal
 from errands.transfer.sites.site import site_named
-from errands.transfer.play import transfer
 shop = MadeUpShop("amazon")
 def fetch(request):
     if request.kind == "item" and len(shop.asked) == 3:
         os.kill(os.getpid(), signal.SIGKILL)
     return shop(request)
 goals = [instruction_goal("shoe 0"), instruction_goal("shoe 1")]
-transfer(goals, site_named("amazon"), fetch, "rule", out=Path({str(out)!r}))
+run_transfer(goals, site_named("amazon"), fetch, "rule", out=Path({str(out)!r}))
 """
     done = subprocess.run([sys.executable, "-c", script], env=os.environ, check=False, timeout=120)
     assert done.returncode == -signal.SIGKILL
@@ -372,7 +374,9 @@ transfer(goals, site_named("amazon"), fetch, "rule", out=Path({str(out)!r}))
     assert [played.number for played in run.finished] == [0]
     assert [step.page for step in run.episodes[1].steps] == ["search", "results"]
     goals = [instruction_goal("shoe 0"), instruction_goal("shoe 1")]
-    run, _ = transfer(goals, _site("amazon"), MadeUpShop("amazon"), "rule", out=out, resume=True)
+    run, _ = run_transfer(
+        goals, _site("amazon"), MadeUpShop("amazon"), "rule", out=out, resume=True
+    )
     assert len(run.finished) == 2
     assert [step.page for step in run.episodes[1].steps] == ["search", "results", "item", "done"]
 
@@ -399,7 +403,7 @@ def test_what_is_no_run(tmp_path: Path, data: bytes) -> None:
 
 def test_agents_that_know_the_answer_do_not_play(tmp_path: Path) -> None:
     with pytest.raises(SettingError, match="shown the answers"):
-        transfer(
+        run_transfer(
             [instruction_goal("x")], _site("amazon"), MadeUpShop("amazon"), "choice-oracle",
             out=tmp_path / "run.jsonl",
         )  # fmt: skip
@@ -408,9 +412,9 @@ def test_agents_that_know_the_answer_do_not_play(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("agent", ["careful", "random", "shopper"])
 def test_other_agents_of_the_shop_play_too(agent: str, tmp_path: Path) -> None:
-    run, _ = transfer(
+    run, _ = run_transfer(
         [instruction_goal(INSTRUCTION)], _site("amazon"), MadeUpShop("amazon"), agent,
-        out=tmp_path / "run.jsonl", limits=TransferLimits(max_steps=20),
+        out=tmp_path / "run.jsonl", max_steps=20,
     )  # fmt: skip
     played = run.episodes[0]
     assert played.end is not None
@@ -430,15 +434,14 @@ def test_over_the_saved_real_pages(
         settings = {"checkpoint": str(request.getfixturevalue("taught"))}
     site, tape = site_named(name), tmp_path / "tape.jsonl"
     goals = [instruction_goal("red basketball shoes, and price lower than 90.00 dollars")]
-    limits = TransferLimits(max_steps=15)
     with contextlib.closing(Recorder(tape, SavedPages(saved, site))) as recorder:
-        live, _ = transfer(
+        live, _ = run_transfer(
             goals, site, recorder, agent, out=tmp_path / "live.jsonl", settings=settings,
-            limits=limits, stand_in=True,
+            max_steps=15, stand_in=True,
         )  # fmt: skip
-    again, _ = transfer(
+    again, _ = run_transfer(
         goals, site, Replayer(tape), agent, out=tmp_path / "again.jsonl", settings=settings,
-        limits=limits, stand_in=True,
+        max_steps=15, stand_in=True,
     )  # fmt: skip
     played, replayed = live.episodes[0], again.episodes[0]
     assert [step.action for step in played.steps] == [step.action for step in replayed.steps]

@@ -7,12 +7,11 @@ from typing import Any
 
 import msgspec
 import pytest
-from made_up_shops import MadeUpShop
+from made_up_shops import MadeUpShop, run_transfer
 
 from errands.errors import DataError
 from errands.transfer.goals import instruction_goal
 from errands.transfer.journal import ScoreLine, TransferRun, append_to, read_run
-from errands.transfer.play import TransferLimits, transfer
 from errands.transfer.scores import (
     MatchCount,
     match_count,
@@ -29,7 +28,7 @@ from errands.transfer.tables import PAPER, rows_of, to_markdown
 def run(tmp_path: Path) -> TransferRun:
     errands = [instruction_goal(text) for text in ("a red shoe", "=a blue shoe", "a green shoe")]
     out = tmp_path / "run.jsonl"
-    return transfer(errands, site_named("amazon"), MadeUpShop("amazon"), "rule", out=out)[0]
+    return run_transfer(errands, site_named("amazon"), MadeUpShop("amazon"), "rule", out=out)[0]
 
 
 def test_equation_1_by_hand() -> None:
@@ -110,11 +109,11 @@ def test_forms_that_make_no_sense(run: TransferRun, tmp_path: Path, text: str, s
 
 def test_the_tables(run: TransferRun, tmp_path: Path) -> None:
     site = site_named("ebay")
-    other, _ = transfer(
+    other, _ = run_transfer(
         [instruction_goal("a shoe")], site, MadeUpShop("ebay"), "rule", out=tmp_path / "ebay.jsonl",
-        limits=TransferLimits(max_steps=2),
+        max_steps=2,
     )  # fmt: skip
-    more, _ = transfer(
+    more, _ = run_transfer(
         [instruction_goal("a shoe")], site_named("amazon"), MadeUpShop("amazon"), "rule",
         out=tmp_path / "more.jsonl", seed=1,
     )  # fmt: skip

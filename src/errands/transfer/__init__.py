@@ -11,15 +11,15 @@ from errands.lazy import lazy_exports
 
 __all__ = [
     "FetchError", "FetchedPage", "LiveShopEnv", "PageRequest", "SiteCard", "SiteError",
-    "SiteProduct", "SiteReader", "SiteResults", "TransferGoal", "find_site", "read_goals",
-    "site_results", "transfer", "with_missing",
+    "SiteProduct", "SiteReader", "SiteResults", "TransferConfig", "TransferGoal", "find_site",
+    "read_goals", "site_results", "transfer", "with_missing",
 ]  # fmt: skip
 
 if TYPE_CHECKING:
     from errands.transfer.environment import LiveShopEnv
     from errands.transfer.fetch.fetcher import FetchedPage, FetchError, PageRequest
     from errands.transfer.goals import TransferGoal, read_goals
-    from errands.transfer.play import transfer
+    from errands.transfer.play import TransferConfig, transfer
     from errands.transfer.sites.record import (
         SiteCard,
         SiteProduct,

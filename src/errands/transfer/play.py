@@ -7,7 +7,7 @@ import hashlib
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import msgspec
 
@@ -35,19 +35,34 @@ from errands.transfer.journal import (
 )
 from errands.transfer.sites.site import SiteReader
 
-__all__ = ["MAX_STEPS", "TransferLimits", "default_file", "score_of", "transfer"]
-
-MAX_STEPS: Final = 50
-SECONDS: Final = 1800.0
+__all__ = ["TransferConfig", "default_file", "score_of", "transfer"]
 
 
-class TransferLimits(msgspec.Struct, frozen=True):
-    """How much a run may request and do."""
+class TransferConfig(msgspec.Struct, frozen=True, kw_only=True):
+    """How a run is played, and where it is written."""
 
-    max_steps: int | None = MAX_STEPS
+    agent: str
+    out: Path
+    """The run's file."""
+    resume: bool = False
+    """Whether to go on with the run that `out` holds."""
+    settings: Mapping[str, Any] = {}
+    """Of the agent."""
+    seed: int = 0
+    pages: str = ""
+    """Where pages come from, in words."""
+    observation: str = ""
+    """What the agent is shown; what it can read if empty."""
+    rules: str = "released"
+    details: bool = False
+    """This and the next are those of `LiveShopEnv`."""
+    stand_in: bool = False
+    max_steps: int | None = 50
     per_episode: int = 60
+    """The most requests of an episode, and of the run."""
     per_run: int = 3_000
-    seconds: float | None = SECONDS
+    seconds: float | None = 1800.0
+    """The longest that an episode may take."""
 
 
 class _Track:
@@ -101,18 +116,14 @@ class _LiveSource:
     checksum = ""
 
     def __init__(
-        self,
-        env: LiveShopEnv,
-        goals: Sequence[TransferGoal],
-        journal: TransferJournal,
-        limits: TransferLimits,
+        self, env: LiveShopEnv, count: int, journal: TransferJournal, max_steps: int | None
     ) -> None:
         site = env.live.site.name
         self.protocol = Protocol(
             id=f"transfer-{site}", version=1, title=f"Transfer to {site}", domain="shop",
-            data=site, max_steps=limits.max_steps,
+            data=site, max_steps=max_steps,
         )  # fmt: skip
-        self.keys: Sequence[str] = [f"errand {number}" for number in range(len(goals))]
+        self.keys: Sequence[str] = [f"errand {number}" for number in range(count)]
         self.key = self.protocol.id
         self.number = 0
         self._env = env
@@ -127,137 +138,106 @@ class _LiveSource:
     def track(self) -> _Track:
         return _Track(self._journal, self.number)
 
+    def write_request(self, record: RequestRecord) -> None:
+        fields = msgspec.structs.asdict(record)
+        fields["seconds"] = round(record.seconds, 4)
+        self._journal.write(RequestLine(episode=self.number, **fields))
+
     def close(self) -> None:
-        """Nothing is held open."""
+        """Nothing is open."""
 
 
 def transfer(
     goals: Sequence[TransferGoal],
     site: SiteReader,
     fetch: Fetch,
-    agent: str,
-    *,
-    out: Path,
-    pages: str = "",
-    settings: Mapping[str, Any] | None = None,
-    observation: str = "",
-    rules: str = "released",
-    limits: TransferLimits | None = None,
-    seed: int = 0,
-    resume: bool = False,
-    details: bool = False,
-    stand_in: bool = False,
-    on_episode: Callable[[Summary, ScoreLine | None], None] | None = None,
+    config: TransferConfig,
+    on_episode: Callable[[Summary, ScoreLine | None], None] = lambda summary, score: None,
 ) -> tuple[TransferRun, str]:
-    """Play the goals that have no end yet; gives the run, and why it ended early, if it did.
-
-    `fetch` is where pages come from and `pages` says so in words; `details` and `stand_in` are
-    those of `LiveShopEnv`. Without `observation` the agent is shown what it can read.
-    """
-    limits = limits or TransferLimits()
+    """Play the goals that have no end yet, with pages from `fetch`; gives the run, and why it
+    ended early, if it did."""
+    agent = config.agent
     if ":" not in agent and find_kind(agent).privileged:
         raise SettingError(f"The agent {agent!r} is shown the answers; a real shop has none.")
-    before = read_run(out) if resume and out.exists() else None
-    shown = observation or ("text" if agent == "careful" else "text_rich")
-    current = [0]
-    journals: list[TransferJournal] = []
-
-    def note(record: RequestRecord) -> None:
-        journals[0].write(
-            RequestLine(episode=current[0], kind=record.kind, url=record.url, status=record.status,
-                  seconds=round(record.seconds, 4), error=record.error)
-        )  # fmt: skip
-
+    before = read_run(config.out) if config.resume and config.out.exists() else None
     policy = RequestPolicy(
         fetch,
         site,
-        per_episode=limits.per_episode,
-        per_run=limits.per_run,
+        per_episode=config.per_episode,
+        per_run=config.per_run,
         sent=before.requests if before else 0,
-        on_request=note,
     )
     env = LiveShopEnv(
         goals,
         site,
         policy,
-        observation=shown,
-        rules=rules,
-        max_steps=limits.max_steps,
-        details=details,
-        stand_in=stand_in,
+        observation=config.observation or ("text" if agent == "careful" else "text_rich"),
+        rules=config.rules,
+        max_steps=config.max_steps,
+        details=config.details,
+        stand_in=config.stand_in,
     )
     ended = ""
-    with contextlib.closing(make_factory(agent, "shop", env, settings or {})) as factory:
-        info = _info(goals, site, factory, pages, rules, limits, seed, details)
+    with contextlib.closing(make_factory(agent, "shop", env, config.settings)) as factory:
+        info = _info(goals, site, factory, config)
         if before is not None:
             _check_same(before, info)
-        with TransferJournal(out, is_new=before is None) as journal:
-            journals.append(journal)
+        with TransferJournal(config.out, is_new=before is None) as journal:
             if before is None:
                 journal.write(info)
+            source = _LiveSource(env, len(goals), journal, config.max_steps)
+            policy.on_request = source.write_request
             done = {played.number for played in before.finished} if before else set()
-            source = _LiveSource(env, goals, journal, limits)
-            for number in range(len(goals)):
-                if number in done:
-                    continue
-                current[0] = source.number = number
+            for number in sorted(set(range(len(goals))) - done):
+                source.number = number
                 journal.write(StartLine(episode=number))
                 try:
-                    episode = _played(
-                        source, env, factory, number, PlayConfig(seed, limits.seconds)
-                    )
+                    episode = _play(source, env, factory, PlayConfig(config.seed, config.seconds))
                 except EndOfRun as reason:
                     ended = str(reason) or "the agent ended the run"
                     break
-                scored = _keep(journal, env, goals[number], rules, number, episode)
-                if on_episode is not None:
-                    on_episode(episode.summary, scored)
-    return read_run(out), ended
+                journal.write(_end(number, episode.summary, env.live.live_catalog.notes))
+                score = _score(number, episode.summary, goals[number], config.rules)
+                if score is not None:
+                    journal.write(score)
+                on_episode(episode.summary, score)
+    return read_run(config.out), ended
 
 
-def _played(
-    source: _LiveSource, env: LiveShopEnv, factory: AgentFactory, number: int, config: PlayConfig
+def _play(
+    source: _LiveSource, env: LiveShopEnv, factory: AgentFactory, config: PlayConfig
 ) -> Episode:
-    player = agent_for(factory, config.seed, number)
+    player = agent_for(factory, config.seed, source.number)
     if factory.mode == "model":
-        return asyncio.run(play_waiting(source, env, player, number, config))
-    return play(source, env, player, number, config)
+        return asyncio.run(play_waiting(source, env, player, source.number, config))
+    return play(source, env, player, source.number, config)
 
 
-def _keep(
-    journal: TransferJournal,
-    env: LiveShopEnv,
-    goal: TransferGoal,
-    rules: str,
-    number: int,
-    episode: Episode,
-) -> ScoreLine | None:
-    summary = episode.summary
-    journal.write(
-        EndLine(
-            episode=number,
-            status=summary.status,
-            steps=summary.steps,
-            seconds=round(summary.seconds, 3),
-            notes=env.live.live_catalog.notes,
-            error=summary.error,
-            tokens_in=summary.tokens_in,
-            tokens_out=summary.tokens_out,
-            cost=summary.cost,
-        )
+def _end(number: int, summary: Summary, notes: list[str]) -> EndLine:
+    return EndLine(
+        episode=number,
+        status=summary.status,
+        steps=summary.steps,
+        seconds=round(summary.seconds, 3),
+        notes=notes,
+        error=summary.error,
+        tokens_in=summary.tokens_in,
+        tokens_out=summary.tokens_out,
+        cost=summary.cost,
     )
-    scored = None
+
+
+def _score(number: int, summary: Summary, goal: TransferGoal, rules: str) -> ScoreLine | None:
+    """The score of an episode, where it needs nobody."""
     if summary.status == "truncated":
         nothing = None if not goal.by_hand and not goal.goal.goal_options else 0.0
-        scored = ScoreLine(
+        return ScoreLine(
             episode=number, attribute=0.0, option=nothing, type=0.0, price=0.0, total=0.0,
             by="nothing was bought",
         )  # fmt: skip
-    elif summary.status == "done" and not goal.by_hand:
-        scored = score_of(number, summary.parts, float(summary.reward or 0.0), rules)
-    if scored is not None:
-        journal.write(scored)
-    return scored
+    if summary.status == "done" and not goal.by_hand:
+        return score_of(number, summary.parts, float(summary.reward or 0.0), rules)
+    return None
 
 
 def score_of(number: int, parts: Mapping[str, Any], total: float, rules: str) -> ScoreLine:
@@ -275,14 +255,7 @@ def score_of(number: int, parts: Mapping[str, Any], total: float, rules: str) ->
 
 
 def _info(
-    goals: Sequence[TransferGoal],
-    site: SiteReader,
-    factory: AgentFactory,
-    pages: str,
-    rules: str,
-    limits: TransferLimits,
-    seed: int,
-    details: bool,
+    goals: Sequence[TransferGoal], site: SiteReader, factory: AgentFactory, config: TransferConfig
 ) -> RunLine:
     return RunLine(
         id=uuid.uuid4().hex[:12],
@@ -290,15 +263,15 @@ def _info(
         agent=factory.name,
         agent_settings=dict(factory.settings),
         instructions=[goal.instruction for goal in goals],
-        pages=pages,
-        rules=rules,
-        max_steps=limits.max_steps,
-        seed=seed,
+        pages=config.pages,
+        rules=config.rules,
+        max_steps=config.max_steps,
+        seed=config.seed,
         started=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         version=package.__version__,
         goals=hashlib.sha256(msgspec.json.encode(goals)).hexdigest()[:16],
         where=site.search_url("", 1),
-        details=details,
+        details=config.details,
     )
 
 

@@ -216,28 +216,29 @@ def play(
       errands transfer --site amazon --goals goals.toml --cassette tape.jsonl --record
       errands transfer --site amazon --goals goals.toml --cassette tape.jsonl
     """
-    from errands.transfer.play import TransferLimits, transfer
+    from errands.transfer.play import TransferConfig, transfer
 
     reader = where.site(site)
     goals = wanted.read()
     file = how.file(reader.name, who.agent)
     with _told_how_to_go_on(file), where.open(reader) as (fetch, pages), _bar(who.agent) as bar:
         task = bar.add_task(f"{who.agent} on {reader.name}", total=len(goals))
-        run, reason = transfer(
-            goals,
-            reader,
-            fetch,
-            who.agent,
+        config = TransferConfig(
+            agent=who.agent,
             out=file,
             pages=pages,
             settings=who.settings(),
             rules=how.rules,
-            limits=TransferLimits(how.max_steps, how.episode_requests, how.run_requests),
+            max_steps=how.max_steps,
+            per_episode=how.episode_requests,
+            per_run=how.run_requests,
             seed=who.seed,
             resume=how.resume,
             details=how.details,
             stand_in=where.pages is not None,
-            on_episode=lambda summary, score: bar.advance(task),
+        )
+        run, reason = transfer(
+            goals, reader, fetch, config, on_episode=lambda summary, score: bar.advance(task)
         )
     _print_played(run, reason, run.requests >= how.run_requests, as_json=as_json)
     if reason or (run.finished and all(each.end and each.end.error for each in run.finished)):

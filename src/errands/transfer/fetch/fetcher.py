@@ -102,7 +102,6 @@ class RequestPolicy:
         per_episode: int = 60,
         per_run: int = 3_000,
         sent: int = 0,
-        on_request: Callable[[RequestRecord], None] | None = None,
     ) -> None:
         if per_episode < 1 or per_run < 1:
             raise SettingError("The limits of requests must be 1 or more.")
@@ -110,8 +109,9 @@ class RequestPolicy:
         self._site = site
         self._per_episode = per_episode
         self._per_run = per_run
-        self._on_request = on_request
         self._refused = 0
+        self.on_request: Callable[[RequestRecord], None] = lambda record: None
+        """Gets every request as it is made."""
         self.sent = sent
         """Requests of the run so far."""
         self.log: list[RequestRecord] = []
@@ -170,8 +170,7 @@ class RequestPolicy:
     def _keep(self, record: RequestRecord) -> None:
         self.log.append(record)
         self.sent += 1
-        if self._on_request is not None:
-            self._on_request(record)
+        self.on_request(record)
 
 
 def own_fetch(name: str) -> Fetch:
