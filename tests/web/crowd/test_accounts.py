@@ -15,7 +15,7 @@ from starlette.routing import Route
 from errands.crowd.accounts.accounts import Accounts
 from errands.crowd.database import open_database
 from errands.shop.catalog.catalog import Catalog
-from errands.web.crowd.accounts import account_routes
+from errands.web.crowd.accounts import AccountRoutes
 from errands.web.crowd.application import open_crowd_site
 from errands.web.crowd.auth import Auth
 from errands.web.crowd.site import CrowdSite
@@ -147,7 +147,7 @@ def test_every_address_of_the_desk_is_described(shop: Shop) -> None:
     described = json.loads(shop.ask("/openapi.json").body)["paths"]
     people = Accounts(shop.database)  # type: ignore[arg-type]
     office = CrowdSite(shop.database, people, Auth(people))  # type: ignore[arg-type]
-    for route in account_routes(office).routes:
+    for route in AccountRoutes(office).routes():
         assert isinstance(route, Route)
         held = described.get(route.path.replace(":int", ""), {})
         assert {method.lower() for method in route.methods or () if method != "HEAD"} <= set(held)

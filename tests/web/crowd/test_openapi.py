@@ -13,7 +13,7 @@ from shop_served import Shop, shop_served
 from errands.shop.catalog.catalog import Catalog
 from errands.web.crowd.application import ROUTES
 
-OURS = ("task_routes", "project_routes", "project_api_routes", "frame_routes")
+OURS = ("TaskRoutes", "ProjectRoutes", "FrameRoutes")
 
 
 @pytest.fixture(scope="module")

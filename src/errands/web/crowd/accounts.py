@@ -1,5 +1,6 @@
 """Accounts of crowd work: logging in, the overview, who is invited and who is blocked."""
 
+from collections.abc import Sequence
 from typing import Annotated, Any, Final, Literal
 
 import msgspec
@@ -11,7 +12,7 @@ from errands.markup import EMPTY, Markup, html, join
 from errands.reports.html.elements import table
 from errands.web.core.forms import Form
 from errands.web.core.http_errors import HttpError
-from errands.web.crowd.auth import COOKIE, CrowdRequest, json_response, redirect
+from errands.web.crowd.auth import COOKIE, CrowdRequest, redirect
 from errands.web.crowd.document import (
     actions,
     button,
@@ -25,12 +26,13 @@ from errands.web.crowd.document import (
     submit,
     text_area,
 )
-from errands.web.crowd.routes import Routes
-from errands.web.crowd.site import CrowdSite, staff_page
+from errands.web.crowd.routes import Routes, api, open_page, page
+from errands.web.crowd.site import CrowdSite, staff_response
 
-__all__ = ["account_routes"]
+__all__ = ["AccountRoutes"]
 
 ACCOUNTS: Final = "/office/people"
+_ONE: Final = f"{ACCOUNTS}/{{id:int}}"
 _API: Final = "/v1/office/people"
 _STAFF: Final[tuple[Role, ...]] = ("admin", "requester")
 MOST_INVITED: Final = 500
@@ -73,68 +75,28 @@ class Invitations(msgspec.Struct, frozen=True):
     invited: list[dict[str, Any]]
 
 
-def account_routes(site: CrowdSite) -> Routes:
+class AccountRoutes(Routes):
     """Logging in and out, accounts and their links."""
-    pages = _AccountPages(site)
-    routes = Routes(site.auth, "admin")
-    one, api_one = f"{ACCOUNTS}/{{id:int}}", f"{_API}/{{id:int}}"
-    routes.open_page("GET", "/office/login", pages.login, "The login")
-    routes.open_page("POST", "/office/login", pages.log_in, "Log in", form=["password"])
-    for method in ("GET", "POST"):
-        enter = "/office/enter/{token}"
-        routes.open_page(method, enter, pages.enter, "Log in by a link", status="303")
-    routes.page("POST", "/office/logout", pages.log_out, "Sign out", roles=_STAFF, form=["check"])
-    routes.page("GET", "/office", pages.overview, "Overview", roles=_STAFF)
-    passwords = ["check", "old", "new"]
-    summary = "Change the password"
-    routes.page("POST", "/office/password", pages.password, summary, form=passwords)
-    routes.api("PUT", "/v1/office/password", pages.api_password, summary, body=PasswordChange)
-    routes.page("GET", ACCOUNTS, pages.accounts, "All accounts")
-    routes.page(
-        "POST",
-        ACCOUNTS,
-        pages.invite,
-        "Invite people",
-        form=["check", "names", "role"],
-        media="text/html",
-    )
-    routes.page(
-        "POST", f"{one}/renew", pages.renew, "A new link", form=["check"], media="text/html"
-    )
-    routes.page(
-        "POST", f"{one}/standing", pages.change, "Block or unblock", form=["check", "is_active"]
-    )
-    routes.api("GET", _API, pages.api_accounts, "All accounts", answer=AccountList)
-    routes.api(
-        "POST",
-        _API,
-        pages.api_invite,
-        "Invite people",
-        body=InvitationRequest,
-        answer=Invitations,
-        status="201",
-    )
-    routes.api(
-        "PATCH", api_one, pages.api_change, "Block or unblock", body=AccountChange, answer=Person
-    )
-    routes.api("POST", f"{api_one}/renew", pages.api_renew, "A new link", answer=Invitations)
-    return routes
 
+    roles = ("admin",)
 
-class _AccountPages:
     def __init__(self, site: CrowdSite) -> None:
+        super().__init__(site.auth)
         self._accounts = site.accounts
-        self._auth = site.auth
 
+    @open_page("GET", "/office/login", "The login")
     async def login(self, request: Request, form: Form) -> Response:
         return _login_page()
 
+    @open_page("POST", "/office/login", "Log in", form=["password"])
     async def log_in(self, request: Request, form: Form) -> Response:
         person = await self._auth.admin(form.text("password"), request)
         if person is None:
             return _login_page("That is not the password.")
         return self._entered(request, person)
 
+    @open_page("GET", "/office/enter/{token}", "Log in by a link", status=303)
+    @open_page("POST", "/office/enter/{token}", "Log in by a link", status=303)
     async def enter(self, request: Request, form: Form) -> Response:
         """A requester's link; a worker's leads to their work."""
         token = request.path_params["token"]
@@ -157,12 +119,14 @@ class _AccountPages:
         )
         return response
 
+    @page("POST", "/office/logout", "Sign out", roles=_STAFF, form=["check"])
     async def log_out(self, request: CrowdRequest) -> Response:
         self._accounts.log_out(request.http.cookies.get(COOKIE, ""))
         response = redirect("/office/login")
         response.delete_cookie(COOKIE, httponly=True, samesite="lax")
         return response
 
+    @page("GET", "/office", "Overview", roles=_STAFF)
     async def overview(self, request: CrowdRequest) -> Response:
         cards = [("/office/projects", "Projects", "Tasks for workers: publish, watch, download.")]
         password = EMPTY
@@ -174,30 +138,38 @@ class _AccountPages:
             ]
             password = _password_form(request.check)
         shown = join(
-            html(
-                '<div class="card"><h2><a href="{}">{}</a></h2><p>{}</p></div>',
-                *(address, title, text),
-            )
-            for address, title, text in cards
+            html('<div class="card"><h2><a href="{}">{}</a></h2><p>{}</p></div>', *card)
+            for card in cards
         )
-        body = join(
-            (
-                section(html('<div class="cards">{}</div>', shown)),
-                password,
-                actions(button("Sign out", "/office/logout", request.check)),
-            )
+        return staff_response(
+            "Overview",
+            section(html('<div class="cards">{}</div>', shown))
+            + password
+            + actions(button("Sign out", "/office/logout", request.check)),
+            request,
+            "/office",
         )
-        return staff_page("Overview", body, request, "/office")
 
+    @page("POST", "/office/password", "Change the password", form=["check", "old", "new"])
     async def password(self, request: CrowdRequest) -> Response:
         if await self._auth.admin(request.form.text("old"), request.http) is None:
             raise HttpError(403, "forbidden", "That is not the current password.")
         self._accounts.set_password(request.form.text("new"))
         return redirect("/office/login")
 
+    @api("PUT", "/v1/office/password", "Change the password")
+    async def api_password(self, request: CrowdRequest, change: PasswordChange) -> dict[str, bool]:
+        # Who sends this has come in with it, so there is nothing to guess.
+        if self._accounts.proven_admin(change.old) is None:
+            raise HttpError(403, "forbidden", "That is not the current password.")
+        self._accounts.set_password(change.new)
+        return {"done": True}
+
+    @page("GET", ACCOUNTS, "All accounts")
     async def accounts(self, request: CrowdRequest) -> Response:
         return self._accounts_page(request)
 
+    @page("POST", ACCOUNTS, "Invite people", form=["check", "names", "role"], media="text/html")
     async def invite(self, request: CrowdRequest) -> Response:
         names = [name for name in request.form.text("names").splitlines() if name.strip()]
         if len(names) > MOST_INVITED:
@@ -206,40 +178,37 @@ class _AccountPages:
         invited = self._accounts.invite_all(names, role)  # type: ignore[arg-type]
         return self._accounts_page(request, invited)
 
+    @page("POST", f"{_ONE}/renew", "A new link", form=["check"], media="text/html")
     async def renew(self, request: CrowdRequest) -> Response:
         return self._accounts_page(request, [self._renewed(request)])
 
+    @page("POST", f"{_ONE}/standing", "Block or unblock", form=["check", "is_active"])
     async def change(self, request: CrowdRequest) -> Response:
         self._changed(request, request.form.text("is_active") == "1")
         return redirect(ACCOUNTS)
 
-    async def api_password(self, request: CrowdRequest) -> Response:
-        change = request.read(_PASSWORD)
-        # Who sends this has come in with it, so there is nothing to guess.
-        if self._accounts.proven_admin(change.old) is None:
-            raise HttpError(403, "forbidden", "That is not the current password.")
-        self._accounts.set_password(change.new)
-        return json_response({"done": True})
+    @api("GET", _API, "All accounts")
+    async def api_accounts(self, request: CrowdRequest) -> AccountList:
+        return AccountList(self._accounts.everybody())
 
-    async def api_accounts(self, request: CrowdRequest) -> Response:
-        return json_response(AccountList(self._accounts.everybody()))
+    @api("POST", _API, "Invite people", status=201)
+    async def api_invite(self, request: CrowdRequest, people: InvitationRequest) -> Invitations:
+        invited = self._accounts.invite_all(people.names, people.role)
+        return Invitations([_record(one, request.http) for one in invited])
 
-    async def api_invite(self, request: CrowdRequest) -> Response:
-        names = request.read(_INVITATION)
-        invited = self._accounts.invite_all(names.names, names.role)
-        return json_response(Invitations([_record(one, request.http) for one in invited]), 201)
+    @api("POST", f"{_API}/{{id:int}}/renew", "A new link")
+    async def api_renew(self, request: CrowdRequest) -> Invitations:
+        return Invitations([_record(self._renewed(request), request.http)])
 
-    async def api_renew(self, request: CrowdRequest) -> Response:
-        return json_response(Invitations([_record(self._renewed(request), request.http)]))
-
-    async def api_change(self, request: CrowdRequest) -> Response:
-        return json_response(self._changed(request, request.read(_CHANGE).is_active))
+    @api("PATCH", f"{_API}/{{id:int}}", "Block or unblock")
+    async def api_change(self, request: CrowdRequest, change: AccountChange) -> Person:
+        return self._changed(request, change.is_active)
 
     def _renewed(self, request: CrowdRequest) -> Invitation:
-        invited = self._accounts.renew(request.number("id"))
-        if invited is None:
+        invitation = self._accounts.renew(request.number("id"))
+        if invitation is None:
             raise _no_account()
-        return invited
+        return invitation
 
     def _changed(self, request: CrowdRequest, is_active: bool) -> Person:
         person = self._accounts.set_active(request.number("id"), is_active)
@@ -247,39 +216,28 @@ class _AccountPages:
             raise _no_account()
         return person
 
-    def _accounts_page(
-        self, request: CrowdRequest, invited: list[Invitation] | None = None
-    ) -> Response:
-        new = EMPTY
-        if invited:
-            rows = [
-                [one.person.name, html('<span class="secret">{}</span>', _link(one, request.http))]
-                for one in invited
-            ]
-            new = section(
-                html(
-                    '<div class="callout"><h2>New links</h2><p>They are shown only now: pass them'
-                    " on before you leave.</p>{}</div>",
-                    _texts(["name", "link"], rows),
-                )
-            )
+    def _accounts_page(self, request: CrowdRequest, invited: Sequence[Invitation] = ()) -> Response:
+        links = [
+            [one.person.name, html('<span class="secret">{}</span>', _link(one, request.http))]
+            for one in invited
+        ]
+        new = html(
+            '<section><div class="callout"><h2>New links</h2><p>They are shown only now: pass them'
+            " on before you leave.</p>{}</div></section>",
+            _texts(["name", "link"], links),
+        )
         rows = [
             [_name(person), _account_actions(person, request.check)]
             for person in self._accounts.everybody()
         ]
         body = join(
             (
-                new,
+                new if invited else EMPTY,
                 section(_invitation_form(request.check), title="Invite"),
                 section(_texts(["name", "link"], rows), title="All accounts"),
             )
         )
-        return staff_page("Accounts", body, request, ACCOUNTS)
-
-
-_INVITATION: Final = msgspec.json.Decoder(InvitationRequest)
-_PASSWORD: Final = msgspec.json.Decoder(PasswordChange)
-_CHANGE: Final = msgspec.json.Decoder(AccountChange)
+        return staff_response("Accounts", body, request, ACCOUNTS)
 
 
 def _login_page(wrong: str = "") -> Response:

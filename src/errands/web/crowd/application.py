@@ -12,14 +12,13 @@ from errands.crowd.store.database import Database, StorageError
 from errands.envs.episode import ShopContext
 from errands.turk.tasks.loader import load_tasks
 from errands.web.core.application import AppPart
-from errands.web.crowd.accounts import account_routes
+from errands.web.crowd.accounts import AccountRoutes
 from errands.web.crowd.auth import Auth
-from errands.web.crowd.hits.projects import project_routes
-from errands.web.crowd.hits.projects_api import project_api_routes
-from errands.web.crowd.hits.task_frame import frame_routes
-from errands.web.crowd.hits.tasks import task_routes
-from errands.web.crowd.instructions.review import instruction_routes
-from errands.web.crowd.instructions.writing import writing_routes
+from errands.web.crowd.hits.projects import ProjectRoutes
+from errands.web.crowd.hits.task_frame import FrameRoutes
+from errands.web.crowd.hits.tasks import TaskRoutes
+from errands.web.crowd.instructions.review import InstructionRoutes
+from errands.web.crowd.instructions.writing import WritingRoutes
 from errands.web.crowd.shopping.assignments import shopping_routes
 from errands.web.crowd.shopping.demonstrations import demonstration_routes
 from errands.web.crowd.site import CrowdSite, RouteFactory, crowd_part
@@ -31,13 +30,12 @@ _TIDY_SECONDS: Final = 2.0
 _log = logging.getLogger(__name__)
 
 ROUTES: Final[tuple[RouteFactory, ...]] = (
-    account_routes,
-    task_routes,
-    project_routes,
-    project_api_routes,
-    frame_routes,
-    instruction_routes,
-    writing_routes,
+    AccountRoutes,
+    TaskRoutes,
+    ProjectRoutes,
+    FrameRoutes,
+    InstructionRoutes,
+    WritingRoutes,
     shopping_routes,
     demonstration_routes,
 )

@@ -113,14 +113,14 @@ class Auth:
 
         return self._answered(answer)
 
-    def worker_page(self, handler: Handler, *, most: int = FORM_BYTES) -> Endpoint:
+    def worker_page(self, handler: Handler) -> Endpoint:
         """A page below a worker's link: the address has the `token`."""
 
         async def answer(request: Request) -> Response:
             person = self.accounts.by_token(request.path_params["token"])
             if person is None or person.role != "worker":
                 raise HttpError(404, "not_found", "This link leads nowhere; ask for a new one.")
-            return await handler(CrowdRequest(request, person, await _form(request, most)))
+            return await handler(CrowdRequest(request, person, await _form(request)))
 
         return self._answered(answer)
 
@@ -128,7 +128,7 @@ class Auth:
         """A page for anybody."""
 
         async def answer(request: Request) -> Response:
-            return await handler(request, await _form(request, FORM_BYTES))
+            return await handler(request, await _form(request))
 
         return self._answered(answer)
 
@@ -245,7 +245,7 @@ def _admit(person: Person, roles: tuple[Role, ...]) -> None:
         raise HttpError(403, "forbidden", f"This is for the {' and the '.join(roles)} only.")
 
 
-async def _form(request: Request, most: int) -> Form:
+async def _form(request: Request, most: int = FORM_BYTES) -> Form:
     return await read_form(request, most) if request.method == "POST" else Form()
 
 

@@ -1,29 +1,52 @@
-"""Addresses of crowd work, each declared once: as a route, and in the OpenAPI description.
+"""Addresses of crowd work, each declared once, beside what answers it.
 
-    routes = Routes(auth, "admin")
-    routes.page("GET", "/office/people", show, "All accounts")
-    routes.api("GET", "/v1/office/people", read, "All accounts", answer=AccountList)
+    class AccountRoutes(Routes):
+        roles = ("admin",)
 
-Path parameters are read from the address; schemas come from the records themselves.
+        @page("GET", "/office/people", "All accounts")
+        async def accounts(self, request: CrowdRequest) -> Response: ...
+
+        @api("POST", "/v1/office/people", "Invite people", status=201)
+        async def api_invite(self, request: CrowdRequest, people: NewPeople) -> Invitations: ...
+
+They become routes, and operations of the OpenAPI description. Path parameters are read from the
+address; what a program sends and is answered, from the annotations of the method.
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any, ClassVar, Final, NamedTuple, TypeVar, get_type_hints
 
+import msgspec
+from starlette.responses import Response
 from starlette.routing import BaseRoute
 
 from errands.crowd.accounts.accounts import Person, Role
 from errands.markup import Markup
+from errands.web.core import openapi
 from errands.web.core.application import Route
 from errands.web.core.forms import FORM_BYTES
 from errands.web.core.openapi import Json
-from errands.web.crowd.auth import Auth, Endpoint, Handler, OpenHandler
-from errands.web.crowd.openapi import operation, paths
+from errands.web.crowd.auth import Auth, CrowdRequest, Endpoint, Handler, json_response
 
-__all__ = ["Routes", "WorkCard"]
+__all__ = ["Routes", "WorkCard", "api", "open_page", "operation", "page", "paths", "worker_page"]
 
 _TEXT: Final[Json] = {"type": "string"}
+_PAGE: Final[Json] = {"text/html": {"schema": _TEXT}}
+_NUMBER: Final[Json] = {"type": "integer", "minimum": 0}
+_ERRORS: Final = {
+    "400": "The request makes no sense",
+    "401": "Nobody is known by that token or password",
+    "403": "Not for them, or not from here",
+    "404": "There is no such thing",
+    "408": "The body took too long",
+    "409": "That has been done already, or cannot be done any more",
+    "413": "Too large",
+    "429": "Too many wrong passwords",
+    "503": "Could not be noted, so it was not done",
+}
+_Method = TypeVar("_Method", bound=Callable[..., Any])
 
 
 class WorkCard(NamedTuple):
@@ -40,116 +63,165 @@ class WorkCard(NamedTuple):
     """In dollars."""
 
 
+class RouteSpec(NamedTuple):
+    """How a method is reached, and what the OpenAPI description says of it."""
+
+    kind: str
+    method: str
+    path: str
+    summary: str
+    roles: Sequence[Role]
+    """Who may come here, if that is not the same for the whole class."""
+    most: int
+    """Bytes of a body."""
+    described: Json
+
+
+def _declare(
+    kind: str,
+    method: str,
+    path: str,
+    summary: str = "",
+    *,
+    roles: Sequence[Role] = (),
+    most: int = FORM_BYTES,
+    **described: Any,
+) -> Callable[[_Method], _Method]:
+    spec = RouteSpec(kind, method, path, summary, roles, most, described)
+
+    def declared(handler: _Method) -> _Method:
+        handler.__dict__.setdefault("routes", []).append(spec)
+        return handler
+
+    return declared
+
+
+page = partial(_declare, "page")
+"""A page for those with a login and one of the roles; a form leads to another page."""
+worker_page = partial(_declare, "worker")
+"""A page below a worker's link."""
+open_page = partial(_declare, "open")
+"""A page for anybody; without a summary it is not described."""
+api = partial(_declare, "api")
+"""For programs: JSON in, JSON out. The method takes the record that is sent, if it has a second
+parameter, and returns the answer, or a whole response."""
+
+
 class Routes:
-    """The routes of one part, what the OpenAPI description says of them, and the cards by which
-    a worker's own page leads there."""
+    """The addresses of one part of crowd work, and the cards by which a worker's own page leads
+    there."""
 
-    def __init__(
-        self,
-        auth: Auth,
-        *roles: Role,
-        cards: Callable[[Person, str], Sequence[WorkCard]] = lambda person, token: (),
-    ) -> None:
+    roles: ClassVar[Sequence[Role]] = ()
+    """Who may come here, where a method does not say otherwise."""
+
+    def __init__(self, auth: Auth) -> None:
         self._auth = auth
-        self._roles = roles
-        """Who may come here, if a route does not say otherwise."""
-        self.cards = cards
+
+    def cards(self, person: Person, token: str) -> Sequence[WorkCard]:
         """For a worker and the token of their link."""
-        self.routes: list[BaseRoute] = []
-        self._operations: dict[str, dict[str, Json]] = {}
-        self._records: set[type] = set()
+        return ()
 
-    def page(
-        self,
-        method: str,
-        path: str,
-        handler: Handler,
-        summary: str,
-        *,
-        roles: Sequence[Role] = (),
-        most: int = FORM_BYTES,
-        **described: Any,
-    ) -> None:
-        """A page for those with a login and one of the roles; a form leads to another page."""
-        endpoint = self._auth.page(handler, *(roles or self._roles), most=most)
-        self._add(method, path, endpoint, _page_operation(method, summary, described))
-
-    def worker_page(
-        self, method: str, path: str, handler: Handler, summary: str, **described: Any
-    ) -> None:
-        """A page below a worker's link."""
-        endpoint = self._auth.worker_page(handler)
-        self._add(method, path, endpoint, _page_operation(method, summary, described))
-
-    def open_page(
-        self, method: str, path: str, handler: OpenHandler, summary: str, **described: Any
-    ) -> None:
-        """A page for anybody."""
-        endpoint = self._auth.open_page(handler)
-        self._add(method, path, endpoint, _page_operation(method, summary, described))
-
-    def api(
-        self,
-        method: str,
-        path: str,
-        handler: Handler,
-        summary: str,
-        *,
-        roles: Sequence[Role] = (),
-        most: int = FORM_BYTES,
-        body: type | None = None,
-        answer: type | None = None,
-        **described: Any,
-    ) -> None:
-        """For programs: JSON in, JSON out; `body` and `answer` are records."""
-        self._records.update(record for record in (body, answer) if record is not None)
-        endpoint = self._auth.api(handler, *(roles or self._roles), most=most)
-        one = _operation(summary, body=body, answer=answer, **described)
-        self._add(method, path, endpoint, one)
-
-    def other(
-        self, method: str, path: str, endpoint: Endpoint, summary: str = "", **described: Any
-    ) -> None:
-        """An address with rules of its own; without a summary it is not described."""
-        one = _operation(summary, **described) if summary else None
-        self._add(method, path, endpoint, one)
-
-    def _add(self, method: str, path: str, endpoint: Endpoint, one: Json | None) -> None:
-        self.routes.append(Route(path, endpoint, methods=[method]))
-        if one is not None:
-            plain = re.sub(r":\w+}", "}", path)
-            self._operations.setdefault(plain, {})[method.lower()] = one
+    def routes(self) -> list[BaseRoute]:
+        return [
+            Route(spec.path, self.endpoint(spec, handler), methods=[spec.method])
+            for spec, handler in self._declared()
+        ]
 
     def paths(self) -> Json:
         """Paths and schemas as a part of an application gives them."""
-        return paths(self._operations, sorted(self._records, key=lambda record: record.__name__))
+        operations: dict[str, dict[str, Json]] = {}
+        records: set[type] = set()
+        for spec, handler in self._declared():
+            if spec.summary:
+                plain = re.sub(r":\w+}", "}", spec.path)
+                sent = _records(handler) if spec.kind == "api" else {}
+                records.update(sent.values())
+                operations.setdefault(plain, {})[spec.method.lower()] = _described(spec, sent)
+        return paths(operations, sorted(records, key=lambda record: record.__name__))
+
+    def endpoint(self, spec: RouteSpec, handler: Callable[..., Any]) -> Endpoint:
+        if spec.kind == "worker":
+            return self._auth.worker_page(handler)
+        if spec.kind == "open":
+            return self._auth.open_page(handler)
+        roles = spec.roles or self.roles
+        if spec.kind == "page":
+            return self._auth.page(handler, *roles, most=spec.most)
+        status = int(spec.described.get("status", 200))
+        return self._auth.api(_with_records(handler, status), *roles, most=spec.most)
+
+    def _declared(self) -> Iterator[tuple[RouteSpec, Callable[..., Any]]]:
+        for name, member in vars(type(self)).items():
+            for spec in getattr(member, "__dict__", {}).get("routes", ()):
+                yield spec, getattr(self, name)
 
 
-def _operation(
-    summary: str,
-    *,
-    form: Sequence[str] | Mapping[str, Json] | None = None,
-    or_page: str = "",
-    or_same: bool = False,
-    **described: Any,
-) -> Json:
+def _records(handler: Callable[..., Any]) -> dict[str, type]:
+    """The records that a method takes (`body`) and returns (`answer`), as its annotations say."""
+    hints = get_type_hints(handler)
+    kinds = [("answer", hints.pop("return")), *(("body", kind) for kind in hints.values())]
+    return {
+        name: kind
+        for name, kind in kinds
+        if isinstance(kind, type) and issubclass(kind, msgspec.Struct)
+    }
+
+
+def _with_records(handler: Callable[..., Awaitable[Any]], status: int) -> Handler:
+    body = _records(handler).get("body")
+    decoder: Any = None if body is None else msgspec.json.Decoder(body)
+    is_optional = bool(getattr(handler, "__defaults__", ()))
+
+    async def answer(request: CrowdRequest) -> Response:
+        if decoder is None or (is_optional and not request.body):
+            result = await handler(request)
+        else:
+            result = await handler(request, request.read(decoder))
+        return result if isinstance(result, Response) else json_response(result, status)
+
+    return answer
+
+
+operation = partial(openapi.operation, errors=_ERRORS)
+
+
+def paths(operations: Mapping[str, Mapping[str, Json]], types: Iterable[Any] = ()) -> Json:
+    """Paths and schemas as a part of an application gives them."""
+    described = {
+        path: {method: _for_people(path, one) for method, one in methods.items()}
+        for path, methods in operations.items()
+    }
+    numbers = dict.fromkeys(("id", "row", "number"), _NUMBER)
+    return openapi.paths(described, types, parameters=numbers)
+
+
+def _for_people(path: str, described: Json) -> Json:
+    """Where people look, errors are pages, and strangers are sent to the login."""
+    if path.startswith("/v1/"):
+        return described
+    errors = {status: {"description": why, "content": _PAGE} for status, why in _ERRORS.items()}
+    login = {"303": {"description": "To the login, or to the next page"}}
+    return {**described, "responses": {**login, **described["responses"], **errors}}
+
+
+def _described(spec: RouteSpec, records: Mapping[str, type]) -> Json:
     """One operation. A form's fields are texts unless a schema is given; `or_page` says when a
     page is answered instead, `or_same` that a repeated request changes nothing."""
-    fields: Mapping[str, Json] | None = None
-    if form is not None:
-        fields = form if isinstance(form, Mapping) else dict.fromkeys(form, _TEXT)
-    one: Json = operation(summary, form=fields, **described)
+    described: Json = {**records, **spec.described}
+    or_page, or_same = described.pop("or_page", ""), described.pop("or_same", False)
+    form = described.pop("form", None)
+    if form is not None and not isinstance(form, Mapping):
+        form = dict.fromkeys(form, _TEXT)
+    if spec.kind != "api" and "media" not in described:
+        described = {
+            **({"status": 303} if spec.method == "POST" else {"media": "text/html"}),
+            **described,
+        }
+    status = str(described.pop("status", 200))
+    one: Json = operation(spec.summary, form=form, status=status, **described)
     if or_page:
-        page = {"text/html": {"schema": {"type": "string"}}}
-        one["responses"]["200"] = {"description": or_page, "content": page}
+        one["responses"]["200"] = {"description": or_page, "content": _PAGE}
     if or_same:
-        done = one["responses"][described["status"]]
+        done = one["responses"][status]
         one["responses"]["200"] = {**done, "description": "As it was: nothing changed"}
     return one
-
-
-def _page_operation(method: str, summary: str, described: Json) -> Json:
-    usual = {"status": "303"} if method == "POST" else {"media": "text/html"}
-    if "media" in described:
-        usual = {}
-    return _operation(summary, **{**usual, **described})

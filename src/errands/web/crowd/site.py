@@ -26,6 +26,7 @@ from errands.web.core.http_errors import HttpError
 from errands.web.crowd.auth import Auth, CrowdRequest
 from errands.web.crowd.document import (
     ASSETS,
+    Link,
     document,
     dollars,
     html_response,
@@ -35,10 +36,10 @@ from errands.web.crowd.document import (
     staff_links,
     worker_links,
 )
-from errands.web.crowd.routes import Routes, WorkCard
+from errands.web.crowd.routes import Routes, WorkCard, worker_page
 from errands.web.shop.visitors import Visitors
 
-__all__ = ["CrowdSite", "RouteFactory", "crowd_part", "staff_page", "worker_page"]
+__all__ = ["CrowdSite", "RouteFactory", "crowd_part", "staff_response", "worker_response"]
 
 _PREFIXES: Final = ("/office/", "/work/", "/frame/", "/mturk/", "/v1/office/", "/v1/work/")
 
@@ -62,7 +63,7 @@ class CrowdSite:
 RouteFactory = Callable[[CrowdSite], Routes]
 
 
-def staff_page(
+def staff_response(
     title: str, body: Markup, request: CrowdRequest, here: str = "", *, below: Markup = EMPTY
 ) -> Response:
     """A page for somebody who is logged in."""
@@ -73,21 +74,23 @@ def staff_page(
     )
 
 
-def worker_page(
+def worker_response(
     title: str,
     body: Markup,
     request: CrowdRequest,
     status: int = 200,
     *,
-    here: tuple[str, str] | None = None,
+    here: Link | None = None,
     wide: bool = False,
 ) -> Response:
-    """A page below a worker's link; `here` is added to the navigation."""
+    """A page below a worker's link; `here` is its place in the navigation."""
     ways = worker_links(request.token)
+    if here is not None and here not in ways:
+        ways.append(here)
     content = document(
         title,
         body,
-        ways=[*ways, here] if here else ways,
+        ways=ways,
         here=here[0] if here else "",
         below=EMPTY if wide else paragraph(request.person.name),
         wide=wide,
@@ -95,25 +98,24 @@ def worker_page(
     return html_response(content, status)
 
 
+class _WorkerHome(Routes):
+    """A worker's own page, which leads to what there is to do."""
+
+    def __init__(self, site: CrowdSite, groups: Sequence[Routes]) -> None:
+        super().__init__(site.auth)
+        self._groups = groups
+
+    @worker_page("GET", "/work/{token}", "A worker's own page")
+    async def home(self, request: CrowdRequest) -> Response:
+        person, token = request.person, request.token
+        cards = [card for group in self._groups for card in group.cards(person, token)]
+        return worker_response("Your work", _home(cards), request, here=worker_links(token)[0])
+
+
 def crowd_part(site: CrowdSite, factories: Iterable[RouteFactory]) -> AppPart:
     """Crowd work as a part of an application."""
     groups = [factory(site) for factory in factories]
-
-    async def home(request: CrowdRequest) -> Response:
-        cards = [card for group in groups for card in group.cards(request.person, request.token)]
-        here = worker_links(request.token)[0][0]
-        content = document(
-            "Your work",
-            _home(cards),
-            ways=worker_links(request.token),
-            here=here,
-            below=paragraph(request.person.name),
-        )
-        return html_response(content)
-
-    own = Routes(site.auth)
-    own.worker_page("GET", "/work/{token}", home, "A worker's own page")
-    groups.append(own)
+    groups.append(_WorkerHome(site, tuple(groups)))
 
     async def not_found(request: Request, form: Form) -> Response:
         raise HttpError(404, "not_found", "There is no page at this address.")
@@ -129,7 +131,7 @@ def crowd_part(site: CrowdSite, factories: Iterable[RouteFactory]) -> AppPart:
     return AppPart(
         routes=(
             _CrowdRoutes(
-                [*(route for group in groups for route in group.routes), *ASSETS.routes()],
+                [*(route for group in groups for route in group.routes()), *ASSETS.routes()],
                 site.auth.open_page(not_found),
             ),
         ),

@@ -27,7 +27,7 @@ from errands.web.core.application import AppPart, Route
 from errands.web.core.forms import Form, read_form
 from errands.web.core.http_errors import HttpError
 from errands.web.crowd.document import ASSETS, HEADERS, document, error_page
-from errands.web.crowd.openapi import operation, paths
+from errands.web.crowd.routes import operation, paths
 from errands.web.review.scoring_pages import HOME, ScoreDraft, overview_body, scoring_body
 
 __all__ = ["ScoringSite"]

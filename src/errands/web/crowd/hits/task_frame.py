@@ -11,9 +11,10 @@ import hmac
 import mimetypes
 import re
 import secrets
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 from urllib.parse import urlencode
 
 from starlette.requests import Request
@@ -28,12 +29,14 @@ from errands.errors import TaskError
 from errands.markup import EMPTY, Markup, html
 from errands.web.core.forms import Form
 from errands.web.core.http_errors import HttpError
-from errands.web.crowd.auth import Endpoint, OpenHandler
+from errands.web.crowd.auth import Endpoint
 from errands.web.crowd.document import HEADERS
-from errands.web.crowd.routes import Routes
+from errands.web.crowd.routes import Routes, RouteSpec, open_page
 from errands.web.crowd.site import CrowdSite
 
-__all__ = ["UNAVAILABLE", "frame", "frame_address", "frame_routes", "preview_key"]
+__all__ = ["UNAVAILABLE", "FrameRoutes", "frame", "frame_address", "preview_key"]
+
+_FRAME: Final = "/frame/{key}/"
 
 UNAVAILABLE: Final = "ASSIGNMENT_ID_NOT_AVAILABLE"
 """What pages for Mechanical Turk are told instead of an assignment, in a preview."""
@@ -132,46 +135,40 @@ def policy(here: str, project: Project, *, is_preview: bool) -> str:
     )
 
 
-def frame_routes(site: CrowdSite) -> Routes:
+class FrameRoutes(Routes):
     """Pages of tasks, their files, and where their answers go."""
-    frames = _TaskFrames(site)
 
-    def framed(handler: OpenHandler) -> Endpoint:
-        answer = site.auth.open_page(handler)
+    def __init__(self, site: CrowdSite) -> None:
+        super().__init__(site.auth)
+        self._site = site
+        self._projects = Projects(site.database)
+        self._assignments = Assignments(site.database)
 
-        async def endpoint(request: Request) -> Response:
+    def endpoint(self, spec: RouteSpec, handler: Callable[..., Any]) -> Endpoint:
+        answer = super().endpoint(spec, handler)
+
+        async def framed(request: Request) -> Response:
             response = await answer(request)
             if response.status_code >= 400:
                 response.headers["Content-Security-Policy"] = _REFUSED
             return response
 
-        return endpoint
+        return framed
 
-    routes = Routes(site.auth)
-    key, html_page = "/frame/{key}/", "text/html"
-    routes.other("GET", "/frame/files/web/{path:path}", framed(frames.library))
-    routes.other("GET", key, framed(frames.page), "A task's page in its frame", media=html_page)
-    routes.other(
-        "POST", key, framed(frames.submit), "Submit its answers", form=["NAME"], media=html_page
-    )
-    routes.other("GET", f"{key}{{path:path}}", framed(frames.file))
-    routes.other(
-        "POST",
-        "/mturk/externalSubmit",
-        framed(frames.external),
-        "Submit answers as to Mechanical Turk",
-        form=["assignmentId", "NAME"],
-        media=html_page,
-    )
-    return routes
+    @open_page("GET", "/frame/files/web/{path:path}")
+    async def library(self, request: Request, form: Form) -> Response:
+        """A well-known library, by the address that it has elsewhere."""
+        address = f"https://{request.path_params['path']}"
+        headers = {**_FILE_HEADERS, "Cache-Control": "max-age=86400"}
+        if EXTERNAL_SCRIPT.fullmatch(address):
+            return Response(_script("external_hit.js"), headers=headers, media_type=SCRIPT)
+        served = library(address)
+        if served is None:
+            raise _nothing()
+        content = b"" if served.path is None else _content(served.path)
+        return Response(content, headers=headers, media_type=served.kind)
 
-
-class _TaskFrames:
-    def __init__(self, site: CrowdSite) -> None:
-        self._site = site
-        self._projects = Projects(site.database)
-        self._assignments = Assignments(site.database)
-
+    @open_page("GET", _FRAME, "A task's page in its frame")
     async def page(self, request: Request, form: Form) -> Response:
         shown = self._shown(request.path_params["key"])
         here = origin(request)
@@ -201,9 +198,15 @@ class _TaskFrames:
         }
         return Response(content.encode("utf-8", "replace"), headers=headers, media_type="text/html")
 
+    @open_page("POST", _FRAME, "Submit its answers", form=["NAME"], media="text/html")
     async def submit(self, request: Request, form: Form) -> Response:
         return self._submitted(self._shown(request.path_params["key"]), form)
 
+    @open_page(
+        *("POST", "/mturk/externalSubmit", "Submit answers as to Mechanical Turk"),
+        form=["assignmentId", "NAME"],
+        media="text/html",
+    )
     async def external(self, request: Request, form: Form) -> Response:
         """As `submit`, for pages that say which assignment they are."""
         given = [*form.texts("assignmentId"), request.query_params.get("assignmentId", "")]
@@ -223,6 +226,7 @@ class _TaskFrames:
         self._assignments.submit(shown.assignment.key, answers_of(form.fields))
         return _received()
 
+    @open_page("GET", f"{_FRAME}{{path:path}}")
     async def file(self, request: Request, form: Form) -> Response:
         """A file beside the template in its folder."""
         shown = self._shown(request.path_params["key"])
@@ -240,18 +244,6 @@ class _TaskFrames:
         kind = mimetypes.guess_type(path.name)[0] or "application/octet-stream"
         headers = {**_FILE_HEADERS, "Cache-Control": "no-store"}
         return Response(path.read_bytes(), headers=headers, media_type=kind)
-
-    async def library(self, request: Request, form: Form) -> Response:
-        """A well-known library, by the address that it has elsewhere."""
-        address = f"https://{request.path_params['path']}"
-        headers = {**_FILE_HEADERS, "Cache-Control": "max-age=86400"}
-        if EXTERNAL_SCRIPT.fullmatch(address):
-            return Response(_script("external_hit.js"), headers=headers, media_type=SCRIPT)
-        served = library(address)
-        if served is None:
-            raise _nothing()
-        content = b"" if served.path is None else _content(served.path)
-        return Response(content, headers=headers, media_type=served.kind)
 
     def _shown(self, key: str) -> _Shown:
         preview = _PREVIEW.fullmatch(key)

@@ -19,7 +19,7 @@ from errands.crowd.hits.task_page import NO_ANSWERS
 from errands.markup import EMPTY, Markup, html
 from errands.web.core.forms import MOST_FIELDS
 from errands.web.core.http_errors import HttpError
-from errands.web.crowd.auth import CrowdRequest, json_response, redirect
+from errands.web.crowd.auth import CrowdRequest, redirect
 from errands.web.crowd.document import (
     actions,
     button,
@@ -30,16 +30,26 @@ from errands.web.crowd.document import (
     section,
 )
 from errands.web.crowd.hits.task_frame import frame, frame_address, preview_key
-from errands.web.crowd.routes import Routes, WorkCard
-from errands.web.crowd.site import CrowdSite, worker_page
+from errands.web.crowd.routes import Routes, WorkCard, api, worker_page
+from errands.web.crowd.site import CrowdSite, worker_response
 
-__all__ = ["hit_name", "task_routes"]
+__all__ = ["TaskRoutes", "hit_name"]
+
+_TASK: Final = "/work/{token}/tasks/{id:int}"
+_ASSIGNMENT: Final = "/work/{token}/assignments/{id:int}"
+_API: Final = "/v1/work/tasks"
+_API_TASK: Final = f"{_API}/{{id:int}}"
+_API_ASSIGNMENT: Final = "/v1/work/assignments/{id:int}"
+_ITEM: Final = {"item": {"type": "integer"}}
 
 
 class ItemChoice(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Which instance; the next one where nothing is said."""
 
     item: Annotated[int, msgspec.Meta(ge=0, lt=2**62)] | None = None
+
+
+_NEXT: Final = ItemChoice()
 
 
 class ItemSkip(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -108,49 +118,13 @@ def hit_name(project: int, item: int) -> str:
     return f"H{project}-{item}"
 
 
-def task_routes(site: CrowdSite) -> Routes:
+class TaskRoutes(Routes):
     """Tasks for workers."""
-    pages = _TaskPages(site)
-    routes = Routes(site.auth, "worker", cards=pages.cards)
-    task, one = "/work/{token}/tasks/{id:int}", "/work/{token}/assignments/{id:int}"
-    api, mine = "/v1/work/tasks", "/v1/work/assignments/{id:int}"
-    item = {"item": {"type": "integer"}}
-    page, call = routes.worker_page, routes.api
-    page("GET", task, pages.show, "Preview of the next instance")
-    page("POST", f"{task}/accept", pages.accept, "Accept it", form=item)
-    page("POST", f"{task}/skip", pages.skip, "Skip it", form=item)
-    page("POST", f"{task}/unskip", pages.unskip, "Show skipped ones again")
-    page("GET", one, pages.assignment, "An accepted instance in its frame")
-    page("POST", f"{one}/return", pages.return_, "Return it")
-    call("GET", api, pages.api_all, "Open work", answer=TasksOffered)
-    api = f"{api}/{{id:int}}"
-    call("GET", f"{api}/next", pages.api_next, "The next instance", answer=ItemUpcoming)
-    call(
-        "POST",
-        f"{api}/accept",
-        pages.api_accept,
-        "Accept an instance",
-        body=ItemChoice,
-        answer=AcceptedTask,
-        status="201",
-    )
-    call("POST", f"{api}/skip", pages.api_skip, "Skip an instance", body=ItemSkip)
-    call("POST", f"{api}/unskip", pages.api_unskip, "Show skipped ones again")
-    call("GET", mine, pages.api_assignment, "An assignment", answer=AcceptedTask)
-    call(
-        "POST",
-        f"{mine}/submit",
-        pages.api_submit,
-        "Submit answers",
-        body=TaskAnswers,
-        answer=AcceptedTask,
-    )
-    call("POST", f"{mine}/return", pages.api_return, "Return an instance", answer=AcceptedTask)
-    return routes
 
+    roles = ("worker",)
 
-class _TaskPages:
     def __init__(self, site: CrowdSite) -> None:
+        super().__init__(site.auth)
         self._secret = site.secret
         self._projects = Projects(site.database)
         self._work = Assignments(site.database)
@@ -180,6 +154,7 @@ class _TaskPages:
             )
         return cards
 
+    @worker_page("GET", _TASK, "Preview of the next instance")
     async def show(self, request: CrowdRequest) -> Response:
         """The next instance, to look at before it is accepted."""
         project = self._project(request)
@@ -218,6 +193,7 @@ class _TaskPages:
             '<div class="callout"><p>There is nothing left to do here for you.</p>{}</div>', again
         )
 
+    @worker_page("POST", f"{_TASK}/accept", "Accept it", form=_ITEM)
     async def accept(self, request: CrowdRequest) -> Response:
         project = self._project(request)
         try:
@@ -228,6 +204,7 @@ class _TaskPages:
             return redirect(_task(request, project.id))
         return redirect(_assignment(request, accepted.id))
 
+    @worker_page("POST", f"{_TASK}/skip", "Skip it", form=_ITEM)
     async def skip(self, request: CrowdRequest) -> Response:
         project = self._project(request)
         item = _item(request.form.text("item"))
@@ -236,11 +213,13 @@ class _TaskPages:
         self._work.skip(project.id, item, request.person.id)
         return redirect(_task(request, project.id))
 
+    @worker_page("POST", f"{_TASK}/unskip", "Show skipped ones again")
     async def unskip(self, request: CrowdRequest) -> Response:
         project = self._project(request)
         self._work.unskip(project.id, request.person.id)
         return redirect(_task(request, project.id))
 
+    @worker_page("GET", _ASSIGNMENT, "An accepted instance in its frame")
     async def assignment(self, request: CrowdRequest) -> Response:
         """An accepted instance in its frame."""
         assignment = self._own(request)
@@ -272,53 +251,56 @@ class _TaskPages:
         )
         return _page(project, request, body)
 
+    @worker_page("POST", f"{_ASSIGNMENT}/return", "Return it")
     async def return_(self, request: CrowdRequest) -> Response:
         assignment = self._own(request)
         self._work.return_(assignment)
         return redirect(_task(request, assignment.project))
 
-    async def api_all(self, request: CrowdRequest) -> Response:
-        return json_response(TasksOffered([task for _, task in self._tasks(request.person)]))
+    @api("GET", _API, "Open work")
+    async def api_all(self, request: CrowdRequest) -> TasksOffered:
+        return TasksOffered([task for _, task in self._tasks(request.person)])
 
-    async def api_next(self, request: CrowdRequest) -> Response:
+    @api("GET", f"{_API_TASK}/next", "The next instance")
+    async def api_next(self, request: CrowdRequest) -> ItemUpcoming:
         project = self._project(request)
         item = self._work.upcoming(project, request.person.id) if project.is_open else None
         if item is None:
             raise Conflict("There is nothing left to do here for you.", "nothing_left")
-        address = self._preview(request.http, project, item)
-        return json_response(ItemUpcoming(item.number, item.inputs, address))
+        return ItemUpcoming(item.number, item.inputs, self._preview(request.http, project, item))
 
-    async def api_accept(self, request: CrowdRequest) -> Response:
+    @api("POST", f"{_API_TASK}/accept", "Accept an instance", status=201)
+    async def api_accept(self, request: CrowdRequest, choice: ItemChoice = _NEXT) -> AcceptedTask:
         project = self._project(request)
-        choice = request.read(_CHOICE) if request.body else ItemChoice()
-        accepted = self._work.accept(project, request.person.id, choice.item)
-        return json_response(self._record(request.http, accepted), 201)
+        return self._record(request, self._work.accept(project, request.person.id, choice.item))
 
-    async def api_skip(self, request: CrowdRequest) -> Response:
-        project = self._project(request)
-        self._work.skip(project.id, request.read(_SKIP).item, request.person.id)
-        return json_response({"done": True})
+    @api("POST", f"{_API_TASK}/skip", "Skip an instance")
+    async def api_skip(self, request: CrowdRequest, skip: ItemSkip) -> dict[str, bool]:
+        self._work.skip(self._project(request).id, skip.item, request.person.id)
+        return {"done": True}
 
-    async def api_unskip(self, request: CrowdRequest) -> Response:
+    @api("POST", f"{_API_TASK}/unskip", "Show skipped ones again")
+    async def api_unskip(self, request: CrowdRequest) -> dict[str, bool]:
         self._work.unskip(self._project(request).id, request.person.id)
-        return json_response({"done": True})
+        return {"done": True}
 
-    async def api_assignment(self, request: CrowdRequest) -> Response:
-        return json_response(self._record(request.http, self._own(request)))
+    @api("GET", _API_ASSIGNMENT, "An assignment")
+    async def api_assignment(self, request: CrowdRequest) -> AcceptedTask:
+        return self._record(request, self._own(request))
 
-    async def api_submit(self, request: CrowdRequest) -> Response:
-        assignment = self._own(request)
+    @api("POST", f"{_API_ASSIGNMENT}/submit", "Submit answers")
+    async def api_submit(self, request: CrowdRequest, sent: TaskAnswers) -> AcceptedTask:
         answers = {
             name: value if isinstance(value, str) else "|".join(value)
-            for name, value in request.read(_ANSWERS).answers.items()
+            for name, value in sent.answers.items()
             if name and name not in NO_ANSWERS
         }
-        done = self._work.submit(assignment.key, answers)
-        return json_response(self._record(request.http, done))
+        return self._record(request, self._work.submit(self._own(request).key, answers))
 
-    async def api_return(self, request: CrowdRequest) -> Response:
+    @api("POST", f"{_API_ASSIGNMENT}/return", "Return an instance")
+    async def api_return(self, request: CrowdRequest) -> AcceptedTask:
         self._work.return_(self._own(request))
-        return json_response(self._record(request.http, self._own(request)))
+        return self._record(request, self._own(request))
 
     def _tasks(self, person: Person) -> list[tuple[Project, TaskOffered]]:
         """Projects that are open, or that the worker has worked for."""
@@ -362,18 +344,14 @@ class _TaskPages:
     def _frame(self, request: Request, one: Assignment) -> str:
         return frame_address(request, one.key, hit_name(one.project, one.item), one.worker)
 
-    def _record(self, request: Request, one: Assignment) -> AcceptedTask:
+    def _record(self, request: CrowdRequest, one: Assignment) -> AcceptedTask:
         item = self._projects.item(one.project, one.item)
         assert item is not None
         return AcceptedTask(
-            *(one.id, one.project, one.item, one.status, item.inputs, self._frame(request, one)),
-            *(one.accepted, one.until, one.submitted, one.answers, one.pay),
+            *(one.id, one.project, one.item, one.status, item.inputs),
+            *(self._frame(request.http, one), one.accepted, one.until, one.submitted),
+            *(one.answers, one.pay),
         )
-
-
-_CHOICE: Final = msgspec.json.Decoder(ItemChoice)
-_SKIP: Final = msgspec.json.Decoder(ItemSkip)
-_ANSWERS: Final = msgspec.json.Decoder(TaskAnswers)
 
 
 def _item(text: str) -> int | None:
@@ -401,4 +379,4 @@ def _terms(project: Project, pay: float) -> Markup:
 
 
 def _page(project: Project, request: CrowdRequest, body: Markup) -> Response:
-    return worker_page(project.name, body, request, wide=True)
+    return worker_response(project.name, body, request, wide=True)

@@ -24,18 +24,24 @@ from errands.crowd.instructions.assignments import (
 from errands.crowd.instructions.human_file import WritingSummary, human_file, summary
 from errands.errors import SettingError
 from errands.web.core.http_errors import HttpError
-from errands.web.crowd.auth import CrowdRequest, json_response, redirect
+from errands.web.crowd.auth import CrowdRequest, redirect
 from errands.web.crowd.document import callout
 from errands.web.crowd.instructions.review_pages import FILE, HERE, one_body, overview_body
-from errands.web.crowd.routes import Routes
-from errands.web.crowd.site import CrowdSite, staff_page
+from errands.web.crowd.routes import Routes, api, page
+from errands.web.crowd.site import CrowdSite, staff_response
 
-__all__ = ["instruction_routes"]
+__all__ = ["InstructionRoutes"]
 
 API: Final = "/v1/office/instructions"
 LONGEST_NOTE: Final = 2_000
 _QUEUE: Final = 20
 """Instructions to review on one page."""
+_ONE: Final = f"{HERE}/{{id:int}}"
+_FILTERS: Final = {
+    "worker": {"type": "integer", "minimum": 1},
+    "status": {"type": "string", "enum": list(STATUSES)},
+    "page": {"type": "integer", "minimum": 1},
+}
 Note = Annotated[str, msgspec.Meta(max_length=LONGEST_NOTE)]
 
 
@@ -66,86 +72,18 @@ class InstructionWriters(msgspec.Struct, frozen=True):
     writers: list[Writer]
 
 
-_VERDICT: Final = msgspec.json.Decoder(InstructionVerdict)
-_DECISION: Final = msgspec.json.Decoder(InstructionDecision)
-_SETTINGS: Final = msgspec.json.Decoder(WritingSettings)
-
-
-def instruction_routes(site: CrowdSite) -> Routes:
+class InstructionRoutes(Routes):
     """Written instructions for the admin."""
-    pages = _ReviewPages(site)
-    routes = Routes(site.auth, "admin")
-    page, call = routes.page, routes.api
-    query: dict[str, dict[str, Any]] = {
-        "worker": {"type": "integer", "minimum": 1},
-        "status": {"type": "string", "enum": list(STATUSES)},
-        "page": {"type": "integer", "minimum": 1},
-    }
-    settings = ["pay", "wanted", "trials", "seed", "review"]
-    json, file = "application/json", "The accepted ones as items_human_ins.json"
-    page("GET", HERE, pages.overview, "Written instructions", query=query)
-    page("GET", FILE, pages.file, file, media=json)
-    page("POST", f"{HERE}/settings", pages.settings, "Save settings", form=settings)
-    page(
-        "POST",
-        f"{HERE}/people/{{id:int}}",
-        pages.decide,
-        "Qualify or disqualify",
-        form=["status", "note"],
-    )
-    page("GET", f"{HERE}/{{id:int}}", pages.one, "One instruction")
-    page(
-        "POST",
-        f"{HERE}/{{id:int}}/review",
-        pages.review,
-        "Approve or reject",
-        form=["verdict", "note"],
-    )
-    call(
-        "GET",
-        API,
-        pages.api_overview,
-        "Figures and a list",
-        answer=InstructionsOverview,
-        query=query,
-    )
-    call("GET", f"{API}/file", pages.file, file)
-    call("GET", f"{API}/settings", pages.api_settings, "The settings", answer=WritingSettings)
-    call(
-        "PUT",
-        f"{API}/settings",
-        pages.api_set,
-        "Save settings",
-        body=WritingSettings,
-        answer=WritingSettings,
-    )
-    call("GET", f"{API}/people", pages.api_people, "Writers", answer=InstructionWriters)
-    call(
-        "POST",
-        f"{API}/people/{{id:int}}",
-        pages.api_decide,
-        "Qualify or disqualify",
-        body=InstructionDecision,
-        answer=Qualification,
-    )
-    call("GET", f"{API}/{{id:int}}", pages.api_one, "One instruction", answer=WritingAssignment)
-    call(
-        "POST",
-        f"{API}/{{id:int}}/review",
-        pages.api_review,
-        "Approve or reject",
-        body=InstructionVerdict,
-        answer=WritingAssignment,
-    )
-    return routes
 
+    roles = ("admin",)
 
-class _ReviewPages:
     def __init__(self, site: CrowdSite) -> None:
+        super().__init__(site.auth)
         self._site = site
         self._database = site.database
         self._assignments = WritingAssignments(site.database)
 
+    @page("GET", HERE, "Written instructions", query=_FILTERS)
     async def overview(self, request: CrowdRequest) -> Response:
         body = overview_body(
             request.check,
@@ -158,15 +96,17 @@ class _ReviewPages:
         )
         if self._site.shopping is None:
             body = callout("This server has no shop, so nobody can write.") + body
-        return staff_page("Instructions", body, request, HERE)
+        return staff_response("Instructions", body, request, HERE)
 
+    @page("GET", _ONE, "One instruction")
     async def one(self, request: CrowdRequest) -> Response:
         assignment = self._one(request.number("id"))
         person = self._site.accounts.person(assignment.person)
         name = "" if person is None else person.name
         body = one_body(request.check, assignment, name)
-        return staff_page(f"Instruction {assignment.id}", body, request, HERE)
+        return staff_response(f"Instruction {assignment.id}", body, request, HERE)
 
+    @page("POST", f"{HERE}/settings", "Save settings", form=WritingSettings.__struct_fields__)
     async def settings(self, request: CrowdRequest) -> Response:
         form = request.form
         values = {
@@ -179,16 +119,20 @@ class _ReviewPages:
         write_settings(self._database, checked_settings(values))
         return redirect(f"{HERE}#settings")
 
+    @page("POST", f"{_ONE}/review", "Approve or reject", form=["verdict", "note"])
     async def review(self, request: CrowdRequest) -> Response:
         record = _record({"verdict": request.form.text("verdict")}, request, InstructionVerdict)
         self._assignments.review(request.number("id"), record.verdict, request.person, record.note)
         return redirect(f"{HERE}#review")
 
+    @page("POST", f"{HERE}/people/{{id:int}}", "Qualify or disqualify", form=["status", "note"])
     async def decide(self, request: CrowdRequest) -> Response:
         record = _record({"status": request.form.text("status")}, request, InstructionDecision)
         self._decide(request, record)
         return redirect(f"{HERE}#people")
 
+    @page("GET", FILE, "The accepted ones as items_human_ins.json", media="application/json")
+    @api("GET", f"{API}/file", "The accepted ones as items_human_ins.json")
     async def file(self, request: CrowdRequest) -> Response:
         headers = {
             "Cache-Control": "no-store",
@@ -198,30 +142,39 @@ class _ReviewPages:
         content = human_file(self._database)
         return Response(content, headers=headers, media_type="application/json")
 
-    async def api_overview(self, request: CrowdRequest) -> Response:
-        return json_response(InstructionsOverview(summary(self._database), self._listed(request)))
+    @api("GET", API, "Figures and a list", query=_FILTERS)
+    async def api_overview(self, request: CrowdRequest) -> InstructionsOverview:
+        return InstructionsOverview(summary(self._database), self._listed(request))
 
-    async def api_settings(self, request: CrowdRequest) -> Response:
-        return json_response(self._assignments.settings)
+    @api("GET", f"{API}/settings", "The settings")
+    async def api_settings(self, request: CrowdRequest) -> WritingSettings:
+        return self._assignments.settings
 
-    async def api_set(self, request: CrowdRequest) -> Response:
-        write_settings(self._database, request.read(_SETTINGS))
-        return json_response(self._assignments.settings)
+    @api("PUT", f"{API}/settings", "Save settings")
+    async def api_set(self, request: CrowdRequest, settings: WritingSettings) -> WritingSettings:
+        write_settings(self._database, settings)
+        return self._assignments.settings
 
-    async def api_people(self, request: CrowdRequest) -> Response:
-        return json_response(InstructionWriters(writers(self._database)))
+    @api("GET", f"{API}/people", "Writers")
+    async def api_people(self, request: CrowdRequest) -> InstructionWriters:
+        return InstructionWriters(writers(self._database))
 
-    async def api_decide(self, request: CrowdRequest) -> Response:
-        return json_response(self._decide(request, request.read(_DECISION)))
+    @api("POST", f"{API}/people/{{id:int}}", "Qualify or disqualify")
+    async def api_decide(
+        self, request: CrowdRequest, decision: InstructionDecision
+    ) -> Qualification:
+        return self._decide(request, decision)
 
-    async def api_one(self, request: CrowdRequest) -> Response:
-        return json_response(self._one(request.number("id")))
+    @api("GET", f"{API}/{{id:int}}", "One instruction")
+    async def api_one(self, request: CrowdRequest) -> WritingAssignment:
+        return self._one(request.number("id"))
 
-    async def api_review(self, request: CrowdRequest) -> Response:
-        record = request.read(_VERDICT)
-        id = request.number("id")
-        return json_response(
-            self._assignments.review(id, record.verdict, request.person, record.note)
+    @api("POST", f"{API}/{{id:int}}/review", "Approve or reject")
+    async def api_review(
+        self, request: CrowdRequest, sent: InstructionVerdict
+    ) -> WritingAssignment:
+        return self._assignments.review(
+            request.number("id"), sent.verdict, request.person, sent.note
         )
 
     def _decide(self, request: CrowdRequest, record: InstructionDecision) -> Qualification:

@@ -1,6 +1,6 @@
 """Writing instructions: a worker's pages, and the same for programs."""
 
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 from starlette.requests import Request
@@ -25,13 +25,16 @@ from errands.web.crowd.instructions.writing_pages import (
     idle_body,
     stuck_body,
 )
-from errands.web.crowd.routes import Routes, WorkCard
-from errands.web.crowd.site import CrowdSite, worker_page
+from errands.web.crowd.routes import Routes, WorkCard, api, worker_page
+from errands.web.crowd.site import CrowdSite, worker_response
 
-__all__ = ["writing_routes"]
+__all__ = ["WritingRoutes"]
 
 TITLE: Final = "Writing instructions"
+_HOME: Final = "/work/{token}/instructions"
+_FORM: Final = ("instruction", "attribute", "option-0", "comment")
 API: Final = "/v1/work/instructions"
+_API_ONE: Final = f"{API}/{{id:int}}"
 _LAST: Final = 10
 
 
@@ -40,7 +43,7 @@ class InstructionPiece(msgspec.Struct, frozen=True):
 
     id: int
     asin: str
-    product: ShownProduct
+    shown: ShownProduct = msgspec.field(name="product")
     status: str
     is_trial: bool
     instruction: str
@@ -51,6 +54,9 @@ class InstructionPiece(msgspec.Struct, frozen=True):
     pay: float
 
 
+_NEW_OR_SAME: Final[Any] = {"answer": InstructionPiece, "status": 201, "or_same": True}
+
+
 class InstructionWork(msgspec.Struct, frozen=True):
     """A worker's account, what they are paid for each, and the product they have begun with."""
 
@@ -59,54 +65,13 @@ class InstructionWork(msgspec.Struct, frozen=True):
     in_hand: InstructionPiece | None
 
 
-_DRAFT: Final = msgspec.json.Decoder(InstructionDraft)
-
-
-def writing_routes(site: CrowdSite) -> Routes:
+class WritingRoutes(Routes):
     """Writing assignments for workers."""
-    pages = _WritingPages(site)
-    routes = Routes(site.auth, "worker", cards=pages.cards)
-    home, one = "/work/{token}/instructions", "/work/{token}/instructions/{id:int}"
-    api_one, record = f"{API}/{{id:int}}", InstructionPiece
-    page, call = routes.worker_page, routes.api
-    page("GET", home, pages.home, "A worker's product and the form")
-    page("POST", home, pages.begin, "Start with a product", form=[], or_page="Nothing is left")
-    page(
-        "POST",
-        one,
-        pages.submit,
-        "Submit an instruction",
-        form=["instruction", "attribute", "option-0", "comment"],
-    )
-    page("POST", f"{one}/give-back", pages.return_, "Return a product", form=[])
-    call("GET", API, pages.api_home, "A worker's account", answer=InstructionWork)
-    call(
-        "POST",
-        f"{API}/next",
-        pages.api_begin,
-        "The open product, or another",
-        answer=record,
-        status="201",
-        or_same=True,
-    )
-    call("GET", api_one, pages.api_one, "One of a worker's own", answer=record)
-    call(
-        "POST",
-        api_one,
-        pages.api_submit,
-        "Submit it",
-        body=InstructionDraft,
-        answer=record,
-        status="201",
-        or_same=True,
-    )
-    back = f"{api_one}/give-back"
-    call("POST", back, pages.api_return, "Return it", answer=record)
-    return routes
 
+    roles = ("worker",)
 
-class _WritingPages:
     def __init__(self, site: CrowdSite) -> None:
+        super().__init__(site.auth)
         self._site = site
         self._assignments = WritingAssignments(site.database)
         self._catalog = None if site.shopping is None else site.shopping.catalog
@@ -137,6 +102,7 @@ class _WritingPages:
             )
         ]
 
+    @worker_page("GET", _HOME, "A worker's product and the form")
     async def home(self, request: CrowdRequest) -> Response:
         assignment = self._assignments.open_one(request.person.id)
         account = self._assignments.account(request.person.id)
@@ -145,12 +111,14 @@ class _WritingPages:
         pay = self._assignments.settings.pay
         return _page(request, form_body(_home(request), assignment, account, pay))
 
+    @worker_page("POST", _HOME, "Start with a product", form=[], or_page="Nothing is left")
     async def begin(self, request: CrowdRequest) -> Response:
         if self._begun(request.person) is None:
             message = "There is no product left for you now; come back another day."
             return self._idle(request, callout(message, role="status"))
         return redirect(_home(request))
 
+    @worker_page("POST", f"{_HOME}/{{id:int}}", "Submit an instruction", form=_FORM)
     async def submit(self, request: CrowdRequest) -> Response:
         person, id = request.person.id, request.number("id")
         assignment = self._assignments.of(person, id)
@@ -168,16 +136,19 @@ class _WritingPages:
             return _page(request, body, 400)
         return redirect(f"{_home(request)}?{'done' if submission.is_new else 'again'}={id}")
 
+    @worker_page("POST", f"{_HOME}/{{id:int}}/give-back", "Return a product", form=[])
     async def return_(self, request: CrowdRequest) -> Response:
         self._assignments.return_(request.person.id, request.number("id"))
         return redirect(_home(request))
 
-    async def api_home(self, request: CrowdRequest) -> Response:
+    @api("GET", API, "A worker's account")
+    async def api_home(self, request: CrowdRequest) -> InstructionWork:
         one = self._assignments.open_one(request.person.id)
         account = self._assignments.account(request.person.id)
         piece = None if one is None else _piece(one)
-        return json_response(InstructionWork(account, self._assignments.settings.pay, piece))
+        return InstructionWork(account, self._assignments.settings.pay, piece)
 
+    @api("POST", f"{API}/next", "The open product, or another", **_NEW_OR_SAME)
     async def api_begin(self, request: CrowdRequest) -> Response:
         before = self._assignments.open_one(request.person.id)
         begun = self._begun(request.person)
@@ -185,13 +156,13 @@ class _WritingPages:
             raise Conflict("There is no product left for you now.", "nothing_left")
         return json_response(_piece(begun), 200 if before == begun else 201)
 
-    async def api_one(self, request: CrowdRequest) -> Response:
-        return json_response(_piece(self._assignments.of(request.person.id, request.number("id"))))
+    @api("GET", _API_ONE, "One of a worker's own")
+    async def api_one(self, request: CrowdRequest) -> InstructionPiece:
+        return _piece(self._assignments.of(request.person.id, request.number("id")))
 
-    async def api_submit(self, request: CrowdRequest) -> Response:
-        submission = self._assignments.submit(
-            request.person.id, request.number("id"), request.read(_DRAFT)
-        )
+    @api("POST", _API_ONE, "Submit it", **_NEW_OR_SAME)
+    async def api_submit(self, request: CrowdRequest, draft: InstructionDraft) -> Response:
+        submission = self._assignments.submit(request.person.id, request.number("id"), draft)
         if not submission.problems:
             return json_response(_piece(submission.assignment), 201 if submission.is_new else 200)
         message = " ".join(problem.message for problem in submission.problems)
@@ -199,9 +170,9 @@ class _WritingPages:
         wrong = [problem._asdict() for problem in submission.problems]
         return json_response({**failure, "problems": wrong}, 400)
 
-    async def api_return(self, request: CrowdRequest) -> Response:
-        returned = self._assignments.return_(request.person.id, request.number("id"))
-        return json_response(_piece(returned))
+    @api("POST", f"{_API_ONE}/give-back", "Return it")
+    async def api_return(self, request: CrowdRequest) -> InstructionPiece:
+        return _piece(self._assignments.return_(request.person.id, request.number("id")))
 
     def _begun(self, person: Person) -> WritingAssignment | None:
         if self._catalog is None:
@@ -229,20 +200,8 @@ def _home(request: CrowdRequest) -> str:
 
 
 def _page(request: CrowdRequest, body: Markup, status: int = 200) -> Response:
-    return worker_page(TITLE, body, request, status, here=(_home(request), "Instructions"))
+    return worker_response(TITLE, body, request, status, here=(_home(request), "Instructions"))
 
 
 def _piece(writing: WritingAssignment) -> InstructionPiece:
-    return InstructionPiece(
-        id=writing.id,
-        asin=writing.asin,
-        product=writing.shown,
-        status=writing.status,
-        is_trial=writing.is_trial,
-        instruction=writing.instruction,
-        attributes=writing.attributes,
-        options=writing.options,
-        comment=writing.comment,
-        note=writing.note,
-        pay=writing.pay,
-    )
+    return msgspec.convert(writing, InstructionPiece, from_attributes=True)

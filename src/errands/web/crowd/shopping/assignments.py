@@ -18,29 +18,28 @@ from errands.crowd.shopping.assignments import (
     WrongCode,
 )
 from errands.markup import EMPTY, html
-from errands.web.crowd.auth import CrowdRequest, json_response, redirect
+from errands.web.crowd.auth import Auth, CrowdRequest, redirect
 from errands.web.crowd.document import paragraph
-from errands.web.crowd.routes import Routes, WorkCard
+from errands.web.crowd.routes import Routes, WorkCard, api, worker_page
 from errands.web.crowd.shopping.assignment_pages import (
     WorkerAssignment,
     WorkerShopping,
     shopping_body,
 )
-from errands.web.crowd.site import CrowdSite, worker_page
+from errands.web.crowd.site import CrowdSite, worker_response
 from errands.web.shop.visitors import Visitors
 
 __all__ = ["shopping_routes"]
 
 _TITLE: Final = "Shopping"
+_OWN: Final = "/work/{token}/shopping"
+_API: Final = "/v1/work/shopping"
 
 
 class CompletionCode(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The completion code that the shop shows after the purchase."""
 
     code: str
-
-
-_CODE: Final = msgspec.json.Decoder(CompletionCode)
 
 
 def shopping_routes(site: CrowdSite) -> Routes:
@@ -50,25 +49,14 @@ def shopping_routes(site: CrowdSite) -> Routes:
     assignments = ShoppingAssignments(site.database, site.shopping.goals, seed=site.shoppers.seed)
     assignments.finish_missed()
     site.shoppers.watch(assignments)
-    pages = _ShoppingPages(assignments, site.shoppers)
-    routes = Routes(site.auth, "worker", cards=pages.cards)
-    own, api = "/work/{token}/shopping", "/v1/work/shopping"
-    start, code, back = "Start an assignment", "Submit a completion code", "Return the assignment"
-    page, call = routes.worker_page, routes.api
-    page("GET", own, pages.show, "A worker's shopping")
-    page("POST", own, pages.begin, start, form=[])
-    page("POST", f"{own}/code", pages.submit_code, code, form=["code"])
-    page("POST", f"{own}/return", pages.return_, back, form=[])
-    record = WorkerShopping
-    call("GET", api, pages.api_show, "A worker's shopping", answer=record)
-    call("POST", api, pages.api_begin, start, answer=record, status="201")
-    call("POST", f"{api}/code", pages.api_submit_code, code, body=CompletionCode, answer=record)
-    call("POST", f"{api}/return", pages.api_return, back, answer=record)
-    return routes
+    return _ShoppingRoutes(site.auth, assignments, site.shoppers)
 
 
-class _ShoppingPages:
-    def __init__(self, assignments: ShoppingAssignments, shoppers: Visitors) -> None:
+class _ShoppingRoutes(Routes):
+    roles = ("worker",)
+
+    def __init__(self, auth: Auth, assignments: ShoppingAssignments, shoppers: Visitors) -> None:
+        super().__init__(auth)
         self._assignments = assignments
         self._shoppers = shoppers
 
@@ -91,13 +79,16 @@ class _ShoppingPages:
             )
         ]
 
+    @worker_page("GET", _OWN, "A worker's shopping")
     async def show(self, request: CrowdRequest) -> Response:
         return self._page(request)
 
+    @worker_page("POST", _OWN, "Start an assignment", form=[])
     async def begin(self, request: CrowdRequest) -> Response:
         self._assignments.begin(request.person.id, self._shoppers.begin)
         return redirect(_own(request))
 
+    @worker_page("POST", f"{_OWN}/code", "Submit a completion code", form=["code"])
     async def submit_code(self, request: CrowdRequest) -> Response:
         try:
             self._assignments.submit_code(request.person.id, request.form.text("code"))
@@ -105,24 +96,29 @@ class _ShoppingPages:
             return self._page(request, str(wrong), 409 if isinstance(wrong, Conflict) else 400)
         return redirect(_own(request))
 
+    @worker_page("POST", f"{_OWN}/return", "Return the assignment", form=[])
     async def return_(self, request: CrowdRequest) -> Response:
         self._assignments.return_(request.person.id)
         return redirect(_own(request))
 
-    async def api_show(self, request: CrowdRequest) -> Response:
-        return json_response(self._shopping(request.person))
+    @api("GET", _API, "A worker's shopping")
+    async def api_show(self, request: CrowdRequest) -> WorkerShopping:
+        return self._shopping(request.person)
 
-    async def api_begin(self, request: CrowdRequest) -> Response:
+    @api("POST", _API, "Start an assignment", status=201)
+    async def api_begin(self, request: CrowdRequest) -> WorkerShopping:
         self._assignments.begin(request.person.id, self._shoppers.begin)
-        return json_response(self._shopping(request.person), 201)
+        return self._shopping(request.person)
 
-    async def api_submit_code(self, request: CrowdRequest) -> Response:
-        self._assignments.submit_code(request.person.id, request.read(_CODE).code)
-        return json_response(self._shopping(request.person))
+    @api("POST", f"{_API}/code", "Submit a completion code")
+    async def api_submit_code(self, request: CrowdRequest, sent: CompletionCode) -> WorkerShopping:
+        self._assignments.submit_code(request.person.id, sent.code)
+        return self._shopping(request.person)
 
-    async def api_return(self, request: CrowdRequest) -> Response:
+    @api("POST", f"{_API}/return", "Return the assignment")
+    async def api_return(self, request: CrowdRequest) -> WorkerShopping:
         self._assignments.return_(request.person.id)
-        return json_response(self._shopping(request.person))
+        return self._shopping(request.person)
 
     def _shopping(self, person: Person) -> WorkerShopping:
         settings = self._assignments.settings()
@@ -167,7 +163,7 @@ class _ShoppingPages:
     def _page(self, request: CrowdRequest, wrong: str = "", status: int = 200) -> Response:
         shopping = self._shopping(request.person)
         body = shopping_body(shopping, _own(request), wrong, self._assignments.settings())
-        return worker_page(_TITLE, body, request, status)
+        return worker_response(_TITLE, body, request, status)
 
 
 def _own(request: CrowdRequest) -> str:

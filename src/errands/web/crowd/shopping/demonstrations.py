@@ -35,11 +35,11 @@ from errands.errors import ErrandsError
 from errands.runs.export import export
 from errands.runs.store.places import open_run
 from errands.web.core.http_errors import HttpError
-from errands.web.crowd.auth import CrowdRequest, json_response, redirect
+from errands.web.crowd.auth import Auth, CrowdRequest, redirect
 from errands.web.crowd.document import paragraph, section
-from errands.web.crowd.routes import Routes
+from errands.web.crowd.routes import Routes, api, page
 from errands.web.crowd.shopping.demonstrations_pages import overview_page, session_page
-from errands.web.crowd.site import CrowdSite, staff_page
+from errands.web.crowd.site import CrowdSite, staff_response
 
 __all__ = ["demonstration_routes"]
 
@@ -72,89 +72,55 @@ class SessionReplay(msgspec.Struct, frozen=True):
     steps: list[LoggedStep]
 
 
-_SETTINGS: Final = msgspec.json.Decoder(ShoppingSettings)
-_DECISION: Final = msgspec.json.Decoder(WorkerDecision)
+_FLAG: Final = {"type": "string", "enum": ["0", "1"]}
+_NUMBER: Final = {"type": "integer", "minimum": 0}
+_PAGES: Final = {"after": _NUMBER, "most": _NUMBER}
+_JSONL: Final[Any] = {
+    "media": "application/jsonl",
+    "query": {
+        "who": {"type": "string", "enum": list(_WHO)},
+        "trials": _FLAG,
+        "min_reward": {"type": "number"},
+        "worker": _NUMBER,
+    },
+}
 
 
 def demonstration_routes(site: CrowdSite) -> Routes:
     """The admin's view; a site without a shop has none."""
-    routes = Routes(site.auth, "admin")
     if site.shopping is None:
-        routes.page("GET", HERE, _no_shop, "Demonstrations")
-        return routes
+        return _NoShopRoutes(site.auth)
     assignments = ShoppingAssignments(site.database, site.shopping.goals)
-    pages = _DemonstrationPages(assignments, str(site.shopping.catalog.path))
-    flag: dict[str, Any] = {"type": "string", "enum": ["0", "1"]}
-    number: dict[str, Any] = {"type": "integer", "minimum": 0}
-    jsonl: dict[str, Any] = {
-        "media": "application/jsonl",
-        "query": {
-            "who": {"type": "string", "enum": list(_WHO)},
-            "trials": flag,
-            "min_reward": {"type": "number"},
-            "worker": number,
-        },
-    }
-    worker, lines = "workers/{id:int}", "Demonstrations as a run"
-    page, call = routes.page, routes.api
-    page(
-        "GET",
-        HERE,
-        pages.show,
-        "What people did in the shop",
-        query={"trials": flag, "before": number},
-    )
-    form = ShoppingSettings.__struct_fields__
-    page("POST", f"{HERE}/settings", pages.change, "Save settings", form=form)
-    page("POST", f"{HERE}/{worker}", pages.decide, "Qualify or disqualify", form=["verdict"])
-    page("GET", f"{HERE}/run.jsonl", pages.download, lines, **jsonl)
-    page("GET", f"{HERE}/{{session}}", pages.session, "A session, step by step")
-    call(
-        "GET", _API, pages.api_show, "Workers and figures", answer=Overview, query={"trials": flag}
-    )
-    call(
-        "PUT",
-        f"{_API}/settings",
-        pages.api_change,
-        "Save settings",
-        body=ShoppingSettings,
-        answer=ShoppingSettings,
-    )
-    call(
-        "PATCH",
-        f"{_API}/{worker}",
-        pages.api_decide,
-        "Qualify or disqualify",
-        body=WorkerDecision,
-        answer=Overview,
-    )
-    call("GET", f"{_API}/run.jsonl", pages.download, lines, **jsonl)
-    call(
-        "GET",
-        f"{_API}/outings",
-        pages.api_assignments,
-        "Shopping assignments",
-        answer=ShoppingAssignmentList,
-        query={"after": number, "most": number},
-    )
-    session = f"{_API}/outings/{{session}}"
-    call("GET", session, pages.api_session, "A session, step by step", answer=SessionReplay)
-    return routes
+    return _DemonstrationRoutes(site.auth, assignments, str(site.shopping.catalog.path))
 
 
-class _DemonstrationPages:
-    def __init__(self, assignments: ShoppingAssignments, catalog: str) -> None:
+class _NoShopRoutes(Routes):
+    roles = ("admin",)
+
+    @page("GET", HERE, "Demonstrations")
+    async def show(self, request: CrowdRequest) -> Response:
+        body = section(paragraph("This site has no shop, so there are no shopping assignments."))
+        return staff_response("Demonstrations", body, request, HERE)
+
+
+class _DemonstrationRoutes(Routes):
+    roles = ("admin",)
+
+    def __init__(self, auth: Auth, assignments: ShoppingAssignments, catalog: str) -> None:
+        super().__init__(auth)
         self._assignments = assignments
         self._database = assignments.database
         self._catalog = catalog
 
+    @page("GET", HERE, "What people did in the shop", query={"trials": _FLAG, "before": _NUMBER})
     async def show(self, request: CrowdRequest) -> Response:
         overview = self._overview(request.http)
         before = _number(request.http, "before", 2**62, 2**62)
         newest = read_assignments(self._database, before=before, most=_LISTED, newest=True)
         body = overview_page(overview, newest, request.check, HERE)
-        return staff_page("Demonstrations", body, request, HERE)
+        return staff_response("Demonstrations", body, request, HERE)
 
+    @page("POST", f"{HERE}/settings", "Save settings", form=ShoppingSettings.__struct_fields__)
     async def change(self, request: CrowdRequest) -> Response:
         values: dict[str, Any] = {
             name: request.form.text(name)
@@ -169,6 +135,7 @@ class _DemonstrationPages:
         self._assignments.set_settings(settings)
         return redirect(HERE)
 
+    @page("POST", f"{HERE}/workers/{{id:int}}", "Qualify or disqualify", form=["verdict"])
     async def decide(self, request: CrowdRequest) -> Response:
         verdict = request.form.text("verdict")
         if verdict not in ("granted", "refused", "results"):
@@ -176,11 +143,8 @@ class _DemonstrationPages:
         self._decide(request, verdict)  # type: ignore[arg-type]
         return redirect(HERE)
 
-    async def session(self, request: CrowdRequest) -> Response:
-        replay = self._replay(request)
-        body = session_page(replay.session, replay.instruction, replay.assignment, replay.steps)
-        return staff_page("One session", body, request, HERE)
-
+    @page("GET", f"{HERE}/run.jsonl", "Demonstrations as a run", **_JSONL)
+    @api("GET", f"{_API}/run.jsonl", "Demonstrations as a run", **_JSONL)
     async def download(self, request: CrowdRequest) -> Response:
         """A run's episodes as lines of JSON."""
         chosen = _session_filter(request.http)
@@ -199,26 +163,37 @@ class _DemonstrationPages:
             background=tidy,
         )
 
-    async def api_show(self, request: CrowdRequest) -> Response:
-        return json_response(self._overview(request.http))
+    @page("GET", f"{HERE}/{{session}}", "A session, step by step")
+    async def session(self, request: CrowdRequest) -> Response:
+        replay = self._replay(request)
+        body = session_page(replay.session, replay.instruction, replay.assignment, replay.steps)
+        return staff_response("One session", body, request, HERE)
 
-    async def api_change(self, request: CrowdRequest) -> Response:
-        self._assignments.set_settings(request.read(_SETTINGS))
-        return json_response(self._assignments.settings())
+    @api("GET", _API, "Workers and figures", query={"trials": _FLAG})
+    async def api_show(self, request: CrowdRequest) -> Overview:
+        return self._overview(request.http)
 
-    async def api_decide(self, request: CrowdRequest) -> Response:
-        self._decide(request, request.read(_DECISION).verdict)
-        return json_response(self._overview(request.http))
+    @api("PUT", f"{_API}/settings", "Save settings")
+    async def api_change(
+        self, request: CrowdRequest, settings: ShoppingSettings
+    ) -> ShoppingSettings:
+        self._assignments.set_settings(settings)
+        return self._assignments.settings()
 
-    async def api_assignments(self, request: CrowdRequest) -> Response:
+    @api("PATCH", f"{_API}/workers/{{id:int}}", "Qualify or disqualify")
+    async def api_decide(self, request: CrowdRequest, decision: WorkerDecision) -> Overview:
+        self._decide(request, decision.verdict)
+        return self._overview(request.http)
+
+    @api("GET", f"{_API}/outings", "Shopping assignments", query=_PAGES)
+    async def api_assignments(self, request: CrowdRequest) -> ShoppingAssignmentList:
         after = _number(request.http, "after", 0, 2**62)
         most = _number(request.http, "most", _LISTED, _MOST)
-        return json_response(
-            ShoppingAssignmentList(read_assignments(self._database, after=after, most=most))
-        )
+        return ShoppingAssignmentList(read_assignments(self._database, after=after, most=most))
 
-    async def api_session(self, request: CrowdRequest) -> Response:
-        return json_response(self._replay(request))
+    @api("GET", f"{_API}/outings/{{session}}", "A session, step by step")
+    async def api_session(self, request: CrowdRequest) -> SessionReplay:
+        return self._replay(request)
 
     def _overview(self, request: Request) -> Overview:
         counted = request.query_params.get("trials", "0") == "1"
@@ -250,11 +225,6 @@ class _DemonstrationPages:
         with contextlib.closing(open_run(folder / "run")) as store:
             export(store, folder / "run.jsonl", "jsonl")
         return folder / "run.jsonl"
-
-
-async def _no_shop(request: CrowdRequest) -> Response:
-    body = section(paragraph("This site has no shop, so there are no shopping assignments."))
-    return staff_page("Demonstrations", body, request, HERE)
 
 
 def _session_filter(request: Request) -> SessionFilter:
