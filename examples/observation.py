@@ -7,7 +7,8 @@ or, from this folder, in a run (or `observation = "observation:buttons"` in a pr
     errands run shop-demo --agent random --episodes 20 --observation observation:buttons
 
 In the shop a format is called with the page, the instruction and the score (None before the
-purchase); on form pages with the open page (`errands.turk.OpenPage`). It returns a text.
+purchase); on form pages with the open page (`errands.turk.OpenPage`). It returns a text. To test
+it, subclass `errands.testing.ObservationConformance`: see tests/examples/test_observation.py.
 """
 
 from errands import ShopEnv

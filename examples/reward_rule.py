@@ -6,6 +6,8 @@ from this folder; or `ShopEnv(rules=half_and_half)`. A package makes the rule kn
 
     [project.entry-points."errands.rules"]
     half-and-half = "reward_rule:half_and_half"
+
+To test it, subclass `errands.testing.RulesConformance`: see tests/examples/test_reward_rule.py.
 """
 
 from errands.shop import Goal, Purchase, Reward

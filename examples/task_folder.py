@@ -5,7 +5,8 @@
     errands run turk --data my-tasks --agent oracle
 
 A task is a folder with `template.html`, a page with `${column}` for what differs, and `batch.csv`,
-a line for each page: inputs in columns of their own, people's answers in `Answer.field`.
+a line for each page: inputs in columns of their own, people's answers in `Answer.field`. To test
+yours, subclass `errands.testing.TaskFolderConformance`: see tests/examples/test_task_folder.py.
 """
 
 import sys

@@ -1,4 +1,4 @@
-"""The example of a reward rule runs as an object and by its name, in one process and in two."""
+"""The example of a reward rule passes the kit, and runs as an object and by its name."""
 
 from pathlib import Path
 from typing import Any
@@ -8,6 +8,13 @@ import reward_rule
 
 import errands
 from errands.shop.catalog.catalog import Catalog
+from errands.shop.rewards.rules import RewardRules
+from errands.testing import RulesConformance
+
+
+class TestHalfAndHalf(RulesConformance):
+    def rules(self) -> RewardRules:
+        return reward_rule.half_and_half
 
 
 @pytest.mark.parametrize("workers", [1, 2])

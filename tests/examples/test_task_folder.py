@@ -1,18 +1,26 @@
-"""The example of a task folder is a sound one, and runs."""
+"""The example of a task folder passes the kit, and runs."""
 
 from pathlib import Path
 
 import pytest
 import task_folder as example
 
+from errands.testing import TaskFolderConformance
 from errands.turk.tasks.loader import load_tasks
 
 
-def test_its_tasks_are_sound(tmp_path: Path) -> None:
-    tasks = load_tasks(str(example.write_tasks(tmp_path)), "all")
-    [task] = tasks
+class TestMoods(TaskFolderConformance):
+    @pytest.fixture(autouse=True)
+    def _written(self, tmp_path: Path) -> None:
+        self.place = example.write_tasks(tmp_path)
+
+    def folder(self) -> Path:
+        return self.place
+
+
+def test_it_has_two_pages(tmp_path: Path) -> None:
+    [task] = load_tasks(example.write_tasks(tmp_path))
     assert len(task.instances) == 2
-    assert not [problem for problem in tasks.problems if problem.fatal]
 
 
 def test_it_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,6 +7,7 @@ import gymnasium
 from errands.lazy import lazy_exports
 
 __all__ = [
+    "Observation",
     "ShopConfig",
     "ShopContext",
     "ShopEnv",
@@ -20,6 +21,7 @@ __all__ = [
 if TYPE_CHECKING:
     from errands.envs.config import ShopConfig, TurkConfig
     from errands.envs.episode import ShopContext, ShopEpisode
+    from errands.envs.observations import Observation
     from errands.envs.shop import ShopEnv
     from errands.envs.shop_vector import ShopVectorEnv
     from errands.envs.turk import TurkEnv

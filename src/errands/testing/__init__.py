@@ -1,4 +1,4 @@
-"""Conformance kits: tests that anyone can run on an environment, agent, driver or site reader.
+"""Conformance kits: tests that anyone can run on what they add at the edges.
 
 A kit is a class of tests without pytest's prefix: subclass it as `Test...`, say how yours is made,
 and pytest runs the lot. Ours pass the same kits.
@@ -12,7 +12,11 @@ __all__ = [
     "AgentConformance",
     "DriverConformance",
     "EnvironmentConformance",
+    "FormObservationConformance",
+    "ObservationConformance",
+    "RulesConformance",
     "SiteConformance",
+    "TaskFolderConformance",
     "VectorConformance",
 ]
 
@@ -20,6 +24,9 @@ if TYPE_CHECKING:
     from errands.testing.agent import AgentConformance
     from errands.testing.driver import DriverConformance
     from errands.testing.environment import EnvironmentConformance, VectorConformance
+    from errands.testing.observation import FormObservationConformance, ObservationConformance
+    from errands.testing.rules import RulesConformance
     from errands.testing.site import SiteConformance
+    from errands.testing.tasks import TaskFolderConformance
 else:
     __getattr__ = lazy_exports(__name__)
