@@ -114,7 +114,7 @@ def _handler(server: Server) -> type[BaseHTTPRequestHandler]:
                 seen.sent += len(body[:stop])
                 self.wfile.write(body[:stop])
                 if kind == "hold":
-                    server.release.wait(10)
+                    server.release.wait(120)
             except OSError:
                 self.close_connection = True
 

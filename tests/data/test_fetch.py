@@ -17,7 +17,7 @@ from errands.errors import DataError
 Server = Any
 
 SHARED = Path(__file__).parents[3] / "shared" / "data"
-QUICK = RetryPolicy(attempts=2, backoff=0.01, timeout=2)
+QUICK = RetryPolicy(attempts=2, backoff=0.01, timeout=30)
 ITEMS = b"[" + random.Random(1).randbytes(400_000) + b"]"
 NOTES = b'{"a": 1}'
 
@@ -227,7 +227,7 @@ def test_one_process_at_a_time(server: Server, source: Path, out: Path) -> None:
         kwargs={"url": server.url, "out": out, "progress": lambda *_: begun.set()},
     )
     first.start()
-    assert begun.wait(5)
+    assert begun.wait(60)
     with pytest.raises(DataError, match="another process is filling"):
         fetch(TOY, folder=source, out=out)
     server.release.set()

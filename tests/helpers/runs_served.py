@@ -34,13 +34,14 @@ max_steps = 6
 
 
 class SlowShopper:
-    """Looks around, and takes its time."""
+    """Looks around, and takes its time until it is told to hurry."""
 
     def begin(self, observation: Any, info: Any) -> None:
         self._steps = 0
 
     def act(self, observation: Any, info: Any) -> str:
-        threading.Event().wait(0.03)
+        if not os.path.exists(os.environ["HURRY"]):
+            threading.Event().wait(0.05)
         self._steps += 1
         return "search[lamp]" if self._steps == 1 else "click[back to search]"
 
@@ -53,7 +54,10 @@ def write_protocol(folder: Path, data: Path, episodes: int) -> str:
 
 
 def start_runner(protocol: str, out: Path, *more: str) -> "subprocess.Popen[str]":
-    """`errands run` with the slow shopper, as a process of its own."""
+    """`errands run` with the slow shopper, as a process of its own.
+
+    An episode takes a third of a second until there is a file `hurry` beside the protocol.
+    """
     path = os.pathsep.join([str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")])
     code = "from errands.cli import main; main()"
     words = ["run", protocol, "--agent", "runs_served:SlowShopper", "--out", str(out), *more]
@@ -62,7 +66,7 @@ def start_runner(protocol: str, out: Path, *more: str) -> "subprocess.Popen[str]
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        env={**os.environ, "PYTHONPATH": path},
+        env={**os.environ, "PYTHONPATH": path, "HURRY": str(Path(protocol).with_name("hurry"))},
     )
 
 

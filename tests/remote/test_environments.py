@@ -3,7 +3,6 @@
 import random
 import signal
 import threading
-import time
 import warnings
 from collections.abc import Iterator
 from typing import Any
@@ -199,9 +198,11 @@ class Alarm(BaseException):
 def test_who_was_interrupted_gets_no_late_answer() -> None:
     """It would be taken for the answer to the next call."""
 
+    rung = threading.Event()
+
     def late(line: ServerConnection) -> None:
         for number, _ in enumerate(line):
-            time.sleep(0.5)
+            rung.wait(60)
             line.send(msgspec.msgpack.encode({"answer": number}))
 
     def ring(*_: object) -> None:
@@ -216,6 +217,7 @@ def test_who_was_interrupted_gets_no_late_answer() -> None:
             signal.setitimer(signal.ITIMER_REAL, 0.1)
             with pytest.raises(Alarm):
                 line.call("step")
+            rung.set()
         finally:
             signal.setitimer(signal.ITIMER_REAL, 0)
             signal.signal(signal.SIGALRM, before)

@@ -152,7 +152,7 @@ def test_the_end_of_a_run_is_no_episode(shop: ShopSource) -> None:
 def test_time_runs_out_even_inside_an_agent_that_catches_everything(shop: ShopSource) -> None:
     def hang() -> str:
         begun = time.monotonic()
-        while time.monotonic() - begun < 30:
+        while time.monotonic() - begun < 120:
             try:
                 time.sleep(5)
             except Exception:
@@ -160,8 +160,8 @@ def test_time_runs_out_even_inside_an_agent_that_catches_everything(shop: ShopSo
         return "search[x]"
 
     begun = time.monotonic()
-    episode = play(shop, shop.env(), Scripted("search[x]", hang), 0, PlayConfig(seconds=0.3))
-    assert time.monotonic() - begun < 5
+    episode = play(shop, shop.env(), Scripted("search[x]", hang), 0, PlayConfig(seconds=2))
+    assert time.monotonic() - begun < 60
     assert (episode.summary.owner, episode.summary.status) == ("time", "error")
     assert len(episode.steps) == 1
 

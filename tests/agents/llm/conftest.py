@@ -66,7 +66,7 @@ class Endpoint:
 
     def answer(self, handler: Any, request: dict[str, Any], reply: Any) -> None:
         if reply == "HANG":
-            self.released.wait(20)
+            self.released.wait(60)
             handler.close_connection = True
         elif reply == "CUT":
             handler.send_response(200)

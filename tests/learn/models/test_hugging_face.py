@@ -86,7 +86,7 @@ def test_a_name_is_fetched_once_and_then_on_this_machine(
     server.server_close()
     thread.join()
     began = time.monotonic()
-    again, said = child.communicate("\n\n", timeout=100)
+    again, said = child.communicate("\n\n", timeout=300)
     assert child.returncode == 0, said
     assert fetched.startswith("(")
     assert again == fetched
@@ -110,7 +110,7 @@ def test_a_hub_out_of_reach_or_silent_is_given_up_soon(
         began = time.monotonic()
         with pytest.raises(DataError, match=r"^nobody/such-a-model cannot be had"):
             read_config(find_source("nobody/such-a-model"))
-        assert time.monotonic() - began < 20
+        assert time.monotonic() - began < 60
 
 
 def test_a_directory_is_never_asked_for_elsewhere(tmp_path: Path) -> None:

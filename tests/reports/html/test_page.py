@@ -74,7 +74,7 @@ def test_one_episode_shows_its_page_at_once(
     browser: Any, careful: MemoryStore, tmp_path: Path
 ) -> None:
     page, said, asked = opened(browser, episode_page(careful, 3, tmp_path, watch=watch_shop))
-    page.frame_locator("iframe").first.locator("#search_input").wait_for(timeout=10_000)
+    page.frame_locator("iframe").first.locator("#search_input").wait_for()
     assert (said, asked) == ([], [])
     page.context.close()
 

@@ -3,7 +3,7 @@
 import contextlib
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -52,6 +52,13 @@ def server() -> Iterator[tuple[str, list[str]]]:
     thread.join()
 
 
+def wait_for(happened: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 60
+    while not happened():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
 def still_works(driver: BrowserDriver) -> None:
     with driver.open("<input name=a>") as page:
         page.perform(Action("modify_text", {"name": "a", "value": "fine"}))
@@ -72,7 +79,7 @@ def test_an_endless_loop_at_load_is_an_error(driver: BrowserDriver, script: str)
     started = time.monotonic()
     with pytest.raises(DriverError, match="twice"):
         driver.open(f"<input name=a><script>{script}</script>")
-    assert time.monotonic() - started < 30
+    assert time.monotonic() - started < 60
     still_works(driver)
 
 
@@ -255,8 +262,8 @@ def test_nothing_is_reached(
     with driver.open(html, files=tmp_path) as page:
         page.perform(Action("click", {"selector": "#s"}))
         time.sleep(0.6)
+        wait_for(lambda: sum(page.refused.values()) >= 10)
         assert page.values("a") == [""]
-        assert sum(page.refused.values()) >= 10
     assert paths == []
 
 
@@ -295,10 +302,7 @@ def test_nothing_is_left_for_the_next_page(driver: BrowserDriver) -> None:
     for _ in range(3):
         driver.open(leave).close()
         with driver.open(look) as page:
-            for _ in range(20):
-                if page.values("a") != [""]:
-                    break
-                time.sleep(0.05)
+            wait_for(lambda: page.values("a") != [""])
             assert page.values("a") == ['[0,0,"","",0]']
 
 

@@ -52,10 +52,10 @@ def test_any_text_has_tags_or_none(page: str) -> None:
 )
 def test_time_grows_with_length_only(piece: str) -> None:
     page = "<a " + piece * (2_000_000 // len(piece))
-    started = time.perf_counter()
+    started = time.process_time()
     for _ in start_tags(page):
         pass
-    assert time.perf_counter() - started < 20
+    assert time.process_time() - started < 20
 
 
 @settings(max_examples=effort(125, 500))

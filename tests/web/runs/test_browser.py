@@ -129,6 +129,7 @@ def test_a_run_in_progress_moves_in_the_browser(little: Catalog, tmp_path: Path,
                 timeout=60_000,
             )
             shoot(page, "live")
+            (tmp_path / "hurry").touch()
             # When it is over, the page is loaded once more, and stands still.
             page.locator("#live").wait_for(state="detached", timeout=60_000)
             assert page.get_by_text("complete").count() == 1

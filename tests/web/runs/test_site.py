@@ -328,8 +328,8 @@ def test_a_token_is_asked_for_by_the_browser(folder: Path) -> None:
 
 @pytest.fixture
 def runner(little: Catalog, tmp_path: Path) -> Iterator["subprocess.Popen[str]"]:
-    """A run of 60 episodes, which take about 0.2 seconds each."""
-    protocol = write_protocol(tmp_path, Path(little.path), 60)
+    """A run of 100 episodes, which takes half a minute unless told to hurry."""
+    protocol = write_protocol(tmp_path, Path(little.path), 100)
     process = start_runner(protocol, tmp_path / "runs" / "slow")
     yield process
     process.kill()
@@ -355,7 +355,7 @@ def test_a_run_in_progress_moves_on_and_loses_nothing(
         wait_for(lambda: [r for r in site.ask("/v1/runs")[1]["runs"] if r["kept"] > 1])
         [row] = site.ask("/v1/runs")[1]["runs"]
         assert row["writing"]
-        assert row["kept"] < 60
+        assert row["kept"] < 100
         id = row["id"]
         page = text_of(site, f"/runs/{id}")
         assert '<noscript><meta http-equiv="refresh"' in page
@@ -376,11 +376,13 @@ def test_a_run_in_progress_moves_on_and_loses_nothing(
                     ended = True
                 elif line.startswith(b"data: ") and not ended:
                     told.append(json.loads(line[6:]))
+                    if len({one["kept"] for one in told}) > 2:
+                        (tmp_path / "hurry").touch()
         assert ended
         kept = [one["kept"] for one in told]
         assert kept == sorted(kept)
         assert len(set(kept)) > 2, "it moved on"
-        assert kept[-1] == 60
+        assert kept[-1] == 100
         assert 0 <= told[-1]["mean_reward"] <= 1
         out, _ = runner.communicate(timeout=60)
         assert runner.returncode == 0, out
@@ -388,7 +390,7 @@ def test_a_run_in_progress_moves_on_and_loses_nothing(
         assert "http-equiv" not in page
         assert "complete" in page
     with contextlib.closing(open_run(runs / "slow")) as store:
-        assert store.numbers() == set(range(60))
+        assert store.numbers() == set(range(100))
 
 
 def test_a_server_that_stops_ends_its_streams(
@@ -403,7 +405,7 @@ def test_a_server_that_stops_ends_its_streams(
         stream = connection.getresponse()
         assert stream.readline().startswith(b"event: progress")
         begun = time.monotonic()
-    assert time.monotonic() - begun < 10
+    assert time.monotonic() - begun < 30
     stream.read()
     connection.close()
     assert runner.poll() is None, "the runner goes on"

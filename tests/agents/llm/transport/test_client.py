@@ -145,8 +145,8 @@ def test_lasting_trouble_is_one_sentence(endpoint: Any, reply: Any, reason: str)
     endpoint.script = lambda request, number: reply
     begun = time.monotonic()
     with pytest.raises(ModelError) as failure:
-        ask(endpoint, tries=2, timeout=0.3 if reply == "HANG" else 5.0)
-    assert time.monotonic() - begun < 4
+        ask(endpoint, tries=2, timeout=0.3 if reply == "HANG" else 60.0)
+    assert time.monotonic() - begun < 30
     message = str(failure.value)
     assert reason in message
     assert message.startswith(f"The model 'm' at {endpoint.url} ")
@@ -197,7 +197,7 @@ def test_retry_after_is_kept(endpoint: Any) -> None:
     endpoint.script = failing_once((429, {"Retry-After": "0.4"}, b"{}"))
     begun = time.monotonic()
     ask(endpoint)
-    assert 0.4 <= time.monotonic() - begun < 4
+    assert 0.4 <= time.monotonic() - begun < 30
 
 
 def test_retry_after_in_all_its_spellings() -> None:
@@ -252,7 +252,7 @@ def test_with_many_at_once_no_more_is_overspent_than_was_in_flight(endpoint: Any
     def script(request: Any, number: int) -> str:
         if number >= 9:
             gate.set()
-        gate.wait(5)
+        gate.wait(60)
         return "fine"
 
     endpoint.script = script
@@ -344,7 +344,7 @@ def test_of_two_answers_the_first_is_kept_for_both(endpoint: Any, tmp_path: Path
     both_here = threading.Barrier(2)
 
     def script(request: Any, number: int) -> str:
-        both_here.wait(5)
+        both_here.wait(60)
         return f"answer {number}"
 
     endpoint.script = script

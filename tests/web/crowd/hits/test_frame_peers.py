@@ -95,8 +95,8 @@ def framed(ear: socket.socket) -> str:
     return f'<iframe srcdoc="{html.escape(calling(ear))}"></iframe>'
 
 
-def heard(page: Any, ear: socket.socket) -> bool:
-    for _ in range(8):
+def heard(page: Any, ear: socket.socket, seconds: float = 0.8) -> bool:
+    for _ in range(round(10 * seconds)):
         page.wait_for_timeout(100)
         with contextlib.suppress(BlockingIOError):
             return bool(ear.recv(1000))
@@ -116,7 +116,7 @@ def test_calls_are_heard(browser: Any, shop: Shop, ear: socket.socket) -> None:
     page = browser.new_page()
     page.goto(f"{shop.url}/health")
     page.set_content(f"<p></p>{framed(ear)}")
-    assert heard(page, ear)
+    assert heard(page, ear, 60)
     page.close()
 
 

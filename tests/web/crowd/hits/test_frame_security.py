@@ -178,7 +178,6 @@ def nothing_else_is_open(shop: Shop) -> None:
 def logged_in(browser: Any, shop: Shop) -> Any:
     """Somebody with a cookie worth stealing."""
     page = browser.new_context().new_page()
-    page.set_default_timeout(10_000)
     page.goto(f"{shop.url}/office/login")
     page.fill("#password", PASSWORD)
     page.click("button:text-is('Log in')")
