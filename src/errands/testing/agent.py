@@ -7,15 +7,17 @@ it is shown, it keeps nothing between episodes, and odd pages do not bring it do
 import asyncio
 import contextlib
 import copy
+import functools
 import inspect
-import random
 from collections.abc import Awaitable, Iterator, Mapping, Sequence
+from contextlib import closing
 from typing import Any, Final
+from unittest import mock
 
 import gymnasium
-import numpy as np
 
 from errands.agents.agent import Agent, AgentError, Move
+from errands.testing.environment import check_own_randomness, in_turns
 
 __all__ = ["AgentConformance"]
 
@@ -37,15 +39,7 @@ class AgentConformance:
 
     episodes: int = 3
     longest: int = 30
-    hidden: Sequence[str] = (
-        "goal",
-        "episode",
-        "_episode",
-        "context",
-        "instance",
-        "scored",
-        "tasks",
-    )
+    hidden: Sequence[str] = tuple("goal episode _episode context instance scored tasks".split())
     """Attributes of an environment that tell what is wanted: no business of an agent's."""
 
     def agent(self, env: gymnasium.Env[Any, Any], seed: int) -> Agent:
@@ -61,14 +55,14 @@ class AgentConformance:
     # What it answers
 
     def test_it_plays_episodes_to_their_end(self) -> None:
-        with self._open() as env:
+        with closing(self.environment()) as env:
             for number in range(self.episodes):
                 actions, ended = self._play(env, number)
                 assert ended, f"episode {number} did not end; see `longest`"
                 assert actions, f"episode {number} had no action"
 
     def test_its_actions_do_something(self) -> None:
-        with self._open() as env:
+        with closing(self.environment()) as env:
             for number in range(self.episodes):
                 observation, info = env.reset(seed=number)
                 first = repr((observation, info))
@@ -85,39 +79,22 @@ class AgentConformance:
     # Randomness
 
     def test_a_seed_decides_everything(self) -> None:
-        with self._open() as env:
+        with closing(self.environment()) as env:
             for number in range(self.episodes):
-                random.seed(1)
-                np.random.seed(1)
-                expected = self._play(env, number)
-                random.seed(2)
-                np.random.seed(2)
-                before = random.getstate(), repr(np.random.get_state())
-                assert self._play(env, number) == expected, "one seed, two episodes"
-                after = random.getstate(), repr(np.random.get_state())
-                assert after == before, "the process's own generator was used"
+                check_own_randomness(functools.partial(self._play, env, number))
 
     def test_agents_do_not_share_episodes(self) -> None:
         """Two in turns play what each plays alone."""
-        with self._open() as one, self._open() as other:
+        with closing(self.environment()) as one, closing(self.environment()) as other:
             alone = [self._play(one, 0)[0], self._play(one, 1)[0]]
-            played: list[list[str]] = [[], []]
-            turns = [self._turns(one, 0), self._turns(other, 1)]
-            open_ = [0, 1]
-            while open_:
-                for which in list(open_):
-                    action = next(turns[which], None)
-                    if action is None:
-                        open_.remove(which)
-                    else:
-                        played[which].append(action)
+            played = in_turns(self._turns(one, 0), self._turns(other, 1))
             assert played == alone, "two agents played in turns interfere"
 
     # What it sees
 
     def test_it_reads_only_what_it_is_shown(self) -> None:
         """Neither the environment's goal nor its episode is touched while it plays."""
-        with self._open() as env:
+        with closing(self.environment()) as env:
             observation, info = env.reset(seed=0)
             agent = self.agent(env, 0)
             with _out_of_reach(env, self.hidden):
@@ -130,7 +107,7 @@ class AgentConformance:
                     return
 
     def test_it_leaves_what_it_is_shown_alone(self) -> None:
-        with self._open() as env:
+        with closing(self.environment()) as env:
             observation, info = env.reset(seed=0)
             agent = self._begun(env, 0, observation, info)
             for _ in range(self.longest):
@@ -143,7 +120,7 @@ class AgentConformance:
 
     def test_odd_pages_do_not_bring_it_down(self) -> None:
         """It answers with an action, or says with an `AgentError` why it cannot go on."""
-        with self._open() as env:
+        with closing(self.environment()) as env:
             observation, info = env.reset(seed=0)
             for page in ODD_PAGES if isinstance(observation, str) else ():
                 for odd_info in _odd_infos(info):
@@ -153,14 +130,6 @@ class AgentConformance:
                             self._act(agent, page, copy.deepcopy(odd_info))
 
     # Playing
-
-    @contextlib.contextmanager
-    def _open(self) -> Iterator[gymnasium.Env[Any, Any]]:
-        env = self.environment()
-        try:
-            yield env
-        finally:
-            env.close()
 
     def _play(self, env: gymnasium.Env[Any, Any], seed: int) -> tuple[list[str], bool]:
         """The actions of an episode, and whether it ended."""
@@ -229,8 +198,6 @@ def _odd_infos(info: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 @contextlib.contextmanager
 def _out_of_reach(env: gymnasium.Env[Any, Any], names: Sequence[str]) -> Iterator[None]:
     """No attribute of these names can be read off the environment, or the test fails."""
-    kind = type(env.unwrapped)
-    before = {name: kind.__dict__[name] for name in names if name in kind.__dict__}
 
     def fail(name: str) -> property:
         def read(self: Any) -> Any:
@@ -238,13 +205,6 @@ def _out_of_reach(env: gymnasium.Env[Any, Any], names: Sequence[str]) -> Iterato
 
         return property(read)
 
-    for name in names:
-        setattr(kind, name, fail(name))
-    try:
+    properties: dict[str, Any] = {name: fail(name) for name in names}
+    with mock.patch.multiple(type(env.unwrapped), create=True, **properties):
         yield
-    finally:
-        for name in names:
-            if name in before:
-                setattr(kind, name, before[name])
-            else:
-                delattr(kind, name)

@@ -7,11 +7,13 @@ odd, brings it down.
 
 import contextlib
 import copy
+import itertools
 import json
 import math
 import random
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from typing import Any, Final
 
 import gymnasium
@@ -68,18 +70,18 @@ class EnvironmentConformance:
     # The contract
 
     def test_spaces_are_declared(self) -> None:
-        with self._open() as env:
+        with closing(self.make()) as env:
             assert env.action_space.contains(env.action_space.sample()), "samples are actions"
             assert env.observation_space is not None
             assert isinstance(env.metadata.get("render_modes"), list), "metadata: render_modes"
 
     def test_gymnasium_finds_nothing_wrong(self) -> None:
-        with self._open() as env, warnings.catch_warnings():
+        with closing(self.make()) as env, warnings.catch_warnings():
             warnings.simplefilter("ignore")
             check_env(env.unwrapped, skip_render_check=True)
 
     def test_an_episode_is_as_declared(self) -> None:
-        with self._open() as env:
+        with closing(self.make()) as env:
             observation, info = env.reset(seed=0)
             self._check_seen(env, observation, info)
             for number in range(self.longest):
@@ -98,7 +100,7 @@ class EnvironmentConformance:
         raise AssertionError(f"no episode ended within {self.longest} steps; see `longest`")
 
     def test_there_is_no_step_before_reset(self) -> None:
-        with self._open() as env:
+        with closing(self.make()) as env:
             try:
                 env.step(env.action_space.sample())
             except (ErrandsError, gymnasium.error.Error):
@@ -106,7 +108,7 @@ class EnvironmentConformance:
         raise AssertionError("a step before reset() must be refused with a sentence")
 
     def test_unknown_reset_options_are_refused(self) -> None:
-        with self._open() as env:
+        with closing(self.make()) as env:
             try:
                 env.reset(seed=0, options={"no such option": 1})
             except ErrandsError as failure:
@@ -116,7 +118,7 @@ class EnvironmentConformance:
         raise AssertionError("reset took an option that it does not have")
 
     def test_nothing_happens_after_the_end(self) -> None:
-        with self._open() as env:
+        with closing(self.make()) as env:
             self._play(env, seed=0)
             first = env.step(env.action_space.sample())
             second = env.step(env.action_space.sample())
@@ -134,7 +136,7 @@ class EnvironmentConformance:
     # Randomness
 
     def test_a_seed_decides_everything(self) -> None:
-        with self._open() as one, self._open() as other:
+        with closing(self.make()) as one, closing(self.make()) as other:
             expected = self._play(one, seed=3)
             assert _same(expected, self._play(other, seed=3)), "two environments, one seed"
             self._play(one, seed=4)
@@ -142,18 +144,11 @@ class EnvironmentConformance:
 
     def test_seeds_and_nothing_else_draw(self) -> None:
         """The process's own generators are neither read nor moved."""
-        with self._open() as env:
-            random.seed(1)
-            np.random.seed(1)
-            expected = self._play(env, seed=5)
-            random.seed(2)
-            np.random.seed(2)
-            before = random.getstate(), _numpy_state()
-            assert _same(expected, self._play(env, seed=5)), "the process's generator decides"
-            assert (random.getstate(), _numpy_state()) == before, "the process's generator moved"
+        with closing(self.make()) as env:
+            check_own_randomness(lambda: self._play(env, seed=5))
 
     def test_episodes_without_a_seed_go_on_from_the_last_one(self) -> None:
-        with self._open() as one, self._open() as other:
+        with closing(self.make()) as one, closing(self.make()) as other:
             for env in (one, other):
                 env.reset(seed=6)
             for _ in range(3):
@@ -162,40 +157,29 @@ class EnvironmentConformance:
     # Each to itself
 
     def test_environments_do_not_share_episodes(self) -> None:
-        with self._open() as alone:
+        with closing(self.make()) as alone:
             expected = self._play(alone, seed=7), self._play(alone, seed=8)
-        with self._open() as one, self._open() as other:
-            turns = self._turns(one, 7), self._turns(other, 8)
-            played: tuple[Transcript, Transcript] = ([], [])
-            open_ = [0, 1]
-            while open_:
-                for which in list(open_):
-                    step = next(turns[which], None)
-                    if step is None:
-                        open_.remove(which)
-                    else:
-                        played[which].append(step)
-        assert _same(list(expected), list(played)), "two environments played in turns interfere"
+        with closing(self.make()) as one, closing(self.make()) as other:
+            played = in_turns(self._turns(one, 7), self._turns(other, 8))
+        assert _same(expected, played), "two environments played in turns interfere"
 
     def test_what_was_shown_belongs_to_the_caller(self) -> None:
         """Whoever ruins an info or an observation ruins only their own copy."""
-        with self._open() as one, self._open() as other:
+        with closing(self.make()) as one, closing(self.make()) as other:
             expected = self._play(one, seed=9)
-            ruined: Transcript = []
-            for seen in self._turns(other, 9, ruin=True):
-                ruined.append(seen)
+            ruined = list(self._turns(other, 9, ruin=True))
             assert _same(expected, ruined), "an info or observation is shared with the environment"
 
     # The goal is hidden
 
     def test_info_is_plain_data(self) -> None:
         """Texts, numbers, lists, dictionaries: no object through which a goal can be reached."""
-        with self._open() as env:
+        with closing(self.make()) as env:
             for seen in self._play(env, seed=10):
                 json.dumps(seen[-1], default=_plain)
 
     def test_nothing_of_the_goal_is_shown_before_the_end(self) -> None:
-        with self._open() as env:
+        with closing(self.make()) as env:
             for seed in range(5):
                 observation, info = env.reset(seed=seed)
                 shown = repr((observation, info))
@@ -214,7 +198,7 @@ class EnvironmentConformance:
     # What agents send
 
     def test_odd_actions_do_no_harm(self) -> None:
-        with self._open() as env:
+        with closing(self.make()) as env:
             if not isinstance(env.action_space.sample(), str):
                 return
             for action in ODD_ACTIONS:
@@ -228,14 +212,6 @@ class EnvironmentConformance:
                 self._check_seen(env, observation, info)
 
     # Playing
-
-    @contextlib.contextmanager
-    def _open(self) -> Iterator[gymnasium.Env[Any, Any]]:
-        env = self.make()
-        try:
-            yield env
-        finally:
-            env.close()
 
     def _check_seen(self, env: gymnasium.Env[Any, Any], observation: Any, info: Any) -> None:
         assert env.observation_space.contains(observation), "not of the observation space"
@@ -298,16 +274,17 @@ class VectorConformance:
         return env.action_space.sample()
 
     def test_it_plays_what_single_environments_play(self) -> None:
-        many = self.make(self.num_envs)
-        singles = [self.make_single() for _ in range(self.num_envs)]
-        try:
+        with contextlib.ExitStack() as stack:
+            many = stack.enter_context(closing(self.make(self.num_envs)))
+            singles = [
+                stack.enter_context(closing(self.make_single())) for _ in range(self.num_envs)
+            ]
             observations, _ = many.reset(seed=20)
             results: list[tuple[Any, ...]] = [
                 env.reset(seed=20 + place) for place, env in enumerate(singles)
             ]
-            assert _same(list(observations), [result[0] for result in results]), (
-                "first pages differ"
-            )
+            first = [result[0] for result in results]
+            assert _same(list(observations), first), "first pages differ"
             for number in range(self.steps):
                 actions = [
                     self.action(env, result[-1], number)
@@ -321,14 +298,9 @@ class VectorConformance:
                 for flags in (terminated, truncated):
                     assert isinstance(flags, np.ndarray), "flags are an array"
                     assert flags.shape == (self.num_envs,), f"flags have shape {flags.shape}"
-        finally:
-            many.close()
-            for env in singles:
-                env.close()
 
     def test_what_it_shows_is_of_its_spaces(self) -> None:
-        many = self.make(self.num_envs)
-        try:
+        with closing(self.make(self.num_envs)) as many:
             observations, info = many.reset(seed=21)
             assert many.num_envs == self.num_envs
             assert len(observations) == self.num_envs
@@ -337,18 +309,35 @@ class VectorConformance:
                 assert many.single_observation_space.contains(observation)
             assert many.action_space.contains(many.action_space.sample())
             assert "autoreset_mode" in many.metadata, "metadata says how episodes begin again"
-        finally:
-            many.close()
 
     def test_a_wrong_number_of_actions_is_refused(self) -> None:
-        many = self.make(self.num_envs)
-        try:
+        with closing(self.make(self.num_envs)) as many:
             many.reset(seed=22)
             with contextlib.suppress(ErrandsError):
                 many.step([])
                 raise AssertionError("a step without actions was taken")
-        finally:
-            many.close()
+
+
+def in_turns(*episodes: Iterator[Any]) -> list[list[Any]]:
+    """What each of some episodes gives, played one step each in turns until all are over."""
+    rounds = itertools.zip_longest(*episodes)
+    return [[step for step in steps if step is not None] for steps in zip(*rounds, strict=True)]
+
+
+def check_own_randomness(play: Callable[[], Any]) -> None:
+    """An episode neither follows the process's own generators nor moves them."""
+    _seed_process(1)
+    expected = play()
+    _seed_process(2)
+    before = random.getstate(), repr(np.random.get_state())
+    assert _same(expected, play()), "the process's own generator decides: one seed, two episodes"
+    after = random.getstate(), repr(np.random.get_state())
+    assert after == before, "the process's own generator was used"
+
+
+def _seed_process(seed: int) -> None:
+    random.seed(seed)
+    np.random.seed(seed)
 
 
 def _same(one: Any, other: Any) -> bool:
@@ -360,10 +349,6 @@ def _same(one: Any, other: Any) -> bool:
     if isinstance(one, list | tuple) and isinstance(other, list | tuple):
         return len(one) == len(other) and all(map(_same, one, other))
     return bool(one == other)
-
-
-def _numpy_state() -> str:
-    return repr(np.random.get_state())
 
 
 def _plain(value: Any) -> Any:

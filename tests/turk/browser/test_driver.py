@@ -20,7 +20,9 @@ def driver(browser_driver: BrowserDriver) -> BrowserDriver:
 
 
 class TestConformance(DriverConformance):
-    """Everything that every driver does."""
+    @pytest.fixture
+    def driver(self, browser_driver: BrowserDriver) -> BrowserDriver:
+        return browser_driver
 
 
 def test_driver_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
