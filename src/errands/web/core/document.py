@@ -3,13 +3,13 @@
 Nothing is loaded from elsewhere, and no script or style stands in a page itself.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Final
 
-from errands.markup import EMPTY, Markup, html
+from errands.markup import EMPTY, Markup, html, join
 from errands.web.core.assets import Assets
 
-__all__ = ["document", "page_headers"]
+__all__ = ["document", "navigation", "page_headers"]
 
 _BRAND: Final = Markup("Errands")
 
@@ -25,6 +25,20 @@ def page_headers(policy: str) -> Mapping[str, str]:
         "Referrer-Policy": "same-origin",
         "Cache-Control": "no-store",
     }
+
+
+def navigation(links: Iterable[tuple[str, str]], here: str) -> Markup:
+    """The links (address, name) below the title; `here` is the address that is open."""
+    shown = join(
+        html(
+            '<a href="{}"{}>{}</a>',
+            address,
+            html(' aria-current="page"') if address == here else EMPTY,
+            name,
+        )
+        for address, name in links
+    )
+    return html('<nav class="jump" aria-label="Site"><div class="inner">{}</div></nav>', shown)
 
 
 def document(

@@ -12,20 +12,9 @@ from errands.markup import EMPTY, Markup, html, join
 from errands.reports.html.elements import table
 from errands.web.core.forms import Form
 from errands.web.core.http_errors import HttpError
+from errands.web.crowd import elements as ui
 from errands.web.crowd.auth import COOKIE, CrowdRequest, redirect
-from errands.web.crowd.document import (
-    actions,
-    button,
-    callout,
-    document,
-    field,
-    form,
-    html_response,
-    section,
-    select,
-    submit,
-    text_area,
-)
+from errands.web.crowd.document import document, html_response
 from errands.web.crowd.routes import Routes, api, open_page, page
 from errands.web.crowd.site import CrowdSite, staff_response
 
@@ -143,9 +132,9 @@ class AccountRoutes(Routes):
         )
         return staff_response(
             "Overview",
-            section(html('<div class="cards">{}</div>', shown))
+            ui.section(html('<div class="cards">{}</div>', shown))
             + password
-            + actions(button("Sign out", "/office/logout", request.check)),
+            + ui.actions(ui.button("Sign out", "/office/logout", request.check)),
             request,
             "/office",
         )
@@ -233,27 +222,27 @@ class AccountRoutes(Routes):
         body = join(
             (
                 new if invited else EMPTY,
-                section(_invitation_form(request.check), title="Invite"),
-                section(_texts(["name", "link"], rows), title="All accounts"),
+                ui.section(_invitation_form(request.check), title="Invite"),
+                ui.section(_texts(["name", "link"], rows), title="All accounts"),
             )
         )
         return staff_response("Accounts", body, request, ACCOUNTS)
 
 
 def _login_page(wrong: str = "") -> Response:
-    body = section(
-        callout(wrong, "bad", role="alert") if wrong else EMPTY,
-        form(
+    body = ui.section(
+        ui.callout(wrong, "bad", role="alert") if wrong else EMPTY,
+        ui.form(
             "/office/login",
-            field(
+            ui.field(
                 "Password",
                 "password",
                 type="password",
                 required=True,
                 hint="The admin's; everybody else logs in by their link.",
-                more=html(' autocomplete="current-password"'),
+                autocomplete="current-password",
             ),
-            submit("Log in", "primary"),
+            ui.submit("Log in", "primary"),
         ),
     )
     return html_response(document("Log in", body), 403 if wrong else 200)
@@ -261,14 +250,14 @@ def _login_page(wrong: str = "") -> Response:
 
 def _password_form(check: str) -> Markup:
     hint = "8 characters or more"
-    return section(
+    return ui.section(
         html(
             '<details class="card"><summary>Change the password</summary>{}</details>',
-            form(
+            ui.form(
                 "/office/password",
-                field("Current password", "old", type="password", required=True),
-                field("New password", "new", type="password", hint=hint, required=True),
-                submit("Change password"),
+                ui.field("Current password", "old", type="password", required=True),
+                ui.field("New password", "new", type="password", hint=hint, required=True),
+                ui.submit("Change password"),
                 check=check,
                 kind="plain",
             ),
@@ -277,13 +266,13 @@ def _password_form(check: str) -> Markup:
 
 
 def _invitation_form(check: str) -> Markup:
-    return form(
+    return ui.form(
         ACCOUNTS,
-        text_area(
+        ui.text_area(
             "Names", "names", hint="One a line; each gets a link of their own.", required=True
         ),
-        select("Role", "role", [("worker", "workers"), ("requester", "requesters")], "worker"),
-        submit("Invite", "primary"),
+        ui.select("Role", "role", [("worker", "workers"), ("requester", "requesters")], "worker"),
+        ui.submit("Invite", "primary"),
         check=check,
     )
 
@@ -298,9 +287,9 @@ def _account_actions(person: Person, check: str) -> Markup:
         return EMPTY
     one = f"{ACCOUNTS}/{person.id}"
     label, value = ("Block", "0") if person.is_active else ("Unblock", "1")
-    return actions(
-        button("New link", f"{one}/renew", check),
-        button(label, f"{one}/standing", check, fields=[("is_active", value)]),
+    return ui.actions(
+        ui.button("New link", f"{one}/renew", check),
+        ui.button(label, f"{one}/standing", check, fields=[("is_active", value)]),
     )
 
 

@@ -23,19 +23,10 @@ from errands.turk.tasks.loader import TaskSet
 from errands.web.core.application import AppPart
 from errands.web.core.forms import Form
 from errands.web.core.http_errors import HttpError
+from errands.web.crowd import elements as ui
 from errands.web.crowd.auth import Auth, CrowdRequest
-from errands.web.crowd.document import (
-    ASSETS,
-    Link,
-    document,
-    dollars,
-    html_response,
-    link_button,
-    paragraph,
-    section,
-    staff_links,
-    worker_links,
-)
+from errands.web.crowd.document import ASSETS, document, html_response, staff_links, worker_links
+from errands.web.crowd.elements import Link
 from errands.web.crowd.routes import Routes, WorkCard, worker_page
 from errands.web.shop.visitors import Visitors
 
@@ -68,7 +59,7 @@ def staff_response(
 ) -> Response:
     """A page for somebody who is logged in."""
     person = request.person
-    name = EMPTY if person.role == "admin" else paragraph(person.name)
+    name = EMPTY if person.role == "admin" else ui.paragraph(person.name)
     return html_response(
         document(title, body, ways=staff_links(person), here=here, below=below or name)
     )
@@ -92,7 +83,7 @@ def worker_response(
         body,
         ways=ways,
         here=here[0] if here else "",
-        below=EMPTY if wide else paragraph(request.person.name),
+        below=EMPTY if wide else ui.paragraph(request.person.name),
         wide=wide,
     )
     return html_response(content, status)
@@ -176,17 +167,19 @@ def _home(cards: Sequence[WorkCard]) -> Markup:
             card.title,
             card.text,
             card.done,
-            dollars(card.earned),
-            html("<p>{}</p>", link_button(card.label, card.address, "primary"))
+            ui.dollars(card.earned),
+            html("<p>{}</p>", ui.link_button(card.label, card.address, "primary"))
             if card.address
             else EMPTY,
         )
         for card in cards
     )
-    return section(
-        html("<p>You have earned <b>{}</b> so far.</p>", dollars(sum(one.earned for one in cards))),
+    return ui.section(
+        html(
+            "<p>You have earned <b>{}</b> so far.</p>", ui.dollars(sum(one.earned for one in cards))
+        ),
         html('<div class="cards">{}</div>', shown),
-        paragraph(
+        ui.paragraph(
             "This page and its address are yours alone: anybody who has the address can work in"
             " your name.",
             "note",

@@ -40,19 +40,8 @@ _WORD: Final = re.compile(r"[^\W_]+")
 
 def document(title: str, body: Markup, *, here: str, below: Markup = EMPTY) -> bytes:
     """A whole page; `here` is the address whose link is marked."""
-    links = join(
-        html(
-            '<a href="{}"{}>{}</a>',
-            address,
-            Markup(" aria-current=page") if address == here else EMPTY,
-            name,
-        )
-        for address, name in ((PLACE, "Question"), (DECIDED, "Answers"))
-    )
-    navigation = html(
-        '<nav class="jump" aria-label="Site"><div class="inner">{}</div></nav>', links
-    )
-    return core.document(title, body, assets=ASSETS, navigation=navigation, below=below)
+    links = core.navigation(((PLACE, "Question"), (DECIDED, "Answers")), here)
+    return core.document(title, body, assets=ASSETS, navigation=links, below=below)
 
 
 def _progress(progress: ReviewProgress) -> Markup:

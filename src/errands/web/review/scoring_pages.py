@@ -11,16 +11,7 @@ from errands.shop.render.images import picture_source
 from errands.shop.rewards.rules import Purchase
 from errands.verify.hand_scores import LONGEST_NOTE, TYPES, HandScore
 from errands.verify.trajectories import Trajectory
-from errands.web.crowd.document import (
-    actions,
-    callout,
-    form,
-    link_button,
-    paragraph,
-    section,
-    submit,
-    text_area,
-)
+from errands.web.crowd import elements as ui
 
 __all__ = ["HOME", "ScoreDraft", "overview_body", "scoring_body"]
 
@@ -78,14 +69,14 @@ def overview_body(
         label = f"{'Continue' if scored else 'Start'} with purchase {after}"
         following = join(
             (
-                paragraph("Automatic scores are shown when every purchase is scored.", "note"),
-                actions(link_button(label, f"{HOME}/{after}", "primary")),
+                ui.paragraph("Automatic scores are shown when every purchase is scored.", "note"),
+                ui.actions(ui.link_button(label, f"{HOME}/{after}", "primary")),
             )
         )
     listed = table(["purchase", "state", "instruction"], rows)
     return join(
         (
-            section(
+            ui.section(
                 html(
                     '<progress max="{}" value="{}" aria-label="Scored purchases"></progress>'
                     "<p>A run of {} on {}. For each purchase you say which of the wanted things the"
@@ -97,7 +88,7 @@ def overview_body(
                 title=f"{len(scored)} of {total} scored",
             ),
             verified,
-            section(listed, title="All", kind="texts"),
+            ui.section(listed, title="All", kind="texts"),
         )
     )
 
@@ -110,11 +101,11 @@ def scoring_body(
     steps = join(html("<li><code>{}</code></li>", cut(action, 300)) for action in one.actions)
     return join(
         (
-            callout(wrong, "bad", role="alert") if wrong else EMPTY,
-            section(
-                paragraph(f"{done} of {total} are scored.", "note"),
+            ui.callout(wrong, "bad", role="alert") if wrong else EMPTY,
+            ui.section(
+                ui.paragraph(f"{done} of {total} are scored.", "note"),
                 html("<h2>Instruction</h2>"),
-                paragraph(one.goal.instruction_text, "wrote"),
+                ui.paragraph(one.goal.instruction_text, "wrote"),
                 _bought(one.purchase),
                 _questions(place, one.goal, one.purchase, draft, check),
                 html(
@@ -124,7 +115,9 @@ def scoring_body(
                 ),
                 kind="writing scoring",
             ),
-            actions(_neighbour(place - 1, "Previous", total), _neighbour(place + 1, "Next", total)),
+            ui.actions(
+                _neighbour(place - 1, "Previous", total), _neighbour(place + 1, "Next", total)
+            ),
         )
     )
 
@@ -152,7 +145,7 @@ def _bought(purchase: Purchase) -> Markup:
         price_tag=product.price_tag,
         price=purchase.price,
         category=product.product_category,
-        options=options or paragraph("It has none."),
+        options=options or ui.paragraph("It has none."),
         bullets=join(html("<li>{}</li>", bullet) for bullet in product.bullets or ("none",)),
         description=product.description or "none",
         attributes=", ".join(product.attributes) or "none",
@@ -179,18 +172,14 @@ def _questions(place: int, goal: Goal, purchase: Purchase, draft: ScoreDraft, ch
         else list(wanted)
     )
     kinds = join(
-        html(
-            '<label class="tick"><input type="radio" name="type" value="{:g}" required{}> {}'
-            "</label>",
-            *(value, _checked(draft.type == value), text),
-        )
+        ui.tick("type", f"{value:g}", text, draft.type == value, type="radio", required=True)
         for value, text in _KINDS.items()
     )
     if goal.price_upper == NO_CAP:
         price = "The price is fine (there is no limit)"
     else:
         price = f"${purchase.price:,.2f} is at most ${goal.price_upper:,.2f}"
-    content = form(
+    content = ui.form(
         f"{HOME}/{place}",
         html(
             "<fieldset><legend>Is it that kind of product?</legend>"
@@ -200,34 +189,21 @@ def _questions(place: int, goal: Goal, purchase: Purchase, draft: ScoreDraft, ch
         _ticks("attribute", goal.attributes, draft.attributes),
         _ticks("option", options, draft.options),
         html(
-            '<fieldset><legend>Is the price right?</legend><label class="tick">'
-            '<input type="checkbox" name="price" value="1"{}> {}</label></fieldset>',
-            *(_checked(draft.price), price),
+            "<fieldset><legend>Is the price right?</legend>{}</fieldset>",
+            ui.tick("price", 1, price, draft.price),
         ),
-        text_area(
-            "Remark, if you like", "note", draft.note, more=html(' maxlength="{}"', LONGEST_NOTE)
-        ),
-        submit("Save and continue", "primary"),
+        ui.text_area("Remark, if you like", "note", draft.note, maxlength=LONGEST_NOTE),
+        ui.submit("Save and continue", "primary"),
         check=check,
     )
     return html("<h2>Your score</h2>{}", content)
 
 
 def _ticks(name: str, texts: Sequence[str], ticked: Collection[int]) -> Markup:
-    boxes = join(
-        html(
-            '<label class="tick"><input type="checkbox" name="{}" value="{}"{}> {}</label>',
-            *(name, place, _checked(place in ticked), text),
-        )
-        for place, text in enumerate(texts)
-    )
-    none = paragraph("None were wanted.", "note")
+    boxes = join(ui.tick(name, place, text, place in ticked) for place, text in enumerate(texts))
+    none = ui.paragraph("None were wanted.", "note")
     return html("<fieldset><legend>{}</legend>{}</fieldset>", _ASKED[name], boxes or none)
 
 
-def _checked(is_checked: bool) -> Markup:
-    return html(" checked") if is_checked else EMPTY
-
-
 def _neighbour(place: int, label: str, total: int) -> Markup:
-    return link_button(label, f"{HOME}/{place}") if 1 <= place <= total else EMPTY
+    return ui.link_button(label, f"{HOME}/{place}") if 1 <= place <= total else EMPTY

@@ -9,21 +9,7 @@ from errands.crowd.hits.projects import Item, Project
 from errands.crowd.hits.uploads import ImportSummary
 from errands.markup import EMPTY, Markup, html, join
 from errands.reports.html.elements import badge, table
-from errands.web.crowd.document import (
-    actions,
-    button,
-    callout,
-    checkbox,
-    dollars,
-    field,
-    form,
-    link_button,
-    paragraph,
-    section,
-    select,
-    submit,
-    text_area,
-)
+from errands.web.crowd import elements as ui
 
 __all__ = ["PROJECTS", "import_message", "preview_body", "project_body", "projects_body"]
 
@@ -46,10 +32,10 @@ def projects_body(
         for project, progress in projects
     ]
     head = ["project", "assignments done", "instances", "status"]
-    listed = table(head, rows, "Progress") if rows else paragraph("There are none yet.")
+    listed = table(head, rows, "Progress") if rows else ui.paragraph("There are none yet.")
     return join(
         (
-            section(listed, title="Projects"),
+            ui.section(listed, title="Projects"),
             _upload_form(check),
             _folder_form(check, tasks) if tasks else EMPTY,
         )
@@ -80,20 +66,20 @@ def preview_body(project: Project, item: Item, frame: Markup) -> Markup:
     """One instance as workers see it, and its inputs."""
     here, number = f"{PROJECTS}/{project.id}", item.number
     ways = [
-        link_button(label, f"{here}/items/{other}")
+        ui.link_button(label, f"{here}/items/{other}")
         for other, label in ((number - 1, "Previous"), (number + 1, "Next"))
         if 0 <= other < project.items
     ]
     inputs = table(["column", "value"], list(item.inputs.items()), "What this instance shows")
     return join(
         (
-            section(
+            ui.section(
                 html('<p><a href="{}">Back to the project</a></p>', here),
                 html("<h2>Instance {} of {:,}</h2>", number + 1, project.items),
                 frame,
-                actions(*ways),
+                ui.actions(*ways),
             ),
-            section(inputs, title="Inputs", kind="words"),
+            ui.section(inputs, title="Inputs", kind="words"),
         )
     )
 
@@ -111,11 +97,11 @@ def import_message(imported: ImportSummary) -> Markup:
         )
         if count
     ]
-    return section(callout(f"Rows of the file: {', '.join(counts)}.", role="status"))
+    return ui.section(ui.callout(f"Rows of the file: {', '.join(counts)}.", role="status"))
 
 
 def _upload_form(check: str) -> Markup:
-    content = form(
+    content = ui.form(
         PROJECTS,
         _file("Template", "template", "HTML with ${variables} and fields.", ".html,.htm,text/html"),
         _file(
@@ -126,39 +112,39 @@ def _upload_form(check: str) -> Markup:
             ".csv,text/csv",
         ),
         _terms("up", _NEW),
-        checkbox("Import the answers that are in the CSV file", "with_answers"),
-        submit("Publish", "primary"),
+        ui.checkbox("Import the answers that are in the CSV file", "with_answers"),
+        ui.submit("Publish", "primary"),
         check=check,
         multipart=True,
     )
-    return section(content, title="Publish a task")
+    return ui.section(content, title="Publish a task")
 
 
 def _folder_form(check: str, names: Sequence[str]) -> Markup:
-    content = form(
+    content = ui.form(
         f"{PROJECTS}/take",
-        select("Task", "task", [(name, name) for name in names]),
+        ui.select("Task", "task", [(name, name) for name in names]),
         _terms("take", _NEW, needs_name=False),
-        checkbox("Import the answers that come with it", "with_answers"),
-        submit("Publish", "primary"),
+        ui.checkbox("Import the answers that come with it", "with_answers"),
+        ui.submit("Publish", "primary"),
         check=check,
     )
-    return section(content, title="Or publish a task folder of this server")
+    return ui.section(content, title="Or publish a task folder of this server")
 
 
 def _terms_form(project: Project, check: str) -> Markup:
-    content = form(
+    content = ui.form(
         f"{PROJECTS}/{project.id}/terms",
         _terms("terms", project),
-        paragraph("Assignments that are accepted already keep their time and pay.", "note"),
-        submit("Save"),
+        ui.paragraph("Assignments that are accepted already keep their time and pay.", "note"),
+        ui.submit("Save"),
         check=check,
     )
-    return section(content, title="Terms")
+    return ui.section(content, title="Terms")
 
 
 def _import_form(project: Project, check: str) -> Markup:
-    content = form(
+    content = ui.form(
         f"{PROJECTS}/{project.id}/import",
         _file(
             "File of results",
@@ -167,17 +153,17 @@ def _import_form(project: Project, check: str) -> Markup:
             " and are imported once.",
             ".csv,text/csv",
         ),
-        submit("Import"),
+        ui.submit("Import"),
         check=check,
         multipart=True,
     )
-    return section(content, title="Import results")
+    return ui.section(content, title="Import results")
 
 
 def _progress(project: Project, progress: ProjectProgress, check: str) -> Markup:
     here = f"{PROJECTS}/{project.id}"
     label, value = ("Close", "0") if project.is_open else ("Reopen", "1")
-    return section(
+    return ui.section(
         html(
             '<progress max="{}" value="{}" aria-label="Assignments done"></progress>',
             max(progress.wanted, progress.done, 1),
@@ -195,13 +181,13 @@ def _progress(project: Project, progress: ProjectProgress, check: str) -> Markup
             progress.accepted,
             progress.workers,
             "s" if progress.workers != 1 else "",
-            dollars(progress.owed),
+            ui.dollars(progress.owed),
             "open" if project.is_open else "closed",
         ),
-        actions(
-            link_button("Download results (CSV)", f"{here}/results.csv", "primary"),
-            link_button("Preview", f"{here}/items/0"),
-            button(label, f"{here}/standing", check, fields=[("is_open", value)]),
+        ui.actions(
+            ui.link_button("Download results (CSV)", f"{here}/results.csv", "primary"),
+            ui.link_button("Preview", f"{here}/items/0"),
+            ui.button(label, f"{here}/standing", check, fields=[("is_open", value)]),
         ),
         title="Progress",
     )
@@ -216,12 +202,12 @@ def _shares(shares: Sequence[WorkerShare], names: Mapping[int, str]) -> Markup:
             names.get(one.person, "") if one.person is not None else "from a file",
             f"{one.done:,}",
             f"{one.seconds / one.done:,.0f} s" if one.seconds else _DASH,
-            dollars(one.earned) if one.person is not None else _DASH,
+            ui.dollars(one.earned) if one.person is not None else _DASH,
         ]
         for one in shares
     ]
     head = ["worker", "name", "done", "mean time", "owed"]
-    return section(table(head, rows, "Workers of this project"), title="Workers")
+    return ui.section(table(head, rows, "Workers of this project"), title="Workers")
 
 
 def _agreement(fields: Sequence[FieldAgreement]) -> Markup:
@@ -246,7 +232,7 @@ def _agreement(fields: Sequence[FieldAgreement]) -> Markup:
         " (all answers are the same, or unequally many workers)."
     )
     shown = table(head, rows, "Agreement of workers, field by field")
-    return section(shown, paragraph(note, "note"), title="Agreement")
+    return ui.section(shown, ui.paragraph(note, "note"), title="Agreement")
 
 
 def _figure(value: float | None) -> str:
@@ -255,35 +241,34 @@ def _figure(value: float | None) -> str:
 
 def _terms(prefix: str, project: Project, *, needs_name: bool = True) -> Markup:
     """The terms; ids begin with a prefix, for several forms are on a page."""
+    minutes = "Minutes until an accepted instance goes to others"
+    numbers = (
+        ("Workers for each instance", "wanted", project.wanted, 1, 1000),
+        ("Pay for each instance, in dollars", "pay", project.pay, 0, 1000),
+        (minutes, "minutes", project.minutes, 1, 10_080),
+    )
     hint = "" if needs_name else "If another than the task's."
+    about, hosts = "Description for workers", "\n".join(project.hosts)
+    hosts_hint = "One a line; everything else that the task would load is blocked."
     return join(
         (
-            field("Name", "name", project.name, id=f"{prefix}-name", hint=hint,
-                  required=needs_name),
-            text_area("Description for workers", "about", project.about, id=f"{prefix}-about",
-                      more=html(' rows="2"')),
-            field("Workers for each instance", "wanted", str(project.wanted),
-                  id=f"{prefix}-wanted", type="number", more=html(' min="1" max="1000"')),
-            field("Pay for each instance, in dollars", "pay", f"{project.pay:g}",
-                  id=f"{prefix}-pay", type="number",
-                  more=html(' min="0" max="1000" step="any"')),
-            field("Minutes until an accepted instance goes to others", "minutes",
-                  str(project.minutes), id=f"{prefix}-minutes", type="number",
-                  more=html(' min="1" max="10080"')),
-            text_area("Hosts of pictures", "hosts", "\n".join(project.hosts),
-                      id=f"{prefix}-hosts", more=html(' rows="2"'),
-                      hint="One a line; everything else that the task would load is blocked."),
+            ui.field(
+                "Name", "name", project.name, id=f"{prefix}-name", hint=hint, required=needs_name
+            ),
+            ui.text_area(about, "about", project.about, id=f"{prefix}-about", rows=2),
+            *(
+                ui.number(
+                    label, name, value, id=f"{prefix}-{name}", required=False, min=least, max=most
+                )
+                for label, name, value, least, most in numbers
+            ),
+            ui.text_area(
+                "Hosts of pictures", "hosts", hosts, id=f"{prefix}-hosts", hint=hosts_hint, rows=2
+            ),
         )
-    )  # fmt: skip
+    )
 
 
 def _file(label: str, name: str, hint: str, accept: str) -> Markup:
-    return html(
-        '<p class="field"><label for="file-{0}">{1}</label><small id="file-{0}-hint">{2}</small>'
-        '<input id="file-{0}" name="{0}" type="file" accept="{3}" aria-describedby="file-{0}-hint"'
-        " required></p>",
-        name,
-        label,
-        hint,
-        accept,
-    )
+    id = f"file-{name}"
+    return ui.field(label, name, None, id=id, type="file", hint=hint, required=True, accept=accept)

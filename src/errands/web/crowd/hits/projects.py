@@ -16,8 +16,8 @@ from errands.crowd.hits.uploads import ImportSummary, import_results, publish_fi
 from errands.markup import EMPTY, Markup
 from errands.web.core.forms import Form
 from errands.web.core.http_errors import bad_request
+from errands.web.crowd import elements as ui
 from errands.web.crowd.auth import CrowdRequest, redirect
-from errands.web.crowd.document import paragraph
 from errands.web.crowd.hits import project_pages as pages
 from errands.web.crowd.hits.project_pages import PROJECTS
 from errands.web.crowd.hits.task_frame import frame, frame_address, preview_key
@@ -181,7 +181,7 @@ class ProjectRoutes(Routes):
             agreement,
             request.check,
         )
-        below = paragraph(project.about) if project.about else EMPTY
+        below = ui.paragraph(project.about) if project.about else EMPTY
         return staff_response(project.name, message + body, request, PROJECTS, below=below)
 
     @page("POST", f"{_ONE}/terms", "Save its terms", form=_TERMS)

@@ -19,16 +19,8 @@ from errands.crowd.hits.task_page import NO_ANSWERS
 from errands.markup import EMPTY, Markup, html
 from errands.web.core.forms import MOST_FIELDS
 from errands.web.core.http_errors import HttpError
+from errands.web.crowd import elements as ui
 from errands.web.crowd.auth import CrowdRequest, redirect
-from errands.web.crowd.document import (
-    actions,
-    button,
-    callout,
-    dollars,
-    link_button,
-    paragraph,
-    section,
-)
 from errands.web.crowd.hits.task_frame import frame, frame_address, preview_key
 from errands.web.crowd.routes import Routes, WorkCard, api, worker_page
 from errands.web.crowd.site import CrowdSite, worker_response
@@ -143,8 +135,8 @@ class TaskRoutes(Routes):
                     html(
                         "<p>{}</p>{}<p>{} for each</p>",
                         project.about,
-                        EMPTY if has_more else paragraph("You have done all there is."),
-                        dollars(project.pay),
+                        EMPTY if has_more else ui.paragraph("You have done all there is."),
+                        ui.dollars(project.pay),
                     ),
                     f"/work/{token}/tasks/{project.id}" if has_more else "",
                     "Continue" if has_open else "Start",
@@ -165,29 +157,29 @@ class TaskRoutes(Routes):
             return redirect(_assignment(request, accepted.id))
         item = self._work.upcoming(project, person) if project.is_open else None
         if item is None:
-            return _page(project, request, section(self._nothing_left(project, person, here)))
+            return _page(project, request, ui.section(self._nothing_left(project, person, here)))
         done, earned = self._work.done_by(person).get(project.id, (0, 0.0))
         number = [("item", str(item.number))]
-        body = section(
+        body = ui.section(
             _terms(project, project.pay),
-            actions(
-                button("Accept", f"{here}/accept", kind="primary", fields=number),
-                button("Skip", f"{here}/skip", fields=number),
+            ui.actions(
+                ui.button("Accept", f"{here}/accept", kind="primary", fields=number),
+                ui.button("Skip", f"{here}/skip", fields=number),
             ),
             html("<h2>Instance {} (preview)</h2>", item.number + 1),
             frame(self._preview(request.http, project, item), "Preview of the task"),
-            paragraph(f"{done} done, {dollars(earned)} earned", "note"),
+            ui.paragraph(f"{done} done, {ui.dollars(earned)} earned", "note"),
         )
         return _page(project, request, body)
 
     def _nothing_left(self, project: Project, person: int, here: str) -> Markup:
         if not project.is_open:
-            return callout("This project is closed.")
+            return ui.callout("This project is closed.")
         skipped = self._work.skipped(project.id, person)
         again = EMPTY
         if skipped:
             again = html(
-                "<p>You skipped {}.</p>{}", skipped, button("Show them again", f"{here}/unskip")
+                "<p>You skipped {}.</p>{}", skipped, ui.button("Show them again", f"{here}/unskip")
             )
         return html(
             '<div class="callout"><p>There is nothing left to do here for you.</p>{}</div>', again
@@ -226,24 +218,24 @@ class TaskRoutes(Routes):
         project = self._projects.project(assignment.project)
         assert project is not None
         after = _task(request, project.id)
-        follow = link_button("Next", after)
+        follow = ui.link_button("Next", after)
         over = {
-            "submitted": callout("Your answers were received."),
-            "returned": callout("Returned."),
-            "expired": callout(
+            "submitted": ui.callout("Your answers were received."),
+            "returned": ui.callout("Returned."),
+            "expired": ui.callout(
                 f"The time for this was up at {mturk_time(assignment.until)}.", "bad"
             ),
         }.get(assignment.status)
         if over is not None:
-            return _page(project, request, section(over, follow))
+            return _page(project, request, ui.section(over, follow))
         here = _assignment(request, assignment.id)
-        body = section(
+        body = ui.section(
             _terms(project, assignment.pay),
-            paragraph(f"Yours until {mturk_time(assignment.until)}.", "note"),
+            ui.paragraph(f"Yours until {mturk_time(assignment.until)}.", "note"),
             html("<h2>Instance {}</h2>", assignment.item + 1),
             frame(self._frame(request.http, assignment), "Task", after),
-            actions(follow, button("Return", f"{here}/return", kind="bad")),
-            paragraph(
+            ui.actions(follow, ui.button("Return", f"{here}/return", kind="bad")),
+            ui.paragraph(
                 "Your answers are sent by the button inside the task. Return leaves this instance"
                 " to others.",
                 "note",
@@ -371,8 +363,8 @@ def _assignment(request: CrowdRequest, id: int) -> str:
 def _terms(project: Project, pay: float) -> Markup:
     return html(
         "{}<p>Pays <b>{}</b> for each instance; {} minute{} for each.</p>",
-        paragraph(project.about) if project.about else EMPTY,
-        dollars(pay),
+        ui.paragraph(project.about) if project.about else EMPTY,
+        ui.dollars(pay),
         project.minutes,
         "s" if project.minutes != 1 else "",
     )

@@ -24,8 +24,8 @@ from errands.crowd.instructions.assignments import (
 from errands.crowd.instructions.human_file import WritingSummary, human_file, summary
 from errands.errors import SettingError
 from errands.web.core.http_errors import HttpError
+from errands.web.crowd import elements as ui
 from errands.web.crowd.auth import CrowdRequest, redirect
-from errands.web.crowd.document import callout
 from errands.web.crowd.instructions.review_pages import FILE, HERE, one_body, overview_body
 from errands.web.crowd.routes import Routes, api, page
 from errands.web.crowd.site import CrowdSite, staff_response
@@ -95,7 +95,7 @@ class InstructionRoutes(Routes):
             request.http.query_params,
         )
         if self._site.shopping is None:
-            body = callout("This server has no shop, so nobody can write.") + body
+            body = ui.callout("This server has no shop, so nobody can write.") + body
         return staff_response("Instructions", body, request, HERE)
 
     @page("GET", _ONE, "One instruction")

@@ -15,18 +15,7 @@ from errands.crowd.instructions.assignments import (
 from errands.crowd.instructions.human_file import WritingSummary
 from errands.markup import EMPTY, Markup, html, join
 from errands.reports.html.elements import badge, cut, table
-from errands.web.crowd.document import (
-    actions,
-    checkbox,
-    dollars,
-    field,
-    form,
-    link_button,
-    paragraph,
-    section,
-    select,
-    submit,
-)
+from errands.web.crowd import elements as ui
 from errands.web.crowd.instructions.writing_pages import BADGES, product_view, status_badge
 
 __all__ = ["FILE", "HERE", "one_body", "overview_body"]
@@ -65,7 +54,7 @@ def overview_body(
 
 def one_body(check: str, assignment: WritingAssignment, name: str) -> Markup:
     """One instruction with everything that is known of it."""
-    return section(_card(check, assignment, name), html('<p><a href="{}">All</a></p>', HERE))
+    return ui.section(_card(check, assignment, name), html('<p><a href="{}">All</a></p>', HERE))
 
 
 def _figures(summary: WritingSummary) -> Markup:
@@ -79,11 +68,11 @@ def _figures(summary: WritingSummary) -> Markup:
         ["submitted as trials", str(summary.trials)],
         ["products with an instruction", str(summary.products)],
         ["writers of them", str(summary.writers)],
-        ["pay for approved ones", dollars(summary.pay)],
+        ["pay for approved ones", ui.dollars(summary.pay)],
     ]
-    return section(
+    return ui.section(
         html('<div class="figures">{}</div>', table(["instructions", "number"], rows)),
-        actions(link_button("Download approved ones", FILE, "primary")),
+        ui.actions(ui.link_button("Download approved ones", FILE, "primary")),
         html(
             '<p class="note">The file is what <code>errands catalog build --human</code> reads.</p>'
         ),
@@ -93,7 +82,9 @@ def _figures(summary: WritingSummary) -> Markup:
 
 def _queue(check: str, queue: Sequence[WritingAssignment], names: Mapping[int, str]) -> Markup:
     cards = join(_card(check, one, names.get(one.person, "")) for one in queue)
-    return section(cards or paragraph("Nothing waits.", "note"), title="To review", id="review")
+    return ui.section(
+        cards or ui.paragraph("Nothing waits.", "note"), title="To review", id="review"
+    )
 
 
 def _card(check: str, assignment: WritingAssignment, name: str) -> Markup:
@@ -115,7 +106,7 @@ def _card(check: str, assignment: WritingAssignment, name: str) -> Markup:
         status_badge(assignment.status),
         badge("trial", "insider") if assignment.is_trial else EMPTY,
         name,
-        dollars(assignment.pay),
+        ui.dollars(assignment.pay),
         product_view(product),
         assignment.instruction or html("<i>nothing yet</i>"),
         join((_marked(one, one in assignment.attributes) for one in product.attributes), ", "),
@@ -137,12 +128,14 @@ def _marked(text: str, is_used: bool) -> Markup:
 def _verdict(check: str, assignment: WritingAssignment) -> Markup:
     if assignment.status in ("taken", "given_back"):
         return EMPTY
-    return form(
+    return ui.form(
         f"{HERE}/{assignment.id}/review",
-        field("Remark, which the writer sees", "note", assignment.note, id=f"note-{assignment.id}"),
-        actions(
-            submit("Approve", "primary", name="verdict", value="accepted"),
-            submit("Reject", "bad", name="verdict", value="refused"),
+        ui.field(
+            "Remark, which the writer sees", "note", assignment.note, id=f"note-{assignment.id}"
+        ),
+        ui.actions(
+            ui.submit("Approve", "primary", name="verdict", value="accepted"),
+            ui.submit("Reject", "bad", name="verdict", value="refused"),
         ),
         check=check,
         kind="plain",
@@ -156,14 +149,14 @@ def _people(check: str, people: Sequence[Writer]) -> Markup:
             badge(*_WRITERS[one.account.status]),
             _trials(one.account),
             f"{one.account.accepted} approved, {one.account.refused} rejected",
-            dollars(one.account.earned),
+            ui.dollars(one.account.earned),
             _decision(check, one),
         ]
         for one in people
     ]
     head = ["writer", "status", "trials", "instructions", "earned", "decision"]
-    shown = table(head, rows) if rows else paragraph("Nobody has begun.", "note")
-    return section(shown, title="Writers", id="people", kind="texts")
+    shown = table(head, rows) if rows else ui.paragraph("Nobody has begun.", "note")
+    return ui.section(shown, title="Writers", id="people", kind="texts")
 
 
 def _trials(account: WriterAccount) -> str:
@@ -179,10 +172,10 @@ def _decision(check: str, writer: Writer) -> Markup:
     if account.status != "granted" and account.may_be_granted:
         # All were good: that is what the button in colour suggests.
         kind = "primary" if account.trials_accepted >= account.trials_wanted else ""
-        grant = submit("Qualify", kind, name="status", value="granted")
+        grant = ui.submit("Qualify", kind, name="status", value="granted")
     if account.status != "refused":
-        refuse = submit("Disqualify", "bad", name="status", value="refused")
-    return form(
+        refuse = ui.submit("Disqualify", "bad", name="status", value="refused")
+    return ui.form(
         f"{HERE}/people/{writer.person}",
         html(
             '<label for="{0}">Remark</label><input type="text" id="{0}" name="note" value="{1}">',
@@ -205,16 +198,16 @@ def _list(
             status_badge(one.status),
             cut(one.instruction, 160) or "-",
             cut(one.shown.title, 80),
-            dollars(one.pay),
+            ui.dollars(one.pay),
         ]
         for one in page.writings
     ]
     head = ["number", "writer", "status", "instruction", "product", "pay"]
     caption = f"{page.total:,} found, page {page.page:,} of {page.pages:,}"
-    return section(
+    return ui.section(
         _filter(names, query),
-        table(head, rows, caption) if rows else paragraph("Nothing was found.", "note"),
-        actions(_turn(page, query, -1, "Newer"), _turn(page, query, 1, "Older")),
+        table(head, rows, caption) if rows else ui.paragraph("Nothing was found.", "note"),
+        ui.actions(_turn(page, query, -1, "Newer"), _turn(page, query, 1, "Older")),
         title="All",
         id="all",
         kind="texts",
@@ -227,9 +220,9 @@ def _filter(names: Mapping[int, str], query: Mapping[str, str]) -> Markup:
     return html(
         '<form class="filter" method="get" action="{}#all">{}{}{}</form>',
         HERE,
-        select("Writer", "worker", workers, query.get("worker", "")),
-        select("Status", "status", statuses, query.get("status", "")),
-        submit("Filter"),
+        ui.select("Writer", "worker", workers, query.get("worker", "")),
+        ui.select("Status", "status", statuses, query.get("status", "")),
+        ui.submit("Filter"),
     )
 
 
@@ -237,48 +230,22 @@ def _turn(page: WritingAssignmentPage, query: Mapping[str, str], by: int, label:
     if not 1 <= page.page + by <= page.pages:
         return EMPTY
     kept = {name: value for name, value in query.items() if value and name != "page"}
-    return link_button(label, f"{HERE}?{urlencode({**kept, 'page': page.page + by})}#all")
+    return ui.link_button(label, f"{HERE}?{urlencode({**kept, 'page': page.page + by})}#all")
 
 
 def _settings(check: str, settings: WritingSettings) -> Markup:
-    content = form(
+    pay_hint = "What has been submitted keeps its pay."
+    trials_hint = "2 to 5, before somebody is qualified."
+    content = ui.form(
         f"{HERE}/settings",
-        field(
-            "Pay for an instruction, in dollars",
-            "pay",
-            f"{settings.pay:g}",
-            type="number",
-            hint="What has been submitted keeps its pay.",
-            required=True,
-            more=html(' min="0" max="1000" step="any"'),
+        ui.number(
+            "Pay for an instruction, in dollars", "pay", settings.pay, max=1000, hint=pay_hint
         ),
-        field(
-            "Instructions for each product",
-            "wanted",
-            str(settings.wanted),
-            type="number",
-            required=True,
-            more=html(' min="1" max="1000"'),
-        ),
-        field(
-            "Trial examples",
-            "trials",
-            str(settings.trials),
-            type="number",
-            hint="2 to 5, before somebody is qualified.",
-            required=True,
-            more=html(' min="2" max="5"'),
-        ),
-        field(
-            "Seed by which products are drawn",
-            "seed",
-            str(settings.seed),
-            type="number",
-            required=True,
-            more=html(' min="0"'),
-        ),
-        checkbox("Review what qualified people write, too", "review", settings.review),
-        actions(submit("Save")),
+        ui.number("Instructions for each product", "wanted", settings.wanted, min=1, max=1000),
+        ui.number("Trial examples", "trials", settings.trials, min=2, max=5, hint=trials_hint),
+        ui.number("Seed by which products are drawn", "seed", settings.seed),
+        ui.checkbox("Review what qualified people write, too", "review", settings.review),
+        ui.actions(ui.submit("Save")),
         check=check,
     )
-    return section(content, title="Settings", id="settings")
+    return ui.section(content, title="Settings", id="settings")

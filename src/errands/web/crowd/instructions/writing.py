@@ -17,8 +17,8 @@ from errands.crowd.instructions.assignments import (
 from errands.crowd.instructions.checks import InstructionDraft, ShownProduct
 from errands.markup import EMPTY, Markup, html
 from errands.web.core.http_errors import HttpError
+from errands.web.crowd import elements as ui
 from errands.web.crowd.auth import CrowdRequest, json_response, redirect
-from errands.web.crowd.document import callout, dollars, paragraph
 from errands.web.crowd.instructions.writing_pages import (
     draft_of_form,
     form_body,
@@ -92,8 +92,8 @@ class WritingRoutes(Routes):
                 TITLE,
                 html(
                     "<p>Write what you would ask a shopper for. {} each.</p>{}",
-                    dollars(self._assignments.settings.pay),
-                    paragraph(note) if note else EMPTY,
+                    ui.dollars(self._assignments.settings.pay),
+                    ui.paragraph(note) if note else EMPTY,
                 ),
                 f"/work/{token}/instructions",
                 "Continue" if has_open or not account.may_write else "Start",
@@ -115,7 +115,7 @@ class WritingRoutes(Routes):
     async def begin(self, request: CrowdRequest) -> Response:
         if self._begun(request.person) is None:
             message = "There is no product left for you now; come back another day."
-            return self._idle(request, callout(message, role="status"))
+            return self._idle(request, ui.callout(message, role="status"))
         return redirect(_home(request))
 
     @worker_page("POST", f"{_HOME}/{{id:int}}", "Submit an instruction", form=_FORM)
@@ -189,9 +189,9 @@ class WritingRoutes(Routes):
 
 def _thanks(request: Request) -> Markup:
     if "again" in request.query_params:
-        return callout("That was submitted before; nothing has changed.", role="status")
+        return ui.callout("That was submitted before; nothing has changed.", role="status")
     if "done" in request.query_params:
-        return callout("Your instruction was submitted. Thank you.", role="status")
+        return ui.callout("Your instruction was submitted. Thank you.", role="status")
     return EMPTY
 
 

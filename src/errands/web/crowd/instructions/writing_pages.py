@@ -23,17 +23,7 @@ from errands.markup import EMPTY, Markup, html, join
 from errands.reports.html.elements import badge, cut, table
 from errands.shop.render.images import picture_source
 from errands.web.core.forms import Form
-from errands.web.crowd.document import (
-    actions,
-    button,
-    callout,
-    dollars,
-    form,
-    link_button,
-    paragraph,
-    section,
-    submit,
-)
+from errands.web.crowd import elements as ui
 
 __all__ = [
     "BADGES",
@@ -131,13 +121,13 @@ def idle_body(
     start = EMPTY
     if account.may_write:
         label = "Next product" if last else "First product"
-        start = actions(button(label, home, kind="primary"))
-    pay = f"Each instruction is paid {dollars(settings.pay)} once it is approved."
+        start = ui.actions(ui.button(label, home, kind="primary"))
+    pay = f"Each instruction is paid {ui.dollars(settings.pay)} once it is approved."
     return join(
         (
             message,
-            section(_status(account), paragraph(pay), start),
-            section(_POINTS, title="What to do", kind="guide"),
+            ui.section(_status(account), ui.paragraph(pay), start),
+            ui.section(_POINTS, title="What to do", kind="guide"),
             EXAMPLE,
             _last(last),
         )
@@ -146,13 +136,13 @@ def idle_body(
 
 def _status(account: WriterAccount) -> Markup:
     if account.status == "waiting":
-        return paragraph("Your trial examples are being reviewed. Come back when that is done.")
+        return ui.paragraph("Your trial examples are being reviewed. Come back when that is done.")
     if account.status == "granted":
-        return paragraph("You are qualified. Write as many as you like.")
+        return ui.paragraph("You are qualified. Write as many as you like.")
     if account.status == "refused":
-        note = paragraph(account.note) if account.note else EMPTY
-        return paragraph("You have not been qualified for writing instructions.") + note
-    return paragraph(
+        note = ui.paragraph(account.note) if account.note else EMPTY
+        return ui.paragraph("You have not been qualified for writing instructions.") + note
+    return ui.paragraph(
         f"You begin with {account.trials_wanted} trial examples, which are reviewed before you"
         f" go on. {account.trials_handed_in} of them are submitted."
     )
@@ -183,10 +173,10 @@ def form_body(
                 _POINTS,
             ),
             EXAMPLE,
-            section(
-                paragraph(trial) if assignment.is_trial else EMPTY,
+            ui.section(
+                ui.paragraph(trial) if assignment.is_trial else EMPTY,
                 product_view(product),
-                form(
+                ui.form(
                     one,
                     _attributes(product, draft, wrong),
                     _options(product, draft, wrong),
@@ -203,10 +193,10 @@ def form_body(
                         draft.comment,
                         wrong,
                     ),
-                    submit(f"Submit for {dollars(pay)}", "primary"),
+                    ui.submit(f"Submit for {ui.dollars(pay)}", "primary"),
                 ),
-                actions(
-                    button("Return this product", f"{one}/give-back"),
+                ui.actions(
+                    ui.button("Return this product", f"{one}/give-back"),
                     html(
                         '<span class="note">It goes to somebody else, and does not come again.'
                         "</span>"
@@ -222,10 +212,10 @@ def form_body(
 def stuck_body(home: str, message: str, text: str) -> Markup:
     """Something cannot be submitted; what was typed is there to be copied."""
     typed = html('<h2>What you wrote</h2><p class="wrote">{}</p>', text) if text.strip() else EMPTY
-    return section(
-        callout(message, "bad", role="alert"),
+    return ui.section(
+        ui.callout(message, "bad", role="alert"),
         typed,
-        html("<p>{}</p>", link_button("Continue", home)),
+        html("<p>{}</p>", ui.link_button("Continue", home)),
     )
 
 
@@ -242,12 +232,7 @@ def product_view(product: ShownProduct) -> Markup:
 
 def _attributes(product: ShownProduct, draft: InstructionDraft, wrong: Mapping[str, str]) -> Markup:
     ticks = join(
-        html(
-            '<label class="tick"><input type="checkbox" name="attribute" value="{}"{}> {}</label>',
-            place,
-            _checked(text in draft.attributes),
-            text,
-        )
+        ui.tick("attribute", place, text, text in draft.attributes)
         for place, text in enumerate(product.attributes)
     )
     return _group("attributes", "Tick those you used, one or more.", ticks, wrong)
@@ -261,10 +246,10 @@ def _options(product: ShownProduct, draft: InstructionDraft, wrong: Mapping[str,
             '<fieldset class="option"><legend>{}</legend><div class="choices">{}</div></fieldset>',
             name,
             join(
-                html(
-                    '<label class="tick"><input type="radio" name="option-{}" value="{}" required'
-                    "{}> {}</label>",
-                    *(place, number, _checked(draft.options.get(name) == value), value),
+                ui.tick(
+                    *(f"option-{place}", number, value, draft.options.get(name) == value),
+                    type="radio",
+                    required=True,
                 )
                 for number, value in enumerate(values)
             ),
@@ -272,10 +257,6 @@ def _options(product: ShownProduct, draft: InstructionDraft, wrong: Mapping[str,
         for place, (name, values) in enumerate(product.options.items())
     )
     return _group("options", "Choose one value of each, and ask for it.", groups, wrong)
-
-
-def _checked(is_checked: bool) -> Markup:
-    return html(" checked") if is_checked else EMPTY
 
 
 def _group(name: str, hint: str, content: Markup, wrong: Mapping[str, str]) -> Markup:
@@ -294,14 +275,9 @@ def _area(
     # The first line end of a text area belongs to the markup, not to the text.
     return html(
         '<div class="field"><label for="{0}">{1}</label><small id="{0}-hint">{2}</small>{3}'
-        '<textarea id="{0}" name="{0}"{4}{5}{6}>\n{7}</textarea></div>',
-        name,
-        _NAMES[name],
-        hint,
-        problem,
-        described,
-        html(' aria-invalid="true"') if name in wrong else EMPTY,
-        html(" required") if required else EMPTY,
+        '<textarea id="{0}" name="{0}"{4}{5}>\n{6}</textarea></div>',
+        *(name, _NAMES[name], hint, problem, described),
+        ui.attributes(aria_invalid="true" if name in wrong else None, required=required),
         text,
     )
 
@@ -323,13 +299,10 @@ def _alert(problems: Sequence[DraftProblem]) -> Markup:
         )
         for problem in problems
     )
-    return section(
-        html(
-            '<div class="callout bad" role="alert"><p>This cannot be submitted yet; nothing you'
-            " wrote is lost.</p><ul>{}</ul></div>",
-            lines,
-        )
+    message = html(
+        "<p>This cannot be submitted yet; nothing you wrote is lost.</p><ul>{}</ul>", lines
     )
+    return ui.section(ui.callout(message, "bad", role="alert"))
 
 
 def _last(last: Sequence[WritingAssignment]) -> Markup:
@@ -345,4 +318,4 @@ def _last(last: Sequence[WritingAssignment]) -> Markup:
         for one in last
     ]
     shown = table(["instruction", "product", "status", "remark"], rows)
-    return section(shown, title="Your last ones", kind="texts")
+    return ui.section(shown, title="Your last ones", kind="texts")

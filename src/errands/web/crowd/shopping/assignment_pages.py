@@ -13,17 +13,7 @@ from errands.crowd.shopping.assignments import ShoppingSettings
 from errands.crowd.shopping.worker_quality import WorkerStatus
 from errands.markup import EMPTY, Markup, html, join
 from errands.reports.html.elements import badge, table
-from errands.web.crowd.document import (
-    actions,
-    button,
-    callout,
-    dollars,
-    field,
-    form,
-    paragraph,
-    section,
-    submit,
-)
+from errands.web.crowd import elements as ui
 
 __all__ = ["WorkerAssignment", "WorkerShopping", "shopping_body"]
 
@@ -74,47 +64,48 @@ def shopping_body(
     """The page; `own` is its address, `wrong` what is wrong with a code."""
     now = shopping.open_assignment
     done = [one for one in shopping.assignments if one.state == "done"]
-    pieces = [callout(wrong, "bad", role="alert")] if wrong else []
+    pieces = [ui.callout(wrong, "bad", role="alert")] if wrong else []
     if now is None and done and done[-1] is shopping.assignments[-1]:
         pieces.append(_recorded(done[-1]))
     pieces.append(_next(shopping, own, settings) if now is None else _open(now, own))
     if any(not one.is_coded for one in done) or now is not None:
         pieces.append(_code_form(own))
-    pieces.append(section(GUIDE))
+    pieces.append(ui.section(GUIDE))
     if shopping.assignments:
-        pieces.append(section(_table(shopping.assignments), title="Your assignments", kind="words"))
+        pieces.append(
+            ui.section(_table(shopping.assignments), title="Your assignments", kind="words")
+        )
     return html('<div class="shopping">{}</div>', join(pieces))
 
 
 def _recorded(last: WorkerAssignment) -> Markup:
-    return section(
-        html(
-            '<div class="callout good" role="status"><p><b>Recorded.</b> Your purchase scored'
-            " <b>{:.0f}</b> of 100, and you have earned {}.{}</p></div>",
-            100 * (last.reward or 0),
-            dollars(last.pay),
-            " Your code was accepted." if last.is_coded else "",
-        )
+    message = html(
+        "<p><b>Recorded.</b> Your purchase scored <b>{:.0f}</b> of 100, and you have earned {}.{}"
+        "</p>",
+        100 * (last.reward or 0),
+        ui.dollars(last.pay),
+        " Your code was accepted." if last.is_coded else "",
     )
+    return ui.section(ui.callout(message, "good", role="status"))
 
 
 def _open(now: WorkerAssignment, own: str) -> Markup:
-    return section(
+    return ui.section(
         html(
             '<div class="card instruction"><blockquote>{}</blockquote><p>{} when it is done.{}</p>'
             '{}<p class="note">Come back to this page when you have bought something. An'
             " assignment that you return is not paid, and does not come again.</p></div>",
             now.instruction,
-            dollars(now.offered),
+            ui.dollars(now.offered),
             " It is part of your trial." if now.is_trial else "",
-            actions(
+            ui.actions(
                 html(
                     '<a class="btn primary" href="{}" target="_blank" rel="noopener">Open the shop'
                     " (new tab)</a>",
                     now.address,
                 ),
                 html('<a class="btn" href="{}" data-look-again>I have bought something</a>', own),
-                button("Return", f"{own}/return", kind="bad"),
+                ui.button("Return", f"{own}/return", kind="bad"),
             ),
         ),
         title="Your assignment",
@@ -123,36 +114,38 @@ def _open(now: WorkerAssignment, own: str) -> Markup:
 
 def _next(shopping: WorkerShopping, own: str, settings: ShoppingSettings) -> Markup:
     if not shopping.may_begin:
-        return section(callout(shopping.why_not))
+        return ui.section(ui.callout(shopping.why_not))
     trial = EMPTY
     if shopping.status == "trying":
-        trial = paragraph(
+        trial = ui.paragraph(
             f"Your first {shopping.trials} assignments are a trial: {shopping.done} of them are"
             f" done. Those who score more than {100 * settings.bar:.0f} on average get more."
         )
-    return section(
+    return ui.section(
         html(
             '<div class="card"><p>{} for each assignment, whatever it scores.</p>{}{}</div>',
-            dollars(settings.pay),
+            ui.dollars(settings.pay),
             trial,
-            button("Start shopping", own, kind="primary"),
+            ui.button("Start shopping", own, kind="primary"),
         ),
         title="An assignment for you",
     )
 
 
 def _code_form(own: str) -> Markup:
-    return section(
-        form(
+    return ui.section(
+        ui.form(
             f"{own}/code",
-            field(
+            ui.field(
                 "Completion code",
                 "code",
                 hint="Ten characters, on the page after the purchase.",
                 required=True,
-                more=html(' maxlength="40" autocomplete="off" spellcheck="false"'),
+                maxlength=40,
+                autocomplete="off",
+                spellcheck="false",
             ),
-            submit("Submit"),
+            ui.submit("Submit"),
         ),
         title="Your code",
     )
@@ -166,7 +159,7 @@ def _table(assignments: Sequence[WorkerAssignment]) -> Markup:
             one.instruction,
             badges[one.state],
             "" if one.reward is None else f"{100 * one.reward:.0f}",
-            dollars(one.pay),
+            ui.dollars(one.pay),
             "submitted" if one.is_coded else "",
         ]
         for one in reversed(assignments)

@@ -18,8 +18,8 @@ from errands.crowd.shopping.assignments import (
     WrongCode,
 )
 from errands.markup import EMPTY, html
+from errands.web.crowd import elements as ui
 from errands.web.crowd.auth import Auth, CrowdRequest, redirect
-from errands.web.crowd.document import paragraph
 from errands.web.crowd.routes import Routes, WorkCard, api, worker_page
 from errands.web.crowd.shopping.assignment_pages import (
     WorkerAssignment,
@@ -70,7 +70,7 @@ class _ShoppingRoutes(Routes):
                 title=_TITLE,
                 text=html(
                     "<p>Find and buy what an instruction asks for, in our shop.</p>{}",
-                    paragraph(shopping.why_not) if is_over else EMPTY,
+                    ui.paragraph(shopping.why_not) if is_over else EMPTY,
                 ),
                 address=f"/work/{token}/shopping",
                 label="Continue" if has_open else "View" if is_over else "Start",

@@ -35,8 +35,8 @@ from errands.errors import ErrandsError
 from errands.runs.export import export
 from errands.runs.store.places import open_run
 from errands.web.core.http_errors import HttpError
+from errands.web.crowd import elements as ui
 from errands.web.crowd.auth import Auth, CrowdRequest, redirect
-from errands.web.crowd.document import paragraph, section
 from errands.web.crowd.routes import Routes, api, page
 from errands.web.crowd.shopping.demonstrations_pages import overview_page, session_page
 from errands.web.crowd.site import CrowdSite, staff_response
@@ -99,7 +99,9 @@ class _NoShopRoutes(Routes):
 
     @page("GET", HERE, "Demonstrations")
     async def show(self, request: CrowdRequest) -> Response:
-        body = section(paragraph("This site has no shop, so there are no shopping assignments."))
+        body = ui.section(
+            ui.paragraph("This site has no shop, so there are no shopping assignments.")
+        )
         return staff_response("Demonstrations", body, request, HERE)
 
 

@@ -14,19 +14,7 @@ from errands.crowd.shopping.steps import LoggedStep, ShopSession
 from errands.crowd.shopping.worker_quality import MeanAndMax, ShoppingFigures, Worker
 from errands.markup import EMPTY, Markup, html, join
 from errands.reports.html.elements import badge, cut, table
-from errands.web.crowd.document import (
-    actions,
-    button,
-    checkbox,
-    dollars,
-    field,
-    form,
-    link_button,
-    paragraph,
-    section,
-    select,
-    submit,
-)
+from errands.web.crowd import elements as ui
 
 __all__ = ["overview_page", "session_page"]
 
@@ -45,14 +33,14 @@ def overview_page(
         '<div class="shopping">{}</div>',
         join(
             (
-                section(
-                    paragraph(
+                ui.section(
+                    ui.paragraph(
                         f"{overview.finished:,} assignments are finished, {overview.open:,} open,"
-                        f" {overview.returned:,} returned; {dollars(overview.paid)} earned."
+                        f" {overview.returned:,} returned; {ui.dollars(overview.paid)} earned."
                         f" {overview.visitors:,} visitors without an assignment bought something."
                     )
                 ),
-                section(
+                ui.section(
                     html(
                         '<p>Counted {}; <a href="{}{}">show {} trials</a>.</p>',
                         *(counted, here, *other),
@@ -60,10 +48,10 @@ def overview_page(
                     _figures(overview),
                     title="How well people shop",
                 ),
-                section(_workers(overview.workers, check, here), title="Workers"),
-                section(_downloads(here), title="Export as a run"),
-                section(_assignments(newest, names, here), title="Assignments"),
-                section(_settings(overview.settings, check, here), title="Settings"),
+                ui.section(_workers(overview.workers, check, here), title="Workers"),
+                ui.section(_downloads(here), title="Export as a run"),
+                ui.section(_assignments(newest, names, here), title="Assignments"),
+                ui.section(_settings(overview.settings, check, here), title="Settings"),
             )
         ),
     )
@@ -115,7 +103,7 @@ def _workers(workers: Sequence[Worker], check: str, here: str) -> Markup:
             _number(one.trial, 2),
             str(one.figures.count),
             *_scores(one.figures),
-            dollars(one.earned),
+            ui.dollars(one.earned),
             _decision(one, check, here),
         ]
         for one in workers
@@ -128,9 +116,9 @@ def _decision(worker: Worker, check: str, here: str) -> Markup:
     choices = [("Qualify", "granted"), ("Disqualify", "refused")]
     if worker.by_hand:
         choices.append(("Use trial result", "results"))
-    return actions(
+    return ui.actions(
         *(
-            button(label, f"{here}/workers/{worker.id}", check, fields=[("verdict", verdict)])
+            ui.button(label, f"{here}/workers/{worker.id}", check, fields=[("verdict", verdict)])
             for label, verdict in choices
         )
     )
@@ -141,15 +129,18 @@ def _downloads(here: str) -> Markup:
     return html(
         "<p>Every session is replayed in the environment; trials are left out."
         " <code>errands demonstrations export</code> does more.</p>{}",
-        actions(
-            *(link_button(f"{label} (JSONL)", f"{here}/run.jsonl?who={who}") for label, who in ways)
+        ui.actions(
+            *(
+                ui.link_button(f"{label} (JSONL)", f"{here}/run.jsonl?who={who}")
+                for label, who in ways
+            )
         ),
     )
 
 
 def _assignments(newest: Sequence[ShoppingAssignment], names: dict[int, str], here: str) -> Markup:
     if not newest:
-        return paragraph("There are none.")
+        return ui.paragraph("There are none.")
     rows = [
         [
             html('<a href="{}/{}">{}</a>', here, one.name, one.number),
@@ -159,7 +150,7 @@ def _assignments(newest: Sequence[ShoppingAssignment], names: dict[int, str], he
             "trial" if one.is_trial else "",
             _DASH if one.reward is None else f"{100 * one.reward:.0f}",
             str(one.steps) if one.state == "done" else _DASH,
-            dollars(one.pay),
+            ui.dollars(one.pay),
             "submitted" if one.coded is not None else "",
             _time(one.began),
         ]
@@ -174,24 +165,19 @@ def _assignments(newest: Sequence[ShoppingAssignment], names: dict[int, str], he
 def _settings(settings: ShoppingSettings, check: str, here: str) -> Markup:
     splits = [(name, name) for name in SPLIT_NAMES]
     goals, trials = "What people shop for.", "Best kept apart."
-    return form(
+    return ui.form(
         f"{here}/settings",
-        checkbox("New assignments begin", "is_open", settings.is_open),
-        select("Goals", "split", splits, settings.split, hint=goals),
-        select("Goals of trials", "trial_split", splits, settings.trial_split, hint=trials),
-        _amount("People for each goal", "per_goal", settings.per_goal, "1"),
-        _amount("Hours until an assignment expires", "hours", settings.hours),
-        _amount("Dollars for an assignment", "pay", settings.pay),
-        _amount("Assignments of a trial", "trials", settings.trials, "1"),
-        _amount("Average reward that a trial has to exceed", "bar", settings.bar),
-        submit("Save", "primary"),
+        ui.checkbox("New assignments begin", "is_open", settings.is_open),
+        ui.select("Goals", "split", splits, settings.split, hint=goals),
+        ui.select("Goals of trials", "trial_split", splits, settings.trial_split, hint=trials),
+        ui.number("People for each goal", "per_goal", settings.per_goal),
+        ui.number("Hours until an assignment expires", "hours", settings.hours),
+        ui.number("Dollars for an assignment", "pay", settings.pay),
+        ui.number("Assignments of a trial", "trials", settings.trials),
+        ui.number("Average reward that a trial has to exceed", "bar", settings.bar),
+        ui.submit("Save", "primary"),
         check=check,
     )
-
-
-def _amount(label: str, name: str, value: float, step: str = "any") -> Markup:
-    more = html(' min="0" step="{}"', step)
-    return field(label, name, f"{value:g}", type="number", required=True, more=more)
 
 
 def session_page(
@@ -225,7 +211,7 @@ def session_page(
         session.goal,
         _time(session.began),
         _purchase(session),
-        section(table(head, rows), title="Steps", kind="words"),
+        ui.section(table(head, rows), title="Steps", kind="words"),
     )
 
 
@@ -235,7 +221,7 @@ def _purchase(session: ShopSession) -> str:
         return "Nothing has been bought yet."
     chosen = ", ".join(f"{name}: {value}" for name, value in bought.options)
     return (
-        f"Bought {bought.asin}{f' ({chosen})' if chosen else ''} for {dollars(bought.price)}; it"
+        f"Bought {bought.asin}{f' ({chosen})' if chosen else ''} for {ui.dollars(bought.price)}; it"
         f" scored {100 * bought.reward:.0f} of 100."
     )
 
