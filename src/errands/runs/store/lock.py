@@ -5,9 +5,9 @@ import fcntl
 import os
 import time
 from pathlib import Path
-from typing import Final, Self
+from typing import Final
 
-from errands.runs.store.base import StoreError
+from errands.runs.store.base import Lock, StoreError
 
 __all__ = ["RunLock", "is_held"]
 
@@ -19,7 +19,7 @@ _GLANCE: Final = 0.3
 _PAUSE: Final = 0.05
 
 
-class RunLock:
+class RunLock(Lock):
     """Held from here to `release`, or to the end of the process, however it ends.
 
     Forked workers share it, so a run stays locked until the last of them is gone; other programs
@@ -67,7 +67,6 @@ class RunLock:
 
     @property
     def descriptors(self) -> tuple[int, ...]:
-        """For `pass_fds` of workers that are started, not forked."""
         return () if self._handle is None else (self._handle,)
 
     def release(self) -> None:
@@ -80,12 +79,6 @@ class RunLock:
         # Closed, not unlocked: workers that still write keep it.
         os.close(self._handle)
         self._handle = None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.release()
 
 
 def is_held(directory: str | os.PathLike[str]) -> bool:

@@ -5,35 +5,22 @@ that was lost is made again once; what `add` has returned from is on the server'
 """
 
 import contextlib
-import functools
 import hashlib
 import os
 import socket
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final, Self, TypeVar, cast
 
-import numpy as np
-
 from errands.database import connect_postgres, import_psycopg, one_line
-from errands.runs.episode import FORMAT, Episode, RunInfo, Summary
-from errands.runs.store.base import StoreError
-from errands.runs.store.rows import (
-    STATUSES,
-    SUMMARY,
-    columns_of,
-    pack,
-    pack_body,
-    summary_of,
-    summary_row,
-    unpack,
-    unpack_body,
-)
+from errands.runs.episode import FORMAT, Episode, RunInfo
+from errands.runs.store.base import EpisodeWriter, Lock, Query, Store, StoreError
+from errands.runs.store.rows import COLUMNS, SUMMARY, Row, pack, pack_body, summary_row, unpack
 
 if TYPE_CHECKING:
     import psycopg
 
-__all__ = ["PostgresLock", "PostgresStore", "explained", "is_locked"]
+__all__ = ["PostgresLock", "PostgresStore", "explained", "holder", "run_rows"]
 
 _LOCKS: Final = 0x45525253
 """Our own range of the server's advisory locks."""
@@ -72,10 +59,9 @@ CREATE TABLE IF NOT EXISTS errands_trajectories (
   PRIMARY KEY (run, number)
 );
 """
-_COLUMNS: Final = ", ".join(SUMMARY)
 _ADD: Final = f"""
 WITH added AS (
-  INSERT INTO errands_episodes (run, {_COLUMNS}) VALUES (%s{", %s" * len(SUMMARY)})
+  INSERT INTO errands_episodes (run, {COLUMNS}) VALUES (%s{", %s" * len(SUMMARY)})
   ON CONFLICT (run, number) DO NOTHING RETURNING run, number
 )
 INSERT INTO errands_trajectories (run, number, body)
@@ -87,17 +73,6 @@ WITH dropped AS (
 )
 DELETE FROM errands_trajectories t USING dropped d WHERE t.run = d.run AND t.number = d.number
 """
-_SUMMARIES: Final = f"SELECT {_COLUMNS} FROM errands_episodes WHERE run = %s ORDER BY number"
-_WHOLE: Final = (
-    f"SELECT {', '.join('e.' + name for name in SUMMARY)}, t.body FROM errands_episodes e"
-    " JOIN errands_trajectories t ON t.run = e.run AND t.number = e.number WHERE e.run = %s"
-)
-_CODES: Final = " ".join(f"WHEN '{status}' THEN {code}" for code, status in enumerate(STATUSES))
-_FIGURES: Final = (
-    f"SELECT number, CASE status {_CODES} END, coalesce(reward, 'infinity'), steps, seconds,"
-    " states, items, searches, tokens_in, tokens_out, cost FROM errands_episodes"
-    " WHERE run = %s ORDER BY number"
-)
 _HOLDER: Final = """
 SELECT a.application_name FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid
 WHERE l.locktype = 'advisory' AND l.classid::bigint = %s AND l.objid::bigint = %s AND l.granted
@@ -108,8 +83,13 @@ T = TypeVar("T")
 Finder = Callable[["psycopg.Connection"], tuple[int, RunInfo]]
 
 
-class PostgresStore:
+class PostgresStore(Store):
     """The episodes of one run, in a database. May be used by several threads, and after a fork."""
+
+    _episodes = "errands_episodes"
+    _whole = "errands_episodes JOIN errands_trajectories USING (run, number)"
+    _mark = "%s"
+    _infinity = "'infinity'"
 
     def __init__(self, url: str, place: str, find: "Finder") -> None:
         """Use `create` or `open`. `place` is the URL as people may see it."""
@@ -118,7 +98,7 @@ class PostgresStore:
         self._inherited: list[Any] = []
         self._begin()
         try:
-            self._run, self._info = self._do(find)
+            self._take(*self._do(find))
         except BaseException:
             self.close()
             raise
@@ -136,12 +116,8 @@ class PostgresStore:
         return cls(url, place, lambda connection: _find(connection, id, place))
 
     @property
-    def info(self) -> RunInfo:
-        return self._info
-
-    @property
     def place(self) -> str:
-        return f"{self._place}?run={self._info.id}"
+        return f"{self._place}?run={self.info.id}"
 
     def add(self, episode: Episode) -> bool:
         row = summary_row(episode.summary)
@@ -156,7 +132,8 @@ class PostgresStore:
             if tries == 1:
                 return False
             # The first try may have been kept, and only its answer lost.
-            return bool(_one(connection, self._run, row[0]) == (*row, body))
+            query: Any = self._one()
+            return bool(connection.execute(query, (row[0],)).fetchone() == (*row, body))
 
         return self._do(insert)
 
@@ -167,41 +144,8 @@ class PostgresStore:
         """Nothing: what was kept is in the database at once."""
 
     def drop(self, numbers: Iterable[int]) -> int:
-        wanted = sorted(set(numbers))
-        return self._do(lambda c: c.execute(_DROP, (self._run, wanted)).rowcount)
-
-    def numbers(self) -> set[int]:
-        query = "SELECT number FROM errands_episodes WHERE run = %s"
-        return {number for (number,) in self._stream(query)}
-
-    def summaries(self) -> Iterator[Summary]:
-        with explained(self.place):
-            yield from map(summary_of, self._stream(_SUMMARIES))
-
-    def columns(self) -> dict[str, np.ndarray[Any, Any]]:
-        return columns_of(self._stream(_FIGURES), -1)
-
-    def parts(self) -> Iterator[tuple[int, dict[str, Any]]]:
-        query = "SELECT number, parts FROM errands_episodes WHERE run = %s ORDER BY number"
-        with explained(self.place):
-            for number, parts in self._stream(query):
-                yield number, unpack(parts, dict[str, Any])
-
-    def episode(self, number: int) -> Episode:
-        [episode] = self.episodes([number])
-        return episode
-
-    def episodes(self, numbers: Iterable[int] | None = None) -> Iterator[Episode]:
-        with explained(self.place):
-            if numbers is None:
-                for *row, body in self._stream(f"{_WHOLE} ORDER BY e.number"):
-                    yield unpack_body(summary_of(tuple(row)), body)
-                return
-            for number in sorted(set(numbers)):
-                found = self._do(functools.partial(_one, run=self._run, number=number))
-                if found is None:
-                    raise StoreError(f"There is no episode {number} in {self.place}.")
-                yield unpack_body(summary_of(found[:-1]), found[-1])
+        listed = sorted(set(numbers))
+        return self._do(lambda c: c.execute(_DROP, (self._run, listed)).rowcount)
 
     def close(self) -> None:
         if self._pid == os.getpid() and self._connection is not None:
@@ -234,20 +178,28 @@ class PostgresStore:
             self._connection = connect_postgres(self._url)
             return work(self._connection)
 
-    def _stream(self, query: str) -> Iterator[Any]:
-        """Rows as they come, on a connection of their own: a view of one moment."""
+    def _take(self, run: int, info: RunInfo) -> None:
+        """What was found in the database: the run's own number, and its description."""
+        self._run, self.info = run, info
+        self._own = f"run = {run}"
+
+    @contextlib.contextmanager
+    def _reading(self) -> Iterator[Query]:
+        """Rows come as a stream, on a connection of their own."""
         with explained(self._place):
             connection = connect_postgres(self._url, autocommit=False)
-            with (
-                contextlib.closing(connection),
-                connection.cursor(name="errands", binary=True) as cursor,
-            ):
-                cursor.itersize = 5_000
-                cursor.execute(cast(Any, query), (self._run,))
-                yield from cursor
+
+            def run(query: str, values: Sequence[object] = ()) -> Iterator[Row]:
+                with connection.cursor(name="errands", binary=True) as cursor:
+                    cursor.itersize = 5_000
+                    cursor.execute(cast(Any, query), values)
+                    yield from cursor
+
+            with contextlib.closing(connection):
+                yield run
 
 
-class PostgresWriter:
+class PostgresWriter(EpisodeWriter):
     """Every episode at once: the way to the server is longer than the commit."""
 
     def __init__(self, store: PostgresStore) -> None:
@@ -259,14 +211,8 @@ class PostgresWriter:
     def close(self) -> None:
         """Nothing is held back."""
 
-    def __enter__(self) -> Self:
-        return self
 
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-
-class PostgresLock:
+class PostgresLock(Lock):
     """One runner at a time in a run of a database; ends with the connection that holds it."""
 
     def __init__(self, url: str, id: str, *, place: str = "the database") -> None:
@@ -279,48 +225,32 @@ class PostgresLock:
                     "SELECT pg_try_advisory_lock(%s, %s)", (_LOCKS, key)
                 ).fetchone()
                 if taken is None or not taken[0]:
-                    found = self._connection.execute(_HOLDER, (_LOCKS, key)).fetchone()
+                    name = holder(self._connection.execute, id) or "unknown"
                     raise StoreError(
-                        f"another runner ({found[0] if found else 'unknown'}) is at work on the"
-                        f" run {id!r} in {place}; wait for it, or choose another id."
+                        f"another runner ({name}) is at work on the run {id!r} in {place}; wait for"
+                        " it, or choose another id."
                     )
             except BaseException:
                 self._connection.close()
                 raise
 
-    @property
-    def descriptors(self) -> tuple[int, ...]:
-        """None: the server, not a file, keeps this lock."""
-        return ()
-
     def release(self) -> None:
         self._connection.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.release()
 
 
 def _lock_key(id: str) -> int:
     return int.from_bytes(hashlib.blake2b(id.encode(), digest_size=4).digest()) >> 1
 
 
-def is_locked(connection: "psycopg.Connection", id: str) -> bool:
-    """Whether a runner holds the lock of a run."""
-    return connection.execute(_HOLDER, (_LOCKS, _lock_key(id))).fetchone() is not None
+def holder(run: Query, id: str) -> str | None:
+    """Who holds the lock of a run."""
+    return next((name for (name,) in run(_HOLDER, (_LOCKS, _lock_key(id)))), None)
 
 
 def _lost_errors() -> tuple[type[Exception], ...]:
     import psycopg
 
     return psycopg.OperationalError, psycopg.InterfaceError
-
-
-def _one(connection: "psycopg.Connection", run: int, number: int) -> Any:
-    query = f"{_WHOLE} AND e.number = %s"
-    return connection.execute(cast(Any, query), (run, number)).fetchone()
 
 
 def _make(connection: "psycopg.Connection", info: RunInfo, place: str) -> int:
@@ -342,18 +272,23 @@ def _make(connection: "psycopg.Connection", info: RunInfo, place: str) -> int:
     return run
 
 
+def run_rows(connection: "psycopg.Connection", id: str | None) -> list[Row]:
+    """Number, id, format and description of all runs, or of the one with this id."""
+    there = connection.execute("SELECT to_regclass('errands_runs')").fetchone()
+    if there == (None,):
+        return []
+    return connection.execute(
+        "SELECT run, id, format, info FROM errands_runs WHERE %s::text IS NULL OR id = %s"
+        " ORDER BY run DESC",
+        (id, id),
+    ).fetchall()
+
+
 def _find(connection: "psycopg.Connection", id: str | None, place: str) -> tuple[int, RunInfo]:
-    there = connection.execute("SELECT to_regclass('errands_runs') IS NOT NULL").fetchone()
-    rows: list[Any] = []
-    if there is not None and there[0]:
-        rows = connection.execute(
-            "SELECT run, id, format, info FROM errands_runs"
-            " WHERE %s::text IS NULL OR id = %s ORDER BY run DESC LIMIT 6",
-            (id, id),
-        ).fetchall()
+    rows = run_rows(connection, id)
     if not rows:
-        wanted = "runs" if id is None else f"run {id!r}"
-        raise StoreError(f"There is no {wanted} in {place}; start one with `errands run --out`.")
+        what = "runs" if id is None else f"run {id!r}"
+        raise StoreError(f"There is no {what} in {place}; start one with `errands run --out`.")
     if len(rows) > 1:
         names = ", ".join(row[1] for row in rows[:5]) + (" and more" if len(rows) > 5 else "")
         raise StoreError(f"{place} has several runs; name one as ?run=ID: {names}.")

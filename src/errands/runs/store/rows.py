@@ -15,13 +15,16 @@ from typing import Any, Final, TypeVar
 import msgspec
 import numpy as np
 
+from errands.errors import ErrandsError
 from errands.runs.episode import Episode, Status, Step, Summary
-from errands.runs.store.base import StoreError
 
 __all__ = [
+    "COLUMNS",
     "FIGURES",
     "STATUSES",
     "SUMMARY",
+    "Row",
+    "StoreError",
     "columns_of",
     "pack",
     "pack_body",
@@ -36,6 +39,7 @@ STATUSES: Final[tuple[Status, ...]] = ("done", "truncated", "error")
 
 SUMMARY: Final = tuple(field.name for field in msgspec.structs.fields(Summary))
 """The columns of a summary, in order."""
+COLUMNS: Final = ", ".join(SUMMARY)
 
 FIGURES: Final = np.dtype(
     [
@@ -64,6 +68,10 @@ _ESCAPED: Final = re.compile("\x10([0-9a-f]{4})")
 T = TypeVar("T")
 Row = tuple[Any, ...]
 _Body = tuple[tuple[Step, ...], str, str | None]
+
+
+class StoreError(ErrandsError):
+    """A store cannot be opened, read or written; the sentence says why and what to do."""
 
 
 def _plain_number(value: Any) -> Any:
@@ -200,10 +208,10 @@ def _unescape(text: str) -> str:
     return _ESCAPED.sub(lambda found: chr(int(found[1], 16)), text)
 
 
-def columns_of(rows: Iterable[Row], count: int) -> dict[str, np.ndarray[Any, Any]]:
+def columns_of(rows: Iterable[Row]) -> dict[str, np.ndarray[Any, Any]]:
     """Rows of `FIGURES` as arrays. A missing reward comes as infinity (no database of ours can
     say NaN in a query) and leaves as NaN."""
-    table = np.fromiter(rows, FIGURES, count)
+    table = np.fromiter(rows, FIGURES)
     columns = {name: np.ascontiguousarray(table[name]) for name in FIGURES.names or ()}
     reward = columns["reward"]
     reward[np.isinf(reward)] = np.nan

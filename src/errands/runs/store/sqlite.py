@@ -20,25 +20,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final, Self
 
-import numpy as np
-
 from errands.database import connect_sqlite
-from errands.runs.episode import FORMAT, Episode, RunInfo, Summary
-from errands.runs.store.base import StoreError
+from errands.runs.episode import FORMAT, Episode, RunInfo
+from errands.runs.store.base import EpisodeWriter, Query, Store, StoreError
 from errands.runs.store.journal import Entry, Journal, leftovers, to_disk
-from errands.runs.store.rows import (
-    STATUSES,
-    SUMMARY,
-    columns_of,
-    pack,
-    pack_body,
-    summary_of,
-    summary_row,
-    unpack,
-    unpack_body,
-)
+from errands.runs.store.rows import COLUMNS, SUMMARY, pack, pack_body, summary_row, unpack
 
-__all__ = ["SqliteStore", "explained"]
+__all__ = ["SqliteStore", "checked_info", "explained"]
 
 _APPLICATION: Final = 0x45525253
 """`ERRS`, in the header of every file that is a store."""
@@ -72,28 +60,22 @@ CREATE TABLE episodes (
 );
 CREATE TABLE trajectories (number INTEGER PRIMARY KEY, body BLOB NOT NULL);
 """
-_COLUMNS: Final = ", ".join(SUMMARY)
 _ADD: Final = (
-    f"INSERT INTO episodes ({_COLUMNS}) VALUES ({', '.join('?' * len(SUMMARY))})"
+    f"INSERT INTO episodes ({COLUMNS}) VALUES ({', '.join('?' * len(SUMMARY))})"
     " ON CONFLICT (number) DO NOTHING"
 )
 _ADD_BODY: Final = (
     "INSERT INTO trajectories (number, body) VALUES (?, ?) ON CONFLICT (number) DO NOTHING"
 )
-_SUMMARIES: Final = f"SELECT {_COLUMNS} FROM episodes"
-_WHOLE: Final = (
-    f"SELECT {', '.join('e.' + name for name in SUMMARY)}, t.body"
-    " FROM episodes e JOIN trajectories t ON t.number = e.number"
-)
-_CODES: Final = " ".join(f"WHEN '{status}' THEN {code}" for code, status in enumerate(STATUSES))
-_FIGURES: Final = (
-    f"SELECT number, CASE status {_CODES} END, ifnull(reward, 9e999), steps, seconds, states,"
-    " items, searches, tokens_in, tokens_out, cost FROM episodes ORDER BY number"
-)
 
 
-class SqliteStore:
+class SqliteStore(Store):
     """The episodes of one run, in a file. May be used by several threads, and after a fork."""
+
+    _episodes = "episodes"
+    _whole = "episodes JOIN trajectories USING (number)"
+    _mark = "?"
+    _infinity = "9e999"
 
     def __init__(self, path: Path, *, fsync: bool) -> None:
         """Use `create` or `open`."""
@@ -105,7 +87,7 @@ class SqliteStore:
         self._open()
         _OPEN.add(self)
         try:
-            self._info = self._checked_info()
+            self.info = checked_info(self.path, self._connection)
             self.gather()
         except BaseException:
             self.close()
@@ -146,10 +128,6 @@ class SqliteStore:
         return cls(path, fsync=fsync)
 
     @property
-    def info(self) -> RunInfo:
-        return self._info
-
-    @property
     def place(self) -> str:
         return str(self.path)
 
@@ -185,40 +163,6 @@ class SqliteStore:
                 dropped += run("DELETE FROM episodes WHERE number = ?", (number,)).rowcount
                 run("DELETE FROM trajectories WHERE number = ?", (number,))
         return dropped
-
-    def numbers(self) -> set[int]:
-        with self._reading() as run:
-            return {number for (number,) in run("SELECT number FROM episodes")}
-
-    def summaries(self) -> Iterator[Summary]:
-        with self._reading() as run:
-            yield from map(summary_of, run(f"{_SUMMARIES} ORDER BY number"))
-
-    def columns(self) -> dict[str, np.ndarray[Any, Any]]:
-        with self._reading() as run:
-            [count] = run("SELECT count(*) FROM episodes").fetchone()
-            return columns_of(run(_FIGURES), count)
-
-    def parts(self) -> Iterator[tuple[int, dict[str, Any]]]:
-        with self._reading() as run:
-            for number, parts in run("SELECT number, parts FROM episodes ORDER BY number"):
-                yield number, unpack(parts, dict[str, Any])
-
-    def episode(self, number: int) -> Episode:
-        [episode] = self.episodes([number])
-        return episode
-
-    def episodes(self, numbers: Iterable[int] | None = None) -> Iterator[Episode]:
-        with self._reading() as run:
-            if numbers is None:
-                for *row, body in run(f"{_WHOLE} ORDER BY e.number"):
-                    yield unpack_body(summary_of(tuple(row)), body)
-                return
-            for number in sorted(set(numbers)):
-                found = run(f"{_WHOLE} WHERE e.number = ?", (number,)).fetchone()
-                if found is None:
-                    raise StoreError(f"There is no episode {number} in {self.path}.")
-                yield unpack_body(summary_of(found[:-1]), found[-1])
 
     def close(self) -> None:
         """The last one to close tidies the file up; needed by nobody, after a kill neither."""
@@ -267,21 +211,6 @@ class SqliteStore:
             raise
         return connection
 
-    def _checked_info(self) -> RunInfo:
-        with explained(self.path):
-            run = self._connection.execute
-            [application] = run("PRAGMA application_id").fetchone()
-            [version] = run("PRAGMA user_version").fetchone()
-            if application != _APPLICATION:
-                raise StoreError(f"{self.path} is a database, but no run of Errands.")
-            if version != FORMAT:
-                raise StoreError(
-                    f"{self.path} was written by another version of Errands (format {version});"
-                    f" this one reads format {FORMAT}: open it with that version."
-                )
-            found: RunInfo = unpack(run("SELECT info FROM run").fetchone()[0], RunInfo)
-            return found
-
     @contextlib.contextmanager
     def _writing(self) -> Iterator[Any]:
         """One transaction; all of it is kept, or none."""
@@ -319,14 +248,13 @@ class SqliteStore:
             )
 
     @contextlib.contextmanager
-    def _reading(self) -> Iterator[Any]:
-        """A view of one moment, whatever is added meanwhile."""
+    def _reading(self) -> Iterator[Query]:
         with explained(self.path), contextlib.closing(self._connect()) as connection:
             connection.execute("BEGIN")
             yield connection.execute
 
 
-class SqliteWriter:
+class SqliteWriter(EpisodeWriter):
     """Into the journal at once, into the database from time to time."""
 
     def __init__(self, store: SqliteStore, journal: Journal) -> None:
@@ -360,12 +288,6 @@ class SqliteWriter:
             self._entries.clear()
             self._bytes = 0
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
 
 _OPEN: Final[weakref.WeakSet[SqliteStore]] = weakref.WeakSet()
 
@@ -376,6 +298,23 @@ def _leave_all() -> None:
 
 
 os.register_at_fork(after_in_child=_leave_all)
+
+
+def checked_info(path: Path, connection: sqlite3.Connection) -> RunInfo:
+    """The description of the run in a file, which may be something else."""
+    with explained(path):
+        run = connection.execute
+        [application] = run("PRAGMA application_id").fetchone()
+        [version] = run("PRAGMA user_version").fetchone()
+        if application != _APPLICATION:
+            raise StoreError(f"{path} is a database, but no run of Errands.")
+        if version != FORMAT:
+            raise StoreError(
+                f"{path} was written by another version of Errands (format {version}); this one"
+                f" reads format {FORMAT}: open it with that version."
+            )
+        info: RunInfo = unpack(run("SELECT info FROM run").fetchone()[0], RunInfo)
+        return info
 
 
 def _umask() -> int:
