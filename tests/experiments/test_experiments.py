@@ -21,7 +21,7 @@ from errands.errors import DataError, SettingError
 from errands.experiments import config as experiment_config
 from errands.experiments import scheduler
 from errands.experiments.config import FULL, QUICK, ExperimentConfig
-from errands.experiments.jobs import Demonstrate, Play
+from errands.experiments.jobs import Demonstrate, Play, Search
 from errands.experiments.paper import EXPERIMENTS
 from errands.experiments.table import to_markdown
 from errands.learn.data.batch import TokenLimits
@@ -168,9 +168,9 @@ def _is_there(process: int) -> bool:
 def test_a_failure_says_whose_it_is(tiny: ExperimentConfig, tmp_path: Path) -> None:
     scheduler.open_folder(tmp_path / "e", tiny)
     with pytest.raises(SettingError, match=r"^run-x: .*nobody"):
-        scheduler.run_jobs([Play("run-x", "nobody", {})], tmp_path / "e", tiny, 1)
+        scheduler.run_jobs([Play("run-x", "nobody")], tmp_path / "e", tiny, 1)
     with pytest.raises(SettingError, match="No job makes what is needed for late"):
-        scheduler.run_jobs([Demonstrate("late", needs=("never",))], tmp_path / "e", tiny, 1)
+        scheduler.run_jobs([Search("late", 0, "never")], tmp_path / "e", tiny, 1)
 
 
 def test_every_job_comes_after_what_it_needs() -> None:
@@ -210,7 +210,7 @@ def test_a_run_with_errors_is_not_done(tiny: ExperimentConfig, tmp_path: Path) -
     folder = tmp_path / "e"
     scheduler.open_folder(folder, tiny)
     (folder / "queries.json").write_text("{}")
-    settings = {"query": "predicted", "queries": "{queries.json}", "missing": "skip"}
+    settings = {"query": "predicted", "queries": str(folder / "queries.json"), "missing": "skip"}
     with pytest.raises(DataError, match="run-x: 6 episodes ended in an error"):
         scheduler.run_jobs([Play("run-x", "choice-oracle", settings)], folder, tiny, 1)
     assert not scheduler.costs(folder)

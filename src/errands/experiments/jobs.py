@@ -3,10 +3,12 @@
 Every job can be stopped and resumed, because the trainings and runs it is made of can.
 """
 
+import itertools
 from collections.abc import Callable
+from contextlib import closing
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import msgspec
 
@@ -36,151 +38,176 @@ __all__ = [
     "Reinforce",
     "Search",
     "WriteQueries",
-    "run_job",
 ]
 
 Report = Callable[[float], None]
 """Takes how much of a job is done, from 0 to 1."""
 
 
-class Demonstrate(msgspec.Struct, frozen=True):
+class Job(msgspec.Struct, frozen=True):
+    """Something to be done, which makes what `name` is called below the experiment's folder."""
+
+    name: str
+    uses: ClassVar[tuple[str, ...]] = ()
+    """The fields that name other jobs, whose results this one reads."""
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """The jobs that are to be done before."""
+        return tuple(name for field in self.uses if (name := getattr(self, field)))
+
+    def run(self, folder: Path, config: ExperimentConfig, report: Report) -> None:
+        """Do the job, or what is left of it."""
+        raise NotImplementedError
+
+
+class Demonstrate(Job, frozen=True):
     """The scripted shopper plays: the training goals, or the test goals."""
 
-    name: str
     goals: Literal["train", "test"] = "train"
-    needs: tuple[str, ...] = ()
+
+    def run(self, folder: Path, config: ExperimentConfig, report: Report) -> None:
+        train = self.goals == "train"
+        _run(
+            folder / self.name,
+            config,
+            report,
+            config.train if train else config.test,
+            "shopper",
+            episodes=config.demonstrations if train else config.episodes,
+            observations="full",
+        )
 
 
-class Draw(msgspec.Struct, frozen=True):
+class Draw(Job, frozen=True):
     """Vectors of pictures."""
 
-    name: str
-    needs: tuple[str, ...] = ()
+    def run(self, folder: Path, config: ExperimentConfig, report: Report) -> None:
+        result = train_pictures(
+            Catalog.open(config.catalog or find_protocol(config.train).data),
+            config.pictures,
+            lambda epoch, loss: report(epoch / config.pictures.epochs),
+        )
+        result.pictures.write(folder / self.name)
 
 
-class Search(msgspec.Struct, frozen=True):
+class Search(Job, frozen=True):
     """A search model learns from demonstrations."""
 
-    name: str
     seed: int
     demonstrations: str
-    needs: tuple[str, ...] = ()
+    uses = ("demonstrations",)
+
+    def run(self, folder: Path, config: ExperimentConfig, report: Report) -> None:
+        demonstrations = read_demonstrations(str(folder / self.demonstrations))
+        train_search(
+            demonstrations.queries,
+            folder / self.name,
+            msgspec.structs.replace(config.search, seed=self.seed),
+            checksum=demonstrations.checksum,
+            options=_options(report),
+        )
 
 
-class Imitate(msgspec.Struct, frozen=True):
+class Imitate(Job, frozen=True):
     """A choice model learns from demonstrations."""
 
-    name: str
     seed: int
     demonstrations: str
     pictures: str = ""
-    needs: tuple[str, ...] = ()
+    uses = ("demonstrations", "pictures")
+
+    def run(self, folder: Path, config: ExperimentConfig, report: Report) -> None:
+        train_choice(
+            read_demonstrations(str(folder / self.demonstrations)),
+            folder / self.name,
+            msgspec.structs.replace(config.imitation, seed=self.seed),
+            pictures=Pictures.read(folder / self.pictures) if self.pictures else None,
+            options=_options(report),
+        )
 
 
-class Reinforce(msgspec.Struct, frozen=True):
+class Reinforce(Job, frozen=True):
     """A choice model learns from rewards."""
 
-    name: str
     seed: int
     how: Literal["further", "scratch", "rnn"]
     search: str
     start: str = ""
-    needs: tuple[str, ...] = ()
+    uses = ("search", "start")
+
+    def run(self, folder: Path, config: ExperimentConfig, report: Report) -> None:
+        a2c = {"further": config.further, "scratch": config.scratch, "rnn": config.rnn}[self.how]
+        model = open_search_model(str(folder / self.search))
+        train_rl(
+            open_training_env(config.train, a2c.num_envs, config.catalog or None),
+            folder / self.name,
+            msgspec.structs.replace(a2c, seed=self.seed),
+            start=folder / self.start if self.start else None,
+            # Goals come again; what is searched for them is the same each time.
+            search=SearchPolicy(
+                cache(lambda instruction: model.queries(instruction)[:1]), name=self.search
+            ),
+            options=_options(report),
+        )
 
 
-class WriteQueries(msgspec.Struct, frozen=True):
+class WriteQueries(Job, frozen=True):
     """A file of queries for the test goals: a search model's, or those of a run."""
 
-    name: str
     search: str = ""
-    run: str = ""
-    needs: tuple[str, ...] = ()
+    demonstrations: str = ""
+    uses = ("search", "demonstrations")
+
+    def run(self, folder: Path, config: ExperimentConfig, report: Report) -> None:
+        queries: dict[str, list[str]] = {}
+        if self.demonstrations:
+            played = read_demonstrations(str(folder / self.demonstrations), least=0)
+            for instruction, query in played.queries:
+                queries.setdefault(instruction, []).append(query)
+        else:
+            instructions = _instructions(config)
+            queries = predict_queries(
+                open_search_model(str(folder / self.search)),
+                instructions,
+                on_text=_count(lambda: len(instructions), report),
+            )
+        write_queries(folder / self.name, queries, replace=True)
 
 
-class Play(msgspec.Struct, frozen=True):
+class Play(Job, frozen=True):
     """An agent plays the test goals. Settings in braces are places: `{il-0}`."""
 
-    name: str
     agent: str
-    settings: dict[str, str]
+    settings: dict[str, str] = {}
     seed: int = 0
-    needs: tuple[str, ...] = ()
 
+    @property
+    def needs(self) -> tuple[str, ...]:
+        return tuple(value.strip("{}") for value in self.settings.values() if value[:1] == "{")
 
-Job = Demonstrate | Draw | Search | Imitate | Reinforce | WriteQueries | Play
-
-
-def run_job(job: Job, folder: Path, config: ExperimentConfig, report: Report) -> None:
-    """Do a job, or what is left of it."""
-    place = folder / job.name
-    match job:
-        case Demonstrate():
-            train = job.goals == "train"
-            _run(
-                place,
-                config,
-                report,
-                config.train if train else config.test,
-                "shopper",
-                episodes=config.demonstrations if train else config.episodes,
-                observations="full",
-            )
-        case Draw():
-            table = train_pictures(
-                Catalog.open(config.catalog or find_protocol(config.train).data),
-                config.pictures,
-                lambda epoch, loss: report(epoch / config.pictures.epochs),
-            ).pictures
-            table.write(place)
-        case Search():
-            demonstrations = read_demonstrations(str(folder / job.demonstrations))
-            train_search(
-                demonstrations.queries,
-                place,
-                msgspec.structs.replace(config.search, seed=job.seed),
-                checksum=demonstrations.checksum,
-                options=_options(report),
-            )
-        case Imitate():
-            train_choice(
-                read_demonstrations(str(folder / job.demonstrations)),
-                place,
-                msgspec.structs.replace(config.imitation, seed=job.seed),
-                pictures=_pictures(folder, job.pictures),
-                options=_options(report),
-            )
-        case Reinforce():
-            _reinforce(job, folder, config, report)
-        case WriteQueries():
-            _write_queries(job, folder, config, report)
-        case Play():
-            _run(
-                place,
-                config,
-                report,
-                config.test,
-                job.agent,
-                episodes=config.episodes,
-                settings={name: _placed(value, folder) for name, value in job.settings.items()},
-                seed=job.seed,
-            )
+    def run(self, folder: Path, config: ExperimentConfig, report: Report) -> None:
+        _run(
+            folder / self.name,
+            config,
+            report,
+            config.test,
+            self.agent,
+            episodes=config.episodes,
+            settings={
+                name: str(folder / value.strip("{}")) if value[:1] == "{" else value
+                for name, value in self.settings.items()
+            },
+            seed=self.seed,
+        )
 
 
 def _run(
     place: Path, config: ExperimentConfig, report: Report, protocol: str, agent: str, **how: Any
 ) -> None:
     """Play a run to its end."""
-    total = done = 0
-
-    def start(info: Any, pending: Any) -> None:
-        nonlocal total
-        total = len(pending)
-
-    def count(summary: Any) -> None:
-        nonlocal done
-        done += 1
-        report(done / total)
-
+    pending: list[Any] = []
+    count = _count(lambda: len(pending), report)
     finished = run(
         protocol,
         agent,
@@ -188,15 +215,12 @@ def _run(
         data=config.catalog or None,
         resume=place.exists(),
         retry_errors=place.exists(),
-        on_start=start,
-        on_episode=count,
+        on_start=lambda info, episodes: pending.extend(episodes),
+        on_episode=lambda summary: count(),
         **how,
     )
-    store = open_run(finished.place)
-    try:
+    with closing(open_run(finished.place)) as store:
         failed = [one for one in store.summaries() if one.status == "error"]
-    finally:
-        store.close()
     if failed:
         raise DataError(
             f"{len(failed)} episodes ended in an error, as episode {failed[0].number}"
@@ -204,47 +228,16 @@ def _run(
         )
 
 
+def _count(total: Callable[[], int], report: Report) -> Callable[[], None]:
+    """Reports a larger share with every call."""
+    done = itertools.count(1)
+    return lambda: report(next(done) / total())
+
+
 def _options(report: Report) -> TrainingOptions:
     return TrainingOptions(
         resume=True, on_progress=lambda progress: report(progress.step / progress.steps)
     )
-
-
-def _reinforce(job: Reinforce, folder: Path, config: ExperimentConfig, report: Report) -> None:
-    a2c = {"further": config.further, "scratch": config.scratch, "rnn": config.rnn}[job.how]
-    model = open_search_model(str(folder / job.search))
-    train_rl(
-        open_training_env(config.train, a2c.num_envs, config.catalog or None),
-        folder / job.name,
-        msgspec.structs.replace(a2c, seed=job.seed),
-        start=folder / job.start if job.start else None,
-        # Goals come again; what is searched for them is the same each time.
-        search=SearchPolicy(
-            cache(lambda instruction: model.queries(instruction)[:1]), name=job.search
-        ),
-        options=_options(report),
-    )
-
-
-def _write_queries(
-    job: WriteQueries, folder: Path, config: ExperimentConfig, report: Report
-) -> None:
-    queries: dict[str, list[str]] = {}
-    if job.run:
-        for instruction, query in read_demonstrations(str(folder / job.run), least=0).queries:
-            queries.setdefault(instruction, []).append(query)
-    else:
-        instructions = _instructions(config)
-        done = 0
-
-        def count() -> None:
-            nonlocal done
-            done += 1
-            report(done / len(instructions))
-
-        model = open_search_model(str(folder / job.search))
-        queries = predict_queries(model, instructions, on_text=count)
-    write_queries(folder / job.name, queries, replace=True)
 
 
 def _instructions(config: ExperimentConfig) -> list[str]:
@@ -255,19 +248,6 @@ def _instructions(config: ExperimentConfig) -> list[str]:
         data=config.catalog or protocol.data,
         episodes=config.episodes or protocol.episodes,
     )
-    source = open_source(protocol)
-    try:
+    with closing(open_source(protocol)) as source:
         assert isinstance(source, ShopSource)
         return [source.goals[index].instruction_text for index in source.indices]
-    finally:
-        source.close()
-
-
-def _placed(value: str, folder: Path) -> str:
-    if value.startswith("{"):
-        return str(folder / value.strip("{}"))
-    return value
-
-
-def _pictures(folder: Path, name: str) -> Pictures | None:
-    return Pictures.read(folder / name) if name else None

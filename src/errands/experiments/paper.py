@@ -77,69 +77,41 @@ class Experiment(NamedTuple):
 
 def _basics(config: ExperimentConfig) -> list[Job]:
     """What all experiments need."""
-    return [
-        Demonstrate(_DEMONSTRATIONS),
-        *(
-            Search(f"search-{seed}", seed, _DEMONSTRATIONS, needs=(_DEMONSTRATIONS,))
-            for seed in config.seeds
-        ),
-    ]
+    searches = [Search(f"search-{seed}", seed, _DEMONSTRATIONS) for seed in config.seeds]
+    return [Demonstrate(_DEMONSTRATIONS), *searches]
 
 
-def _imitations(config: ExperimentConfig) -> list[Job]:
-    return [
-        Imitate(f"il-{seed}", seed, _DEMONSTRATIONS, needs=(_DEMONSTRATIONS,))
-        for seed in config.seeds
-    ]
-
-
-def _trainings(config: ExperimentConfig) -> list[Job]:
-    """Of the main table."""
-    jobs: list[Job] = []
-    for seed in config.seeds:
-        search, start = f"search-{seed}", f"il-{seed}"
-        jobs += [
-            Reinforce(f"rnn-{seed}", seed, "rnn", search, needs=(search,)),
-            Reinforce(f"rl-{seed}", seed, "scratch", search, needs=(search,)),
-            Reinforce(f"il-rl-{seed}", seed, "further", search, start, needs=(search, start)),
-        ]
-    return [*_imitations(config), *jobs]
+def _before_imitation(config: ExperimentConfig) -> list[Job]:
+    imitations = [Imitate(f"il-{seed}", seed, _DEMONSTRATIONS) for seed in config.seeds]
+    return [*_basics(config), *imitations]
 
 
 def _trained(
     config: ExperimentConfig, agent: str, model: str, label: str = "", **changes: str
 ) -> list[Play]:
     """A trained model, tested with each seed; by default with the search model of that seed."""
-    plays = []
-    for seed in config.seeds:
-        settings = {"search": f"{{search-{seed}}}", **changes}
-        needs = [f"{model}-{seed}"]
-        if settings["search"]:
-            needs.append(f"search-{seed}")
-        plays.append(
-            Play(
-                f"run-{label or model}-{seed}",
-                agent,
-                {"checkpoint": f"{{{model}-{seed}}}", **settings},
-                seed,
-                tuple(needs),
-            )
+    return [
+        Play(
+            f"run-{label or model}-{seed}",
+            agent,
+            {"checkpoint": f"{{{model}-{seed}}}", "search": f"{{search-{seed}}}", **changes},
+            seed,
         )
-    return plays
+        for seed in config.seeds
+    ]
 
 
-def _oracle(config: ExperimentConfig) -> list[Play]:
-    return [Play("run-oracle", "choice-oracle", {})]
+_ORACLE: Final = Play("run-oracle", "choice-oracle")
 
 
 def _main_rows(config: ExperimentConfig) -> list[RowSpec]:
     return [
-        RowSpec("rule", [Play("run-rule", "rule", {})], "45.6 / 9.6 %"),
+        RowSpec("rule", [Play("run-rule", "rule")], "45.6 / 9.6 %"),
         RowSpec("IL", _trained(config, "il", "il"), "59.9 / 29.1 %"),
         RowSpec("RL", _trained(config, "rl", "rl"), ""),
         RowSpec("IL+RL", _trained(config, "rl", "il-rl"), "62.4 / 28.7 %"),
         RowSpec("RNN", _trained(config, "rnn", "rnn"), ""),
-        RowSpec("choice oracle", _oracle(config), "79.7 / 52.6 %"),
+        RowSpec("choice oracle", [_ORACLE], "79.7 / 52.6 %"),
     ]
 
 
@@ -166,15 +138,22 @@ def _main_notes(config: ExperimentConfig) -> list[str]:
 
 
 def _before_main(config: ExperimentConfig) -> list[Job]:
-    return [*_basics(config), *_trainings(config)]
+    jobs = _before_imitation(config)
+    for seed in config.seeds:
+        search = f"search-{seed}"
+        jobs += [
+            Reinforce(f"rnn-{seed}", seed, "rnn", search),
+            Reinforce(f"rl-{seed}", seed, "scratch", search),
+            Reinforce(f"il-rl-{seed}", seed, "further", search, f"il-{seed}"),
+        ]
+    return jobs
 
 
 def _query_rows(config: ExperimentConfig) -> list[RowSpec]:
     seed = config.seeds[0]
 
     def oracle(name: str, kind: str, file: str) -> Play:
-        settings = {"query": kind, "queries": f"{{{file}}}"}
-        return Play(name, "choice-oracle", settings, needs=(file,))
+        return Play(name, "choice-oracle", {"query": kind, "queries": f"{{{file}}}"})
 
     predicted = [
         oracle(f"run-oracle-predicted-{each}", "predicted", f"predicted-{each}.json")
@@ -183,7 +162,7 @@ def _query_rows(config: ExperimentConfig) -> list[RowSpec]:
     first = oracle(f"run-oracle-first-{seed}", "human-first", "shopper-queries.json")
     last = oracle(f"run-oracle-last-{seed}", "human-last", "shopper-queries.json")
     return [
-        RowSpec("the instruction", _oracle(config), "79.7 / 52.6 %"),
+        RowSpec("the instruction", [_ORACLE], "79.7 / 52.6 %"),
         RowSpec("the search model's best", predicted, "83.0 / 57.6 %"),
         RowSpec("the shopper's first", [first], "82.1 / 57.9 % (people)"),
         RowSpec("the shopper's last", [last], "84.4 / 61.0 % (people)"),
@@ -194,13 +173,8 @@ def _before_queries(config: ExperimentConfig) -> list[Job]:
     return [
         *_basics(config),
         Demonstrate("shopper-on-test", "test"),
-        WriteQueries("shopper-queries.json", run="shopper-on-test", needs=("shopper-on-test",)),
-        *(
-            WriteQueries(
-                f"predicted-{seed}.json", search=f"search-{seed}", needs=(f"search-{seed}",)
-            )
-            for seed in config.seeds
-        ),
+        WriteQueries("shopper-queries.json", demonstrations="shopper-on-test"),
+        *(WriteQueries(f"predicted-{seed}.json", search=f"search-{seed}") for seed in config.seeds),
     ]
 
 
@@ -231,15 +205,9 @@ def _search_rows(config: ExperimentConfig) -> list[RowSpec]:
     ]
 
 
-def _before_imitation(config: ExperimentConfig) -> list[Job]:
-    return [*_basics(config), *_imitations(config)]
-
-
 def _before_pictures(config: ExperimentConfig) -> list[Job]:
-    needs = _DEMONSTRATIONS, _PICTURES
     seeing = [
-        Imitate(f"il-seeing-{seed}", seed, _DEMONSTRATIONS, _PICTURES, needs=needs)
-        for seed in config.seeds
+        Imitate(f"il-seeing-{seed}", seed, _DEMONSTRATIONS, _PICTURES) for seed in config.seeds
     ]
     return [*_before_imitation(config), Draw(_PICTURES), *seeing]
 

@@ -17,9 +17,10 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
+from errands.atomic import atomic_write
 from errands.errors import DataError, ErrandsError, SettingError
 from errands.experiments.config import ExperimentConfig
-from errands.experiments.jobs import Job, run_job
+from errands.experiments.jobs import Job
 
 __all__ = ["JobCost", "costs", "open_folder", "run_jobs"]
 
@@ -147,7 +148,7 @@ def _run(job: Job, folder: Path, config: ExperimentConfig) -> None:
 
     before = _read(folder / _SHARES / f"{job.name}.spent") or JobCost(0.0, 0.0)
     try:
-        run_job(job, folder, config, report)
+        job.run(folder, config, report)
     finally:
         took = JobCost(
             before.seconds + time.monotonic() - began, before.cpu + time.process_time() - cpu
@@ -157,9 +158,7 @@ def _run(job: Job, folder: Path, config: ExperimentConfig) -> None:
 
 
 def _note(path: Path, took: JobCost) -> None:
-    part = path.with_name(path.name + ".part")
-    part.write_bytes(msgspec.json.encode(took._asdict()))
-    part.replace(path)
+    atomic_write(path, lambda part: part.write_bytes(msgspec.json.encode(took._asdict())))
 
 
 def _read(path: Path) -> JobCost | None:

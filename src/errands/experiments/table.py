@@ -5,6 +5,7 @@ with its mean over seeds. Two rows are compared goal by goal.
 """
 
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 
 import msgspec
@@ -81,11 +82,8 @@ def read_row(name: str, places: Sequence[Path], paper: str = "") -> ExperimentRo
     """An agent's row, of a run for each seed."""
     rewards, steps = [], []
     for place in places:
-        store = open_run(str(place))
-        try:
+        with closing(open_run(str(place))) as store:
             columns = read_columns(store)
-        finally:
-            store.close()
         failed = int(columns.failed.sum())
         if failed:
             raise DataError(
@@ -114,7 +112,7 @@ def above(better: ExperimentRow, worse: ExperimentRow) -> Claim:
     score, success = _differences(better, worse)
     return Claim(
         says=f"{better.name} is above {worse.name} in score and success rate",
-        holds=_low(score) > 0 and _low(success) > 0,
+        holds=all((each.low or 0.0) > 0 for each in (score, success)),
         evidence=_evidence(score, success),
     )
 
@@ -124,7 +122,7 @@ def not_below(one: ExperimentRow, other: ExperimentRow) -> Claim:
     score, success = _differences(one, other)
     return Claim(
         says=f"{one.name} is not below {other.name}, by the paired 95 % intervals",
-        holds=_high(score) >= 0 and _high(success) >= 0,
+        holds=all((each.high or 0.0) >= 0 for each in (score, success)),
         evidence=_evidence(score, success),
     )
 
@@ -158,10 +156,10 @@ def to_markdown(table: ExperimentTable) -> str:
     ]
     parts = [f"## {table.title}", ""]
     parts += markdown_table([*head, *(["the paper"] if has_paper else [])], lines)
-    for claim in table.claims:
-        parts.append(
-            f"- {'shown' if claim.holds else '**not shown**'}: {claim.says}: {claim.evidence}."
-        )
+    parts += [
+        f"- {'shown' if claim.holds else '**not shown**'}: {claim.says}: {claim.evidence}."
+        for claim in table.claims
+    ]
     parts += ["", *table.notes] if table.notes else []
     return "\n".join(parts) + "\n"
 
@@ -183,14 +181,6 @@ def _won(rewards: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def _spread(values: Sequence[float]) -> float | None:
     return float(np.std(values, ddof=1)) if len(values) > 1 else None
-
-
-def _low(value: Estimate) -> float:
-    return value.low if value.low is not None else 0.0
-
-
-def _high(value: Estimate) -> float:
-    return value.high if value.high is not None else 0.0
 
 
 def _evidence(score: Estimate, success: Estimate) -> str:
