@@ -31,7 +31,9 @@ SETTINGS = {"search": "", "queries": "top"}
 
 
 def _agent(shop: ShopEnv, folder: Path, choose: str, seed: int) -> Agent:
-    return make("il", shop, {**SETTINGS, "checkpoint": str(folder), "choose": choose}).agent(seed)
+    return make(
+        "il", "shop", shop, {**SETTINGS, "checkpoint": str(folder), "choose": choose}
+    ).agent(seed)
 
 
 def _actions(shop: ShopEnv, agent: Agent, goal: int) -> list[str]:
@@ -119,7 +121,7 @@ def test_plays_a_run(rules: Rules, taught: Path, tmp_path: Path) -> None:
 def test_other_pages_are_refused(little: Catalog, taught: Path, settings: dict[str, Any]) -> None:
     env = ShopEnv(catalog=little, **{"observation": "text_rich", **settings})
     with pytest.raises(SettingError, match="shop-learn"):
-        make("il", env, {**SETTINGS, "checkpoint": str(taught), "choose": "best"})
+        make("il", "shop", env, {**SETTINGS, "checkpoint": str(taught), "choose": "best"})
 
 
 @pytest.mark.parametrize(
@@ -132,7 +134,7 @@ def test_other_pages_are_refused(little: Catalog, taught: Path, settings: dict[s
 )
 def test_wrong_settings_are_named(shop: ShopEnv, checkpoint: str, choose: str, says: str) -> None:
     with pytest.raises(ErrandsError, match=says):
-        make("il", shop, {**SETTINGS, "checkpoint": checkpoint, "choose": choose})
+        make("il", "shop", shop, {**SETTINGS, "checkpoint": checkpoint, "choose": choose})
 
 
 def test_opening_a_model_leaves_the_global_generator_alone(taught: Path, tmp_path: Path) -> None:

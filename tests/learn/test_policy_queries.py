@@ -16,21 +16,18 @@ from errands.learn.imitation import ImitationConfig
 from errands.learn.models.choice import ChoiceConfig, ChoiceModel
 from errands.learn.models.runtime import seeded_torch
 from errands.learn.policy import QueryPicker
+from errands.learn.rollout import QuerySource, own_words
 from errands.shop.catalog.catalog import Catalog
 
 
-class Five:
+def five(instruction: str) -> list[str]:
     """Five queries for everything."""
-
-    def queries(self, instruction: str, beams: int = 5) -> list[str]:
-        return [f"query {place}" for place in range(1, beams + 1)]
+    return [f"query {place}" for place in range(1, 6)]
 
 
-class Nothing:
-    """A model that has nothing to say."""
-
-    def queries(self, instruction: str, beams: int = 5) -> list[str]:
-        return []
+def nothing(instruction: str) -> list[str]:
+    """Has nothing to say."""
+    return []
 
 
 def asked(queries: QueryPicker, count: int) -> list[str]:
@@ -39,21 +36,21 @@ def asked(queries: QueryPicker, count: int) -> list[str]:
 
 
 def test_each_further_search_takes_the_next_best() -> None:
-    found = asked(QueryPicker(Five(), 0, is_sampled=False), 6)
+    found = asked(QueryPicker(five, 0, is_sampled=False), 6)
     assert found == [f"query {place}" for place in (1, 2, 3, 4, 5, 1)]
 
 
 def test_sampling_takes_any_of_the_five_by_its_seed() -> None:
-    found = asked(QueryPicker(Five(), 7, is_sampled=True), 100)
+    found = asked(QueryPicker(five, 7, is_sampled=True), 100)
     assert set(found) == {f"query {place}" for place in range(1, 6)}
     assert min(found.count(query) for query in set(found)) >= 8
-    assert asked(QueryPicker(Five(), 7, is_sampled=True), 100) == found
-    assert asked(QueryPicker(Five(), 8, is_sampled=True), 100) != found
+    assert asked(QueryPicker(five, 7, is_sampled=True), 100) == found
+    assert asked(QueryPicker(five, 8, is_sampled=True), 100) != found
 
 
-@pytest.mark.parametrize("model", [None, Nothing()])
-def test_without_a_query_the_instructions_own_words_are_searched(model: Nothing | None) -> None:
-    assert asked(QueryPicker(model, 0, is_sampled=False), 2) == ["red hat", "red hat"]
+@pytest.mark.parametrize("source", [own_words, nothing])
+def test_without_a_query_the_instructions_own_words_are_searched(source: QuerySource) -> None:
+    assert asked(QueryPicker(source, 0, is_sampled=False), 2) == ["red hat", "red hat"]
 
 
 def test_settings_that_cannot_be_are_one_sentence(little: Catalog, tmp_path: Path) -> None:

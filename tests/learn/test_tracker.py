@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from errands.errors import SettingError
-from errands.learn.tracker import FileTracker, open_trackers
+from errands.learn.tracker import open_log
 
 
 def _logged(path: Path) -> list[Any]:
@@ -18,15 +18,13 @@ def _logged(path: Path) -> list[Any]:
 
 def test_a_resumed_log_goes_on_where_the_checkpoint_is(tmp_path: Path) -> None:
     path = tmp_path / "deep" / "log.jsonl"
-    tracker = FileTracker(path)
-    for step in (0, 20, 40, 60):
-        tracker.log(step, {"loss": 1 / (1 + step)})
-    tracker.close()
+    with open_log(path.parent, None, "il", {}) as log:
+        for step in (0, 20, 40, 60):
+            log(step, {"loss": 1 / (1 + step)})
     with path.open("ab") as file:
         file.write(b'{"step": 80, "lo')
-    resumed = FileTracker(path, from_step=40)
-    resumed.log(60, {"loss": 0.5})
-    resumed.close()
+    with open_log(path.parent, None, "il", {}, from_step=40) as log:
+        log(60, {"loss": 0.5})
     assert [line["step"] for line in _logged(path)] == [0, 20, 40, 60]
     assert _logged(path)[-1]["loss"] == 0.5
 
@@ -34,7 +32,8 @@ def test_a_resumed_log_goes_on_where_the_checkpoint_is(tmp_path: Path) -> None:
 def test_a_training_from_the_start_has_a_log_of_its_own(tmp_path: Path) -> None:
     path = tmp_path / "log.jsonl"
     path.write_bytes(b'{"step": 0, "loss": 3}\n\xff\xfe nonsense\n[]\n{"step": 20, "loss": 3}\n')
-    FileTracker(path).close()
+    with open_log(tmp_path, None, "il", {}):
+        pass
     assert path.read_text() == ""
 
 
@@ -48,8 +47,8 @@ def test_a_module_is_told_everything(
         finish=lambda: (told.append("finished"), print("uploading")),
     )
     monkeypatch.setitem(sys.modules, "recorder", module)  # type: ignore[arg-type]
-    with open_trackers(tmp_path, "recorder", "il", {"rate": 1}) as log:
-        log.log(20, {"loss": 2.0})
+    with open_log(tmp_path, "recorder", "il", {"rate": 1}) as log:
+        log(20, {"loss": 2.0})
     assert told == [
         {"project": "errands", "name": "il", "config": {"rate": 1}},
         (20, {"loss": 2.0}),
@@ -60,8 +59,10 @@ def test_a_module_is_told_everything(
 
 
 def test_what_is_no_tracker_is_said(tmp_path: Path) -> None:
-    with pytest.raises(SettingError, match="run pip install no_such_tracker"):
-        open_trackers(tmp_path, "no_such_tracker", "il", {})
-    with pytest.raises(SettingError, match=r"'json' is no tracker: it has no init\(\)"):
-        open_trackers(tmp_path, "json", "il", {})
+    for module, said in (
+        ("no_such_tracker", "run pip install no_such_tracker"),
+        ("json", r"'json' is no tracker: it has no init\(\)"),
+    ):
+        with pytest.raises(SettingError, match=said), open_log(tmp_path, module, "il", {}):
+            pass
     assert list(tmp_path.iterdir()) == []

@@ -51,7 +51,7 @@ from errands.learn.models.runtime import find_device, seeded_torch, to_device
 from errands.learn.policy import Policy, choice_config
 from errands.learn.rollout import Rollout, SearchPolicy
 from errands.learn.timing import EVALUATION, Speed, Stopwatch
-from errands.learn.tracker import Trackers, open_trackers
+from errands.learn.tracker import Log, open_log
 from errands.learn.trainer import TrainingOptions
 
 __all__ = ["PRESETS", "A2CConfig", "RLProgress", "RLResult", "returns", "train_rl"]
@@ -227,7 +227,7 @@ def train_rl(
     ]
     with (
         seeded_torch(config.seed, config.threads),
-        open_trackers(folder, options.track, folder.name, info.config, first) as tracker,
+        open_log(folder, options.track, folder.name, info.config, first) as log,
     ):
         if stored is None:
             source.save(folder)
@@ -244,7 +244,7 @@ def train_rl(
             watch=watch,
             state=None if stored is None else stored["shoppers"],
         )
-        return trainer.train(rollout, search, tracker)
+        return trainer.train(rollout, search, log)
 
 
 class _ModelSource(NamedTuple):
@@ -426,11 +426,11 @@ class _A2CTrainer:
     def step(self) -> int:
         return self.update * self.config.batch_size
 
-    def train(self, rollout: Rollout, search: SearchPolicy, tracker: Trackers) -> RLResult:
+    def train(self, rollout: Rollout, search: SearchPolicy, log: Log) -> RLResult:
         config, options = self.config, self.options
         first = self.step
         if self.evaluation is not None and not first:
-            tracker.log(0, self._evaluate(self.evaluation, search))
+            log(0, self._evaluate(self.evaluation, search))
         saved = time.monotonic()
         speed = Speed(self.watch)
         for update in range(self.update + 1, config.num_updates + 1):
@@ -447,7 +447,7 @@ class _A2CTrainer:
                 figures |= self._evaluate(self.evaluation, search)
             if update % 10 == 0 or update == config.num_updates or is_evaluated:
                 figures |= speed.lately(self.step - first).figures("steps") | self.watch.figures()
-                tracker.log(self.step, self._curve() | figures)
+                log(self.step, self._curve() | figures)
                 total = config.num_updates * config.batch_size
                 options.on_progress(RLProgress(self.step, total, **self._curve()))
             if options.stop():

@@ -55,11 +55,11 @@ def open_eval_config(
 ) -> EvalConfig:
     """An environment under a training's protocol, with goals that it does not train on."""
     is_sampled = one_of("choose", choose, ("best", "sample")) == "sample"
-    found = find_protocol(protocol)
+    base = find_protocol(protocol)
     source = ShopSource(
         msgspec.structs.replace(
-            found,
-            data=catalog or found.data,
+            base,
+            data=catalog or base.data,
             split=SPLIT,
             picked=(),
             shuffle_workers=0,
@@ -71,23 +71,12 @@ def open_eval_config(
     return EvalConfig(source.env(), source.indices, every, is_sampled)
 
 
-class _SearchModel:
-    """A fixed source of queries in the form of a search model."""
-
-    def __init__(self, source: QuerySource) -> None:
-        self._source = source
-
-    def queries(self, instruction: str, beams: int = 5) -> list[str]:
-        return list(self._source(instruction))[:beams]
-
-
 def evaluate(config: EvalConfig, policy: Policy, queries: QuerySource) -> EvalResult:
     """Play every goal once; nothing outside is changed."""
     rewards = []
-    model = _SearchModel(queries)
     with torch.random.fork_rng(devices=[]):
         for goal in config.goals:
-            picker = QueryPicker(model, goal, is_sampled=False)
+            picker = QueryPicker(queries, goal, is_sampled=False)
             agent = LearnedAgent(policy, goal, config.is_sampled, picker)
             observation, info = config.env.reset(options={"goal": goal})
             agent.begin(observation, info)

@@ -120,7 +120,7 @@ def train_choice(
         checksum=demonstrations.checksum,
         fingerprint=fingerprint(choices),
     )
-    stored = read_stored(folder, "choice", info.config, options.resume, info.fingerprint)
+    stored = read_stored(folder, info, options.resume)
     watch = Stopwatch()
     with watch.on("encoding"):
         if stored is None:

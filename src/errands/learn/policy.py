@@ -8,7 +8,7 @@ that were not taken twice already where the page looked the same), or sampled.
 import random
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -26,8 +26,7 @@ from errands.learn.data.view import ChoiceView, EpisodeMemory
 from errands.learn.data.vocabulary import Tokenizer
 from errands.learn.models.choice import ChoiceConfig, ChoiceModel, load_builder
 from errands.learn.models.runtime import device_of, seeded_torch, to_device
-from errands.learn.models.search import QueryModel
-from errands.learn.rollout import own_words
+from errands.learn.rollout import QuerySource, own_words
 from errands.learn.search import open_search_model
 
 __all__ = [
@@ -75,16 +74,15 @@ class QueryPicker:
     Greedy: the best query first, and with each further search the next best. Sampled: any of them.
     """
 
-    def __init__(self, model: QueryModel | None, seed: int, is_sampled: bool) -> None:
-        self._model = model
+    def __init__(self, source: QuerySource, seed: int, is_sampled: bool) -> None:
+        self._source = source
         self._rng = random.Random(f"{seed} queries")
         self._is_sampled = is_sampled
         self._candidates: list[str] = []
         self._searches = 0
 
     def begin(self, instruction: str) -> None:
-        found = self._model.queries(instruction, _BEAMS) if self._model else []
-        self._candidates = found or own_words(instruction)
+        self._candidates = list(self._source(instruction))[:_BEAMS] or own_words(instruction)
         self._searches = 0
 
     def next(self) -> str:
@@ -102,7 +100,7 @@ class LearnedAgent:
         self, policy: Policy, seed: int, is_sampled: bool, queries: QueryPicker | None = None
     ) -> None:
         self._policy = policy
-        self._queries = queries or QueryPicker(None, seed, is_sampled=False)
+        self._queries = queries or QueryPicker(own_words, seed, is_sampled=False)
         self._rng = torch.Generator().manual_seed(seed % 2**63)
         self._is_sampled = is_sampled
 
@@ -160,19 +158,7 @@ def _open_policy(folder: str, written: tuple[int, int]) -> Policy:
     return Policy(model, builder.tokenizer, config, load_pictures(Path(folder)))
 
 
-def make_il(domain: str, env: Any, settings: Mapping[str, Any]) -> AgentFactory:
-    return make("il", env, settings)
-
-
-def make_rl(domain: str, env: Any, settings: Mapping[str, Any]) -> AgentFactory:
-    return make("rl", env, settings)
-
-
-def make_rnn(domain: str, env: Any, settings: Mapping[str, Any]) -> AgentFactory:
-    return make("rnn", env, settings)
-
-
-def make(name: str, env: Any, settings: Mapping[str, Any]) -> AgentFactory:
+def make(name: str, domain: str, env: Any, settings: Mapping[str, Any]) -> AgentFactory:
     """A trained agent under the name it is asked for by."""
     hint = "; the protocol shop-learn has it"
     need_observation(env, "text_rich", "Trained agents read", hint)
@@ -186,14 +172,19 @@ def make(name: str, env: Any, settings: Mapping[str, Any]) -> AgentFactory:
     policy = open_policy(str(Path(folder).absolute()))
     _check_name(name, folder, policy.config.encoder)
     place = str(Path(search).absolute()) if Path(search).is_dir() else search
-    model = open_search_model(place) if search else None
+    source = partial(open_search_model(place).queries, beams=_BEAMS) if search else own_words
     return SimpleFactory(
         name,
         lambda seed: LearnedAgent(
-            policy, seed, choose == "sample", QueryPicker(model, seed, queries == "sample")
+            policy, seed, choose == "sample", QueryPicker(source, seed, queries == "sample")
         ),
         settings={"checkpoint": folder, "choose": choose, "search": search, "queries": queries},
     )
+
+
+make_il = partial(make, "il")
+make_rl = partial(make, "rl")
+make_rnn = partial(make, "rnn")
 
 
 def _check_name(name: str, folder: str, encoder: str) -> None:

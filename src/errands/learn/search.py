@@ -132,7 +132,7 @@ def train_search(
         checksum=checksum,
         fingerprint=fingerprint(queries),
     )
-    stored = read_stored(folder, "search", info.config, options.resume, info.fingerprint)
+    stored = read_stored(folder, info, options.resume)
     watch = Stopwatch()
     task: SupervisedTask[Any, Any]
     if config.model:

@@ -27,7 +27,7 @@ from errands.learn.checkpoint import (
 )
 from errands.learn.models.runtime import find_device, seeded_torch, to_device
 from errands.learn.timing import EVALUATION, Speed, Stopwatch
-from errands.learn.tracker import Trackers, open_trackers
+from errands.learn.tracker import Log, open_log
 
 __all__ = [
     "BatchMetrics",
@@ -145,20 +145,17 @@ class TrainingResult(NamedTuple):
     """`held_out_loss` and `held_out_accuracy` after the last epoch, where something is."""
 
 
-def read_stored(
-    folder: Path, kind: str, config: dict[str, Any], resume: bool, fingerprint: str = ""
-) -> dict[str, Any] | None:
-    """What a training that was stopped has stored, if it is to be resumed; `fingerprint` is that
-    of the demonstrations."""
+def read_stored(folder: Path, info: CheckpointInfo, resume: bool) -> dict[str, Any] | None:
+    """What a training that was stopped has stored, if it is to be resumed: with the same `info`."""
     stored = read_progress(folder, resume)
     if stored is None:
         return None
-    info = read_info(folder, kind)
-    if info.config != config:
+    earlier = read_info(folder, info.kind)
+    if earlier.config != info.config:
         raise SettingError(
             f"{folder} was trained with other settings; resume it with the same, or name another."
         )
-    if info.fingerprint and fingerprint and info.fingerprint != fingerprint:
+    if earlier.fingerprint and info.fingerprint and earlier.fingerprint != info.fingerprint:
         raise SettingError(
             f"{folder} was trained on other demonstrations; resume it with the same, or name"
             " another --out."
@@ -197,12 +194,12 @@ def train_supervised(
     first = 0 if stored is None else stored["step"]
     with (
         seeded_torch(config.seed, config.threads),
-        open_trackers(folder, options.track, folder.name, info.config, first) as tracker,
+        open_log(folder, options.track, folder.name, info.config, first) as log,
     ):
         trainer = _Trainer(task, folder, info, config, options, watch)
         if stored is not None:
             trainer.restore(stored)
-        return trainer.train(tracker)
+        return trainer.train(log)
 
 
 class _Trainer:
@@ -242,7 +239,7 @@ class _Trainer:
         self.recent = _RunningMean(*stored.get("recent", ()))
         self.held_out = dict(stored.get("held_out", {}))
 
-    def train(self, tracker: Trackers) -> TrainingResult:
+    def train(self, log: Log) -> TrainingResult:
         self.model.train()
         speed = Speed(self.watch)
         samples_before = self._samples()
@@ -257,7 +254,7 @@ class _Trainer:
             if step % 20 == 0 or step == self.total_steps or is_measured:
                 rate = speed.lately(self._samples() - samples_before)
                 figures = self.recent.figures() | (self.held_out if is_epoch else {})
-                tracker.log(step, figures | rate.figures("samples") | self.watch.figures())
+                log(step, figures | rate.figures("samples") | self.watch.figures())
                 self.options.on_progress(
                     TrainingProgress(step, self.total_steps, self.recent.loss, self.recent.accuracy)
                 )
