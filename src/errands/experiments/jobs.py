@@ -32,8 +32,8 @@ from errands.shop.catalog.catalog import Catalog
 __all__ = [
     "Demonstrate",
     "Draw",
+    "ExperimentJob",
     "Imitate",
-    "Job",
     "Play",
     "Reinforce",
     "Search",
@@ -44,7 +44,7 @@ Report = Callable[[float], None]
 """Takes how much of a job is done, from 0 to 1."""
 
 
-class Job(msgspec.Struct, frozen=True):
+class ExperimentJob(msgspec.Struct, frozen=True):
     """Something to be done, which makes what `name` is called below the experiment's folder."""
 
     name: str
@@ -61,7 +61,7 @@ class Job(msgspec.Struct, frozen=True):
         raise NotImplementedError
 
 
-class Demonstrate(Job, frozen=True):
+class Demonstrate(ExperimentJob, frozen=True):
     """The scripted shopper plays: the training goals, or the test goals."""
 
     goals: Literal["train", "test"] = "train"
@@ -79,7 +79,7 @@ class Demonstrate(Job, frozen=True):
         )
 
 
-class Draw(Job, frozen=True):
+class Draw(ExperimentJob, frozen=True):
     """Vectors of pictures."""
 
     def run(self, folder: Path, config: ExperimentConfig, report: Report) -> None:
@@ -91,7 +91,7 @@ class Draw(Job, frozen=True):
         result.pictures.write(folder / self.name)
 
 
-class Search(Job, frozen=True):
+class Search(ExperimentJob, frozen=True):
     """A search model learns from demonstrations."""
 
     seed: int
@@ -109,7 +109,7 @@ class Search(Job, frozen=True):
         )
 
 
-class Imitate(Job, frozen=True):
+class Imitate(ExperimentJob, frozen=True):
     """A choice model learns from demonstrations."""
 
     seed: int
@@ -127,7 +127,7 @@ class Imitate(Job, frozen=True):
         )
 
 
-class Reinforce(Job, frozen=True):
+class Reinforce(ExperimentJob, frozen=True):
     """A choice model learns from rewards."""
 
     seed: int
@@ -152,7 +152,7 @@ class Reinforce(Job, frozen=True):
         )
 
 
-class WriteQueries(Job, frozen=True):
+class WriteQueries(ExperimentJob, frozen=True):
     """A file of queries for the test goals: a search model's, or those of a run."""
 
     search: str = ""
@@ -175,7 +175,7 @@ class WriteQueries(Job, frozen=True):
         write_queries(folder / self.name, queries, replace=True)
 
 
-class Play(Job, frozen=True):
+class Play(ExperimentJob, frozen=True):
     """An agent plays the test goals. Settings in braces are places: `{il-0}`."""
 
     agent: str

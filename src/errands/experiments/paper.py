@@ -12,8 +12,8 @@ from errands.experiments.config import ExperimentConfig
 from errands.experiments.jobs import (
     Demonstrate,
     Draw,
+    ExperimentJob,
     Imitate,
-    Job,
     Play,
     Reinforce,
     Search,
@@ -52,12 +52,12 @@ class Experiment(NamedTuple):
 
     title: str
     rows: Callable[[ExperimentConfig], list[RowSpec]]
-    before: Callable[[ExperimentConfig], list[Job]]
+    before: Callable[[ExperimentConfig], list[ExperimentJob]]
     """What has to be done before its rows can be played."""
     claims: Callable[[Mapping[str, ExperimentRow]], list[Claim]] = lambda rows: []
     notes: Callable[[ExperimentConfig], list[str]] = lambda config: []
 
-    def jobs(self, config: ExperimentConfig) -> list[Job]:
+    def jobs(self, config: ExperimentConfig) -> list[ExperimentJob]:
         """All jobs, in an order that can be followed."""
         return [*self.before(config), *(play for row in self.rows(config) for play in row.runs)]
 
@@ -75,13 +75,13 @@ class Experiment(NamedTuple):
         )
 
 
-def _basics(config: ExperimentConfig) -> list[Job]:
+def _basics(config: ExperimentConfig) -> list[ExperimentJob]:
     """What all experiments need."""
     searches = [Search(f"search-{seed}", seed, _DEMONSTRATIONS) for seed in config.seeds]
     return [Demonstrate(_DEMONSTRATIONS), *searches]
 
 
-def _before_imitation(config: ExperimentConfig) -> list[Job]:
+def _before_imitation(config: ExperimentConfig) -> list[ExperimentJob]:
     imitations = [Imitate(f"il-{seed}", seed, _DEMONSTRATIONS) for seed in config.seeds]
     return [*_basics(config), *imitations]
 
@@ -137,7 +137,7 @@ def _main_notes(config: ExperimentConfig) -> list[str]:
     ]
 
 
-def _before_main(config: ExperimentConfig) -> list[Job]:
+def _before_main(config: ExperimentConfig) -> list[ExperimentJob]:
     jobs = _before_imitation(config)
     for seed in config.seeds:
         search = f"search-{seed}"
@@ -169,7 +169,7 @@ def _query_rows(config: ExperimentConfig) -> list[RowSpec]:
     ]
 
 
-def _before_queries(config: ExperimentConfig) -> list[Job]:
+def _before_queries(config: ExperimentConfig) -> list[ExperimentJob]:
     return [
         *_basics(config),
         Demonstrate("shopper-on-test", "test"),
@@ -205,7 +205,7 @@ def _search_rows(config: ExperimentConfig) -> list[RowSpec]:
     ]
 
 
-def _before_pictures(config: ExperimentConfig) -> list[Job]:
+def _before_pictures(config: ExperimentConfig) -> list[ExperimentJob]:
     seeing = [
         Imitate(f"il-seeing-{seed}", seed, _DEMONSTRATIONS, _PICTURES) for seed in config.seeds
     ]

@@ -20,7 +20,7 @@ import msgspec
 from errands.atomic import atomic_write
 from errands.errors import DataError, ErrandsError, SettingError
 from errands.experiments.config import ExperimentConfig
-from errands.experiments.jobs import Job
+from errands.experiments.jobs import ExperimentJob
 
 __all__ = ["JobCost", "costs", "open_folder", "run_jobs"]
 
@@ -74,7 +74,7 @@ def costs(folder: Path) -> dict[str, JobCost]:
 
 
 def run_jobs(
-    jobs: Sequence[Job],
+    jobs: Sequence[ExperimentJob],
     folder: Path,
     config: ExperimentConfig,
     workers: int,
@@ -85,7 +85,7 @@ def run_jobs(
     done = set(costs(folder))
     waiting = [job for job in jobs if job.name not in done]
     done &= {job.name for job in jobs}
-    running: dict[Future[None], Job] = {}
+    running: dict[Future[None], ExperimentJob] = {}
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(workers, context, initializer=_follow_parent) as pool:
         try:
@@ -122,7 +122,7 @@ def _follow_parent() -> None:
     threading.Thread(target=end_with, args=(parent,), daemon=True).start()
 
 
-def _result(future: Future[None], job: Job) -> None:
+def _result(future: Future[None], job: ExperimentJob) -> None:
     try:
         future.result()
     except ErrandsError as failure:
@@ -134,7 +134,7 @@ def _result(future: Future[None], job: Job) -> None:
         ) from None
 
 
-def _run(job: Job, folder: Path, config: ExperimentConfig) -> None:
+def _run(job: ExperimentJob, folder: Path, config: ExperimentConfig) -> None:
     """In a process of its own."""
     began, cpu = time.monotonic(), time.process_time()
     shown = 0.0
