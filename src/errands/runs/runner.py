@@ -132,14 +132,7 @@ def run(
     `observations`, what is kept of pages, is `full`, `hash`, `none` or `auto`: full where a model
     or a person plays, else hashes, from which a replay shows every page again.
     """
-    _check(workers=workers, seconds=seconds, seed=seed, observations=observations)
-    if not isinstance(protocol, str | Protocol):
-        raise SettingError(
-            f"protocol={protocol!r}: expected the name of a protocol, FILE.toml#name, or a"
-            " Protocol."
-        )
-    if settings is not None and not isinstance(settings, Mapping):
-        raise SettingError(f"settings={settings!r}: expected the agent's settings by name.")
+    _check(protocol, settings, workers, seconds, seed, observations)
     base = find_protocol(protocol) if isinstance(protocol, str) else protocol
     object_rules = object_format = None
     if rules is not None and not isinstance(rules, str):
@@ -160,9 +153,8 @@ def run(
     )
     options = dict(settings or {})
     with contextlib.ExitStack() as stack:
-        source = stack.enter_context(
-            contextlib.closing(open_source(used, object_rules, object_format))
-        )
+        source = open_source(used, object_rules, object_format)
+        stack.enter_context(contextlib.closing(source))
         factory = make_factory(agent, used.domain, source.env(), options)
         stack.enter_context(contextlib.closing(factory))
         if observations == "auto":
@@ -178,14 +170,7 @@ def run(
             place=place,
             fsync=fsync,
         )
-        if ray is not None:
-            _check_for_cluster(factory)
-        several = factory.mode == "compute" and min(workers or 1, len(source.keys)) > 1
-        if ray is not None or several:
-            where = "several workers" if ray is None else "a cluster"
-            _check_importable("agent", job.agent, where)
-            _check_importable("rules", not used.rules.endswith(_NAMELESS), where)
-            _check_importable("observation", not used.observation.endswith(_NAMELESS), where)
+        _check_workers(job, factory, min(workers or 1, len(source.keys)), ray)
         lock = stack.enter_context(run_lock(place))
         opened = _reopened(place, info, fsync) if resume else create_run(place, info, fsync=fsync)
         store = stack.enter_context(contextlib.closing(opened))
@@ -197,26 +182,28 @@ def run(
         pending = [number for number in range(len(source.keys)) if number not in done]
         if on_start is not None:
             on_start(store.info, pending)
-        played = _Count(on_episode)
-        work = _RunWork(job, source, factory, store, pending, played)
-        ended = ""
-        try:
-            if ray is not None and pending:
-                _play_on_ray(work, ray, workers, on_remark or _warn)
-            else:
-                _play_on_this_machine(work, workers or 1, lock)
-        except EndOfRun as reason:
-            ended = str(reason) or "the agent ended the run"
+        work = _RunWork(job, source, factory, store, pending, _Count(on_episode))
+        ended = _play_pending(work, workers, ray, lock, on_remark or _warn)
         return RunResult(
             place=store.place if "://" in place else place,
             info=store.info,
-            kept=len(done) + played.count,
-            played=played.count,
+            kept=len(done) + work.on_episode.count,
+            played=work.on_episode.count,
             ended=ended,
         )
 
 
-def _check(*, workers: Any, seconds: Any, seed: Any, observations: str) -> None:
+def _check(
+    protocol: Any, settings: Any, workers: Any, seconds: Any, seed: Any, observations: str
+) -> None:
+    """Whatever a caller may have got wrong, in one sentence."""
+    if not isinstance(protocol, str | Protocol):
+        raise SettingError(
+            f"protocol={protocol!r}: expected the name of a protocol, FILE.toml#name, or a"
+            " Protocol."
+        )
+    if settings is not None and not isinstance(settings, Mapping):
+        raise SettingError(f"settings={settings!r}: expected the agent's settings by name.")
     if workers is not None and (not isinstance(workers, Integral) or workers < 1):
         raise SettingError(f"workers={workers!r}: expected a whole number, 1 or more.")
     if seconds is not None and (
@@ -238,18 +225,23 @@ def _named(thing: object, reference: str) -> str:
     return reference or path_of(thing) + _NAMELESS
 
 
-def _check_for_cluster(factory: AgentFactory) -> None:
-    if factory.mode == "person":
-        raise SettingError(f"The agent {factory.name!r} sits at one terminal, not on a cluster.")
-
-
-def _check_importable(what: str, importable: object, where: str) -> None:
+def _check_workers(job: Job, factory: AgentFactory, workers: int, ray: str | None) -> None:
     """Before anything is written: other processes must find what was given as an object."""
-    if not importable:
-        raise SettingError(
-            f"{what} is an object, which plays in one process; for {where} name it:"
-            f" {what}='package.module:attribute'."
-        )
+    if ray is not None and factory.mode == "person":
+        raise SettingError(f"The agent {factory.name!r} sits at one terminal, not on a cluster.")
+    if ray is None and (factory.mode != "compute" or workers == 1):
+        return
+    for what, importable in (
+        ("agent", job.agent),
+        ("rules", not job.protocol.rules.endswith(_NAMELESS)),
+        ("observation", not job.protocol.observation.endswith(_NAMELESS)),
+    ):
+        if not importable:
+            where = "several workers" if ray is None else "a cluster"
+            raise SettingError(
+                f"{what} is an object, which plays in one process; for {where} name it:"
+                f" {what}='package.module:attribute'."
+            )
 
 
 def _spent(store: Store) -> float:
@@ -367,6 +359,24 @@ def default_place(info: RunInfo) -> Path:
     stamp = info.started.replace("-", "").replace(":", "")[:15]
     agent = info.agent.replace(":", ".").replace("/", ".")
     return Path("runs") / f"{info.protocol['id']}-{agent}-{stamp}-{info.id[:4]}"
+
+
+def _play_pending(
+    work: _RunWork,
+    workers: int | None,
+    ray: str | None,
+    lock: Lock,
+    on_remark: Callable[[str], None],
+) -> str:
+    """Play what is left; the reason why it ended early, if it did."""
+    try:
+        if ray is not None and work.pending:
+            _play_on_ray(work, ray, workers, on_remark)
+        else:
+            _play_on_this_machine(work, workers or 1, lock)
+    except EndOfRun as reason:
+        return str(reason) or "the agent ended the run"
+    return ""
 
 
 def _play_on_ray(
