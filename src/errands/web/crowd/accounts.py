@@ -10,9 +10,9 @@ from starlette.responses import Response
 from errands.crowd.accounts.accounts import LOGIN_SECONDS, LONGEST_NAME, Invitation, Person, Role
 from errands.markup import EMPTY, Markup, html, join
 from errands.reports.html.elements import table
+from errands.web.core import elements as ui
 from errands.web.core.forms import Form
 from errands.web.core.http_errors import HttpError
-from errands.web.crowd import elements as ui
 from errands.web.crowd.auth import COOKIE, CrowdRequest, redirect
 from errands.web.crowd.document import document, html_response
 from errands.web.crowd.routes import Routes, api, open_page, page

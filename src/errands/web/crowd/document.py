@@ -8,10 +8,10 @@ from starlette.responses import Response
 from errands.crowd.accounts.accounts import Person
 from errands.markup import EMPTY, Markup
 from errands.web.core import document as core
+from errands.web.core import elements as ui
 from errands.web.core.assets import Assets
+from errands.web.core.elements import Link
 from errands.web.core.http_errors import HttpError
-from errands.web.crowd import elements as ui
-from errands.web.crowd.elements import Link
 
 __all__ = [
     *("ASSETS", "HEADERS", "document", "error_page", "html_response"),

@@ -20,13 +20,13 @@ from errands.crowd.store.database import Database
 from errands.envs.episode import ShopContext
 from errands.markup import EMPTY, Markup, html, join
 from errands.turk.tasks.loader import TaskSet
+from errands.web.core import elements as ui
 from errands.web.core.application import AppPart
+from errands.web.core.elements import Link
 from errands.web.core.forms import Form
 from errands.web.core.http_errors import HttpError
-from errands.web.crowd import elements as ui
 from errands.web.crowd.auth import Auth, CrowdRequest
 from errands.web.crowd.document import ASSETS, document, html_response, staff_links, worker_links
-from errands.web.crowd.elements import Link
 from errands.web.crowd.routes import Routes, WorkCard, worker_page
 from errands.web.shop.visitors import Visitors
 

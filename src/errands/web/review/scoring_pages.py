@@ -11,7 +11,7 @@ from errands.shop.render.images import picture_source
 from errands.shop.rewards.rules import Purchase
 from errands.verify.hand_scores import LONGEST_NOTE, TYPES, HandScore
 from errands.verify.trajectories import Trajectory
-from errands.web.crowd import elements as ui
+from errands.web.core import elements as ui
 
 __all__ = ["HOME", "ScoreDraft", "overview_body", "scoring_body"]
 

@@ -7,20 +7,16 @@ from typing import Any, Final
 import msgspec
 
 from errands.reports.statistics.estimate import Estimate
-from errands.runs.episode import Episode, Summary
+from errands.runs.episode import Summary
 from errands.runs.store.view import ORDERS
 from errands.web.core.openapi import Json, operation, paths
 from errands.web.runs.document import protocol_of
 from errands.web.runs.library import RunEntry, RunStatus, UnreadableRun
+from errands.web.runs.query import MOST_ROWS, PAGE, Rows
 
 __all__ = [
-    "as_json",
-    "episode_answer",
-    "episodes_answer",
-    "progress",
-    "run_answer",
-    "runs_answer",
-    "runs_paths",
+    *("EpisodeDetail", "EpisodeList", "RunDetail", "as_json", "progress", "run_row"),
+    *("runs_answer", "runs_paths"),
 ]
 
 
@@ -110,40 +106,19 @@ def run_row(run: RunEntry, status: RunStatus) -> RunRow:
 
 
 def runs_answer(
-    rows: Sequence[tuple[RunEntry, RunStatus | str]],
+    statuses: Sequence[tuple[RunEntry, RunStatus | str]],
     unreadable: Sequence[UnreadableRun],
-    total: int,
-    offset: int,
-    limit: int,
+    rows: Rows,
 ) -> RunList:
+    """Some runs; those whose status cannot be had are listed with the others."""
     reasons = list(unreadable)
     runs = []
-    for run, status in rows:
+    for run, status in statuses:
         if isinstance(status, str):
             reasons.append(UnreadableRun(run.name, status))
         else:
             runs.append(run_row(run, status))
-    return RunList(runs, total, offset, limit, reasons)
-
-
-def run_answer(run: RunEntry, status: RunStatus) -> RunDetail:
-    return RunDetail(run_row(run, status), msgspec.to_builtins(run.info))
-
-
-def episodes_answer(
-    episodes: Sequence[Summary], total: int, offset: int, limit: int
-) -> EpisodeList:
-    return EpisodeList(list(episodes), total, offset, limit)
-
-
-def episode_answer(episode: Episode, neighbours: tuple[int | None, int | None]) -> EpisodeDetail:
-    return EpisodeDetail(
-        episode.summary,
-        [msgspec.structs.asdict(step) for step in episode.steps],
-        episode.last_digest,
-        episode.last,
-        *neighbours,
-    )
+    return RunList(runs, *rows, reasons)
 
 
 def progress(run: RunEntry, status: RunStatus) -> Json:
@@ -163,7 +138,6 @@ def as_json(value: Any) -> bytes:
     return json.dumps(msgspec.to_builtins(value), ensure_ascii=True, allow_nan=False).encode()
 
 
-_TYPES: Final = (RunList, RunDetail, EpisodeList, EpisodeDetail)
 _ERRORS: Final = {
     "400": "The request makes no sense",
     "401": "The token is missing or wrong",
@@ -173,14 +147,14 @@ _ERRORS: Final = {
 }
 
 
-def runs_paths(page: int, most: int) -> Json:
+def runs_paths() -> Json:
     """The paths and schemas for the OpenAPI description."""
     integer: Json = {"type": "integer", "minimum": 0, "maximum": 2**53}
     text: Json = {"type": "string", "maxLength": 200}
     reward: Json = {"type": "number", "minimum": 0, "maximum": 1}
     rows = {
         "offset": {**integer, "default": 0},
-        "limit": {"type": "integer", "minimum": 1, "maximum": most, "default": page},
+        "limit": {"type": "integer", "minimum": 1, "maximum": MOST_ROWS, "default": PAGE},
     }
     episodes = {
         "status": {"enum": ["", "done", "truncated", "error"]},
@@ -202,6 +176,6 @@ def runs_paths(page: int, most: int) -> Json:
             "/v1/runs/{id}/episodes": get("Episodes of a run", EpisodeList, {**episodes, **rows}),
             "/v1/runs/{id}/episodes/{number}": get("One episode", EpisodeDetail),
         },
-        _TYPES,
+        (RunList, RunDetail, EpisodeList, EpisodeDetail),
         parameters={"number": integer},
     )

@@ -3,7 +3,7 @@
 Plain functions from what is known to markup, with the elements and the style sheet of reports.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 from urllib.parse import urlencode
 
@@ -17,8 +17,10 @@ from errands.reports.statistics.estimate import WeightedValues
 from errands.reports.statistics.figures import reward_bins
 from errands.runs.episode import RunInfo, Summary
 from errands.runs.store.view import ORDERS, EpisodeFilter
+from errands.web.core import elements as ui
 from errands.web.runs.document import document, protocol_of, title_of
 from errands.web.runs.library import RunEntry, RunStatus, UnreadableRun
+from errands.web.runs.query import Rows
 
 __all__ = ["STATUSES", "compare_page", "live_figures", "report_page", "run_page", "runs_page"]
 
@@ -54,29 +56,19 @@ def _started(info: RunInfo) -> str:
 
 
 def _select(name: str, label: str, options: Sequence[tuple[str, str]], chosen: str) -> Markup:
-    items = join(
-        html(
-            '<option value="{}"{}>{}</option>',
-            key,
-            Markup(" selected") if key == chosen else EMPTY,
-            text,
-        )
-        for key, text in options
-    )
+    items = ui.choices(options, chosen)
     return html('<label>{}<select name="{}">{}</select></label>', label, name, items)
 
 
 def runs_page(
-    rows: Sequence[tuple[RunEntry, RunStatus | str]],
+    statuses: Sequence[tuple[RunEntry, RunStatus | str]],
     unreadable: Sequence[UnreadableRun],
+    rows: Rows,
     *,
     protocols: Sequence[str],
     agents: Sequence[str],
     protocol: str,
     agent: str,
-    total: int,
-    offset: int,
-    limit: int,
 ) -> bytes:
     """All runs, newest first; a status that cannot be had is a sentence."""
     every = ("", "all")
@@ -86,30 +78,26 @@ def runs_page(
         _select("protocol", "Protocol", [every, *((p, p) for p in protocols)], protocol),
         _select("agent", "Agent", [every, *((a, a) for a in agents)], agent),
     )
-    if rows:
+    content = ui.paragraph("There is no such run here yet.", "note")
+    if statuses:
+        runs = table(
+            _COLUMNS,
+            [_row(run, status) for run, status in statuses],
+            f"{count(rows.total, 'run')}, the newest first",
+        )
         content = html(
             '<form method="get" action="/runs/compare" aria-label="Compare runs">{}'
             '<p class="actions"><button class="button">Compare the chosen runs</button>'
             '<span class="note">Choose two or more.</span></p></form>',
-            table(
-                _COLUMNS,
-                [_row(run, status) for run, status in rows],
-                f"{count(total, 'run')}, the newest first",
-            ),
+            runs,
         )
-    else:
-        content = html('<p class="note">There is no such run here yet.</p>')
     query = {name: text for name, text in (("protocol", protocol), ("agent", agent)) if text}
-    content += _pager("/runs", query, total, offset, limit, "Runs")
+    content += _pager("/runs", query, rows, "Runs")
     if unreadable:
-        content += html(
-            '<section><h2>Not readable</h2><div class="callout bad"><ul>{}</ul></div></section>',
-            join(html("<li><b>{}</b>: {}", one.name, one.reason) for one in unreadable),
-        )
-    live = any(not isinstance(status, str) and status.writing for _, status in rows)
-    return document(
-        "Runs", html("<section><h2>All runs</h2>{}{}</section>", form, content), live=live
-    )
+        reasons = (html("<b>{}</b>: {}", one.name, one.reason) for one in unreadable)
+        content += _callout("Not readable", reasons, "bad")
+    live = any(not isinstance(status, str) and status.writing for _, status in statuses)
+    return document("Runs", ui.section(form, content, title="All runs"), live=live)
 
 
 def _row(run: RunEntry, status: RunStatus | str) -> list[str]:
@@ -153,10 +141,9 @@ def _progress(run: RunEntry, status: RunStatus) -> Markup:
     )
 
 
-def _pager(
-    address: str, query: dict[str, str], total: int, offset: int, limit: int, what: str
-) -> Markup:
+def _pager(address: str, query: dict[str, str], rows: Rows, what: str) -> Markup:
     """Links to the rows before and after."""
+    total, offset, limit = rows
     if total <= limit and not offset:
         return EMPTY
     links = []
@@ -171,11 +158,11 @@ def _pager(
             links.append(
                 html('<a class="go" rel="{}" href="{}?{}">{}</a>', rel, address, place, text)
             )
-    rows = f"{offset + 1:,} to {min(offset + limit, total):,} of {total:,}"
+    shown = f"{offset + 1:,} to {min(offset + limit, total):,} of {total:,}"
     return html(
         '<nav class="pager" aria-label="{}, page by page"><span class="note">{}</span>{}</nav>',
         what,
-        rows if offset < total else "beyond the end",
+        shown if offset < total else "beyond the end",
         join(links),
     )
 
@@ -186,10 +173,7 @@ def run_page(
     episodes: Sequence[Summary],
     latest: Sequence[Summary],
     chosen: EpisodeFilter,
-    *,
-    total: int,
-    offset: int,
-    limit: int,
+    rows: Rows,
 ) -> bytes:
     """One run: its status, its figures, its episodes."""
     info = run.info
@@ -213,7 +197,7 @@ def run_page(
             _remarks(run, status),
             live,
             _figures(run, status),
-            _episodes(run, episodes, chosen, total, offset, limit),
+            _episodes(run, episodes, chosen, rows),
             about,
         ]
     )
@@ -237,12 +221,13 @@ def _remarks(run: RunEntry, status: RunStatus) -> Markup:
         remarks.append(
             f"{count(status.totals.errors, 'episode')} failed; errors are not in the scores."
         )
-    if not remarks:
-        return EMPTY
-    return html(
-        '<section><h2>To know first</h2><div class="callout"><ul>{}</ul></div></section>',
-        join(html("<li>{}", cut(str(one), 1000)) for one in remarks),
-    )
+    return _callout("To know first", (cut(str(one), 1000) for one in remarks)) if remarks else EMPTY
+
+
+def _callout(title: str, items: Iterable[str], kind: str = "") -> Markup:
+    """A section with a list of sentences that stands out."""
+    lines = join(html("<li>{}", item) for item in items)
+    return ui.section(ui.callout(html("<ul>{}</ul>", lines), kind), title=title)
 
 
 def live_figures(run: RunEntry, status: RunStatus, latest: Sequence[Summary]) -> Markup:
@@ -340,12 +325,7 @@ def _query(chosen: EpisodeFilter) -> dict[str, str]:
 
 
 def _episodes(
-    run: RunEntry,
-    rows: Sequence[Summary],
-    chosen: EpisodeFilter,
-    total: int,
-    offset: int,
-    limit: int,
+    run: RunEntry, episodes: Sequence[Summary], chosen: EpisodeFilter, rows: Rows
 ) -> Markup:
     address = f"/runs/{run.id}"
     query = _query(chosen)
@@ -360,9 +340,9 @@ def _episodes(
         _select("order", "Sorted by", list(_ORDERS.items()), chosen.order),
         _select("way", "Order", directions, "down" if chosen.descending else ""),
     )
-    content = html('<p class="note">No episode is like that.</p>')
-    if rows:
-        costs = any(one.cost for one in rows)
+    content = ui.paragraph("No episode is like that.", "note")
+    if episodes:
+        costs = any(one.cost for one in episodes)
         number, *columns = [
             _sorter(address, chosen, name)
             for name in ("number", "reward", "steps", "seconds", *(["cost"] if costs else []))
@@ -379,16 +359,12 @@ def _episodes(
                     duration(one.seconds),
                     *([dollars(one.cost)] if costs else []),
                 ]
-                for one in rows
+                for one in episodes
             ),
-            count(total, "episode"),
+            count(rows.total, "episode"),
         )
-    return html(
-        '<section id="episodes"><h2>Episodes</h2>{}{}{}</section>',
-        form,
-        content,
-        _pager(address, query, total, offset, limit, "Episodes"),
-    )
+    pager = _pager(address, query, rows, "Episodes")
+    return ui.section(form, content, pager, title="Episodes", id="episodes")
 
 
 def _ended(one: Summary) -> str:
@@ -436,10 +412,7 @@ def _sorter(address: str, chosen: EpisodeFilter, order: str) -> Markup:
 def report_page(run: RunEntry, report: Report) -> bytes:
     """All figures of one run, as its report shows them."""
     info = run.info
-    body = join(
-        html("<section><h2>{}</h2>{}</section>", name, content)
-        for name, content in _report_sections(info, report)
-    )
+    body = join(ui.section(content, title=name) for name, content in _report_sections(info, report))
     crumbs = [*_CRUMBS, (f"/runs/{run.id}", title_of(info))]
     return document(f"Figures of {title_of(info)}", body + _notes(report), crumbs=crumbs)
 
@@ -458,19 +431,15 @@ def _report_sections(info: RunInfo, report: Report) -> Iterator[tuple[str, Marku
 
 
 def _notes(report: Report) -> Markup:
-    return html(
-        "<section><h2>How the figures are made</h2>"
-        '<div class="callout"><ul>{}</ul></div></section>',
-        join(html("<li>{}", note) for note in report.notes),
-    )
+    return _callout("How the figures are made", report.notes)
 
 
 def compare_page(compared: Sequence[RunEntry], report: Report) -> bytes:
     """Runs beside each other, over the episodes that both have played."""
     runs = list(enumerate(report.runs))
     colours = {run.label: at for at, run in runs}
-    links = join(
-        html('<li><a href="/runs/{}">{}</a> <small>{}</small>', one.id, run.label, one.name)
+    links = (
+        html('<a href="/runs/{}">{}</a> <small>{}</small>', one.id, run.label, one.name)
         for one, run in zip(compared, report.runs, strict=True)
     )
     comparisons = join(sections.comparisons(report.comparisons, colours))
@@ -479,12 +448,12 @@ def compare_page(compared: Sequence[RunEntry], report: Report) -> bytes:
         comparisons += html(
             '<p><a href="/runs/compare?{}">Compare them all the same</a></p>', query
         )
-    body = html(
-        '<section><h2>Compared</h2><div class="callout"><ul>{}</ul></div></section>'
-        "<section><h2>Comparisons</h2>{}</section><section><h2>Overview</h2>{}</section>{}",
-        links,
-        comparisons,
-        join(sections.headlines(runs)),
-        _notes(report),
+    body = join(
+        (
+            _callout("Compared", links),
+            ui.section(comparisons, title="Comparisons"),
+            ui.section(*sections.headlines(runs), title="Overview"),
+            _notes(report),
+        )
     )
     return document("Comparison", body, crumbs=_CRUMBS, below=html("<p>{}</p>", report.title))

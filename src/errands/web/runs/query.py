@@ -1,17 +1,29 @@
 """What the address of a page about runs asks for, and errors for what is not there."""
 
 import math
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from starlette.requests import Request
 
 from errands.runs.store.view import ORDERS, EpisodeFilter
 from errands.web.core.http_errors import HttpError, bad_request
 
-__all__ = ["RunQuery", "unknown_episode", "unknown_run"]
+__all__ = ["MOST_ROWS", "PAGE", "Rows", "RunQuery", "unknown_episode", "unknown_run"]
 
+PAGE: Final = 50
+"""Rows of a list, unless somebody asks for others."""
+MOST_ROWS: Final = 500
 _LONGEST: Final = 200
 _MOST: Final = 2**53
+
+
+class Rows(NamedTuple):
+    """Which rows of a list are shown."""
+
+    total: int
+    """How many there are."""
+    offset: int
+    limit: int
 
 
 class RunQuery:
@@ -26,8 +38,7 @@ class RunQuery:
             raise bad_request(f"{name} is longer than {_LONGEST} characters.")
         return text
 
-    def integer(self, name: str, default: int, least: int, most: int) -> int:
-        """A number that counts something."""
+    def _integer(self, name: str, default: int, least: int, most: int) -> int:
         text = self.text(name)
         if not text:
             return default
@@ -35,9 +46,9 @@ class RunQuery:
             raise bad_request(f"{name} is no whole number from {least} to {most}.")
         return int(text)
 
-    def rows(self, default: int, most: int) -> tuple[int, int]:
+    def rows(self) -> tuple[int, int]:
         """Which rows of a list: from where, and how many."""
-        return self.integer("offset", 0, 0, _MOST), self.integer("limit", default, 1, most)
+        return self._integer("offset", 0, 0, _MOST), self._integer("limit", PAGE, 1, MOST_ROWS)
 
     def _reward(self, name: str) -> float | None:
         text = self.text(name)

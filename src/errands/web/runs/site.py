@@ -10,11 +10,12 @@ import asyncio
 import contextlib
 import logging
 from collections import Counter, OrderedDict
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from itertools import chain
 from typing import Any, Final
 
+import msgspec
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
@@ -27,11 +28,12 @@ from errands.web.core.application import AppPart, Route
 from errands.web.core.http_errors import HttpError, busy, internal
 from errands.web.core.metrics import metric
 from errands.web.runs.api import (
+    EpisodeDetail,
+    EpisodeList,
+    RunDetail,
     as_json,
-    episode_answer,
-    episodes_answer,
     progress,
-    run_answer,
+    run_row,
     runs_answer,
     runs_paths,
 )
@@ -39,14 +41,11 @@ from errands.web.runs.document import ASSETS, HEADERS, error_page, protocol_of
 from errands.web.runs.episode_page import FRAME_HEADERS, episode_page, place_of, still_page
 from errands.web.runs.library import RunEntry, RunLibrary, RunStatus
 from errands.web.runs.pages import compare_page, live_figures, report_page, run_page, runs_page
-from errands.web.runs.query import RunQuery, unknown_episode, unknown_run
+from errands.web.runs.query import Rows, RunQuery, unknown_episode, unknown_run
 from errands.web.runs.replays import EpisodeReplay, ReplayCache
 
 __all__ = ["runs_site"]
 
-PAGE: Final = 50
-"""Rows of a list, unless somebody asks for others."""
-MOST_ROWS: Final = 500
 MOST_COMPARED: Final = 8
 LATEST: Final = 8
 """Episodes that a run in progress shows as its last."""
@@ -55,10 +54,12 @@ QUEUE: Final = 64
 STREAMS: Final = 64
 REPORTS: Final = 16
 """Reports that are remembered."""
-_TICK: Final = 0.25
+_EVERY: Final = 1.0
+"""Seconds between two looks at a run in progress."""
 _log = logging.getLogger(__name__)
 
 Work = Callable[[Request], Response]
+Endpoint = Callable[[Request], Awaitable[Response]]
 
 
 def runs_site(library: RunLibrary) -> AppPart:
@@ -66,31 +67,23 @@ def runs_site(library: RunLibrary) -> AppPart:
     site = _Site(library)
     one = "/runs/{id}"
     episode = f"{one}/episodes/{{number:int}}"
-    routes = [
-        Route("/runs", site.page("list", site.runs), methods=["GET"]),
-        Route("/runs/compare", site.page("compare", site.compare, "report"), methods=["GET"]),
-        *ASSETS.routes(),
-        Route(one, site.page("run", site.run), methods=["GET"]),
-        Route(f"{one}/events", site.events, methods=["GET"]),
-        *(
-            Route(f"{one}/report{end}", site.page("report", work, "report"), methods=["GET"])
-            for end, work in (
-                ("", site.report),
-                (".md", site.report_markdown),
-                (".json", site.report_json),
-            )
-        ),
-        Route(episode, site.page("episode", site.episode, "replay"), methods=["GET"]),
-        Route(
-            f"{episode}/pages/{{place:int}}",
-            site.page("frame", site.frame, "replay"),
-            methods=["GET"],
-        ),
-        Route("/v1/runs", site.api(site.api_runs), methods=["GET"]),
-        Route("/v1/runs/{id}", site.api(site.api_run), methods=["GET"]),
-        Route("/v1/runs/{id}/episodes", site.api(site.api_episodes), methods=["GET"]),
-        Route("/v1/runs/{id}/episodes/{number:int}", site.api(site.api_episode), methods=["GET"]),
-    ]
+    api_run = "/v1/runs/{id}"
+    endpoints = {
+        "/runs": site.page("list", site.runs),
+        "/runs/compare": site.page("compare", site.compare, "report"),
+        one: site.page("run", site.run),
+        f"{one}/events": site.events,
+        f"{one}/report": site.page("report", site.report, "report"),
+        f"{one}/report.md": site.page("report", site.report_markdown, "report"),
+        f"{one}/report.json": site.page("report", site.report_json, "report"),
+        episode: site.page("episode", site.episode, "replay"),
+        f"{episode}/pages/{{place:int}}": site.page("frame", site.frame, "replay"),
+        "/v1/runs": site.api(site.api_runs),
+        api_run: site.api(site.api_run),
+        f"{api_run}/episodes": site.api(site.api_episodes),
+        f"{api_run}/episodes/{{number:int}}": site.api(site.api_episode),
+    }
+    routes = [Route(path, endpoint, methods=["GET"]) for path, endpoint in endpoints.items()]
 
     @contextlib.asynccontextmanager
     async def lifespan() -> AsyncIterator[None]:
@@ -100,12 +93,12 @@ def runs_site(library: RunLibrary) -> AppPart:
             await asyncio.to_thread(site.close)
 
     return AppPart(
-        routes=tuple(routes),
-        paths=lambda: runs_paths(PAGE, MOST_ROWS),
+        routes=(*ASSETS.routes(), *routes),
+        paths=runs_paths,
         lifespan=lifespan,
         metrics=site.metrics,
-        ready=lambda: not site.is_stopping(),
-        drain=site.drain,
+        ready=lambda: not site.stopping.is_set(),
+        drain=site.stopping.set,
         busy=site.is_busy,
     )
 
@@ -115,7 +108,8 @@ class _Site:
 
     def __init__(self, library: RunLibrary) -> None:
         self._library = library
-        self._stopping = False
+        self.stopping = asyncio.Event()
+        """Ends the streams."""
         self._replays = ReplayCache()
         self._threads = {
             "read": ThreadPoolExecutor(4, "runs"),
@@ -126,13 +120,6 @@ class _Site:
         self._shown: Counter[str] = Counter()
         self._errors: Counter[str] = Counter()
         self._reports: OrderedDict[object, Report] = OrderedDict()
-
-    def drain(self) -> None:
-        """End the streams."""
-        self._stopping = True
-
-    def is_stopping(self) -> bool:
-        return self._stopping
 
     def is_busy(self) -> bool:
         return bool(self._waiting or self._streams)
@@ -154,31 +141,29 @@ class _Site:
         )
         return "\n".join(lines) + "\n"
 
-    def page(self, name: str, work: Work, threads: str = "read") -> Callable[[Request], Any]:
+    def page(self, name: str, work: Work, threads: str = "read") -> Endpoint:
         """An endpoint that answers people."""
 
+        def refuse(error: HttpError) -> Response:
+            body = error_page(_TITLES.get(error.status, "Sorry"), error.message)
+            return Response(body, error.status, HEADERS, media_type="text/html")
+
+        return self._endpoint(name, work, threads, refuse)
+
+    def api(self, work: Work) -> Endpoint:
+        """An endpoint that answers programs."""
+        return self._endpoint("api", work, "read", _json_error)
+
+    def _endpoint(
+        self, name: str, work: Work, threads: str, refuse: Callable[[HttpError], Response]
+    ) -> Endpoint:
         async def endpoint(request: Request) -> Response:
             try:
                 answer: Response = await self._in_thread(threads, work, request)
             except HttpError as error:
                 self._errors[error.code] += 1
-                body = error_page(_TITLES.get(error.status, "Sorry"), error.message)
-                return Response(body, error.status, HEADERS, media_type="text/html")
+                return refuse(error)
             self._shown[name] += 1
-            return answer
-
-        return endpoint
-
-    def api(self, work: Work) -> Callable[[Request], Any]:
-        """An endpoint that answers programs."""
-
-        async def endpoint(request: Request) -> Response:
-            try:
-                answer: Response = await self._in_thread("read", work, request)
-            except HttpError as error:
-                self._errors[error.code] += 1
-                return _json(error.answer(), error.status)
-            self._shown["api"] += 1
             return answer
 
         return endpoint
@@ -217,31 +202,30 @@ class _Site:
         except ErrandsError as failure:
             return self._library.message(failure)
 
-    def _selected(self, query: RunQuery) -> tuple[list[RunEntry], int, int, int]:
-        """The runs that a query asks for, how many there are, and which rows these are."""
+    def _selected(self, query: RunQuery) -> tuple[list[tuple[RunEntry, RunStatus | str]], Rows]:
+        """The runs that a query asks for, with their status, and which rows these are."""
         protocol, agent = query.text("protocol"), query.text("agent")
         selected = [
             run
             for run in self._library.runs()
             if protocol in ("", protocol_of(run.info)) and agent in ("", run.info.agent)
         ]
-        offset, limit = query.rows(PAGE, MOST_ROWS)
-        return selected[offset : offset + limit], len(selected), offset, limit
+        offset, limit = query.rows()
+        some = selected[offset : offset + limit]
+        return [(run, self._status(run)) for run in some], Rows(len(selected), offset, limit)
 
     def runs(self, request: Request) -> Response:
         query = RunQuery(request)
-        some, total, offset, limit = self._selected(query)
+        statuses, rows = self._selected(query)
         infos = [run.info for run in self._library.runs()]
         body = runs_page(
-            [(run, self._status(run)) for run in some],
+            statuses,
             self._library.unreadable(),
+            rows,
             protocols=sorted({protocol_of(info) for info in infos}),
             agents=sorted({info.agent for info in infos}),
             protocol=query.text("protocol"),
             agent=query.text("agent"),
-            total=total,
-            offset=offset,
-            limit=limit,
         )
         return _html(body)
 
@@ -249,21 +233,14 @@ class _Site:
         run = self._run(request)
         query = RunQuery(request)
         chosen = query.chosen()
-        offset, limit = query.rows(PAGE, MOST_ROWS)
+        offset, limit = query.rows()
         status = self._library.status(run)
         plain = chosen.status is None and chosen.least is None and chosen.most is None
         total = status.totals.kept if plain else run.view.count(chosen)
-        body = run_page(
-            run,
-            status,
-            run.view.some(chosen, offset, limit),
-            run.view.latest(LATEST) if status.writing else (),
-            chosen,
-            total=total,
-            offset=offset,
-            limit=limit,
-        )
-        return _html(body)
+        episodes = run.view.some(chosen, offset, limit)
+        latest = run.view.latest(LATEST) if status.writing else ()
+        rows = Rows(total, offset, limit)
+        return _html(run_page(run, status, episodes, latest, chosen, rows))
 
     def _replay(self, request: Request) -> tuple[RunEntry, Episode, EpisodeReplay]:
         run = self._run(request)
@@ -329,9 +306,9 @@ class _Site:
         try:
             run = await self._in_thread("read", self._run, request)
         except HttpError as error:
-            return _json(error.answer(), error.status)
-        if self._streams >= STREAMS or self.is_stopping():
-            return _json(busy().answer(), 503)
+            return _json_error(error)
+        if self._streams >= STREAMS or self.stopping.is_set():
+            return _json_error(busy())
         headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
         stream = self._events(run)
         return StreamingResponse(stream, media_type="text/event-stream", headers=headers)
@@ -340,7 +317,7 @@ class _Site:
         self._streams += 1
         sent = None
         try:
-            while not self.is_stopping():
+            while not self.stopping.is_set():
                 try:
                     now, html = await self._in_thread("read", self._moment, run)
                 except HttpError:
@@ -351,10 +328,8 @@ class _Site:
                 if now is not None and not now["writing"]:
                     yield b"event: end\ndata: {}\n\n"
                     return
-                for _ in range(4):
-                    if self.is_stopping():
-                        return
-                    await asyncio.sleep(_TICK)
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(self.stopping.wait(), _EVERY)
         finally:
             self._streams -= 1
 
@@ -364,26 +339,28 @@ class _Site:
         return progress(run, status), str(live_figures(run, status, latest))
 
     def api_runs(self, request: Request) -> Response:
-        some, total, offset, limit = self._selected(RunQuery(request))
-        rows = [(run, self._status(run)) for run in some]
-        return _json(runs_answer(rows, self._library.unreadable(), total, offset, limit))
+        statuses, rows = self._selected(RunQuery(request))
+        return _json(runs_answer(statuses, self._library.unreadable(), rows))
 
     def api_run(self, request: Request) -> Response:
         run = self._run(request)
-        return _json(run_answer(run, self._library.status(run)))
+        row = run_row(run, self._library.status(run))
+        return _json(RunDetail(row, msgspec.to_builtins(run.info)))
 
     def api_episodes(self, request: Request) -> Response:
         run = self._run(request)
         query = RunQuery(request)
         chosen = query.chosen()
-        offset, limit = query.rows(PAGE, MOST_ROWS)
+        offset, limit = query.rows()
         some = run.view.some(chosen, offset, limit)
-        return _json(episodes_answer(some, run.view.count(chosen), offset, limit))
+        return _json(EpisodeList(list(some), run.view.count(chosen), offset, limit))
 
     def api_episode(self, request: Request) -> Response:
         run = self._run(request)
-        episode = _episode(run, request)
-        return _json(episode_answer(episode, run.view.neighbours(episode.summary.number)))
+        one = _episode(run, request)
+        steps = [msgspec.structs.asdict(step) for step in one.steps]
+        neighbours = run.view.neighbours(one.summary.number)
+        return _json(EpisodeDetail(one.summary, steps, one.last_digest, one.last, *neighbours))
 
 
 _TITLES: Final = {
@@ -409,3 +386,7 @@ def _html(body: bytes) -> Response:
 
 def _json(answer: Any, status: int = 200) -> Response:
     return Response(as_json(answer), status, _PLAIN, media_type="application/json")
+
+
+def _json_error(error: HttpError) -> Response:
+    return _json(error.answer(), error.status)

@@ -9,7 +9,7 @@ from errands.crowd.hits.projects import Item, Project
 from errands.crowd.hits.uploads import ImportSummary
 from errands.markup import EMPTY, Markup, html, join
 from errands.reports.html.elements import badge, table
-from errands.web.crowd import elements as ui
+from errands.web.core import elements as ui
 
 __all__ = ["PROJECTS", "import_message", "preview_body", "project_body", "projects_body"]
 

@@ -14,9 +14,9 @@ from errands.crowd.hits.projects import Item, Project, Projects, Terms
 from errands.crowd.hits.results import answer_names, field_kinds, results_csv
 from errands.crowd.hits.uploads import ImportSummary, import_results, publish_files, publish_task
 from errands.markup import EMPTY, Markup
+from errands.web.core import elements as ui
 from errands.web.core.forms import Form
 from errands.web.core.http_errors import bad_request
-from errands.web.crowd import elements as ui
 from errands.web.crowd.auth import CrowdRequest, redirect
 from errands.web.crowd.hits import project_pages as pages
 from errands.web.crowd.hits.project_pages import PROJECTS

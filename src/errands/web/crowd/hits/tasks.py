@@ -17,9 +17,9 @@ from errands.crowd.hits.batch_file import mturk_time
 from errands.crowd.hits.projects import Item, Project, Projects
 from errands.crowd.hits.task_page import NO_ANSWERS
 from errands.markup import EMPTY, Markup, html
+from errands.web.core import elements as ui
 from errands.web.core.forms import MOST_FIELDS
 from errands.web.core.http_errors import HttpError
-from errands.web.crowd import elements as ui
 from errands.web.crowd.auth import CrowdRequest, redirect
 from errands.web.crowd.hits.task_frame import frame, frame_address, preview_key
 from errands.web.crowd.routes import Routes, WorkCard, api, worker_page

@@ -23,8 +23,8 @@ from errands.crowd.instructions.assignments import (
 )
 from errands.crowd.instructions.human_file import WritingSummary, human_file, summary
 from errands.errors import SettingError
+from errands.web.core import elements as ui
 from errands.web.core.http_errors import HttpError
-from errands.web.crowd import elements as ui
 from errands.web.crowd.auth import CrowdRequest, redirect
 from errands.web.crowd.instructions.review_pages import FILE, HERE, one_body, overview_body
 from errands.web.crowd.routes import Routes, api, page

@@ -15,7 +15,7 @@ from errands.crowd.instructions.assignments import (
 from errands.crowd.instructions.human_file import WritingSummary
 from errands.markup import EMPTY, Markup, html, join
 from errands.reports.html.elements import badge, cut, table
-from errands.web.crowd import elements as ui
+from errands.web.core import elements as ui
 from errands.web.crowd.instructions.writing_pages import BADGES, product_view, status_badge
 
 __all__ = ["FILE", "HERE", "one_body", "overview_body"]

@@ -16,8 +16,8 @@ from errands.crowd.instructions.assignments import (
 )
 from errands.crowd.instructions.checks import InstructionDraft, ShownProduct
 from errands.markup import EMPTY, Markup, html
+from errands.web.core import elements as ui
 from errands.web.core.http_errors import HttpError
-from errands.web.crowd import elements as ui
 from errands.web.crowd.auth import CrowdRequest, json_response, redirect
 from errands.web.crowd.instructions.writing_pages import (
     draft_of_form,

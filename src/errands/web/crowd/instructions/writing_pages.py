@@ -22,8 +22,8 @@ from errands.crowd.instructions.checks import (
 from errands.markup import EMPTY, Markup, html, join
 from errands.reports.html.elements import badge, cut, table
 from errands.shop.render.images import picture_source
+from errands.web.core import elements as ui
 from errands.web.core.forms import Form
-from errands.web.crowd import elements as ui
 
 __all__ = [
     "BADGES",

@@ -13,7 +13,7 @@ from errands.crowd.shopping.assignments import ShoppingSettings
 from errands.crowd.shopping.worker_quality import WorkerStatus
 from errands.markup import EMPTY, Markup, html, join
 from errands.reports.html.elements import badge, table
-from errands.web.crowd import elements as ui
+from errands.web.core import elements as ui
 
 __all__ = ["WorkerAssignment", "WorkerShopping", "shopping_body"]
 

@@ -18,7 +18,7 @@ from errands.crowd.shopping.assignments import (
     WrongCode,
 )
 from errands.markup import EMPTY, html
-from errands.web.crowd import elements as ui
+from errands.web.core import elements as ui
 from errands.web.crowd.auth import Auth, CrowdRequest, redirect
 from errands.web.crowd.routes import Routes, WorkCard, api, worker_page
 from errands.web.crowd.shopping.assignment_pages import (

@@ -34,8 +34,8 @@ from errands.crowd.shopping.worker_quality import WorkerVerdict
 from errands.errors import ErrandsError
 from errands.runs.export import export
 from errands.runs.store.places import open_run
+from errands.web.core import elements as ui
 from errands.web.core.http_errors import HttpError
-from errands.web.crowd import elements as ui
 from errands.web.crowd.auth import Auth, CrowdRequest, redirect
 from errands.web.crowd.routes import Routes, api, page
 from errands.web.crowd.shopping.demonstrations_pages import overview_page, session_page

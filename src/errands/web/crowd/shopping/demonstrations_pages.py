@@ -14,7 +14,7 @@ from errands.crowd.shopping.steps import LoggedStep, ShopSession
 from errands.crowd.shopping.worker_quality import MeanAndMax, ShoppingFigures, Worker
 from errands.markup import EMPTY, Markup, html, join
 from errands.reports.html.elements import badge, cut, table
-from errands.web.crowd import elements as ui
+from errands.web.core import elements as ui
 
 __all__ = ["overview_page", "session_page"]
 

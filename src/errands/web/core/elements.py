@@ -1,4 +1,4 @@
-"""Elements of crowd work's pages: forms and their fields, buttons, sections, messages.
+"""Elements of pages: forms and their fields, buttons, sections, messages.
 
 ui.field("Pay, in dollars", "pay", "0.5", type="number", min=0, step="any")
 """
@@ -14,6 +14,7 @@ __all__ = [
     "button",
     "callout",
     "checkbox",
+    "choices",
     "dollars",
     "field",
     "form",
@@ -112,11 +113,17 @@ def select(
 ) -> Markup:
     """A labelled choice; each option is a value and what it says."""
     own = attributes(id=name, name=name, **_described(name, hint))
-    items = join(
+    return _labelled(
+        name, label, hint, html("<select{}>{}</select>", own, choices(options, chosen))
+    )
+
+
+def choices(options: Iterable[Link], chosen: str) -> Markup:
+    """The options of a `select`: values, and what they say."""
+    return join(
         html("<option{}>{}</option>", attributes(value=value, selected=value == chosen), text)
         for value, text in options
     )
-    return _labelled(name, label, hint, html("<select{}>{}</select>", own, items))
 
 
 def _labelled(id: str, label: str, hint: str, control: Markup) -> Markup:
