@@ -5,12 +5,12 @@ tasks ship with the package; others live in Errands' home.
 """
 
 import functools
-import json
 from importlib import resources
 from pathlib import Path
 
 import msgspec
 
+from errands.atomic import atomic_write
 from errands.home import home
 from errands.turk.dom.effects import EffectRule
 
@@ -51,22 +51,20 @@ def keep_proof(proof: Proof) -> None:
     """Save a proof; a later one for the same template replaces it."""
     folder = proofs_folder()
     folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"{proof.template}.json"
-    scratch = path.with_suffix(".new")
-    scratch.write_bytes(msgspec.json.encode(proof))
-    scratch.replace(path)
+    encoded = msgspec.json.encode(proof)
+    atomic_write(folder / f"{proof.template}.json", lambda path: path.write_bytes(encoded))
 
 
 def find_proof(template_hash: str) -> Proof | None:
     """The proof for a template, if one of this edition is kept or ships."""
     path = proofs_folder() / f"{template_hash}.json"
-    kept: Proof | None
+    proof: Proof | None
     try:
         file = path.stat()
-        kept = _read(path, file.st_mtime_ns, file.st_ino)
+        proof = _read(path, file.st_mtime_ns, file.st_ino)
     except (OSError, msgspec.DecodeError):
-        kept = _shipped().get(template_hash)
-    return kept if kept is not None and kept.edition == EDITION else None
+        proof = _shipped().get(template_hash)
+    return proof if proof is not None and proof.edition == EDITION else None
 
 
 @functools.lru_cache(maxsize=512)
@@ -80,5 +78,5 @@ def _shipped() -> dict[str, Proof]:
     file = resources.files("errands.turk") / "demo" / "proofs.json"
     if not file.is_file():
         return {}
-    proofs = msgspec.convert(json.loads(file.read_text("utf-8")), list[Proof])
+    proofs = msgspec.json.decode(file.read_bytes(), type=list[Proof])
     return {proof.template: proof for proof in proofs}

@@ -36,7 +36,7 @@ from errands.crowd.hits.results import (
 )
 from errands.crowd.store.database import Database
 from errands.errors import TaskError
-from errands.turk.tasks.loader import load_task, load_tasks
+from errands.turk.tasks.loader import load_tasks
 
 
 def test_a_table_of_inputs() -> None:
@@ -138,7 +138,7 @@ def test_results_are_a_task_folder_again(database: Database, tmp_path: Path, nam
     folder.mkdir()
     (folder / "template.html").write_text(task.template)
     (folder / "batch.csv").write_bytes(content)
-    again = load_task(folder)
+    again = load_tasks(folder).task(folder.name)
     assert [one.id for one in again.instances] == [one.id for one in task.instances]
     for one, other in zip(again.instances, task.instances, strict=True):
         assert {field: one.labels[field] for field in task.fields} == other.labels
@@ -170,7 +170,7 @@ def test_what_workers_submit_is_a_task_folder_with_these_labels(
     folder.mkdir()
     (folder / "template.html").write_text(task.template)
     (folder / "batch.csv").write_bytes(content)
-    again = load_task(folder)
+    again = load_tasks(folder).task(folder.name)
     for one, other in zip(again.instances, task.instances, strict=True):
         assert one.inputs == other.inputs
         assert one.labels == {field: held[:3] for field, held in other.labels.items()}

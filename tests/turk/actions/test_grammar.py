@@ -1,5 +1,6 @@
 """What language models write, read as actions; and what it must never do."""
 
+import ast
 import json
 import math
 import time
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 
 from errands.errors import ErrandsError
 from errands.turk.actions.action import ACTIONS, Action
-from errands.turk.actions.grammar import GrammarError, format_action, parse_answer, valid_python
+from errands.turk.actions.grammar import GrammarError, format_action, parse_answer
 
 RECORDED = Path(__file__).resolve().parents[4] / "shared" / "fixtures" / "turkingbench"
 TEXT = Action("modify_text", {"name": "a", "value": "b"})
@@ -224,7 +225,7 @@ def actions(draw: st.DrawFn) -> Action:
 def test_round_trip(made: list[Action]) -> None:
     assert parse_answer("\n".join(map(format_action, made))) == made
     assert parse_answer("; ".join(map(format_action, made))) == made
-    assert all(valid_python(format_action(action)) for action in made)
+    assert ast.parse("\n".join(map(format_action, made)))
 
 
 PIECES = st.sampled_from(
@@ -240,7 +241,6 @@ def test_anything_is_read_or_refused(answer: str) -> None:
     except GrammarError:
         found = []
     assert all(action.name in ACTIONS for action in found)
-    valid_python(answer)
 
 
 SHAPES = [
@@ -258,17 +258,6 @@ def test_a_megabyte_of_garbage_takes_no_time(shape: str) -> None:
     with pytest.raises(GrammarError):
         parse_answer(answer)
     assert time.process_time() - start < 5  # a fraction of a second; machines are busy
-
-
-def test_valid_python() -> None:
-    assert valid_python("Sure: ```\nself.actions.modify_text('a', 'b')\n```")
-    assert not valid_python("self.actions.modify_text('a', 'b')\nThat fills it.")
-    assert not valid_python("self.actions.modify_text('a', 'don't')")
-    assert not valid_python("self.actions.modify_text(“a”, “b”)")
-    assert not valid_python("\x00")
-    assert not valid_python("-" * 100_000 + "1")
-    assert not valid_python("1" * 1_000_001)
-    assert valid_python(r"self.actions.type('\d')")
 
 
 def test_formatting() -> None:

@@ -200,12 +200,6 @@ def test_no_pictures() -> None:
         page("").screenshot()
 
 
-def test_submitting_is_remembered() -> None:
-    opened = page("<form><input name=a></form>")
-    opened.perform(Action("submit"))
-    assert opened.submitted
-
-
 def test_text_area_markup_is_read_as_html() -> None:
     opened = page("<textarea name=t></textarea>")
     do(opened, "modify_text", "t", "a &lt; b </textarea><b>")

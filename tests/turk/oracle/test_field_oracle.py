@@ -1,18 +1,17 @@
 """The oracle: best answers from labels alone, and full marks on every demo task."""
 
+from collections.abc import Sequence
+
 import pytest
 
 from errands.turk.actions.action import Action
 from errands.turk.dom.driver import DomDriver
-from errands.turk.oracle.field_oracle import (
-    oracle_action,
-    oracle_actions,
-    play_oracle,
-    range_ceiling,
-)
+from errands.turk.oracle.field_oracle import oracle_action, oracle_actions, play_oracle
 from errands.turk.pages.field import Field
 from errands.turk.scoring.instance_score import instance_figure, score_page
+from errands.turk.scoring.metrics import score
 from errands.turk.tasks.loader import load_tasks
+from errands.turk.tasks.task import Label
 from errands.turk.tasks.template import page_html
 
 
@@ -55,6 +54,12 @@ def test_answers(
 def test_hidden_fields_are_left_alone() -> None:
     hidden = Field("f", "text", False)
     assert oracle_actions([hidden], {"f": ("x",)}, {}) == []
+
+
+def range_ceiling(labels: Sequence[Label], rules: str) -> float | None:
+    """The best score any answer can reach on a range field, where workers differ."""
+    action = oracle_action(field("range"), labels, ())
+    return action and score("range", [str(action.arguments["value"])], labels, rules)
 
 
 def test_ceilings() -> None:

@@ -13,9 +13,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from errands.errors import SettingError, TaskError
-from errands.turk.tasks.loader import DEMO, TaskProblem, TaskSet, load_task, load_tasks
+from errands.turk.tasks.loader import DEMO, TaskProblem, TaskSet, load_tasks
 from errands.turk.tasks.splits import turkingbench
-from errands.turk.tasks.task import Label
+from errands.turk.tasks.task import Label, Task
 
 SHARED = Path(__file__).resolve().parents[4] / "shared"
 TASKS = SHARED / "data" / "turkingbench" / "tasks"
@@ -29,6 +29,10 @@ def make(folder: Path, template: str | bytes = TEMPLATE, batch: str | bytes = BA
     for name, held in (("template.html", template), ("batch.csv", batch)):
         (folder / name).write_bytes(held.encode() if isinstance(held, str) else held)
     return folder
+
+
+def load_task(folder: Path) -> Task:
+    return load_tasks(folder).task(folder.name)
 
 
 def test_a_task(tmp_path: Path) -> None:
@@ -86,6 +90,7 @@ def test_a_broken_task_is_one_sentence(
 
 
 def test_absent_files_are_said(tmp_path: Path) -> None:
+    (tmp_path / "batch.csv").write_text(BATCH)
     with pytest.raises(TaskError, match=r"template\.html cannot be read: No such file"):
         load_task(tmp_path)
 

@@ -11,10 +11,8 @@ is carried out; one that prose only mentions ("modify_text() would fit") is pass
 as the answer has others.
 """
 
-import ast
 import difflib
 import re
-import warnings
 from collections.abc import Iterable
 from typing import Final
 
@@ -22,12 +20,11 @@ from errands.errors import ErrandsError
 from errands.turk.actions.action import ACTIONS, Action, Parameter, Value
 from errands.turk.actions.literal import Literal, Malformed, Reader
 
-__all__ = ["GrammarError", "format_action", "make_action", "parse_answer", "valid_python"]
+__all__ = ["GrammarError", "format_action", "make_action", "parse_answer"]
 
 MOST_ACTIONS: Final = 200
 LONGEST_ARGUMENT: Final = 1_000_000
 _LONGEST_ANSWER: Final = 10_000_000
-_LONGEST_PROGRAM: Final = 1_000_000
 _RETRIES: Final = 4
 _MOST_FAILURES: Final = 1_000
 _MOST_OBJECTS: Final = 1_000
@@ -54,6 +51,9 @@ _EXAMPLES: Final[dict[str, Value]] = {
     "name": "q1", "value": "yes", "x": 0.5, "y": 0.5, "selector": "#next", "text": "hello",
     "key": "Enter", "source": "#item", "target": "#box", "start": 0, "end": 5,
 }  # fmt: skip
+_EXPECTED_JSON: Final = (
+    'expected for example {"name": "modify_text", "arguments": {"name": "q1", "value": "yes"}}'
+)
 _KINDS: Final = {str: "a text", int: "a whole number", float: "a number", bool: "true or false"}
 
 
@@ -178,7 +178,7 @@ class _Scan:
             self.objects -= 1
             self.read_until = max(error.position, at + 1)
             if self.problem is None and _LIKE_TOOL_CALL.search(self.text, at, at + 100):
-                self.problem = f"The JSON cannot be read, {error}: {_expected_json()}."
+                self.problem = f"The JSON cannot be read, {error}: {_EXPECTED_JSON}."
             return at + 1
         calls = _tool_calls(value)
         self.actions += calls
@@ -255,7 +255,7 @@ def _with_arguments(name: str, arguments: Literal) -> Action:
             arguments, _ = Reader(arguments).value(0, "", json=True)
         except Malformed as error:
             raise GrammarError(
-                f"The arguments of {name} cannot be read, {error}: {_expected_json()}."
+                f"The arguments of {name} cannot be read, {error}: {_EXPECTED_JSON}."
             ) from None
     if isinstance(arguments, dict):
         return make_action(name, [], arguments)
@@ -351,12 +351,6 @@ def _expected(name: str) -> str:
     return f"expected {name}({form}), for example {example}"
 
 
-def _expected_json() -> str:
-    return (
-        'expected for example {"name": "modify_text", "arguments": {"name": "q1", "value": "yes"}}'
-    )
-
-
 def _cut(value: object) -> str:
     text = repr(value)
     return text if len(text) <= 60 else text[:60] + "..."
@@ -377,22 +371,3 @@ def format_action(action: Action) -> str:
         value = repr(action.arguments[parameter.name])
         parts.append(f"{parameter.name}={value}" if skipped else value)
     return f"{action.name}({', '.join(parts)})"
-
-
-def valid_python(text: str) -> bool:
-    """Whether the original, which executed answers, would have found Python in this one.
-
-    It cut everything before the first `self.actions.` and deleted code fences. The rest is only
-    parsed here. Answers over a million characters are not tried, and count as invalid.
-    """
-    start = text.find("self.actions.")
-    program = text[max(start, 0) :].replace("```", "")
-    if len(program) > _LONGEST_PROGRAM:
-        return False
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            ast.parse(program)
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            return False
-    return True

@@ -1,7 +1,7 @@
 """Style sheets, as far as they decide whether something is shown.
 
 Only declarations that can hide an element are kept. Syntax errors are recovered from as browsers
-do; what is not understood is counted, never raised.
+do; what is not understood is passed over, never raised.
 """
 
 import re
@@ -107,8 +107,6 @@ class StyleSheet(NamedTuple):
     imports: tuple[str, ...]
     boxes: bool
     """Whether a rule gives something no size or puts it off the page."""
-    ignored: int
-    """Selectors that could not be understood."""
 
 
 def _uncommented(text: str) -> str:
@@ -316,7 +314,6 @@ class _Reader:
     def __init__(self) -> None:
         self.rules: list[Rule] = []
         self.imports: list[str] = []
-        self.ignored = 0
 
     def read(self, text: str, *, layered: bool = False, depth: int = 0) -> None:
         for prelude, body in _blocks(text):
@@ -354,18 +351,14 @@ class _Reader:
         parts = [part.strip() for part in _split(prelude, ",")]
         prepared = [_prepared(part) for part in parts]
         if True in prepared:
-            self.ignored += 1
             return
         for part, selector in zip(parts, prepared, strict=True):
-            if isinstance(selector, bool):
-                self.ignored += 1
-                continue
-            self.rules.append(
-                Rule(
-                    selector, _specificity(part), _needs(selector), declarations, deciding,
-                    layered, any(mark in selector for mark in _STATE),
+            if not isinstance(selector, bool):
+                stateful = any(mark in selector for mark in _STATE)
+                specificity, needs = _specificity(part), _needs(selector)
+                self.rules.append(
+                    Rule(selector, specificity, needs, declarations, deciding, layered, stateful)
                 )
-            )  # fmt: skip
 
     def _nested(self, parent: str, body: str, layered: bool, depth: int) -> None:
         """Rules inside a rule."""
@@ -396,4 +389,4 @@ def parse_sheet(text: str) -> StyleSheet:
         for rule in reader.rules
         for d in rule.declarations
     )
-    return StyleSheet(tuple(reader.rules), tuple(reader.imports), boxes, reader.ignored)
+    return StyleSheet(tuple(reader.rules), tuple(reader.imports), boxes)

@@ -9,14 +9,14 @@ listed: one that is checked is cleared, and boxes not listed stay as they are.
 import math
 import re
 from collections.abc import Callable, Iterable, Sequence
-from typing import Final
+from typing import Final, TypeVar
 
 from selectolax.lexbor import LexborHTMLParser
 
 from errands.turk.actions.action import Action, Value
 from errands.turk.dom.effects import AGAIN, CHECKED, INPUT, UNCHECKED, EffectApplier
 from errands.turk.dom.effects import chosen as chosen_state
-from errands.turk.dom.forms import Control, Forms
+from errands.turk.dom.forms import Control, Forms, Option
 from errands.turk.dom.input_value import cut, is_number, number_text, sanitize, valid
 from errands.turk.dom.text import page_text
 from errands.turk.dom.visibility import Cascade
@@ -24,6 +24,8 @@ from errands.turk.pages.driver import ActionError, Result, Unsupported
 from errands.turk.pages.field import EXCLUDED, MARK, TEXTS, Field, excerpt
 
 __all__ = ["ACTIONS", "DomPage"]
+
+C = TypeVar("C", Control, Option)
 
 _NUMERIC = re.compile(r"[+-]?\d+\.?\d*")
 _LIMITED: Final = frozenset("text search url tel email password textarea".split())
@@ -65,22 +67,25 @@ def _whole(text: str) -> str | None:
     return str(int(float(text))) if len(text) < 300 and _NUMERIC.fullmatch(text) else None
 
 
+def _of_value(choices: Sequence[C], value: str) -> C | None:
+    """The first choice of this value, or else of its whole number."""
+    for text in (value, _whole(value)):
+        for each in choices:
+            if each.value == text:
+                return each
+    return None
+
+
 class DomPage:
     """One page, its tree and the state of its controls."""
 
     def __init__(
-        self, tree: LexborHTMLParser, forms: Forms, cascade: Cascade, reflexes: EffectApplier
+        self, tree: LexborHTMLParser, forms: Forms, cascade: Cascade, effects: EffectApplier
     ) -> None:
         self._tree = tree
         self._forms = forms
         self._cascade = cascade
-        self._reflexes = reflexes
-        self.submitted = False
-
-    @property
-    def ignored(self) -> int:
-        """Selectors of style sheets that were not understood so far."""
-        return self._cascade.ignored
+        self._effects = effects
 
     # Reading
 
@@ -169,19 +174,17 @@ class DomPage:
 
     def _modify_text(self, action: Action) -> None:
         value = action.arguments.get("value")
-        control = self._field(action)
-        name = action.arguments["name"]
+        control, name = self._field(action)
         kind = control.kind
         if kind not in TEXTS:
-            self._wrong_kind(str(name), control, "modify_text")
-        self._must_be_free(str(name), control)
+            self._wrong_kind(name, control, action)
+        self._must_be_free(name, control)
         if not value or _is_nan(value):
             return
         typed = _text(value).replace("\r\n", "\n").replace("\r", "\n")
         if kind in _FORMS and not valid(kind, typed.strip()):
             raise ActionError(
-                f"The field {_clip(str(name))} of type {kind} takes {_FORMS[kind]}, "
-                f"not {_clip(typed)}."
+                f"The field {_clip(name)} of type {kind} takes {_FORMS[kind]}, not {_clip(typed)}."
             )
         attributes = control.node.attributes
         if kind == "textarea":
@@ -193,11 +196,10 @@ class DomPage:
                 kept = cut(kept, attributes.get("maxlength"))
             control.text = sanitize(kind, kept, attributes)
             control.node.attrs["value"] = _scalar(typed)
-        self._cascade.changed()
-        self._reflexes.after(str(name), control, INPUT)
+        self._react(name, control, INPUT)
 
     def _modify_checkbox(self, action: Action) -> None:
-        controls, name = self._group(action, "checkbox", "modify_checkbox")
+        controls, name = self._group(action, "checkbox")
         value = _text(action.arguments.get("value"))
         wanted = {piece for piece in value.split("|") if piece != "nan"}
         if not wanted:
@@ -220,21 +222,17 @@ class DomPage:
                 continue  # By what the page did when one before it was ticked.
             box.checked = not box.checked
             box.node.attrs["checked"] = ""
-            self._cascade.changed()
-            self._reflexes.after(name, box, CHECKED if box.checked else UNCHECKED)
+            self._react(name, box, CHECKED if box.checked else UNCHECKED)
 
     def _modify_radio(self, action: Action) -> None:
-        controls, name = self._group(action, "radio", "modify_radio")
+        controls, name = self._group(action, "radio")
         argument = action.arguments.get("value")
         if argument is None or _is_nan(argument) or argument == "None":
             return
         if isinstance(argument, float):
             argument = int(argument) if math.isfinite(argument) else str(argument)
         value = str(argument)
-        chosen = next((each for each in controls if each.value == value), None)
-        if chosen is None:
-            whole = _whole(value)
-            chosen = next((each for each in controls if each.value == whole), None)
+        chosen = _of_value(controls, value)
         if chosen is None:
             if not value:
                 return
@@ -246,20 +244,15 @@ class DomPage:
         again = chosen.checked
         self._forms.check(chosen, name)
         chosen.node.attrs["checked"] = ""
-        self._cascade.changed()
-        self._reflexes.after(name, chosen, AGAIN if again else CHECKED)
+        self._react(name, chosen, AGAIN if again else CHECKED)
 
     def _modify_select(self, action: Action) -> None:
-        control = self._field(action)
-        name = str(action.arguments["name"])
+        control, name = self._field(action)
         if control.kind != "select":
-            self._wrong_kind(name, control, "modify_select")
+            self._wrong_kind(name, control, action)
         value = _text(action.arguments.get("value"))
         options = control.options
-        chosen = next((each for each in options if each.value == value), None)
-        if chosen is None:
-            whole = _whole(value)
-            chosen = next((each for each in options if each.value == whole), None)
+        chosen = _of_value(options, value)
         if chosen is None:
             raise ActionError(
                 f"The drop-down {_clip(name)} has no option {_clip(value)}; "
@@ -271,14 +264,11 @@ class DomPage:
         again = chosen.selected
         control.choose(chosen)
         chosen.node.attrs["selected"] = ""
-        self._cascade.changed()
-        state = AGAIN if again else chosen_state(options.index(chosen))
-        self._reflexes.after(name, control, state)
+        self._react(name, control, AGAIN if again else chosen_state(options.index(chosen)))
 
     def _modify_range(self, action: Action) -> None:
         self._field(action)
-        controls, name = self._group(action, "range", "modify_range")
-        control = controls[0]
+        (control, *_), name = self._group(action, "range")
         self._must_be_free(name, control)
         value = action.arguments.get("value")
         if _is_nan(value) or value is None or value == "None":
@@ -290,8 +280,7 @@ class DomPage:
         number = number_text(float(bare))
         control.text = sanitize("range", number, control.node.attributes)
         control.node.attrs["value"] = number
-        self._cascade.changed()
-        self._reflexes.after(name, control, INPUT)
+        self._react(name, control, INPUT)
 
     def _get_html(self, action: Action) -> str:
         name = action.arguments.get("name")
@@ -301,10 +290,7 @@ class DomPage:
         self._first(self._name(action))
 
     def _nothing(self, action: Action) -> None:
-        """There is no window."""
-
-    def _submit(self, action: Action) -> None:
-        self.submitted = True
+        """There is no window, and what submitting ends is the environment's."""
 
     # Helpers
 
@@ -320,30 +306,33 @@ class DomPage:
             raise ActionError(f"The page has no element named {_clip(name)}.")
         return controls[0]
 
-    def _field(self, action: Action) -> Control:
+    def _react(self, name: str, control: Control, state: str) -> None:
+        """An action has put this control into this state: styles and scripts follow."""
+        self._cascade.changed()
+        self._effects.after(name, control, state)
+
+    def _field(self, action: Action) -> tuple[Control, str]:
         name = self._name(action)
         control = self._first(name)
         if not control.is_field:
             raise ActionError(f"The element {_clip(name)} is a {control.node.tag}, not a field.")
-        return control
+        return control, name
 
-    def _group(self, action: Action, kind: str, call: str) -> tuple[list[Control], str]:
+    def _group(self, action: Action, kind: str) -> tuple[list[Control], str]:
         """All controls of this name and kind."""
         name = self._name(action)
         first = self._first(name)
         controls = [each for each in self._forms.controls(name) if each.kind == kind]
         if not controls:
-            self._wrong_kind(name, first, call)
+            self._wrong_kind(name, first, action)
         return controls, name
 
-    def _wrong_kind(self, name: str, control: Control, call: str) -> None:
+    def _wrong_kind(self, name: str, control: Control, action: Action) -> None:
         kind = control.kind
-        use = "modify_text" if kind in TEXTS else ""
-        if kind in ("radio", "checkbox", "select", "range"):
-            use = f"modify_{kind}"
+        use = "text" if kind in TEXTS else kind
         called = _CALLED.get(kind, f"of type {kind}")
-        hint = f": use {use}." if use else "."
-        raise ActionError(f"{call} does not fit {_clip(name)}, which is {called}{hint}")
+        hint = f": use modify_{use}." if f"modify_{use}" in ACTIONS else "."
+        raise ActionError(f"{action.name} does not fit {_clip(name)}, which is {called}{hint}")
 
     def _must_be_free(self, name: str, control: Control) -> None:
         """A person could use it: displayed, not disabled, not read-only."""
@@ -373,6 +362,6 @@ ACTIONS: Final[dict[str, Callable[[DomPage, Action], Result]]] = {
     "wait_for_element": DomPage._find,
     "scroll_to_element": DomPage._find,
     "maximize": DomPage._nothing,
-    "submit": DomPage._submit,
+    "submit": DomPage._nothing,
 }
 """What this driver can do."""

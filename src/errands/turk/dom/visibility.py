@@ -82,7 +82,6 @@ class Cascade:
         self._boxes: dict[int, Box] = {}
         self._shown: dict[int, bool] = {}
         self._stateful = any(rule.stateful for sheet in self._sheets for rule in sheet.rules)
-        self.ignored = sum(sheet.ignored for sheet in self._sheets)
 
     def changed(self) -> None:
         """An action changed the page's state: what depends on it is worked out anew."""
@@ -223,8 +222,7 @@ class Cascade:
     def _find(self, rule: Rule) -> list[LexborNode]:
         try:
             return self._tree.css(rule.selector)
-        except SelectolaxError:
-            self.ignored += 1
+        except SelectolaxError:  # A selector that is not understood matches nothing.
             return []
 
     def _vocabulary(self) -> tuple[set[str], set[str], set[str]]:

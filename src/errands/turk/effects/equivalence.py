@@ -9,6 +9,7 @@ any order and back and forth, must agree as well.
 
 import random
 from collections.abc import Iterable, Sequence
+from contextlib import closing, suppress
 from itertools import islice
 from typing import Final, NamedTuple
 
@@ -46,6 +47,13 @@ class _Trial(NamedTuple):
     def names(self) -> list[str]:
         return list(self.instance.labels)
 
+    def differences(self, dom: Driver, browser: Driver) -> list[Difference]:
+        return compare(dom, browser, self.html, self.names, self.actions)
+
+    def sentence(self, differences: Sequence[Difference]) -> str | None:
+        """The first difference, if there is one."""
+        return f"row {self.instance.row}: {differences[0]}" if differences else None
+
 
 def prove_equivalence(task: Task, rows: Sequence[Instance], dom: Driver, browser: Driver) -> Proof:
     """Compare both drivers on some instances; with inferred effects, where it takes them.
@@ -60,18 +68,17 @@ def prove_equivalence(task: Task, rows: Sequence[Instance], dom: Driver, browser
     rules: tuple[EffectRule, ...] = ()
     for instance in rows:
         html = page_html(task, instance)
-        page = browser.open(html)
-        try:
+        with closing(browser.open(html)) as page:
             names |= {field.name for field in page.fields(list(instance.labels))}
             actions = play_oracle(page, instance)
             shown = {field.name for field in page.fields(list(instance.labels)) if field.visible}
-            pointer = pointer or not _answered(instance) <= shown
-        finally:
-            page.close()
+            answered = {name for name, labels in instance.labels.items() if answers_of(labels)}
+            pointer = pointer or not answered <= shown
         trials.append(_Trial(instance, html, actions))
         if differs is None:
-            differences = _differences(dom, browser, trials[-1])
-            differs, at_load = _first_sentence(instance, differences), _at_load(differences)
+            differences = trials[-1].differences(dom, browser)
+            differs = trials[-1].sentence(differences)
+            at_load = any(each.when == "load" for each in differences)
             if at_load:
                 break
     if differs is not None and not at_load:
@@ -122,7 +129,7 @@ def _first_difference(
     dom = DomDriver(effect_rules=rules)
     for each in trials:
         for tried in (each, _random_actions(browser, each, number)):
-            sentence = _first_sentence(each.instance, _differences(dom, browser, tried))
+            sentence = tried.sentence(tried.differences(dom, browser))
             if sentence is not None:
                 return tried, sentence
     return None
@@ -133,31 +140,9 @@ def _random_actions(browser: Driver, trial: _Trial, number: int) -> _Trial:
     rng = random.Random(f"proof {number}/{trial.instance.id}")
     count = min(max(_FEWEST, 3 * len(trial.names)), _MOST)
     actions = []
-    page = browser.open(trial.html)
-    try:
+    with closing(browser.open(trial.html)) as page:
         for _, action in islice(explore(page, trial.names, rng), count):
             actions.append(action)
-            try:
+            with suppress(ActionError):  # Both must refuse it.
                 page.perform(action)
-            except ActionError:
-                continue  # Both must refuse it.
-    finally:
-        page.close()
     return trial._replace(actions=actions)
-
-
-def _differences(dom: Driver, browser: Driver, trial: _Trial) -> list[Difference]:
-    return compare(dom, browser, trial.html, trial.names, trial.actions)
-
-
-def _at_load(differences: Iterable[Difference]) -> bool:
-    return any(each.when == "load" for each in differences)
-
-
-def _first_sentence(instance: Instance, differences: Sequence[Difference]) -> str | None:
-    return f"row {instance.row}: {differences[0]}" if differences else None
-
-
-def _answered(instance: Instance) -> set[str]:
-    """The fields that somebody answered."""
-    return {name for name, labels in instance.labels.items() if answers_of(labels)}

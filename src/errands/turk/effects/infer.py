@@ -11,6 +11,7 @@ Nothing inferred is believed: `errands.turk.effects.equivalence` proves it.
 import random
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from itertools import islice
 from typing import Final, NamedTuple, Protocol, runtime_checkable
 
@@ -94,35 +95,29 @@ class EffectInference:
         left, idle = _MOST, 0
         while left > 0 and idle < len(pages):
             html, names = pages[len(self._stretches) % len(pages)]
-            page, numbered = self._opened(html)
             steps: list[PageTransition] = []
-            try:
+            with self._opened(html) as (page, numbered):
                 ways = explore(page, names, rng, cost, _ENOUGH)
                 for way, action in islice(ways, min(left, _STRETCH)):
                     steps.append(_step(page, numbered, action))
                     cost[way] += 1 if _tells(steps[-1]) else _DULL
-            finally:
-                page.close()
             self._stretches.append(steps)
             left -= len(steps)
             idle = 0 if steps else idle + 1
 
     def follow(self, html: str, actions: Iterable[Action]) -> None:
         """See what these actions do, on a fresh page."""
-        page, numbered = self._opened(html)
-        try:
+        with self._opened(html) as (page, numbered):
             self._stretches.append([_step(page, numbered, action) for action in actions])
-        finally:
-            page.close()
 
-    def _opened(self, html: str) -> tuple[_WatchedPage, "_Numbered"]:
+    @contextmanager
+    def _opened(self, html: str) -> Iterator[tuple[_WatchedPage, "_Numbered"]]:
         numbered = _Numbered(html)
-        page = self._browser.open(numbered.html)
-        if not isinstance(page, _WatchedPage):
-            page.close()
-            raise NotInferable("the driver cannot tell what an action changes")
-        numbered.named = page.changes(_MARK).named
-        return page, numbered
+        with closing(self._browser.open(numbered.html)) as page:
+            if not isinstance(page, _WatchedPage):
+                raise NotInferable("the driver cannot tell what an action changes")
+            numbered.named = page.changes(_MARK).named
+            yield page, numbered
 
 
 def _step(page: _WatchedPage, numbered: "_Numbered", action: Action) -> PageTransition:
@@ -137,13 +132,10 @@ def _step(page: _WatchedPage, numbered: "_Numbered", action: Action) -> PageTran
     changes = page.changes(_MARK)
     if changes.named != numbered.named:
         raise NotInferable(f"fields come and go by {action.name}")
-    return PageTransition(
-        trigger,
-        {
-            (numbered.target(number), what): (was, now)
-            for number, what, was, now in changes.changed
-        },
-    )  # fmt: skip
+    facts = {
+        (numbered.target(number), what): (was, now) for number, what, was, now in changes.changed
+    }
+    return PageTransition(trigger, facts)
 
 
 def _tells(step: PageTransition) -> bool:
@@ -183,21 +175,18 @@ class _Numbered:
         """What an action sets off on a page that held these values."""
         name, value = str(action.arguments["name"]), action.arguments["value"]
         kind = action.name.removeprefix("modify_")
-        state = AGAIN if value in before else CHECKED
+        again = UNCHECKED if kind == "checkbox" else AGAIN
         for index, control in enumerate(self._forms.controls(name)):
             if kind == "select":
                 values = [option.value for option in control.options]
                 if value not in values:
                     return None
-                return Trigger(
-                    name, index, AGAIN if value in before else chosen(values.index(value))
-                )
+                state = chosen(values.index(value))
+                return Trigger(name, index, again if value in before else state)
             if kind == "text" or (kind == "range" and control.kind == kind):
                 return Trigger(name, index, INPUT)
             if control.kind == kind and control.value == value:
-                if kind == "checkbox" and state == AGAIN:
-                    state = UNCHECKED
-                return Trigger(name, index, state)
+                return Trigger(name, index, again if value in before else CHECKED)
         return None
 
 

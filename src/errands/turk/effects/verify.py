@@ -5,7 +5,7 @@ task is then played by the oracle and by nobody on the driver that `auto` would 
 """
 
 import time
-from collections.abc import Sequence
+from contextlib import closing
 
 import msgspec
 
@@ -15,8 +15,8 @@ from errands.turk.effects.equivalence import prove_equivalence
 from errands.turk.oracle.field_oracle import play_oracle
 from errands.turk.pages.driver import Driver
 from errands.turk.proofs import keep_proof
-from errands.turk.scoring.instance_score import ScoredField, instance_figure, score_page
-from errands.turk.scoring.metrics import RULES, label_text, majority
+from errands.turk.scoring.instance_score import instance_figures, score_page
+from errands.turk.scoring.metrics import label_text, majority
 from errands.turk.tasks.task import Instance, Task
 
 __all__ = ["TaskVerification", "evenly_spaced", "telling_rows", "verify_task"]
@@ -89,7 +89,8 @@ def verify_task(
     equal: bool | None = None
     fields = 0
     error: str | None = None
-    figures: dict[str, dict[str, float | None]] = {"oracle": {}, "do_nothing": {}}
+    oracle_figures: dict[str, float | None] = {}
+    nothing_figures: dict[str, float | None] = {}
     try:
         if browser is not None:
             proof = prove_equivalence(task, rows, dom, browser)
@@ -99,14 +100,11 @@ def verify_task(
             keep_proof(msgspec.structs.replace(proof, pointer=pointer))
         nothing, oracle = [], []
         for instance in rows:
-            page = pages.open(task, instance)
-            try:
+            with closing(pages.open(task, instance)) as page:
                 nothing += score_page(page, instance)
                 play_oracle(page, instance)
                 oracle += score_page(page, instance)
-            finally:
-                page.close()
-        figures = {"oracle": _pooled(oracle), "do_nothing": _pooled(nothing)}
+        oracle_figures, nothing_figures = instance_figures(oracle), instance_figures(nothing)
         fields = fields or len({field.name for field in oracle})
     except ErrandsError as failure:
         error = str(failure)
@@ -117,12 +115,8 @@ def verify_task(
         fields,
         equal,
         pages.choice(task),
-        figures["oracle"],
-        figures["do_nothing"],
+        oracle_figures,
+        nothing_figures,
         time.monotonic() - begun,
         error,
     )
-
-
-def _pooled(scored: Sequence[ScoredField]) -> dict[str, float | None]:
-    return {rules: instance_figure(scored, rules) for rules in RULES}

@@ -6,23 +6,24 @@ in the end, in whatever fields, tells tasks that were solved from those that wer
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import closing
 from typing import Final
 
 import msgspec
 
 from errands.errors import ErrandsError
 from errands.turk.drivers import Pages
-from errands.turk.oracle.field_oracle import NOTHING, play_oracle
+from errands.turk.oracle.field_oracle import play_oracle
 from errands.turk.oracle.pointer_oracle import answers_of, play_pointer
 from errands.turk.pages.driver import OpenPage
 from errands.turk.pages.field import Field
 from errands.turk.scoring.instance_score import (
     ScoredField,
-    instance_figure,
+    instance_figures,
     score_page,
     score_values,
 )
-from errands.turk.scoring.metrics import RULES, label_text, majority
+from errands.turk.scoring.metrics import NOTHING, RULES, label_text, majority
 from errands.turk.tasks.task import Instance, Label, Task
 
 __all__ = ["ORACLES", "AnsweredFields", "Coverage", "answered_fields", "measure_coverage"]
@@ -91,13 +92,10 @@ def measure_coverage(play: Play, task: Task, rows: Iterable[int], pages: Pages) 
     for row in rows:
         instance = task.instances[row]
         try:
-            page = pages.open(task, instance)
-            try:
+            with closing(pages.open(task, instance)) as page:
                 play(page, instance)
                 counted += score_page(page, instance)
                 shares.append(answered_fields(page, instance))
-            finally:
-                page.close()
         except ErrandsError as failure:
             errors.append(f"row {row}: {failure}")
     both = AnsweredFields(
@@ -107,7 +105,7 @@ def measure_coverage(play: Play, task: Task, rows: Iterable[int], pages: Pages) 
     return Coverage(
         len(shares),
         len(counted),
-        {rules: instance_figure(counted, rules) for rules in RULES},
+        instance_figures(counted),
         both.fields,
         {rules: both.share(rules) for rules in RULES},
         tuple(errors),

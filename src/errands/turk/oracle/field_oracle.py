@@ -11,27 +11,22 @@ left empty are unticked where that lets more be right.
 """
 
 from collections.abc import Generator, Iterable, Mapping, Sequence
-from typing import Final
 
 from errands.turk.actions.action import Action
 from errands.turk.pages.driver import ActionError, OpenPage
 from errands.turk.pages.field import TEXTS, Field
 from errands.turk.scoring.instance_score import score_page
-from errands.turk.scoring.metrics import label_text, majority, score
+from errands.turk.scoring.metrics import NOTHING, label_text, majority, score
 from errands.turk.tasks.task import Instance, Label
 
 __all__ = [
-    "NOTHING",
     "Plan",
     "oracle_action",
     "oracle_actions",
     "oracle_plan",
     "play_oracle",
-    "range_ceiling",
 ]
 
-NOTHING: Final = frozenset({"", "nan", "{}", "'{}'"})
-"""Labels that say that a worker answered nothing."""
 Plan = Generator[Action, bool, None]
 """Yields what to do, and is sent whether it could be done."""
 
@@ -128,12 +123,6 @@ def _nearest(labels: Sequence[Label]) -> str | None:
         return None
     tried = [label_text(number) for number in [*numbers, sum(numbers) / len(numbers)]]
     return max(tried, key=lambda value: score("range", [value], labels, "released") or 0.0)
-
-
-def range_ceiling(labels: Sequence[Label], rules: str) -> float | None:
-    """The best score any answer can reach on a range field, where workers differ."""
-    best = _nearest(labels)
-    return None if best is None else score("range", [best], labels, rules)
 
 
 def play_oracle(page: OpenPage, instance: Instance, solved: set[str] | None = None) -> list[Action]:

@@ -21,12 +21,12 @@ from typing import Final
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from errands.turk.actions.action import Action, Value
-from errands.turk.oracle.field_oracle import NOTHING, play_oracle
+from errands.turk.oracle.field_oracle import play_oracle
 from errands.turk.pages.driver import ActionError, OpenPage
 from errands.turk.pages.elements import buttons, name_of, named, openers, selector_of, span_of
 from errands.turk.pages.field import Field
 from errands.turk.scoring.instance_score import score_values
-from errands.turk.scoring.metrics import label_text
+from errands.turk.scoring.metrics import NOTHING, label_text
 from errands.turk.tasks.task import Instance, Label
 
 __all__ = ["answers_of", "play_pointer"]

@@ -7,6 +7,7 @@ first: a text in the agents' grammar, or a list of such texts or of tool calls.
 
 import json
 from collections.abc import Iterable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -80,16 +81,12 @@ def score_prediction(prediction: _Prediction, tasks: TaskSet, pages: Pages) -> S
         if not 0 <= prediction.row < len(task.instances):
             return ScoredPrediction(*where, error=f"there is no row {prediction.row}")
         instance = task.instances[prediction.row]
-        page = pages.open(task, instance)
-        try:
+        with closing(pages.open(task, instance)) as page:
             if prediction.answers is not None:
                 return ScoredPrediction(*where, _score_answers(page, instance, prediction.answers))
             failed = _perform(page, prediction.actions)
-            return ScoredPrediction(
-                *where, tuple(score_page(page, instance)), failed_actions=failed
-            )
-        finally:
-            page.close()
+            scored = tuple(score_page(page, instance))
+            return ScoredPrediction(*where, scored, failed_actions=failed)
     except ErrandsError as failure:
         return ScoredPrediction(*where, error=str(failure))
 
@@ -145,11 +142,8 @@ def oracle_lines(tasks: TaskSet, pages: Pages, limit: int | None = None) -> Iter
         for instance in task.instances[:limit]:
             line: dict[str, Any] = {"id": instance.id, "task": task.name, "row": instance.row}
             try:
-                page = pages.open(task, instance)
-                try:
+                with closing(pages.open(task, instance)) as page:
                     done = play_oracle(page, instance)
-                finally:
-                    page.close()
                 line["actions"] = [format_action(action) for action in done]
             except ErrandsError as failure:
                 line["error"] = str(failure)

@@ -6,13 +6,13 @@ difference an agent or a scorer could see.
 
 import time
 from collections.abc import Iterable, Sequence
+from contextlib import closing
 from pathlib import Path
 
 import msgspec
 
 from errands.turk.actions.action import Action
 from errands.turk.pages.driver import ActionError, Driver, OpenPage
-from errands.turk.pages.field import Field
 
 __all__ = ["Difference", "compare"]
 
@@ -53,26 +53,22 @@ def compare(
     difference. Pages may fold parts away in their own time, so after the last action they are
     looked at once more when so many seconds have passed.
     """
-    page = first.open(html, files=files)
-    try:
-        other = second.open(html, files=files)
-        try:
-            differences = _states("load", page, other, names)
-            acted = False
-            for action in actions:
-                when = _call(action)
-                refused = _refused(page, action), _refused(other, action)
-                if refused[0] != refused[1]:
-                    differences.append(Difference(when, None, "refused", *refused))
-                differences += _states(when, page, other, names)
-                acted = True
-            if acted and not differences and settle:
-                time.sleep(settle)
-                differences = _states("settled", page, other, names)
-        finally:
-            other.close()
-    finally:
-        page.close()
+    with (
+        closing(first.open(html, files=files)) as page,
+        closing(second.open(html, files=files)) as other,
+    ):
+        differences = _states("load", page, other, names)
+        acted = False
+        for action in actions:
+            when = _call(action)
+            refused = _refused(page, action), _refused(other, action)
+            if refused[0] != refused[1]:
+                differences.append(Difference(when, None, "refused", *refused))
+            differences += _states(when, page, other, names)
+            acted = True
+        if acted and not differences and settle:
+            time.sleep(settle)
+            differences = _states("settled", page, other, names)
     return differences
 
 
@@ -92,8 +88,8 @@ def _refused(page: OpenPage, action: Action) -> bool:
 def _states(
     when: str, page: OpenPage, other: OpenPage, names: Sequence[str] | None
 ) -> list[Difference]:
-    ours: dict[str, Field] = {field.name: field for field in page.fields(names)}
-    theirs: dict[str, Field] = {field.name: field for field in other.fields(names)}
+    ours = {field.name: field for field in page.fields(names)}
+    theirs = {field.name: field for field in other.fields(names)}
     both = ours.keys() & theirs.keys()
     values = {
         what: (page.values_of(both, attributes=markup), other.values_of(both, attributes=markup))
@@ -106,11 +102,9 @@ def _states(
             differences.append(Difference(when, name, "presence", one is not None, two is not None))
             continue
         pairs: list[tuple[str, Seen, Seen]] = [
-            ("type", one.type, two.type),
-            ("visible", one.visible, two.visible),
-            ("options", one.options, two.options),
+            (what, getattr(one, what), getattr(two, what))
+            for what in ("type", "visible", "options")
         ]
-        for what, (mine, its) in values.items():
-            pairs.append((what, tuple(mine[name]), tuple(its[name])))
+        pairs += [(what, tuple(a[name]), tuple(b[name])) for what, (a, b) in values.items()]
         differences += [Difference(when, name, what, a, b) for what, a, b in pairs if a != b]
     return differences

@@ -8,7 +8,7 @@ from errands.turk.pages.driver import OpenPage
 from errands.turk.scoring.metrics import RULES, score
 from errands.turk.tasks.task import Instance, Label
 
-__all__ = ["ScoredField", "instance_figure", "score_page", "score_values"]
+__all__ = ["ScoredField", "instance_figure", "instance_figures", "score_page", "score_values"]
 
 
 class ScoredField(msgspec.Struct, frozen=True):
@@ -56,3 +56,8 @@ def instance_figure(
         if rules in field.scores
     ]
     return sum(values) / len(values) if values else None
+
+
+def instance_figures(scored: Sequence[ScoredField]) -> dict[str, float | None]:
+    """The figure under each of the rules."""
+    return {rules: instance_figure(scored, rules) for rules in RULES}

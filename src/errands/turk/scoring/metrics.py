@@ -29,13 +29,13 @@ from errands.turk.scoring.rouge import rouge_l
 from errands.turk.tasks.task import Label
 
 __all__ = [
-    "RULES", "clean_values", "exact_match", "label_text", "majority", "normalize_answer",
+    "NOTHING", "RULES", "clean_values", "exact_match", "label_text", "majority", "normalize_answer",
     "number_rule", "prepare_labels", "prepared_score", "score", "text_match",
 ]  # fmt: skip
 
 _BUTTONS: Final = frozenset({"submit", "button", "reset", "image", "file"})
-_NOTHING: Final = frozenset({"", "nan", "{}", "'{}'"})
-"""Texts that stand for no answer in a text field's column."""
+NOTHING: Final = frozenset({"", "nan", "{}", "'{}'"})
+"""Labels that say that a worker answered nothing."""
 _EMPTY_PREDICTIONS: Final = frozenset({"", "[]", "['']"})
 _NO_PUNCTUATION: Final = str.maketrans("", "", string.punctuation)
 
@@ -131,7 +131,7 @@ def prepare_labels(field_type: str, labels: Sequence[Label]) -> list[Label] | No
     if field_type in ("select", "range"):
         return answers
     texts = {
-        "" if _is_nan(label) or label in _NOTHING else str(number_rule(label)): None
+        "" if _is_nan(label) or label in NOTHING else str(number_rule(label)): None
         for label in answers
     }
     return list(texts) if any(texts) else None
@@ -203,10 +203,8 @@ def _range_released(text: str, labels: Sequence[Label]) -> float:
 
 
 def _float(value: Label) -> float | None:
-    if value is None:
-        return None
     try:
-        return float(value)
+        return None if value is None else float(value)
     except (ValueError, OverflowError):
         return None
 
@@ -235,7 +233,7 @@ def _paper(field_type: str, values: list[str], labels: Sequence[Label]) -> float
         return max(_overlap(chosen, worker) for worker in workers)
     if field_type == "range":
         return _range_paper(_first(values), labels)
-    references = [text for text in map(label_text, labels) if text not in _NOTHING]
+    references = [text for text in map(label_text, labels) if text not in NOTHING]
     return _best_text(_first(values), references) if references else None
 
 

@@ -20,7 +20,7 @@ from errands.turk.tasks.splits import Splits, find_splits
 from errands.turk.tasks.table import ANSWER, TaskTable, decode, read_table
 from errands.turk.tasks.task import Task
 
-__all__ = ["BOOKKEEPING", "DEMO", "INPUT", "TaskProblem", "TaskSet", "load_task", "load_tasks"]
+__all__ = ["BOOKKEEPING", "DEMO", "INPUT", "TaskProblem", "TaskSet", "load_tasks"]
 
 DEMO: Final = "demo"
 """The name of the tasks that come with Errands."""
@@ -136,21 +136,12 @@ class TaskSet:
                 kept, remarks = _read(folder, name)
             except TaskError as error:
                 self._problems[TaskProblem(name, str(error))] = None
-                raise _unusable(name, error) from None
+                raise TaskError(f"The task {name!r} cannot be used: {error}") from None
             self._problems.update({TaskProblem(name, remark, False): None for remark in remarks})
         self._kept[name] = kept
         for oldest in list(self._kept)[: -self.keep]:
             self._kept.pop(oldest, None)
         return kept
-
-
-def load_task(folder: Path | Traversable) -> Task:
-    """Read one task folder; its name is the task's name."""
-    name = folder.resolve().name if isinstance(folder, Path) else folder.name
-    try:
-        return _read(folder, name)[0]
-    except TaskError as error:
-        raise _unusable(name, error) from None
 
 
 def load_tasks(place: str | Path, split: str = "all") -> TaskSet:
@@ -177,10 +168,6 @@ def load_tasks(place: str | Path, split: str = "all") -> TaskSet:
     seen = {*folders, *(problem.task for problem in problems)}
     missing = [name for name in splits.expected(split) if name not in seen]
     return TaskSet(label, folders, splits, split=split, missing=missing, problems=problems)
-
-
-def _unusable(name: str, error: TaskError) -> TaskError:
-    return TaskError(f"The task {name!r} cannot be used: {error}")
 
 
 def _locate(place: str | Path) -> tuple[Path | Traversable, str]:

@@ -14,9 +14,9 @@ import itertools
 import math
 import re
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeVar
 
 from errands.errors import TaskError
 from errands.turk.tasks.task import Label
@@ -53,6 +53,8 @@ _LARGEST: Final = 308
 _BATCH: Final = 256
 _QUOTED: Final = "\0"
 """Stands for a piece in quotes, where a text is read in one pass."""
+
+T = TypeVar("T")
 
 _csv_lock = threading.Lock()
 
@@ -271,7 +273,7 @@ def meanings(cells: Sequence[str]) -> dict[str, Label] | None:
     blanks = len(present) < len(known)
     typed: Sequence[Label] | None
     try:
-        typed = _integers(present, blanks) or _reals(present) or _truths(present)
+        typed = _integers(present, blanks) or _all(_real, present) or _all(_truth, present)
     except OverflowError:
         typed = None
     if typed is None:
@@ -282,7 +284,7 @@ def meanings(cells: Sequence[str]) -> dict[str, Label] | None:
 
 def _is_text(cell: str) -> bool:
     """Whether a column that begins with this cell cannot be anything but texts."""
-    return _INTEGER.match(cell) is None and _real(cell) is None and _truths([cell]) is None
+    return _INTEGER.match(cell) is None and _real(cell) is None and _truth(cell) is None
 
 
 def written(value: Label) -> str:
@@ -333,14 +335,15 @@ def _unsigned(cells: Sequence[str], blanks: bool) -> list[int] | None:
     return whole
 
 
-def _reals(cells: Sequence[str]) -> list[float] | None:
-    numbers: list[float] = []
+def _all(read: Callable[[str], T | None], cells: Sequence[str]) -> list[T] | None:
+    """What each cell is; None where one is not."""
+    values: list[T] = []
     for cell in cells:
-        number = _real(cell)
-        if number is None:
+        value = read(cell)
+        if value is None:
             return None
-        numbers.append(number)
-    return numbers
+        values.append(value)
+    return values
 
 
 def _real(cell: str) -> float | None:
@@ -382,11 +385,5 @@ def _real(cell: str) -> float | None:
     return None if math.isinf(number) else number
 
 
-def _truths(cells: Sequence[str]) -> list[bool] | None:
-    truths: list[bool] = []
-    for cell in cells:
-        truth = _TRUTH.get(cell.lower()) if len(cell) < 6 else None
-        if truth is None:
-            return None
-        truths.append(truth)
-    return truths
+def _truth(cell: str) -> bool | None:
+    return _TRUTH.get(cell.lower()) if len(cell) < 6 else None
