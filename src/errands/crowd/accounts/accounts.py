@@ -10,15 +10,22 @@ import hmac
 import secrets
 import time
 from collections.abc import Callable, Sequence
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 import msgspec
 
-from errands.crowd.store.database import Database, Row
+from errands.crowd.store.database import (
+    Database,
+    Run,
+    column_names,
+    record_of,
+    select,
+    select_one,
+    where,
+)
 from errands.errors import SettingError
 
 __all__ = [
-    "ROLES",
     "TABLES",
     "Accounts",
     "Invitation",
@@ -56,12 +63,10 @@ CREATE TABLE qualifications (
 
 Role = Literal["admin", "requester", "worker"]
 QualificationStatus = Literal["granted", "refused"]
-ROLES: Final[tuple[Role, ...]] = ("admin", "requester", "worker")
 ADMIN: Final = "admin"
 LOGIN_SECONDS: Final = 12 * 3600.0
 SHORTEST_PASSWORD: Final = 8
 LONGEST_NAME: Final = 80
-_COLUMNS: Final = "id, name, role, is_active, made"
 
 
 class Person(msgspec.Struct, frozen=True):
@@ -72,6 +77,9 @@ class Person(msgspec.Struct, frozen=True):
     role: Role
     is_active: bool
     made: float
+
+
+_COLUMNS: Final = column_names(Person)
 
 
 class Invitation(msgspec.Struct, frozen=True):
@@ -141,7 +149,7 @@ class Accounts:
         rows = self._database.rows(
             f"SELECT {_COLUMNS}, secret FROM people WHERE role = ?", (ADMIN,)
         )
-        return (_person(rows[0][:-1]), rows[0][-1]) if rows else (None, "")
+        return (record_of(Person, rows[0][:-1]), rows[0][-1]) if rows else (None, "")
 
     def _print_of(self, password: str) -> bytes:
         return hmac.digest(self._salt, password.encode("utf-8", "surrogatepass"), "sha256")
@@ -179,7 +187,7 @@ class Accounts:
                 (_fingerprint(token), id, ADMIN),
             )
             run("DELETE FROM logins WHERE person = ?", (id,))
-        return Invitation(_person(rows[0]), token) if rows else None
+        return Invitation(record_of(Person, rows[0]), token) if rows else None
 
     def set_active(self, id: int, is_active: bool) -> Person | None:
         """Unblock somebody, or block them; nobody blocks the admin."""
@@ -190,25 +198,24 @@ class Accounts:
             )
             if not is_active:
                 run("DELETE FROM logins WHERE person = ?", (id,))
-        return _person(rows[0]) if rows else None
+        return record_of(Person, rows[0]) if rows else None
 
     def everybody(self, role: Role | None = None) -> list[Person]:
         """All, in the order in which they came."""
-        chosen, values = ("WHERE role = ?", (role,)) if role else ("", ())
-        rows = self._database.rows(f"SELECT {_COLUMNS} FROM people {chosen} ORDER BY id", values)
-        return [_person(row) for row in rows]
+        clause, values = where({"role = ?": role})
+        return select(self._database.rows, Person, f"people {clause} ORDER BY id", values)
 
     def person(self, id: int) -> Person | None:
-        rows = self._database.rows(f"SELECT {_COLUMNS} FROM people WHERE id = ?", (id,))
-        return _person(rows[0]) if rows else None
+        return select_one(self._database.rows, Person, "people WHERE id = ?", (id,))
 
     def by_token(self, token: str) -> Person | None:
         """Whose link has that token, if they may come in."""
-        rows = self._database.rows(
-            f"SELECT {_COLUMNS} FROM people WHERE token = ? AND is_active = 1",
+        return select_one(
+            self._database.rows,
+            Person,
+            "people WHERE token = ? AND is_active = 1",
             (_fingerprint(token),),
         )
-        return _person(rows[0]) if rows else None
 
     def log_in(self, person: Person) -> str:
         """A new login; its key, for a cookie."""
@@ -224,24 +231,23 @@ class Accounts:
 
     def by_login(self, key: str) -> Person | None:
         """Who has that login, if it lasts and they may come in."""
-        columns = ", ".join(f"p.{name}" for name in _COLUMNS.split(", "))
-        rows = self._database.rows(
-            f"SELECT {columns} FROM logins l JOIN people p ON p.id = l.person"
-            " WHERE l.key = ? AND l.until >= ? AND p.is_active = 1",
+        return select_one(
+            self._database.rows,
+            Person,
+            "logins JOIN people ON id = person WHERE key = ? AND until >= ? AND is_active = 1",
             (_fingerprint(key), self._clock()),
         )
-        return _person(rows[0]) if rows else None
 
     def log_out(self, key: str) -> None:
         self._database.run("DELETE FROM logins WHERE key = ?", (_fingerprint(key),))
 
-    def _insert(self, run: Any, name: str, role: Role, token: str, secret: str) -> Person:
+    def _insert(self, run: Run, name: str, role: Role, token: str, secret: str) -> Person:
         [row] = run(
             "INSERT INTO people (name, role, token, secret, is_active, made)"
             f" VALUES (?, ?, ?, ?, 1, ?) RETURNING {_COLUMNS}",
             (name, role, token, secret, self._clock()),
         )
-        return _person(row)
+        return record_of(Person, row)
 
 
 class Qualifications:
@@ -264,25 +270,19 @@ class Qualifications:
         return decision
 
     def of(self, person: int, kind: str) -> Qualification | None:
-        rows = self._database.rows(
-            "SELECT person, kind, status, at, decider, note FROM qualifications"
-            " WHERE person = ? AND kind = ?",
+        return select_one(
+            self._database.rows,
+            Qualification,
+            "qualifications WHERE person = ? AND kind = ?",
             (person, kind),
         )
-        return Qualification(*rows[0]) if rows else None
 
     def everybody(self, kind: str) -> dict[int, Qualification]:
         """All decisions of a kind, by person."""
-        rows = self._database.rows(
-            "SELECT person, kind, status, at, decider, note FROM qualifications WHERE kind = ?",
-            (kind,),
+        decisions = select(
+            self._database.rows, Qualification, "qualifications WHERE kind = ?", (kind,)
         )
-        return {row[0]: Qualification(*row) for row in rows}
-
-
-def _person(row: Row) -> Person:
-    id, name, role, is_active, made = row
-    return Person(id, name, role, bool(is_active), made)
+        return {one.person: one for one in decisions}
 
 
 def _fingerprint(token: str) -> str:

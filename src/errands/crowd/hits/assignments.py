@@ -16,7 +16,14 @@ import msgspec
 
 from errands.crowd.errors import Conflict, NotFound
 from errands.crowd.hits.projects import Item, Project, insert_many
-from errands.crowd.store.database import Database, Row, Run
+from errands.crowd.store.database import (
+    Database,
+    Run,
+    column_names,
+    record_of,
+    select,
+    select_one,
+)
 
 __all__ = [
     "TABLES",
@@ -58,9 +65,6 @@ CREATE TABLE skips (
 """
 
 Status = Literal["accepted", "submitted", "returned", "expired", "imported"]
-_COLUMNS: Final = (
-    "id, key, mark, project, item, person, worker, status, accepted, until, submitted, answers, pay"
-)
 _LIVE: Final = "status IN ('accepted', 'submitted', 'imported')"
 _DONE: Final = "status IN ('submitted', 'imported')"
 _NEXT: Final = f"""
@@ -93,6 +97,9 @@ class Assignment(msgspec.Struct, frozen=True):
     submitted: float | None
     answers: dict[str, str]
     pay: float
+
+
+_COLUMNS: Final = column_names(Assignment)
 
 
 class ImportedAnswers(msgspec.Struct, frozen=True):
@@ -141,23 +148,23 @@ class Assignments:
         """The instance that a worker would get now; nothing is promised."""
         self._expire()
         rows = self._database.rows(_NEXT, (project.id, project.wanted, person, person))
-        return Item(rows[0][0], json.loads(rows[0][1])) if rows else None
+        return record_of(Item, rows[0]) if rows else None
 
     def accept(self, project: Project, person: int, item: int | None = None) -> Assignment:
         """The next instance, or the one that was shown if it is still free, for a worker; the one
         they have accepted already, if they have not finished it."""
         self._expire()
-        held = self.open_one(project.id, person)
-        if held is not None:
-            return held
+        open_one = self.open_one(project.id, person)
+        if open_one is not None:
+            return open_one
         if not project.is_open:
             raise Conflict("This project is closed; nothing can be accepted now.", "nothing_left")
         now = self._clock()
         with self._database.writing() as run:
-            found = run(_NEXT, (project.id, project.wanted, person, person))
-            if not found:
+            rows = run(_NEXT, (project.id, project.wanted, person, person))
+            if not rows:
                 raise Conflict("There is nothing left to do here for you.", "nothing_left")
-            number = found[0][0]
+            number = rows[0][0]
             if item is not None and item != number and _is_free(run, project, person, item):
                 number = item
             key = secrets.token_urlsafe(24)
@@ -170,27 +177,28 @@ class Assignments:
                     *(now + 60.0 * project.minutes, "{}", project.pay),
                 ),
             )
-        return _assignment(row)
+        return record_of(Assignment, row)
 
     def submit(self, key: str, answers: Mapping[str, str]) -> Assignment:
         """Take answers; on disk when this returns. A second submission changes nothing."""
         with self._database.writing() as run:
-            rows = run(f"SELECT {_COLUMNS} FROM assignments WHERE key = ?", (key,))
-            held = _assignment(rows[0]) if rows else None
-            if held is None or held.person is None:
+            before = select_one(run, Assignment, "assignments WHERE key = ?", (key,))
+            if before is None or before.person is None:
                 raise Conflict("There is no such assignment.")
-            if held.status == "submitted":
+            if before.status == "submitted":
                 raise Conflict("The answers were received already; these change nothing.")
-            if held.status == "returned":
+            if before.status == "returned":
                 raise Conflict("This was returned; it takes no answers any more.")
-            if held.status == "expired" and not _has_room(run, held):
+            if before.status == "expired" and not _has_room(
+                run, before.project, before.item, before.person
+            ):
                 raise Conflict("Its time was up, and somebody else is doing it now.")
             [row] = run(
                 "UPDATE assignments SET status = 'submitted', submitted = ?, answers = ?"
                 f" WHERE key = ? RETURNING {_COLUMNS}",
                 (self._clock(), json.dumps(dict(answers)), key),
             )
-        return _assignment(row)
+        return record_of(Assignment, row)
 
     def return_(self, assignment: Assignment) -> None:
         """Return an instance for others to do; its worker is not asked again."""
@@ -223,31 +231,23 @@ class Assignments:
 
     def by_key(self, key: str) -> Assignment | None:
         """Whose key that is, if its worker may still come in."""
-        self._expire()
-        rows = self._database.rows(
-            f"SELECT {_COLUMNS} FROM assignments WHERE key = ? AND person IN"
-            " (SELECT id FROM people WHERE is_active = 1)",
-            (key,),
-        )
-        return _assignment(rows[0]) if rows else None
+        active = "(SELECT id FROM people WHERE is_active = 1)"
+        return self._one(f"key = ? AND person IN {active}", (key,))
 
     def of_worker(self, id: int, person: int) -> Assignment | None:
         """An assignment by its number, if it is this worker's."""
-        self._expire()
-        rows = self._database.rows(
-            f"SELECT {_COLUMNS} FROM assignments WHERE id = ? AND person = ?", (id, person)
-        )
-        return _assignment(rows[0]) if rows else None
+        return self._one("id = ? AND person = ?", (id, person))
 
     def open_one(self, project: int, person: int) -> Assignment | None:
         """What a worker has accepted in a project and not finished."""
-        self._expire()
-        rows = self._database.rows(
-            f"SELECT {_COLUMNS} FROM assignments WHERE project = ? AND person = ?"
-            " AND status = 'accepted' ORDER BY id LIMIT 1",
+        return self._one(
+            "project = ? AND person = ? AND status = 'accepted' ORDER BY id LIMIT 1",
             (project, person),
         )
-        return _assignment(rows[0]) if rows else None
+
+    def _one(self, condition: str, values: tuple[Any, ...]) -> Assignment | None:
+        self._expire()
+        return select_one(self._database.rows, Assignment, f"assignments WHERE {condition}", values)
 
     def done_by(self, person: int) -> dict[int, tuple[int, float]]:
         """How much of each project a worker has done, and what it earned them."""
@@ -260,11 +260,12 @@ class Assignments:
 
     def done(self, project: int) -> list[Assignment]:
         """All answers of a project, instance by instance."""
-        rows = self._database.rows(
-            f"SELECT {_COLUMNS} FROM assignments WHERE project = ? AND {_DONE} ORDER BY item, id",
+        return select(
+            self._database.rows,
+            Assignment,
+            f"assignments WHERE project = ? AND {_DONE} ORDER BY item, id",
             (project,),
         )
-        return [_assignment(row) for row in rows]
 
     def progress(self, project: Project) -> ProjectProgress:
         self._expire()
@@ -316,15 +317,9 @@ class Assignments:
         return len(rows)
 
     def _expire(self) -> None:
-        now = self._clock()
-        if self._database.rows(
-            "SELECT 1 FROM assignments WHERE status = 'accepted' AND until <= ? LIMIT 1", (now,)
-        ):
-            self._database.run(
-                "UPDATE assignments SET status = 'expired'"
-                " WHERE status = 'accepted' AND until <= ?",
-                (now,),
-            )
+        late, values = "status = 'accepted' AND until <= ?", (self._clock(),)
+        if self._database.rows(f"SELECT 1 FROM assignments WHERE {late} LIMIT 1", values):
+            self._database.run(f"UPDATE assignments SET status = 'expired' WHERE {late}", values)
 
 
 def _imported(
@@ -352,21 +347,17 @@ def _is_free(run: Run, project: Project, person: int, item: int) -> bool:
     """Whether a worker may have an instance that they were shown."""
     if not run("SELECT 1 FROM items WHERE project = ? AND number = ?", (project.id, item)):
         return False
-    tries = run(
-        f"SELECT person FROM assignments WHERE project = ? AND item = ? AND {_LIVE}",
-        (project.id, item),
-    )
-    return len(tries) < project.wanted and (person,) not in [tuple(one) for one in tries]
+    return _has_room(run, project.id, item, person)
 
 
-def _has_room(run: Run, late: Assignment) -> bool:
-    """Whether an instance whose time was up can still take its worker's answers."""
+def _has_room(run: Run, project: int, item: int, person: int) -> bool:
+    """Whether an instance needs work that is not this worker's."""
     tries = run(
         f"SELECT person FROM assignments WHERE project = ? AND item = ? AND {_LIVE}",
-        (late.project, late.item),
+        (project, item),
     )
-    [(wanted,)] = run("SELECT wanted FROM projects WHERE id = ?", (late.project,))
-    return len(tries) < wanted and late.person not in [person for (person,) in tries]
+    [(wanted,)] = run("SELECT wanted FROM projects WHERE id = ?", (project,))
+    return len(tries) < wanted and (person,) not in tries
 
 
 def _skip(run: Run, project: int, item: int, person: int) -> None:
@@ -376,9 +367,3 @@ def _skip(run: Run, project: int, item: int, person: int) -> None:
 def _mark(text: str) -> str:
     """A name like Mechanical Turk's, which tells nothing of what it was made from."""
     return hashlib.sha256(f"assignment {text}".encode()).hexdigest()[:30].upper()
-
-
-def _assignment(row: Row) -> Assignment:
-    held: list[Any] = list(row)
-    held[11] = json.loads(held[11])
-    return Assignment(*held)

@@ -3,12 +3,12 @@
 import json
 import re
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
 
-from errands.crowd.store.database import Database, Row, Run
+from errands.crowd.store.database import Database, Run, select, select_one, where
 from errands.errors import SettingError, TaskError
 
 __all__ = ["TABLES", "Item", "Project", "Projects", "Terms", "checked_hosts", "insert_many"]
@@ -45,10 +45,11 @@ MOST_MINUTES: Final = 7 * 24 * 60
 MOST_HOSTS: Final = 50
 _AT_ONCE: Final = 200
 _HOST = re.compile(r"(?=.{4,253}$)[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)+")
-_COLUMNS: Final = (
-    "p.id, p.owner, p.name, p.about, p.columns, p.wanted, p.pay, p.minutes, p.hosts, p.task,"
-    " p.is_open, p.made, (SELECT count(*) FROM items i WHERE i.project = p.id)"
+_PROJECTS: Final = (
+    "(SELECT p.*, (SELECT count(*) FROM items i WHERE i.project = p.id) AS items FROM projects p)"
+    " counted"
 )
+"""With the number of their instances."""
 
 
 class Terms(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -149,37 +150,26 @@ class Projects:
         self._database.run("UPDATE projects SET is_open = ? WHERE id = ?", (int(is_open), id))
 
     def project(self, id: int) -> Project | None:
-        rows = self._database.rows(f"SELECT {_COLUMNS} FROM projects p WHERE p.id = ?", (id,))
-        return _project(rows[0]) if rows else None
+        return select_one(self._database.rows, Project, f"{_PROJECTS} WHERE id = ?", (id,))
 
     def all(self, owner: int | None = None, *, only_open: bool = False) -> list[Project]:
         """All, or those of one requester, in the order in which they were published."""
-        wheres, values = ["1 = 1"], []
-        if owner is not None:
-            wheres.append("p.owner = ?")
-            values.append(owner)
-        if only_open:
-            wheres.append("p.is_open = 1")
-        rows = self._database.rows(
-            f"SELECT {_COLUMNS} FROM projects p WHERE {' AND '.join(wheres)} ORDER BY p.id", values
-        )
-        return [_project(row) for row in rows]
+        clause, values = where({"owner = ?": owner, "is_open = ?": 1 if only_open else None})
+        return select(self._database.rows, Project, f"{_PROJECTS} {clause} ORDER BY id", values)
 
     def template(self, id: int) -> str:
         [(text,)] = self._database.rows("SELECT template FROM projects WHERE id = ?", (id,))
         return str(text)
 
     def item(self, project: int, number: int) -> Item | None:
-        rows = self._database.rows(
-            "SELECT number, inputs FROM items WHERE project = ? AND number = ?", (project, number)
+        return select_one(
+            self._database.rows, Item, "items WHERE project = ? AND number = ?", (project, number)
         )
-        return _item(rows[0]) if rows else None
 
-    def items(self, project: int) -> Iterator[Item]:
-        rows = self._database.rows(
-            "SELECT number, inputs FROM items WHERE project = ? ORDER BY number", (project,)
+    def items(self, project: int) -> list[Item]:
+        return select(
+            self._database.rows, Item, "items WHERE project = ? ORDER BY number", (project,)
         )
-        return map(_item, rows)
 
 
 def insert_many(run: Run, before: str, rows: Sequence[Sequence[Any]]) -> None:
@@ -223,16 +213,3 @@ def checked_hosts(hosts: Iterable[str]) -> list[str]:
     if len(tidy) > MOST_HOSTS:
         raise SettingError(f"At most {MOST_HOSTS} hosts of pictures.")
     return tidy
-
-
-def _project(row: Row) -> Project:
-    id, owner, name, about, columns, wanted, pay, minutes, hosts, task, is_open, made, items = row
-    held: Any = json.loads(columns), json.loads(hosts)
-    return Project(
-        *(id, owner, name, about, held[0], wanted, pay, minutes, held[1], task),
-        *(bool(is_open), made, items),
-    )
-
-
-def _item(row: Row) -> Item:
-    return Item(row[0], json.loads(row[1]))

@@ -24,14 +24,22 @@ from errands.crowd.instructions.checks import (
     shown,
     tidied,
 )
-from errands.crowd.store.database import Database, ReadDatabase, Row
+from errands.crowd.store.database import (
+    Database,
+    ReadDatabase,
+    Run,
+    column_names,
+    record_of,
+    select,
+    select_one,
+    where,
+)
 from errands.errors import SettingError
 from errands.shop.catalog.catalog import Catalog
 from errands.shop.product import Product
 from errands.shop.synthetic.rng import Rng
 
 __all__ = [
-    "COLUMNS",
     "KIND",
     "PAGE",
     "STATUSES",
@@ -44,7 +52,6 @@ __all__ = [
     "WritingAssignmentPage",
     "WritingAssignments",
     "WritingSettings",
-    "assignment_of_row",
     "checked_settings",
     "listed",
     "read_settings",
@@ -88,10 +95,6 @@ Status = Literal["taken", "submitted", "accepted", "refused", "given_back"]
 STATUSES: Final[tuple[Status, ...]] = ("taken", "submitted", "accepted", "refused", "given_back")
 WriterStatus = Literal["trial", "waiting", "granted", "refused"]
 
-COLUMNS: Final = (
-    "id, person, asin, shown, status, is_trial, instruction, attributes, options, comment, taken,"
-    " submitted, reviewed, reviewer, note, pay"
-)
 _OCCUPIED: Final = "('taken', 'submitted', 'accepted')"
 _HANDED_IN: Final = "('submitted', 'accepted', 'refused')"
 DRAWS: Final = 200
@@ -172,6 +175,9 @@ class WritingAssignment(msgspec.Struct, frozen=True):
     """Dollars, as the settings were when it was submitted."""
 
 
+_COLUMNS: Final = column_names(WritingAssignment)
+
+
 class WriterAccount(msgspec.Struct, frozen=True):
     """How far somebody has come: trials, decision, earnings."""
 
@@ -248,10 +254,7 @@ class WritingAssignments:
 
     def of(self, person: int, id: int) -> WritingAssignment:
         """One of somebody's own."""
-        found = self._one("id = ? AND person = ?", (id, person))
-        if found is None:
-            raise NotFound("You have no such assignment.")
-        return found
+        return _existing(self._one("id = ? AND person = ?", (id, person)))
 
     def any(self, id: int) -> WritingAssignment | None:
         """Anybody's, for the admin."""
@@ -261,12 +264,14 @@ class WritingAssignments:
         """A product to write about: the one begun already, else a new one; None if none is left."""
         now = self._clock()
         with self._database.writing() as run:
-            held = run(
-                f"SELECT {COLUMNS} FROM writings WHERE person = ? AND status = 'taken'",
+            begun = select_one(
+                run,
+                WritingAssignment,
+                "writings WHERE person = ? AND status = 'taken'",
                 (person.id,),
             )
-            if held:
-                return assignment_of_row(held[0])
+            if begun is not None:
+                return begun
             account = self._account(run, person.id)
             if not account.may_write:
                 raise NotAllowed(_why_not(account))
@@ -308,20 +313,20 @@ class WritingAssignments:
                 "INSERT INTO writings (person, asin, shown, status, is_trial, instruction,"
                 " attributes, options, comment, taken, note, pay)"
                 " VALUES (?, ?, ?, 'taken', ?, '', '[]', '{}', '', ?, '', 0)"
-                f" RETURNING {COLUMNS}",
+                f" RETURNING {_COLUMNS}",
                 (person.id, product.asin, seen, int(account.status == "trial"), now),
             )
-        return assignment_of_row(row)
+        return record_of(WritingAssignment, row)
 
     def return_(self, person: int, id: int) -> WritingAssignment:
         """Let somebody else have a product; it does not come again."""
         rows = self._database.run(
             "UPDATE writings SET status = 'given_back' WHERE id = ? AND person = ?"
-            f" AND status IN ('taken', 'given_back') RETURNING {COLUMNS}",
+            f" AND status IN ('taken', 'given_back') RETURNING {_COLUMNS}",
             (id, person),
         )
         if rows:
-            return assignment_of_row(rows[0])
+            return record_of(WritingAssignment, rows[0])
         self.of(person, id)
         raise Conflict("This instruction has been submitted; it cannot be returned.", _DONE)
 
@@ -329,31 +334,32 @@ class WritingAssignments:
         """Check an instruction and store it; it is on disk when this returns."""
         draft = tidied(draft)
         with self._database.writing() as run:
-            rows = run(f"SELECT {COLUMNS} FROM writings WHERE id = ? AND person = ?", (id, person))
-            if not rows:
-                raise NotFound("You have no such assignment.")
-            held = assignment_of_row(rows[0])
-            if held.status == "given_back":
+            before = _existing(
+                select_one(
+                    run, WritingAssignment, "writings WHERE id = ? AND person = ?", (id, person)
+                )
+            )
+            if before.status == "given_back":
                 raise Conflict(
                     "This product was returned (by you, or after a day by itself); start another.",
                     _DONE,
                 )
-            if held.status != "taken":
-                if _draft_of(held) == draft:
-                    return Submission(held, [], False)
+            if before.status != "taken":
+                if _draft_of(before) == draft:
+                    return Submission(before, [], False)
                 raise Conflict("Another instruction has been submitted for this product.", _DONE)
             account = self._account(run, person)
             # Who was allowed to begin it may submit it, though they wait by now.
             if account.status == "refused":
                 raise NotAllowed(_why_not(account))
-            wrong = problems(held.shown, draft)
+            wrong = problems(before.shown, draft)
             if wrong:
-                return Submission(held, wrong, False)
+                return Submission(before, wrong, False)
             settings = read_settings(self._database)
-            is_checked = held.is_trial or settings.review
+            is_checked = before.is_trial or settings.review
             [row] = run(
                 "UPDATE writings SET status = ?, instruction = ?, attributes = ?, options = ?,"
-                f" comment = ?, submitted = ?, pay = ? WHERE id = ? RETURNING {COLUMNS}",
+                f" comment = ?, submitted = ?, pay = ? WHERE id = ? RETURNING {_COLUMNS}",
                 (
                     "submitted" if is_checked else "accepted",
                     draft.instruction,
@@ -365,7 +371,7 @@ class WritingAssignments:
                     id,
                 ),
             )
-        return Submission(assignment_of_row(row), [], True)
+        return Submission(record_of(WritingAssignment, row), [], True)
 
     def review(
         self, id: int, verdict: Literal["accepted", "refused"], reviewer: Person, note: str = ""
@@ -373,11 +379,11 @@ class WritingAssignments:
         """Accept or refuse what was submitted, or change one's mind."""
         rows = self._database.run(
             "UPDATE writings SET status = ?, reviewed = ?, reviewer = ?, note = ?"
-            f" WHERE id = ? AND status IN {_HANDED_IN} RETURNING {COLUMNS}",
+            f" WHERE id = ? AND status IN {_HANDED_IN} RETURNING {_COLUMNS}",
             (verdict, self._clock(), reviewer.id, note, id),
         )
         if rows:
-            return assignment_of_row(rows[0])
+            return record_of(WritingAssignment, rows[0])
         if self.any(id) is None:
             raise NotFound("There is no such instruction.")
         raise Conflict(
@@ -398,18 +404,18 @@ class WritingAssignments:
                 )
         return self.qualifications.decide(person, KIND, verdict, decider.id, note)
 
-    def _one(self, where: str, values: tuple[Any, ...]) -> WritingAssignment | None:
-        rows = self._database.rows(f"SELECT {COLUMNS} FROM writings WHERE {where}", values)
-        return assignment_of_row(rows[0]) if rows else None
+    def _one(self, condition: str, values: tuple[Any, ...]) -> WritingAssignment | None:
+        source = f"writings WHERE {condition}"
+        return select_one(self._database.rows, WritingAssignment, source, values)
 
-    def _account(self, ask: Callable[..., list[Row]], person: int) -> WriterAccount:
-        rows = ask(
+    def _account(self, run: Run, person: int) -> WriterAccount:
+        rows = run(
             "SELECT status, is_trial, count(*), sum(pay),"
             " sum(CASE WHEN reviewed IS NULL THEN 0 ELSE 1 END)"
             " FROM writings WHERE person = ? GROUP BY status, is_trial",
             (person,),
         )
-        decided = ask(
+        decided = run(
             "SELECT status, note FROM qualifications WHERE person = ? AND kind = ?", (person, KIND)
         )
         status, note = decided[0] if decided else ("", "")
@@ -441,13 +447,10 @@ def account_of(
     )
 
 
-def assignment_of_row(row: Row) -> WritingAssignment:
-    """A writing out of `COLUMNS`."""
-    named = dict(zip(COLUMNS.split(", "), row, strict=True))
-    for name in ("shown", "attributes", "options"):
-        named[name] = json.loads(named[name])
-    named["is_trial"] = bool(named["is_trial"])
-    return msgspec.convert(named, WritingAssignment)
+def _existing(assignment: WritingAssignment | None) -> WritingAssignment:
+    if assignment is None:
+        raise NotFound("You have no such assignment.")
+    return assignment
 
 
 def _draft_of(one: WritingAssignment) -> InstructionDraft:
@@ -464,32 +467,27 @@ def listed(
     source: ReadDatabase, *, person: int | None = None, status: Status | None = None, page: int = 1
 ) -> WritingAssignmentPage:
     """Assignments of somebody, of a status, or all."""
-    wheres: list[str] = []
-    values: list[Any] = []
-    if person is not None:
-        wheres.append("person = ?")
-        values.append(person)
-    if status is not None:
-        wheres.append("status = ?")
-        values.append(status)
-    where = f"WHERE {' AND '.join(wheres)}" if wheres else ""
-    [(total,)] = source.rows(f"SELECT count(*) FROM writings {where}", values)
+    clause, values = where({"person = ?": person, "status = ?": status})
+    [(total,)] = source.rows(f"SELECT count(*) FROM writings {clause}", values)
     pages = max(1, -(-total // PAGE))
     page = min(max(1, page), pages)
-    rows = source.rows(
-        f"SELECT {COLUMNS} FROM writings {where} ORDER BY id DESC LIMIT ? OFFSET ?",
+    writings = select(
+        source.rows,
+        WritingAssignment,
+        f"writings {clause} ORDER BY id DESC LIMIT ? OFFSET ?",
         (*values, PAGE, (page - 1) * PAGE),
     )
-    return WritingAssignmentPage(int(total), page, pages, [assignment_of_row(row) for row in rows])
+    return WritingAssignmentPage(int(total), page, pages, writings)
 
 
 def waiting(source: ReadDatabase, most: int = PAGE) -> list[WritingAssignment]:
     """What waits for a review, who waits longest first."""
-    rows = source.rows(
-        f"SELECT {COLUMNS} FROM writings WHERE status = 'submitted' ORDER BY submitted, id LIMIT ?",
+    return select(
+        source.rows,
+        WritingAssignment,
+        "writings WHERE status = 'submitted' ORDER BY submitted, id LIMIT ?",
         (most,),
     )
-    return [assignment_of_row(row) for row in rows]
 
 
 def writers(source: ReadDatabase) -> list[Writer]:
@@ -509,11 +507,11 @@ def writers(source: ReadDatabase) -> list[Writer]:
         (KIND,),
     )
     trials = read_settings(source).trials
-    found = [
+    everybody = [
         Writer(id, name, account_of(counts[id], trials, status, note))
         for id, name, status, note in named
     ]
-    return sorted(found, key=lambda writer: writer.account.status != "waiting")
+    return sorted(everybody, key=lambda writer: writer.account.status != "waiting")
 
 
 def _draw_product(

@@ -12,8 +12,8 @@ from typing import Any
 import msgspec
 
 from errands.atomic import atomic_files
-from errands.crowd.instructions.assignments import COLUMNS, WritingAssignment, assignment_of_row
-from errands.crowd.store.database import ReadDatabase
+from errands.crowd.instructions.assignments import WritingAssignment
+from errands.crowd.store.database import ReadDatabase, select
 
 __all__ = ["WritingSummary", "human_file", "human_records", "summary", "write_human_file"]
 
@@ -40,9 +40,8 @@ def human_records(source: ReadDatabase) -> dict[str, list[dict[str, Any]]]:
         for (value,) in source.rows("SELECT value FROM collecting WHERE name = 'salt'")
     )
     records: dict[str, list[dict[str, Any]]] = {}
-    rows = source.rows(f"SELECT {COLUMNS} FROM writings WHERE status = 'accepted' ORDER BY id")
-    for row in rows:
-        writing = assignment_of_row(row)
+    accepted = "writings WHERE status = 'accepted' ORDER BY id"
+    for writing in select(source.rows, WritingAssignment, accepted):
         records.setdefault(writing.asin, []).append(_record(writing, salt))
     return records
 
@@ -50,8 +49,8 @@ def human_records(source: ReadDatabase) -> dict[str, list[dict[str, Any]]]:
 def human_file(source: ReadDatabase) -> bytes:
     """The file, a product a line; bare brackets where there is nothing."""
     lines = [
-        msgspec.json.encode(asin) + b":" + msgspec.json.encode(held)
-        for asin, held in human_records(source).items()
+        msgspec.json.encode(asin) + b":" + msgspec.json.encode(instructions)
+        for asin, instructions in human_records(source).items()
     ]
     return b"{\n" + b",\n".join(lines) + b"\n}\n" if lines else b"{}"
 

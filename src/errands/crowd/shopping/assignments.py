@@ -25,7 +25,7 @@ from errands.crowd.shopping.worker_quality import (
     trial_status,
     workers,
 )
-from errands.crowd.store.database import Database, ReadDatabase, Run
+from errands.crowd.store.database import Database, ReadDatabase, Run, select, where
 from errands.errors import ErrandsError, SettingError
 from errands.shop.goals import SPLITS, GoalSet
 from errands.shop.splits import DISJOINT, split_indices
@@ -139,13 +139,6 @@ class ShoppingAssignment(msgspec.Struct, frozen=True):
     """When the completion code was handed in."""
 
 
-_COLUMNS: Final = (
-    "o.number, o.session, s.name, o.person, o.goal, o.is_trial, o.state, o.began, o.ended,"
-    " o.offered, o.pay, o.reward, o.steps, o.states, o.items, o.searches, o.coded"
-)
-_ALL: Final = f"SELECT {_COLUMNS} FROM outings o JOIN sessions s ON s.number = o.session"
-
-
 def default_settings(goals: int) -> ShoppingSettings:
     """What is set before anybody has set anything: no goal for testing is given away, if there
     are enough others."""
@@ -182,44 +175,21 @@ def read_assignments(
     newest: bool = False,
 ) -> list[ShoppingAssignment]:
     """Assignments by number, or the newest first."""
-    where, values = ["o.number > ?"], [after]
-    if person is not None:
-        where.append("o.person = ?")
-        values.append(person)
-    if before is not None:
-        where.append("o.number < ?")
-        values.append(before)
-    if session is not None:
-        where.append("o.session = ?")
-        values.append(session)
+    clause, values = where(
+        {"number > ?": after, "number < ?": before, "person = ?": person, "session = ?": session}
+    )
+    named = "(SELECT o.*, s.name FROM outings o JOIN sessions s ON s.number = o.session) named"
     order = "DESC" if newest else "ASC"
     limit = "" if most is None else f" LIMIT {int(most)}"
-    rows = database.rows(
-        f"{_ALL} WHERE {' AND '.join(where)} ORDER BY o.number {order}{limit}", values
-    )
-    return [_assignment(row) for row in rows]
+    source = f"{named} {clause} ORDER BY number {order}{limit}"
+    return select(database.rows, ShoppingAssignment, source, values)
 
 
 def read_results(database: ReadDatabase) -> list[ShoppingResult]:
     """Every finished assignment, in the order in which they were finished."""
-    rows = database.rows(
-        "SELECT person, reward, is_trial, pay, ended - began, steps, states, items, searches"
-        " FROM outings WHERE state = 'done' ORDER BY ended, number"
-    )
-    return [
-        ShoppingResult(
-            worker=person,
-            reward=reward,
-            is_trial=bool(is_trial),
-            pay=pay,
-            seconds=seconds,
-            steps=steps,
-            states=states,
-            items=items,
-            searches=searches,
-        )
-        for person, reward, is_trial, pay, seconds, steps, states, items, searches in rows
-    ]
+    timed = "(SELECT o.*, person AS worker, ended - began AS seconds FROM outings o) timed"
+    done = f"{timed} WHERE state = 'done' ORDER BY ended, number"
+    return select(database.rows, ShoppingResult, done)
 
 
 def read_workers(
@@ -307,13 +277,13 @@ class ShoppingAssignments:
         if not settings.is_open:
             raise Conflict("There is no shopping to do at the moment.")
         self.expire(settings)
-        held = self.of(person)
-        if any(one.state == "open" for one in held):
+        own = self.of(person)
+        if any(one.state == "open" for one in own):
             raise Conflict("You have an open assignment already; finish or return it.")
         if self.status(person) == "refused":
             raise Conflict("There is no more shopping for you: the trial was not passed.")
-        is_trial = sum(one.state == "done" for one in held) < settings.trials
-        goal = self._draw_goal(settings, is_trial, {one.goal for one in held})
+        is_trial = sum(one.state == "done" for one in own) < settings.trials
+        goal = self._draw_goal(settings, is_trial, {one.goal for one in own})
         sessions: list[int] = []
 
         def note(run: Run, session: int) -> None:
@@ -331,28 +301,28 @@ class ShoppingAssignments:
 
     def return_(self, person: int) -> None:
         """End the open assignment of somebody without a purchase; another gets its goal."""
-        given = self.database.run(
+        returned = self.database.run(
             "UPDATE outings SET state = 'returned', ended = ? WHERE person = ? AND state = 'open'"
             " RETURNING number",
             (self._clock(), person),
         )
-        if not given:
+        if not returned:
             raise Conflict("There is no assignment to return.")
 
     def expire(self, settings: ShoppingSettings) -> int:
         """End assignments that last too long; how many."""
         now = self._clock()
-        taken = self.database.run(
+        expired = self.database.run(
             "UPDATE outings SET state = 'returned', ended = ? WHERE state = 'open' AND began < ?"
             " RETURNING number",
             (now, now - 3600 * settings.hours),
         )
-        return len(taken)
+        return len(expired)
 
     def submit_code(self, person: int, code: str) -> ShoppingAssignment:
         """Take a completion code; it must be of an assignment of theirs, and is taken once."""
-        given = "".join(code.split()).upper()
-        matching = [one for one in self.of(person) if completion_code(one.name) == given]
+        plain = "".join(code.split()).upper()
+        matching = [one for one in self.of(person) if completion_code(one.name) == plain]
         if not matching:
             raise WrongCode(
                 f"{code[:40]!r} is not the code of one of your assignments; it has ten characters"
@@ -439,13 +409,8 @@ def _count(rows: Sequence[Sequence[Any]]) -> tuple[int, int, int, int]:
     addresses = {address for _, _, address in rows}
     items = set()
     for _, page, address in rows:
-        told = parse(address) if page == "item" else None
-        if told is not None:
-            items.add(told.asin)
+        parts = parse(address) if page == "item" else None
+        if parts is not None:
+            items.add(parts.asin)
     searches = sum(action.startswith("search[") for action, _, _ in rows)
     return len(rows) - 1, len(addresses), len(items), searches
-
-
-def _assignment(row: Sequence[Any]) -> ShoppingAssignment:
-    number, session, name, person, goal, is_trial, *rest = row
-    return ShoppingAssignment(number, session, name, person, goal, bool(is_trial), *rest)

@@ -28,7 +28,7 @@ from errands.crowd.shopping.human_run import (
     rejection,
     write_run,
 )
-from errands.crowd.shopping.steps import session_steps
+from errands.crowd.shopping.steps import about_shop, session_steps
 from errands.crowd.shopping.worker_quality import ShoppingFigures, Worker, figures
 from errands.crowd.store.database import ReadDatabase
 from errands.errors import SettingError
@@ -78,12 +78,6 @@ class SessionFilter(msgspec.Struct, frozen=True, kw_only=True):
         return ", ".join(words)
 
 
-def _about_shop(database: ReadDatabase) -> dict[str, str]:
-    """Which shop a store belongs to: `catalogue` (a checksum), `goals` and `rules`."""
-    rows = database.rows("SELECT name, value FROM about WHERE substr(name, 1, 5) = 'shop.'")
-    return {name[5:]: value for name, value in rows}
-
-
 def _goal_set(about: dict[str, str]) -> tuple[str, int]:
     """The name and the size of a store's goal set."""
     name, _, count = about.get("goals", "").rpartition(" (")
@@ -92,7 +86,7 @@ def _goal_set(about: dict[str, str]) -> tuple[str, int]:
 
 def finished_sessions(database: ReadDatabase, wanted: SessionFilter) -> list[FinishedSession]:
     """The finished sessions that pass a filter, in the order in which they began."""
-    settings = read_settings(database, _goal_set(_about_shop(database))[1])
+    settings = read_settings(database, _goal_set(about_shop(database))[1])
     chosen = {
         worker.id
         for worker in read_workers(database, settings)
@@ -144,7 +138,7 @@ class Overview(msgspec.Struct, frozen=True, kw_only=True):
 def read_overview(database: ReadDatabase, *, include_trials: bool = False) -> Overview:
     """What there is, and how good it is; trials are left out of figures unless they are asked
     for."""
-    settings = read_settings(database, _goal_set(_about_shop(database))[1])
+    settings = read_settings(database, _goal_set(about_shop(database))[1])
     everybody = read_workers(database, settings, include_trials=include_trials)
     results = read_results(database)
     counted = [one for one in results if include_trials or not one.is_trial]
@@ -208,7 +202,7 @@ def _protocol_of(
     database: ReadDatabase, catalog: str, goals: str | None, observation: str
 ) -> Protocol:
     """Checked: the catalogue and the goals are those that people shopped in and for."""
-    about = _about_shop(database)
+    about = about_shop(database)
     if not about:
         raise SettingError(f"{database.place} belongs to no shop: nobody has shopped there.")
     opened = Catalog.open(catalog)

@@ -12,7 +12,14 @@ from typing import Any, Final, Protocol
 
 import msgspec
 
-from errands.crowd.store.database import Database, ReadDatabase, Row, Run, StorageError
+from errands.crowd.store.database import (
+    Database,
+    ReadDatabase,
+    Row,
+    Run,
+    StorageError,
+    select,
+)
 
 __all__ = [
     "TABLES",
@@ -21,6 +28,7 @@ __all__ = [
     "SessionListener",
     "ShopSession",
     "StepLog",
+    "about_shop",
     "find_session",
     "session_steps",
 ]
@@ -112,18 +120,16 @@ class StepLog:
     def __init__(self, database: Database, about: Mapping[str, str]) -> None:
         self._database = database
         self.watcher: SessionListener | None = None
-        held: dict[str, str] = dict(
-            database.rows("SELECT name, value FROM about WHERE substr(name, 1, 5) = 'shop.'")
-        )
-        told = {f"shop.{name}": value for name, value in about.items()}
-        for name, value in told.items():
-            if held and held.get(name) != value:
+        stored = about_shop(database)
+        for name, value in about.items():
+            if stored and stored.get(name) != value:
                 raise StorageError(
-                    f"{database.place} belongs to another shop (its {name[5:]} is"
-                    f" {held.get(name)}, not {value}); name another place with --store."
+                    f"{database.place} belongs to another shop (its {name} is"
+                    f" {stored.get(name)}, not {value}); name another place with --store."
                 )
-        if not held:
-            database.run_many("INSERT INTO about VALUES (?, ?)", told.items())
+        if not stored:
+            pairs = [(f"shop.{name}", value) for name, value in about.items()]
+            database.run_many("INSERT INTO about VALUES (?, ?)", pairs)
 
     def next_number(self) -> int:
         """The number that the next session gets."""
@@ -208,6 +214,12 @@ class StepLog:
         return session_steps(self._database, session)
 
 
+def about_shop(database: ReadDatabase) -> dict[str, str]:
+    """Which shop a store belongs to: `catalogue` (a checksum), `goals` and `rules`."""
+    rows = database.rows("SELECT name, value FROM about WHERE substr(name, 1, 5) = 'shop.'")
+    return {name.removeprefix("shop."): value for name, value in rows}
+
+
 def find_session(database: ReadDatabase, name: str) -> ShopSession | None:
     """The session of that name."""
     rows = database.rows(f"SELECT {_SESSION} FROM sessions WHERE name = ?", (name,))
@@ -216,15 +228,7 @@ def find_session(database: ReadDatabase, name: str) -> ShopSession | None:
 
 def session_steps(database: ReadDatabase, session: int) -> list[LoggedStep]:
     """The steps of a session, in their order."""
-    rows = database.rows(
-        "SELECT number, at, action, source, exact, page, address FROM steps"
-        " WHERE session = ? ORDER BY number",
-        (session,),
-    )
-    return [
-        LoggedStep(number, at, action, source, bool(exact), page, address)
-        for number, at, action, source, exact, page, address in rows
-    ]
+    return select(database.rows, LoggedStep, "steps WHERE session = ? ORDER BY number", (session,))
 
 
 _SESSION: Final = "number, name, goal, began, finished, asin, options, price, reward, parts"

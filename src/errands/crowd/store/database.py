@@ -8,9 +8,15 @@ belongs to one server at a time. What `run` and `writing` have returned from sur
 the server; unless they were told otherwise, it is on disk, too.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import contextlib
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import Any, Final, Protocol, Self
+from functools import cache
+from typing import Any, Final, Self, TypeVar, get_origin
+
+import msgspec
 
 from errands.database import is_url, without_password
 from errands.errors import ErrandsError
@@ -23,10 +29,15 @@ __all__ = [
     "Row",
     "Run",
     "StorageError",
+    "column_names",
     "open_read_only",
     "open_store",
+    "record_of",
+    "select",
+    "select_one",
     "shown",
     "storable",
+    "where",
 ]
 
 VERSION: Final = 2
@@ -35,6 +46,7 @@ VERSION: Final = 2
 Row = tuple[Any, ...]
 Run = Callable[..., list[Row]]
 """A statement and its values; the rows it answers."""
+T = TypeVar("T", bound=msgspec.Struct)
 
 
 class StorageError(ErrandsError):
@@ -45,35 +57,61 @@ class AlreadyExists(StorageError):
     """A row like that is there already."""
 
 
-class ReadDatabase(Protocol):
+class ReadDatabase(ABC):
     """A database that is read."""
 
     place: str
     """As people may see it: without a password."""
 
+    @abstractmethod
     def rows(self, statement: str, values: Sequence[Any] = ()) -> list[Row]:
         """What a question is answered."""
 
+    @abstractmethod
     def close(self) -> None: ...
-    def __enter__(self) -> Self: ...
-    def __exit__(self, *_: object) -> None: ...
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
 
-class Database(ReadDatabase, Protocol):
+class Database(ReadDatabase):
     """One database, which this process may write. Every statement is whole or not at all."""
 
+    @abstractmethod
     def run(self, statement: str, values: Sequence[Any] = (), *, durable: bool = True) -> list[Row]:
         """One statement, committed. `durable=False` does not wait for the disk: the kernel, or
         the database's server, has it, so killing this process loses nothing."""
 
+    @abstractmethod
     def run_many(self, statement: str, values: Iterable[Sequence[Any]]) -> None:
         """One statement with many rows of values: all of them, or none."""
 
-    def writing(self, *, durable: bool = True) -> AbstractContextManager[Run]:
+    @contextlib.contextmanager
+    def writing(self, *, durable: bool = True) -> Iterator[Run]:
         """All statements that are run inside, or none of them."""
+
+        def run(statement: str, values: Sequence[Any] = ()) -> list[Row]:
+            with self._explained():
+                return self._execute(statement, values)
+
+        with self._transaction(durable):
+            yield run
 
     def tidy(self) -> None:
         """Housekeeping that may wait for the disk; for another thread."""
+
+    @abstractmethod
+    def _execute(self, statement: str, values: Sequence[Any]) -> list[Row]: ...
+
+    @abstractmethod
+    def _transaction(self, durable: bool) -> AbstractContextManager[None]: ...
+
+    @abstractmethod
+    def _explained(self) -> AbstractContextManager[None]:
+        """Errors of the database as ours."""
 
 
 def open_store(place: str, schema: str) -> Database:
@@ -120,6 +158,54 @@ def _storable(text: str) -> str:
     return text
 
 
-def pieces(statements: str) -> Iterator[str]:
-    """Statements one by one; none of ours has a semicolon inside."""
-    return (one.strip() for one in statements.split(";") if one.strip())
+def statements_of(schema: str, id_column: str) -> Iterator[str]:
+    """The statements that make tables, one by one; none of ours has a semicolon inside."""
+    pieces = schema.replace("{id}", id_column).split(";")
+    return (piece.strip() for piece in pieces if piece.strip())
+
+
+def column_names(kind: type[msgspec.Struct]) -> str:
+    """The columns that hold a record: they are called as its fields are."""
+    return ", ".join(kind.__struct_fields__)
+
+
+def record_of(kind: type[T], row: Row) -> T:
+    """A row of `column_names` as a record; lists, mappings and records in it are stored as JSON."""
+    values = dict(zip(kind.__struct_fields__, row, strict=True))
+    for name in _json_fields(kind):
+        values[name] = json.loads(values[name])
+    # Not strict: truth is stored as 0 or 1.
+    return msgspec.convert(values, kind, strict=False)
+
+
+@cache
+def _json_fields(kind: type[msgspec.Struct]) -> tuple[str, ...]:
+    fields = msgspec.structs.fields(kind)
+    return tuple(
+        field.name
+        for field in fields
+        if get_origin(field.type) in (list, dict, tuple)
+        or (isinstance(field.type, type) and issubclass(field.type, msgspec.Struct))
+    )
+
+
+def select(run: Run, kind: type[T], source: str, values: Sequence[Any] = ()) -> list[T]:
+    """The records that a table, and the clauses after its name, give."""
+    return [
+        record_of(kind, row) for row in run(f"SELECT {column_names(kind)} FROM {source}", values)
+    ]
+
+
+def select_one(run: Run, kind: type[T], source: str, values: Sequence[Any] = ()) -> T | None:
+    """The first of them, if there is any."""
+    return next(iter(select(run, kind, source, values)), None)
+
+
+def where(conditions: Mapping[str, Any]) -> tuple[str, list[Any]]:
+    """A clause of those conditions that have a value, and the values.
+
+    >>> where({"person = ?": 3, "status = ?": None})
+    ('WHERE person = ?', [3])
+    """
+    chosen = {text: value for text, value in conditions.items() if value is not None}
+    return f"WHERE {' AND '.join(chosen)}" if chosen else "", list(chosen.values())

@@ -9,15 +9,16 @@ import threading
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final, Self, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from errands.crowd.store.database import (
     VERSION,
     AlreadyExists,
+    Database,
+    ReadDatabase,
     Row,
-    Run,
     StorageError,
-    pieces,
+    statements_of,
     storable,
 )
 from errands.database import connect_postgres, import_psycopg, one_line
@@ -34,7 +35,7 @@ _LOCK: Final = 0x45525257
 _PATIENCE: Final = 5.0
 
 
-class PostgresDatabase:
+class PostgresDatabase(Database):
     """A database on a server; may be used by several threads."""
 
     def __init__(self, url: str, place: str, schema: str) -> None:
@@ -70,8 +71,7 @@ class PostgresDatabase:
 
     def _prepare(self, schema: str) -> None:
         run = self._connection.execute
-        found = run("SELECT to_regclass(%s)", (f"{_NAME}.about",)).fetchone()
-        if found is not None and found[0] is not None:
+        if run("SELECT to_regclass(%s)", (f"{_NAME}.about",)).fetchone() != (None,):
             row = run("SELECT value FROM about WHERE name = 'version'").fetchone()
             version = None if row is None else row[0]
             if version != str(VERSION):
@@ -82,7 +82,7 @@ class PostgresDatabase:
             return
         with self._connection.transaction():
             run(f"CREATE SCHEMA IF NOT EXISTS {_NAME}")
-            for statement in pieces(schema.replace("{id}", _ID)):
+            for statement in statements_of(schema, _ID):
                 run(cast(Any, statement))
             run("INSERT INTO about VALUES ('version', %s)", (str(VERSION),))
 
@@ -92,12 +92,12 @@ class PostgresDatabase:
         with self._turn, self._explained():
             self._wake()
             try:
-                return self._asked(statement, values)
+                return self._execute(statement, values)
             except psycopg.OperationalError:
                 if not self._connection.broken:
                     raise
                 self._wake()
-                return self._asked(statement, values)
+                return self._execute(statement, values)
 
     def run(self, statement: str, values: Sequence[Any] = (), *, durable: bool = True) -> list[Row]:
         if durable:
@@ -105,33 +105,15 @@ class PostgresDatabase:
                 return run(statement, values)
         with self._turn, self._explained():
             self._wake()
-            return self._asked(statement, values)
+            return self._execute(statement, values)
 
     def run_many(self, statement: str, values: Iterable[Sequence[Any]]) -> None:
         with self._transaction(durable=True), self._connection.cursor() as cursor:
             cursor.executemany(_translated(statement), (storable(one) for one in values))
 
-    @contextlib.contextmanager
-    def writing(self, *, durable: bool = True) -> Iterator[Run]:
-        def run(statement: str, values: Sequence[Any] = ()) -> list[Row]:
-            with self._explained():
-                return self._asked(statement, values)
-
-        with self._transaction(durable):
-            yield run
-
-    def tidy(self) -> None:
-        """The server does that by itself."""
-
     def close(self) -> None:
         with self._turn:
             self._connection.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     @contextlib.contextmanager
     def _transaction(self, durable: bool) -> Iterator[None]:
@@ -142,7 +124,7 @@ class PostgresDatabase:
                     self._connection.execute("SET LOCAL synchronous_commit TO on")
                 yield
 
-    def _asked(self, statement: str, values: Sequence[Any]) -> list[Row]:
+    def _execute(self, statement: str, values: Sequence[Any]) -> list[Row]:
         cursor = self._connection.execute(_translated(statement), storable(values))
         return cursor.fetchall() if cursor.description is not None else []
 
@@ -164,7 +146,7 @@ class PostgresDatabase:
             raise StorageError(f"{self.place} cannot be used ({one_line(failure)}).") from failure
 
 
-class PostgresReadDatabase:
+class PostgresReadDatabase(ReadDatabase):
     """A database on a server as it is in this moment; whoever writes it goes on."""
 
     def __init__(self, url: str, place: str) -> None:
@@ -180,13 +162,11 @@ class PostgresReadDatabase:
             self._connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
             self._connection.execute(f"SET search_path TO {_NAME}")
             self._connection.execute("SET client_encoding TO 'UTF8'")
-            told = self.rows("SELECT to_regclass(?)", (f"{_NAME}.about",))
-            if told[0][0] is None:
+            if self.rows("SELECT to_regclass(?)", (f"{_NAME}.about",)) == [(None,)]:
                 raise StorageError(
                     f"There is no website's data at {place}; name the --store of `errands serve`."
                 )
-            held = self.rows("SELECT value FROM about WHERE name = 'version'")
-            if held != [(str(VERSION),)]:
+            if self.rows("SELECT value FROM about WHERE name = 'version'") != [(str(VERSION),)]:
                 raise StorageError(
                     f"{place} is not what this version of `errands serve` writes; name its --store."
                 )
@@ -206,12 +186,6 @@ class PostgresReadDatabase:
 
     def close(self) -> None:
         self._connection.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
 
 @lru_cache(512)

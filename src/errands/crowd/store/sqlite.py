@@ -12,15 +12,16 @@ import sqlite3
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, Final, Self
+from typing import Any, Final
 
 from errands.crowd.store.database import (
     VERSION,
     AlreadyExists,
+    Database,
+    ReadDatabase,
     Row,
-    Run,
     StorageError,
-    pieces,
+    statements_of,
     storable,
 )
 from errands.database import ReadOnlyFile, connect_sqlite
@@ -34,7 +35,7 @@ _BACKLOG: Final = 20_000
 """Pages of the WAL that a commit itself would move, if nobody had tidied up for so long."""
 
 
-class SqliteDatabase:
+class SqliteDatabase(Database):
     """A file; may be used by several threads."""
 
     def __init__(self, path: str, schema: str) -> None:
@@ -86,7 +87,7 @@ class SqliteDatabase:
                 )
             return
         run("BEGIN IMMEDIATE")
-        for statement in pieces(schema.replace("{id}", _ID)):
+        for statement in statements_of(schema, _ID):
             run(statement)
         run(f"PRAGMA application_id = {_APPLICATION}")
         run(f"PRAGMA user_version = {VERSION}")
@@ -94,24 +95,15 @@ class SqliteDatabase:
 
     def rows(self, statement: str, values: Sequence[Any] = ()) -> list[Row]:
         with self._turn, self._explained():
-            return self._connection.execute(statement, storable(values)).fetchall()
+            return self._execute(statement, values)
 
     def run(self, statement: str, values: Sequence[Any] = (), *, durable: bool = True) -> list[Row]:
         with self._turn, self._explained(), self._as_durable(durable):
-            return self._connection.execute(statement, storable(values)).fetchall()
+            return self._execute(statement, values)
 
     def run_many(self, statement: str, values: Iterable[Sequence[Any]]) -> None:
         with self._transaction(durable=True):
             self._connection.executemany(statement, (storable(one) for one in values))
-
-    @contextlib.contextmanager
-    def writing(self, *, durable: bool = True) -> Iterator[Run]:
-        def run(statement: str, values: Sequence[Any] = ()) -> list[Row]:
-            with self._explained():
-                return self._connection.execute(statement, storable(values)).fetchall()
-
-        with self._transaction(durable):
-            yield run
 
     def tidy(self) -> None:
         with self._explained(), contextlib.closing(connect_sqlite(self._path)) as other:
@@ -122,11 +114,8 @@ class SqliteDatabase:
             self._connection.close()
             os.close(self._lock)
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
+    def _execute(self, statement: str, values: Sequence[Any]) -> list[Row]:
+        return self._connection.execute(statement, storable(values)).fetchall()
 
     @contextlib.contextmanager
     def _transaction(self, durable: bool) -> Iterator[None]:
@@ -165,7 +154,7 @@ class SqliteDatabase:
             ) from failure
 
 
-class SqliteReadDatabase:
+class SqliteReadDatabase(ReadDatabase):
     """A file as it is in this moment; whoever writes it goes on."""
 
     def __init__(self, path: str) -> None:
@@ -193,18 +182,12 @@ class SqliteReadDatabase:
     def rows(self, statement: str, values: Sequence[Any] = ()) -> list[Row]:
         try:
             with self._turn:
-                found = self._file.connection.execute(statement, storable(values)).fetchall()
+                answer = self._file.connection.execute(statement, storable(values)).fetchall()
         except sqlite3.Error as failure:
             raise StorageError(f"{self.place} cannot be read ({failure}).") from failure
         if self._file.has_changed():
             raise StorageError(f"{self.place} changed while it was read; read it once more.")
-        return found
+        return answer
 
     def close(self) -> None:
         self._file.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
