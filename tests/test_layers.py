@@ -83,6 +83,7 @@ INSIDE: dict[str, str] = {
     "reports": """
         statistics
         < content formatting
+        < tables
         < html markdown
         < writing
     """,

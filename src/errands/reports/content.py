@@ -30,11 +30,12 @@ from errands.runs.episode import RunInfo
 from errands.runs.protocol import named_protocols
 from errands.runs.store.base import Store
 
-__all__ = ["SCHEMA", "Report", "Run", "command_of", "gather", "to_json"]
+__all__ = ["DOMAINS", "SCHEMA", "Report", "Run", "command_of", "gather", "to_json"]
 
 SCHEMA: Final = 1
 """Raised whenever a name in the JSON report changes its meaning or goes away."""
 ALL_PAIRS_UP_TO: Final = 4
+DOMAINS: Final = {"shop": "WebShop", "turk": "TurkingBench"}
 _NO_SETTING: Final = object()
 
 
@@ -52,6 +53,11 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     row4: Table4Row | None = None
     training: Training | None = None
     """Of the checkpoint that it played with."""
+
+    @property
+    def name(self) -> str:
+        """Its label, with a mark for agents that knew the answers."""
+        return f"{self.label} (shown the answers)" if self.info.privileged else self.label
 
 
 class Report(msgspec.Struct, frozen=True, kw_only=True):
@@ -185,10 +191,15 @@ def _training(label: str, info: RunInfo) -> Training | None:
 def _labels(infos: Sequence[RunInfo]) -> list[str]:
     """Short names that tell the runs of this report apart."""
     names = [_name(info) for info in infos]
-    for tell in (_domains, _settings, _protocols, lambda all_: [info.id for info in all_]):
+    for details in (
+        [DOMAINS.get(info.domain, info.domain) for info in infos],
+        _settings(infos),
+        [str(info.protocol.get("id", "")) for info in infos],
+        [info.id for info in infos],
+    ):
         if len(set(names)) == len(names):
             break
-        labels = list(zip(names, tell(infos), strict=True))
+        labels = list(zip(names, details, strict=True))
         # Only what tells the runs of one name apart is worth saying.
         names = [
             f"{name} ({more})" if more and len({m for n, m in labels if n == name}) > 1 else name
@@ -207,14 +218,6 @@ def _name(info: RunInfo) -> str:
     return f"{info.agent} {model}" if isinstance(model, str) and model else info.agent
 
 
-def _domains(infos: Sequence[RunInfo]) -> list[str]:
-    several = len({info.domain for info in infos}) > 1
-    return [_DOMAINS.get(info.domain, info.domain) if several else "" for info in infos]
-
-
-_DOMAINS: Final = {"shop": "WebShop", "turk": "TurkingBench"}
-
-
 def _settings(infos: Sequence[RunInfo]) -> list[str]:
     """The settings in which runs of the same name differ."""
     labels = []
@@ -229,11 +232,6 @@ def _settings(infos: Sequence[RunInfo]) -> list[str]:
             )[:60]
         )
     return labels
-
-
-def _protocols(infos: Sequence[RunInfo]) -> list[str]:
-    several = len({info.protocol_key for info in infos}) > 1
-    return [str(info.protocol.get("id", "")) if several else "" for info in infos]
 
 
 def _title(runs: Sequence[Run]) -> str:

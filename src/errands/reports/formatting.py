@@ -1,8 +1,10 @@
 """How figures are written, the same on the page and in Markdown."""
 
+from errands.reports.statistics.comparison import format_p
 from errands.reports.statistics.estimate import Estimate
 
-__all__ = ["count", "dash", "dollars", "duration", "fixed", "interval", "points", "share", "whole"]
+__all__ = ["count", "dash", "dollars", "duration", "fixed", "interval", "p_value", "points",
+           "share", "whole"]  # fmt: skip
 
 DASH = "–"
 
@@ -38,6 +40,10 @@ def interval(estimate: Estimate, digits: int = 1) -> str:
 def share(value: float | None) -> str:
     """A share as a percentage."""
     return DASH if value is None else f"{value:.1%}".replace("%", " %")
+
+
+def p_value(p: float | None) -> str:
+    return DASH if p is None else format_p(p)
 
 
 def count(number: int, noun: str, nouns: str = "") -> str:

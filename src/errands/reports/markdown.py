@@ -4,10 +4,18 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-from errands.reports.content import Report, Run
-from errands.reports.formatting import DASH, dash, dollars, duration, points, share, whole
-from errands.reports.statistics.comparison import format_p
-from errands.reports.statistics.turk_figures import estimate_of
+from errands.reports.content import DOMAINS, Report, Run
+from errands.reports.formatting import DASH, p_value, points, share
+from errands.reports.statistics.turk_figures import scores_side_by_side
+from errands.reports.tables import (
+    Cell,
+    MeanAndGreatest,
+    Table,
+    Value,
+    shop_tables,
+    table_4,
+    usage_table,
+)
 
 __all__ = ["to_markdown"]
 
@@ -17,39 +25,47 @@ _UNSEEN: Final = re.compile("[\x00-\x1f\x7f\ud800-\udfff]+")
 
 def to_markdown(report: Report) -> str:
     """The report as a Markdown document."""
-    lines: list[str] = [f"# {text(report.title)}", ""]
-    lines += _headlines(report.runs)
-    for domain, title in (("shop", "WebShop"), ("turk", "TurkingBench")):
+    return "\n\n".join(_blocks(report)) + "\n"
+
+
+def _blocks(report: Report) -> Iterator[str]:
+    yield f"# {text(report.title)}"
+    yield from _headlines(report.runs)
+    for domain, blocks in (("shop", _shop), ("turk", _turk)):
         runs = [run for run in report.runs if run.info.domain == domain]
         if runs:
-            lines += [f"## {title}", "", *(_shop(runs) if domain == "shop" else _turk(runs))]
-            lines += _ranks(report) if domain == "shop" else _demonstrations(report)
-    lines += _trainings(report.runs)
-    lines += _comparisons(report)
-    lines += _usage(report.runs)
-    lines += _failures(report.runs)
-    lines += _remarks(report)
-    lines += ["## How the figures are made", "", *(f"- {text(note)}" for note in report.notes), ""]
-    lines.append(f"Made by errands {text(report.errands)}.")
-    return "\n".join(lines) + "\n"
+            yield f"## {DOMAINS[domain]}"
+            yield from blocks(report, runs)
+    yield from _trainings(report.runs)
+    yield from _comparisons(report)
+    yield "## Tokens, cost and time"
+    yield from _table(usage_table(report.runs))
+    failures = "\n".join(_failures(report.runs))
+    if failures:
+        yield f"## Errors\n\n{failures}"
+    yield "## Runs"
+    yield "\n".join(_runs(report.runs))
+    yield "## How the figures are made"
+    yield "\n".join(f"- {text(note)}" for note in report.notes)
+    yield f"Made by errands {text(report.errands)}."
 
 
-def text(given: object) -> str:
+def text(content: object) -> str:
     """Anything, as text that Markdown shows and does not act on."""
-    clean = _UNSEEN.sub(" ", str(given)).replace("&", "&amp;")
+    clean = _UNSEEN.sub(" ", str(content)).replace("&", "&amp;")
     return _ACTIVE.sub(r"\\\1", clean.replace("<", "&lt;").replace(">", "&gt;"))
 
 
-def code(given: str) -> str:
+def code(command: str) -> str:
     """A command, in a run of backticks longer than any inside."""
-    clean = _UNSEEN.sub(" ", given)
+    clean = _UNSEEN.sub(" ", command)
     longest = max((len(run) for run in re.findall("`+", clean)), default=0)
     fence = "`" * (longest + 1)
     room = " " if longest else ""
     return f"{fence}{room}{clean}{room}{fence}"
 
 
-def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
+def table(head: Sequence[str], rows: Iterable[Iterable[str]]) -> Iterator[str]:
     """A table; the first column to the left, figures to the right. Cells are written already."""
     yield f"| {' | '.join(head)} |"
     yield f"|{'|'.join(['---', *['---:'] * (len(head) - 1)])}|"
@@ -58,53 +74,57 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
     yield ""
 
 
-def _named(run: Run) -> str:
-    return f"{text(run.label)}{' (shown the answers)' if run.info.privileged else ''}"
+def _table(content: Table) -> Iterator[str]:
+    """A table below its caption."""
+    if content.caption:
+        yield f"{text(content.caption)}."
+    lines = table(list(map(text, content.head)), (map(_cell, row) for row in content.rows))
+    yield "\n".join(lines).rstrip()
+
+
+def _cell(content: Cell) -> str:
+    if isinstance(content, Run):
+        return text(content.name)
+    if isinstance(content, Value):
+        return points(content.estimate, content.digits)
+    if isinstance(content, MeanAndGreatest):
+        return f"{content.mean} (max {content.greatest})"
+    return text(content)
 
 
 def _headlines(runs: Sequence[Run]) -> Iterator[str]:
-    yield from table(
-        ("run", "protocol", "episodes", "errors", "Task Score", "Success Rate (%)",
-         "score, errors as 0"),
+    head = ("run", "protocol", "episodes", "errors", "Task Score", "Success Rate (%)",
+            "score, errors as 0")  # fmt: skip
+    rows = [
         (
-            (
-                _named(run),
-                text(run.info.protocol_key),
-                f"{run.figures.episodes:,}",
-                f"{run.figures.errors:,}",
-                points(run.figures.score),
-                points(run.figures.success),
-                points(run.figures.score_at_least),
-            )
-            for run in runs
-        ),
-    )  # fmt: skip
+            run,
+            run.info.protocol_key,
+            f"{run.figures.episodes:,}",
+            f"{run.figures.errors:,}",
+            Value(run.figures.score),
+            Value(run.figures.success),
+            Value(run.figures.score_at_least),
+        )
+        for run in runs
+    ]
+    return _table(Table("", head, rows))
 
 
-def _shop(runs: Sequence[Run]) -> Iterator[str]:
-    names = [part.title for part in runs[0].figures.parts]
-    yield "The reward's parts, over purchases:"
-    yield ""
-    yield from table(
-        ("run", "bought (%)", *names),
-        (
-            (
-                _named(run),
-                points(run.figures.bought) if run.figures.bought else DASH,
-                *(points(part.mean, 2) for part in run.figures.parts),
-            )
-            for run in runs
-        ),
-    )
-    yield "Trajectories, mean / max:"
-    yield ""
-    yield from table(
-        ("run", *(spread.title for spread in runs[0].figures.trajectory)),
-        (
-            (_named(run), *(f"{dash(s.mean)} / {whole(s.max)}" for s in run.figures.trajectory))
-            for run in runs
-        ),
-    )
+def _shop(report: Report, runs: Sequence[Run]) -> Iterator[str]:
+    for each in shop_tables(runs):
+        yield from _table(each)
+    for ranks in report.ranks:
+        where = f"{ranks.goals} goals of {ranks.data}"
+        if ranks.remark:
+            yield text(f"Item ranks ({where}): {ranks.remark}")
+            continue
+        sampled = " sampled" if ranks.drawn else ""
+        caption = (
+            "Rank of the wanted product when the instruction is the query"
+            f" ({ranks.counted:,}{sampled} {where})"
+        )
+        shares = ["share", *(share(one.share) for one in ranks.bins)]
+        yield from _table(Table(caption, ["rank", *(one.title for one in ranks.bins)], [shares]))
 
 
 def _trainings(runs: Sequence[Run]) -> Iterator[str]:
@@ -112,180 +132,97 @@ def _trainings(runs: Sequence[Run]) -> Iterator[str]:
     if not trainings:
         return
     yield "## Training"
-    yield ""
     names = list(dict.fromkeys(name for one in trainings for name in one.figures if name != "step"))
-    yield from table(
-        ("run", "trained", "steps", *(text(name.replace("_", " ")) for name in names)),
-        (
-            (
-                text(one.label),
-                text(f"{one.kind}, {one.trained}" if one.kind else DASH),
-                f"{one.step:,}",
-                *(f"{one.figures[name]:.4g}" if name in one.figures else DASH for name in names),
-            )
-            for one in trainings
-        ),
-    )
-    for one in trainings:
-        yield from (f"- {text(one.label)}: {text(remark)}" for remark in one.remarks)
-    yield ""
+    head = ["run", "trained", "steps", *(name.replace("_", " ") for name in names)]
+    rows = [
+        [
+            one.label,
+            f"{one.kind}, {one.trained}" if one.kind else DASH,
+            f"{one.step:,}",
+            *(f"{one.figures[name]:.4g}" if name in one.figures else DASH for name in names),
+        ]
+        for one in trainings
+    ]
+    yield from _table(Table("", head, rows))
+    remarks = [
+        f"- {text(one.label)}: {text(remark)}" for one in trainings for remark in one.remarks
+    ]
+    if remarks:
+        yield "\n".join(remarks)
 
 
-def _ranks(report: Report) -> Iterator[str]:
-    for ranks in report.ranks:
-        where = f"{text(ranks.goals)} goals of {text(ranks.data)}"
-        if ranks.remark:
-            yield f"Item ranks ({where}): {text(ranks.remark)}"
-            yield ""
-            continue
-        counted = f"{ranks.counted:,}"
-        if ranks.drawn:
-            counted += " sampled"
-        yield f"Rank of the wanted product when the instruction is the query ({counted} {where}):"
-        yield ""
-        yield from table(
-            ("rank", *(one.title for one in ranks.bins)),
-            [("share", *(share(one.share) for one in ranks.bins))],
-        )
-
-
-def _turk(runs: Sequence[Run]) -> Iterator[str]:
-    rows = [run.row4 for run in runs]
-    yield from table(
-        ("model", "modalities", "text encoding", "demonstrations", "input tokens",
-         "score (paper's rules)", "score (released rules)", "over fields"),
-        (
-            (
-                _named(run),
-                text(row.modalities or DASH),
-                text(row.encoding or DASH),
-                DASH if row.demonstrations is None else str(row.demonstrations),
-                whole(row.input_tokens),
-                points(row.paper),
-                points(row.released),
-                points(row.micro),
-            )
-            for run, row in zip(runs, rows, strict=True)
-            if row is not None
-        ),
-    )  # fmt: skip
-    works = [run.figures.turk for run in runs]
-    tasks = {t.task: None for work in works if work for t in work.rules["paper"].tasks}
-    kinds = {t.type: None for work in works if work for t in work.rules["paper"].types}
-    for title, names in (("task", tasks), ("field type", sorted(kinds))):
-        if names:
-            yield from table(
-                (title, *(text(run.label) for run in runs)),
-                ((text(name), *(_of(run, title, name) for run in runs)) for name in names),
-            )
+def _turk(report: Report, runs: Sequence[Run]) -> Iterator[str]:
+    yield from _table(table_4(runs))
+    works = [(run, run.figures.turk) for run in runs if run.figures.turk]
+    for title, scores in scores_side_by_side([work for _, work in works]).items():
+        if scores:
+            rows = [
+                [name, *(DASH if one is None else Value(one) for one in each)]
+                for name, each in scores.items()
+            ]
+            yield from _table(Table("", [title, *(run.label for run, _ in works)], rows))
     yield "Score against page length (quarters of the instances, short pages first):"
-    yield ""
-    for run, work in zip(runs, works, strict=True):
-        if work and work.lengths.bands:
+    lengths = []
+    for run, work in works:
+        if work.lengths.bands:
             bands = "; ".join(
                 f"{band.shortest:,} to {band.longest:,} characters {points(band.score)}"
                 for band in work.lengths.bands
             )
             rho = work.lengths.correlation
             rank = "" if rho is None else f" (rank correlation {rho:+.2f})"
-            yield f"- {_named(run)}{rank}: {bands}"
-    yield ""
-
-
-def _of(run: Run, title: str, name: str) -> str:
-    if run.figures.turk is None:
-        return DASH
-    summary = run.figures.turk.rules["paper"]
-    if title == "task":
-        scores = [task.all for task in summary.tasks if task.task == name]
-    else:
-        scores = [kind.macro for kind in summary.types if kind.type == name]
-    return points(estimate_of(scores[0])) if scores else DASH
-
-
-def _demonstrations(report: Report) -> Iterator[str]:
+            lengths.append(f"- {text(run.name)}{rank}: {bands}")
+    if lengths:
+        yield "\n".join(lengths)
     for line in report.demonstrations:
-        yield f"{text(line.agent)}, by number of demonstrations:"
-        yield ""
-        yield from table(
-            ("demonstrations", *(str(number) for number, _ in line.points)),
-            [("score", *(points(score) for _, score in line.points))],
-        )
+        head = ["demonstrations", *(str(number) for number, _ in line.points)]
+        row: list[Cell] = ["score", *(Value(score) for _, score in line.points)]
+        yield from _table(Table(f"{line.agent}, by number of demonstrations", head, [row]))
 
 
 def _comparisons(report: Report) -> Iterator[str]:
     if not report.comparisons:
         return
     yield "## Comparisons"
-    yield ""
-    made = [one for one in report.comparisons if not one.refused]
-    if made:
-        yield from table(
-            ("second against first", "pairs", "difference", "p", "p (Holm)", "success difference",
-             "p (McNemar)", "wins / ties / losses"),
-            (
-                (
-                    f"{text(one.second)} against {text(one.first)}",
-                    f"{one.pairs:,}",
-                    points(one.difference),
-                    *(DASH if p is None else text(format_p(p)) for p in (one.p, one.p_holm)),
-                    points(one.success_difference),
-                    DASH if one.success_p is None else text(format_p(one.success_p)),
-                    f"{one.wins:,} / {one.ties:,} / {one.losses:,}",
-                )
-                for one in made
-            ),
-        )  # fmt: skip
-    for one in report.comparisons:
-        if one.refused:
-            pair = f"{text(one.second)} and {text(one.first)}"
-            yield f"- {pair} are not compared: {text(one.refused)}"
-        else:
-            yield f"- {text(one.meaning)}{' ' + text(one.remark) if one.remark else ''}"
-    yield ""
-
-
-def _usage(runs: Sequence[Run]) -> Iterator[str]:
-    yield "## Tokens, cost and time"
-    yield ""
-    yield from table(
-        ("run", "tokens in", "tokens out", "cost", "cost an episode", "time", "time an episode"),
+    rows = [
         (
-            (
-                _named(run),
-                whole(run.figures.usage.tokens_in),
-                whole(run.figures.usage.tokens_out),
-                text(dollars(run.figures.usage.cost)),
-                text(dollars(run.figures.usage.cost_mean)),
-                duration(run.figures.usage.seconds),
-                duration(run.figures.usage.seconds_mean),
-            )
-            for run in runs
-        ),
+            f"{one.second} against {one.first}",
+            f"{one.pairs:,}",
+            Value(one.difference),
+            p_value(one.p),
+            p_value(one.p_holm),
+            Value(one.success_difference),
+            p_value(one.success_p),
+            f"{one.wins:,} / {one.ties:,} / {one.losses:,}",
+        )
+        for one in report.comparisons
+        if not one.refused
+    ]
+    head = ("second against first", "pairs", "difference", "p", "p (Holm)", "success difference",
+            "p (McNemar)", "wins / ties / losses")  # fmt: skip
+    if rows:
+        yield from _table(Table("", head, rows))
+    yield "\n".join(
+        f"- {text(one.second)} and {text(one.first)} are not compared: {text(one.refused)}"
+        if one.refused
+        else f"- {text(one.meaning)}{' ' + text(one.remark) if one.remark else ''}"
+        for one in report.comparisons
     )
 
 
 def _failures(runs: Sequence[Run]) -> Iterator[str]:
-    if not any(run.figures.failures for run in runs):
-        return
-    yield "## Errors"
-    yield ""
     for run in runs:
         for failures in run.figures.failures:
-            yield f"- {_named(run)}, {text(failures.owner)}: {failures.count:,}"
+            yield f"- {text(run.name)}, {text(failures.owner)}: {failures.count:,}"
             for example in failures.examples:
                 yield f"  - episode {example.number} ({text(example.key)}): {text(example.reason)}"
-    yield ""
 
 
-def _remarks(report: Report) -> Iterator[str]:
-    yield "## Runs"
-    yield ""
-    for run in report.runs:
+def _runs(runs: Sequence[Run]) -> Iterator[str]:
+    for run in runs:
         versions = ", ".join(f"{name} {version}" for name, version in run.info.versions.items())
-        yield f"- {_named(run)}: {code(run.command)}"
+        yield f"- {text(run.name)}: {code(run.command)}"
         yield f"  - {text(run.info.protocol_key)}, checksum {text(run.info.checksum or DASH)}"
         if versions:
             yield f"  - {text(versions)}"
         yield from (f"  - {text(remark)}" for remark in run.remarks)
-    yield ""

@@ -1,12 +1,11 @@
 """Writing reports to disk: one page, one Markdown file, one JSON file; whole or not at all."""
 
 import contextlib
-import os
-import tempfile
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Final, Protocol, TextIO, cast
 
+from errands.atomic import atomic_write
 from errands.errors import ErrandsError, SettingError
 from errands.reports.content import Report, command_of, gather, to_json
 from errands.reports.html.page import single_page, training_page, write_page
@@ -153,18 +152,12 @@ def write(
             raise SettingError(
                 f"There is no report format {name!r}; expected {', '.join(FORMATS)}."
             )
-    paths = []
-    for name in names:
-        path = out / f"{NAME}.{name}"
-        with _whole(path) as file:
-            if name == "html":
-                write_page(file, made, stores, watch=watch)
-            elif name == "md":
-                file.write(to_markdown(made))
-            else:
-                file.write(to_json(made).decode())
-        paths.append(path)
-    return paths
+    writers: dict[str, Callable[[TextIO], object]] = {
+        "html": lambda file: write_page(file, made, stores, watch=watch),
+        "md": lambda file: file.write(to_markdown(made)),
+        "json": lambda file: file.write(to_json(made).decode()),
+    }
+    return [_write_whole(out / f"{NAME}.{name}", writers[name]) for name in names]
 
 
 def episode_page(
@@ -180,37 +173,29 @@ def episode_page(
         numbers = sorted(store.numbers())
         there = f"it has {numbers[0]} to {numbers[-1]}" if numbers else "it has none yet"
         raise SettingError(f"The run {store.info.id} has no episode {number}; {there}.")
-    path = out / f"episode-{number}.html"
-    with _whole(path) as file:
-        file.write(single_page(store.info, command(store.info), store.episode(number), watch))
-    return path
+    page = single_page(store.info, command(store.info), store.episode(number), watch)
+    return _write_whole(out / f"episode-{number}.html", lambda file: file.write(page))
 
 
 def training_report(trainings: Sequence[Training], path: Path, *, title: str = "") -> Path:
     """How trainings went, as one page."""
-    with _whole(path) as file:
-        file.write(training_page(trainings, title))
-    return path
+    page = training_page(trainings, title)
+    return _write_whole(path, lambda file: file.write(page))
 
 
-@contextlib.contextmanager
-def _whole(path: Path) -> Iterator[TextIO]:
-    """A file that appears under its name only when all of it is written."""
-    aside = None
+def _write_whole(path: Path, write: Callable[[TextIO], object]) -> Path:
+    """Write a file that appears under its name only when all of it is written."""
+
+    def fill(work: Path) -> None:
+        with work.open("w", encoding="utf-8") as file:
+            write(file)
+
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle, aside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        with open(handle, "w", encoding="utf-8") as file:
-            yield file
-        os.chmod(aside, 0o644)
-        os.replace(aside, path)
-        aside = None
+        atomic_write(path, fill)
     except OSError as failure:
         reason = failure.strerror or failure
         raise ReportError(
             f"{path} cannot be written ({reason}); give a directory that can be, with --out."
         ) from None
-    finally:
-        if aside is not None:
-            with contextlib.suppress(OSError):
-                os.unlink(aside)
+    return path

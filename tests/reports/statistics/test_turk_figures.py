@@ -2,7 +2,7 @@ import msgspec
 import pytest
 from played import MemoryStore, run_info
 
-from errands.reports.statistics.columns import part_rows, read_columns
+from errands.reports.statistics.columns import read_columns
 from errands.reports.statistics.figures import run_figures
 from errands.reports.statistics.turk_figures import demonstrations, table_row, turk_figures
 from errands.turk.scoring.summary import FieldScore, summarize
@@ -11,7 +11,7 @@ from errands.turk.scoring.summary import FieldScore, summarize
 def test_the_oracle_is_far_above_nobody_under_both_rules(
     oracle: MemoryStore, idle: MemoryStore
 ) -> None:
-    best, none = (turk_figures(part_rows(store)) for store in (oracle, idle))
+    best, none = (turk_figures(store.parts()) for store in (oracle, idle))
     for rules in ("paper", "released"):
         top, bottom = best.rules[rules].macro.mean, none.rules[rules].macro.mean
         assert top is not None
@@ -25,11 +25,11 @@ def test_scores_are_those_of_the_summary_that_defines_them(oracle: MemoryStore) 
         for one in oracle.summaries()
         for field in one.parts["fields"]
     ]
-    assert turk_figures(part_rows(oracle)).rules["paper"] == summarize(scores, "paper")
+    assert turk_figures(oracle.parts()).rules["paper"] == summarize(scores, "paper")
 
 
 def test_page_lengths_are_those_of_the_pages(oracle: MemoryStore) -> None:
-    lengths = turk_figures(part_rows(oracle)).lengths
+    lengths = turk_figures(oracle.parts()).lengths
     real = {one.parts["page_chars"] for one in oracle.summaries()}
     assert {chars for chars, _ in lengths.dots} <= real
     assert sum(band.score.count for band in lengths.bands) == lengths.instances
@@ -63,7 +63,7 @@ def test_fields_that_do_not_count_and_episodes_without_parts_are_left_out() -> N
 
 @pytest.mark.parametrize("name", ["demonstrations", "demos"])
 def test_runs_that_differ_in_demonstrations_make_a_line(oracle: MemoryStore, name: str) -> None:
-    work = turk_figures(part_rows(oracle))
+    work = turk_figures(oracle.parts())
     runs = []
     for shown in (3, 0, 7):
         settings = {"model": "m", name: shown}

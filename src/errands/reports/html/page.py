@@ -10,7 +10,7 @@ from typing import Final, TextIO
 
 from errands import __version__
 from errands.markup import EMPTY, Markup, html, join
-from errands.reports.content import Report, Run
+from errands.reports.content import DOMAINS, Report, Run
 from errands.reports.formatting import count, duration
 from errands.reports.html import sections
 from errands.reports.html import training_sections as curve_sections
@@ -27,6 +27,7 @@ from errands.reports.html.replay import (
     views,
 )
 from errands.reports.statistics.training import Training
+from errands.reports.tables import usage_table
 from errands.runs.episode import Episode, RunInfo
 from errands.runs.store.base import Store
 
@@ -42,6 +43,9 @@ _OUTCOMES: Final = {
     "none": "reward 0",
     "failed": "failed",
 }
+
+_Section = tuple[str, str, Iterable[Markup] | None]
+"""Its anchor, its title, and what stands in it."""
 
 
 @cache
@@ -95,49 +99,50 @@ def _body(
     colours = {run.label: at for at, run in runs}
     failed = any(run.figures.failures for run in report.runs)
     trainings = [(at, run.training) for at, run in runs if run.training is not None]
-    there = [
-        ("overview", "Overview", True),
-        ("shop", "WebShop", bool(shop)),
-        ("turk", "TurkingBench", bool(forms)),
-        ("training", "Training", bool(trainings)),
-        ("comparisons", "Comparisons", bool(report.comparisons)),
-        ("cost", "Cost and time", True),
-        ("errors", "Errors", failed),
-        ("episodes", "Episodes", True),
-        ("runs", "Runs", True),
-    ]
-    yield _top(report, [(ident, title) for ident, title, is_there in there if is_there])
-    yield html("<main>")
-    yield _section("overview", "Overview", [_remarks(report), *sections.headlines(runs)])
-    if shop:
-        yield _section("shop", "WebShop", sections.shop(report, shop))
-    if forms:
-        yield _section("turk", "TurkingBench", sections.turk(report, forms))
-    if trainings:
-        yield _section("training", "Training", _trained(trainings))
-    if report.comparisons:
-        made = sections.comparisons(report.comparisons, colours)
-        yield _section("comparisons", "Comparisons", made)
-    yield _section("cost", "Cost and time", [sections.usage(runs)])
-    if failed:
-        yield _section("errors", "Errors", sections.errors(runs))
     sheets = StyleSheets()
-    yield html('<section id="episodes"><h2>Episodes</h2>')
+    room = min(each * _listed(report), most)
+    parts: list[_Section] = [
+        ("overview", "Overview", [_remarks(report), *sections.headlines(runs)]),
+        ("shop", "WebShop", sections.shop(report, shop) if shop else None),
+        ("turk", "TurkingBench", sections.turk(report, forms) if forms else None),
+        ("training", "Training", _trained(trainings) if trainings else None),
+        (
+            "comparisons",
+            "Comparisons",
+            sections.comparisons(report.comparisons, colours) if report.comparisons else None,
+        ),
+        ("cost", "Cost and time", [sections.table(usage_table(report.runs))]),
+        ("errors", "Errors", sections.errors(runs) if failed else None),
+        ("episodes", "Episodes", _episodes(runs, stores, watch, room, sheets)),
+        ("runs", "Runs", sections.repeating(runs)),
+    ]
+    yield _top(report)
+    yield from _main(parts)
     yield html(
-        '<p class="note">Open an episode and walk through it: click “next”, or choose a number and'
-        " use the arrow keys.</p>"
-    )
-    yield from _episodes(runs, stores, watch, min(each * _listed(report), most), sheets)
-    yield html("</section>")
-    yield _section("runs", "Runs", sections.repeating(runs))
-    yield html("</main>")
-    yield html(
-        "<footer><h2>How the figures are made</h2><ul>{}</ul><p>Made by errands {}."
-        " This page is one file and loads nothing.</p></footer>",
+        "<footer><h2>How the figures are made</h2><ul>{}</ul>{}</footer>",
         join(html("<li>{}", note) for note in report.notes),
-        report.errands,
+        _maker(report.errands),
     )
     yield _packed_sheets(sheets)
+
+
+def _main(parts: Sequence[_Section]) -> Iterator[Markup]:
+    """The sections of a page, those without content left out, below links to them."""
+    shown = [(ident, title, content) for ident, title, content in parts if content is not None]
+    yield html(
+        '<nav class="jump" aria-label="Sections"><div class="inner">{}</div></nav>',
+        join(html('<a href="#{}">{}</a>', ident, title) for ident, title, _ in shown),
+    )
+    yield html("<main>")
+    for ident, title, content in shown:
+        yield html('<section id="{}"><h2>{}</h2>', ident, title)
+        yield from content
+        yield html("</section>")
+    yield html("</main>")
+
+
+def _maker(version: str) -> Markup:
+    return html("<p>Made by errands {}. This page is one file and loads nothing.</p>", version)
 
 
 def _trained(trainings: Sequence[tuple[int, Training]]) -> Iterator[Markup]:
@@ -154,16 +159,12 @@ def _listed(report: Report) -> int:
     return sum(len(run.listed.numbers) for run in report.runs)
 
 
-def _top(report: Report, links: Sequence[tuple[str, str]]) -> Markup:
-    domains = {"shop": "WebShop", "turk": "TurkingBench"}
-    where = " and ".join(
-        name
-        for domain, name in domains.items()
-        if any(r.info.domain == domain for r in report.runs)
-    )
+def _top(report: Report) -> Markup:
+    domains = {run.info.domain for run in report.runs}
+    where = " and ".join(name for domain, name in DOMAINS.items() if domain in domains)
     episodes = sum(run.figures.episodes for run in report.runs)
     summary = f"{count(len(report.runs), 'run')} on {where}, {count(episodes, 'episode')}"
-    return _header("report", report.title, html("<p>{}</p>", summary)) + _navigation(links)
+    return _header("report", report.title, html("<p>{}</p>", summary))
 
 
 def _header(kind: str, title: str, below: Markup) -> Markup:
@@ -174,17 +175,6 @@ def _header(kind: str, title: str, below: Markup) -> Markup:
         title,
         below,
     )
-
-
-def _navigation(links: Iterable[tuple[str, str]]) -> Markup:
-    return html(
-        '<nav class="jump" aria-label="Sections"><div class="inner">{}</div></nav>',
-        join(html('<a href="#{}">{}</a>', ident, title) for ident, title in links),
-    )
-
-
-def _section(ident: str, title: str, parts: Iterable[Markup]) -> Markup:
-    return html('<section id="{}"><h2>{}</h2>{}</section>', ident, title, join(parts))
 
 
 def _remarks(report: Report) -> Markup:
@@ -206,6 +196,10 @@ def _episodes(
     left: float,
     sheets: StyleSheets,
 ) -> Iterator[Markup]:
+    yield html(
+        '<p class="note">Open an episode and walk through it: click “next”, or choose a number and'
+        " use the arrow keys.</p>"
+    )
     waiting = sum(len(run.listed.numbers) for _, run in runs)
     for (at, run), store in zip(runs, stores, strict=True):
         yield html(
@@ -287,14 +281,11 @@ def single_page(
         below += html("<p>{}</p>", instruction)
     body = html(
         '{}<main><section id="episodes"><h2>Step by step</h2>'
-        '<div class="card"><div class="episode alone">{}</div></div></section>{}</main>',
+        '<div class="card"><div class="episode alone">{}</div></div></section>'
+        '<section id="runs"><h2>The run</h2><div class="card facts-of">{}</div></section></main>',
         _header("episode", title, below),
         steps,
-        _section(
-            "runs",
-            "The run",
-            [html('<div class="card facts-of">{}</div>', sections.run_facts(info, command))],
-        ),
+        sections.run_facts(info, command),
     )
     return join(_document(title, [body, _packed_sheets(sheets)]))
 
@@ -303,21 +294,15 @@ def training_page(trainings: Sequence[Training], title: str = "") -> Markup:
     """How trainings went, on a page of its own."""
     coloured = list(enumerate(trainings))
     title = title or f"Training of {', '.join(one.label for one in trainings)}"
-    parts = {
-        "Overview": [curve_sections.notes(coloured), curve_sections.cards(coloured)],
-        "Curves": curve_sections.drawn(coloured),
-        "Time": [curve_sections.times(coloured)],
-        "Settings": curve_sections.facts(coloured),
-    }
-    body = html(
-        "{}{}<main>{}</main><footer><p>Made by errands {}. This page is one file and loads"
-        " nothing.</p></footer>",
-        _header("training", cut(title, 200), html("<p>{}</p>", count(len(coloured), "training"))),
-        _navigation((name.lower(), name) for name in parts),
-        join(_section(name.lower(), name, made) for name, made in parts.items()),
-        __version__,
-    )
-    return join(_document(title, [body]))
+    top = _header("training", cut(title, 200), html("<p>{}</p>", count(len(coloured), "training")))
+    parts: list[_Section] = [
+        ("overview", "Overview", [curve_sections.notes(coloured), curve_sections.cards(coloured)]),
+        ("curves", "Curves", curve_sections.drawn(coloured)),
+        ("time", "Time", [curve_sections.times(coloured)]),
+        ("settings", "Settings", curve_sections.facts(coloured)),
+    ]
+    footer = html("<footer>{}</footer>", _maker(__version__))
+    return join(_document(title, [top, *_main(parts), footer]))
 
 
 def _packed_sheets(sheets: StyleSheets) -> Markup:

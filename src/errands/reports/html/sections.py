@@ -4,15 +4,17 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 
 from errands.markup import EMPTY, Markup, html, join
-from errands.reports.content import Report, Run
-from errands.reports.formatting import DASH, count, dash, dollars, duration, share, whole
+from errands.reports.content import DOMAINS, Report, Run
+from errands.reports.formatting import DASH, count, dollars, p_value, share
 from errands.reports.html import plots
-from errands.reports.html.elements import badge, cut, definitions, figure, grid, table, value
+from errands.reports.html.elements import badge, cut, definitions, figure, grid, value
+from errands.reports.html.elements import table as plain_table
 from errands.reports.html.plots import DotRow, PlotMark, Series
-from errands.reports.statistics.comparison import RunComparison, format_p
+from errands.reports.statistics.comparison import RunComparison
 from errands.reports.statistics.estimate import Estimate
 from errands.reports.statistics.ranks import Ranks
-from errands.reports.statistics.turk_figures import TurkFigures, estimate_of
+from errands.reports.statistics.turk_figures import TurkFigures, estimate_of, scores_side_by_side
+from errands.reports.tables import Cell, MeanAndGreatest, Table, Value, shop_tables, table_4
 from errands.runs.episode import RunInfo
 
 __all__ = [
@@ -22,8 +24,8 @@ __all__ = [
     "repeating",
     "run_facts",
     "shop",
+    "table",
     "turk",
-    "usage",
 ]
 
 Coloured = Sequence[tuple[int, Run]]
@@ -35,6 +37,22 @@ def named(run: Run) -> Markup:
     if not run.info.privileged:
         return Markup.escape(run.label)
     return html("{} {}", run.label, badge("shown the answers", "insider"))
+
+
+def table(content: Table) -> Markup:
+    """A table of a report on a page."""
+    rows = (list(map(_cell, row)) for row in content.rows)
+    return plain_table(content.head, rows, content.caption)
+
+
+def _cell(content: Cell) -> Markup:
+    if isinstance(content, Run):
+        return named(content)
+    if isinstance(content, Value):
+        return value(content.estimate, content.digits)
+    if isinstance(content, MeanAndGreatest):
+        return html("{} <small>max {}</small>", content.mean, content.greatest)
+    return Markup.escape(content)
 
 
 def main_score(run: Run) -> Estimate:
@@ -69,7 +87,7 @@ def callout(title: str, items: Iterable[Markup], kind: str = "callout") -> Marku
 def headlines(runs: Coloured) -> Iterator[Markup]:
     """A card for each run, and all of them beside each other."""
     yield html('<div class="cards">{}</div>', join(_card(at, run) for at, run in runs))
-    for domain, title in (("shop", "WebShop"), ("turk", "TurkingBench")):
+    for domain, title in DOMAINS.items():
         some = [(at, run) for at, run in runs if run.info.domain == domain]
         if not some:
             continue
@@ -77,7 +95,7 @@ def headlines(runs: Coloured) -> Iterator[Markup]:
         of = "" if len({r.info.domain for _, r in runs}) == 1 else f"{title}: "
         yield grid(
             figure(
-                plots.bars(f"{of}{name}", [PlotMark(_plain(r), at, get(r)) for at, r in some]),
+                plots.bars(f"{of}{name}", [PlotMark(r.name, at, get(r)) for at, r in some]),
                 f"{of}{name}",
                 note,
             )
@@ -86,10 +104,6 @@ def headlines(runs: Coloured) -> Iterator[Markup]:
                 ("Success Rate", lambda r: r.figures.success, "episodes with a reward of 1"),
             )
         )
-
-
-def _plain(run: Run) -> str:
-    return f"{run.label} (shown the answers)" if run.info.privileged else run.label
 
 
 def _card(at: int, run: Run) -> Markup:
@@ -187,19 +201,7 @@ def shop(report: Report, runs: Coloured) -> Iterator[Markup]:
     for ranks in report.ranks:
         if ranks.remark:
             yield html('<p class="note">{}</p>', ranks.remark)
-    yield table(
-        ["run", *names, "bought (%)"],
-        (
-            [
-                named(run),
-                *(value(part.mean, 2) for part in run.figures.parts),
-                value(run.figures.bought) if run.figures.bought else DASH,
-            ]
-            for _, run in runs
-        ),
-        "The reward's parts over purchases, with 95 % intervals",
-    )
-    yield _trajectories(runs)
+    yield from map(table, shop_tables([run for _, run in runs]))
 
 
 def _tidy(title: str) -> str:
@@ -216,57 +218,27 @@ def _ranked(ranks: Ranks) -> str:
     )
 
 
-def _trajectories(runs: Coloured) -> Markup:
-    titles = [spread.title for spread in runs[0][1].figures.trajectory]
-    return table(
-        ["run", *titles],
-        (
-            [
-                named(run),
-                *(
-                    html("{} <small>max {}</small>", dash(spread.mean), whole(spread.max))
-                    for spread in run.figures.trajectory
-                ),
-            ]
-            for _, run in runs
-        ),
-        "Trajectories: mean and greatest of an episode",
-    )
-
-
 def turk(report: Report, runs: Coloured) -> Iterator[Markup]:
     """Table 4, tasks, field types, demonstrations, page length."""
     yield legend([(at, named(run)) for at, run in runs])
-    yield table(
-        ["model", "modalities", "text encoding", html("demon&shy;strations"), "input tokens",
-         "score, paper’s rules", "score, released rules", "over fields"],
-        (
-            [
-                named(run),
-                run.row4.modalities or DASH,
-                run.row4.encoding or DASH,
-                DASH if run.row4.demonstrations is None else str(run.row4.demonstrations),
-                whole(run.row4.input_tokens),
-                value(run.row4.paper),
-                value(run.row4.released),
-                value(run.row4.micro),
-            ]
-            for _, run in runs
-            if run.row4 is not None
-        ),
-        "Scores in %: mean over tasks under both rules, and the mean over fields",
-    )  # fmt: skip
+    yield table(table_4([run for _, run in runs]))
     works = [(at, run, run.figures.turk) for at, run in runs if run.figures.turk]
-    tasks = {t.task: None for _, _, work in works for t in work.rules["paper"].tasks}
-    kinds = {t.type: None for _, _, work in works for t in work.rules["paper"].types}
+    scores = scores_side_by_side([work for _, _, work in works])
     cards = []
-    for title, names, caption, note in (
-        ("task", list(tasks), "Score of each task", "its pooled fields, paper’s rules"),
-        ("type", sorted(kinds), "Score of each field type", "mean over the tasks that have it"),
+    for title, caption, note in (
+        ("task", "Score of each task", "its pooled fields, paper’s rules"),
+        ("field type", "Score of each field type", "mean over the tasks that have it"),
     ):
         rows = [
-            DotRow(name, [m for at, run, work in works for m in _marks(at, run, work, title, name)])
-            for name in names
+            DotRow(
+                name,
+                [
+                    PlotMark(run.label, at, score)
+                    for (at, run, _), score in zip(works, each, strict=True)
+                    if score is not None
+                ],
+            )
+            for name, each in scores[title].items()
         ]
         if rows:
             cards.append(figure(plots.dots(caption, rows), caption, note))
@@ -291,15 +263,6 @@ def turk(report: Report, runs: Coloured) -> Iterator[Markup]:
         cards.append(figure(drawn, "Score by number of demonstrations", agents))
     cards += _length_card(works)
     yield grid(cards, "columns")
-
-
-def _marks(at: int, run: Run, work: TurkFigures, title: str, name: str) -> Iterator[PlotMark]:
-    summary = work.rules["paper"]
-    if title == "task":
-        scores = [task.all for task in summary.tasks if task.task == name]
-    else:
-        scores = [kind.macro for kind in summary.types if kind.type == name]
-    yield from (PlotMark(run.label, at, estimate_of(score)) for score in scores)
 
 
 def _length_card(works: Sequence[tuple[int, Run, TurkFigures]]) -> Iterator[Markup]:
@@ -342,7 +305,7 @@ def _comparison(one: RunComparison, colours: dict[str, int]) -> Markup:
         ("Difference in Task Score", value(one.difference)),
         ("Sign-flip test", _chances(one)),
         ("Difference in Success Rate", value(one.success_difference)),
-        ("McNemar’s exact test", DASH if one.success_p is None else format_p(one.success_p)),
+        ("McNemar’s exact test", p_value(one.success_p)),
     ]
     if one.left_out:
         tests.append(("Left out", f"{count(one.left_out, 'episode')} without a pair"))
@@ -376,36 +339,8 @@ def _comparison(one: RunComparison, colours: dict[str, int]) -> Markup:
 
 
 def _chances(one: RunComparison) -> str:
-    if one.p is None:
-        return DASH
-    alone, raised = format_p(one.p), format_p(one.p if one.p_holm is None else one.p_holm)
+    alone, raised = p_value(one.p), p_value(one.p if one.p_holm is None else one.p_holm)
     return alone if raised == alone else f"{alone}; {raised} (Holm)"
-
-
-def usage(runs: Coloured) -> Markup:
-    """Tokens, cost and time."""
-    return table(
-        ["run", "tokens in", "tokens out", "cost", "cost an episode", "time, all episodes",
-         "time an episode"],
-        (
-            [
-                named(run),
-                whole(use.tokens_in),
-                whole(use.tokens_out),
-                dollars(use.cost),
-                dollars(use.cost_mean),
-                duration(use.seconds),
-                html(
-                    "{} <small>max {}</small>",
-                    duration(use.seconds_mean),
-                    duration(use.seconds_max),
-                ),
-            ]
-            for _, run in runs
-            for use in [run.figures.usage]
-        ),
-        "What the runs took, errors included",
-    )  # fmt: skip
 
 
 def errors(runs: Coloured) -> Iterator[Markup]:

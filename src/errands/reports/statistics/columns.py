@@ -12,15 +12,7 @@ import numpy.typing as npt
 from errands.runs.episode import Summary
 from errands.runs.store.base import Store
 
-__all__ = [
-    "STATUSES",
-    "Columns",
-    "failed_summaries",
-    "keys_of",
-    "part_rows",
-    "read_columns",
-    "summaries_of",
-]
+__all__ = ["STATUSES", "Columns", "read_columns", "summaries_of"]
 
 STATUSES: Final = ("done", "truncated", "error")
 """By their code."""
@@ -60,31 +52,16 @@ class Columns(NamedTuple):
 
 def read_columns(store: Store) -> Columns:
     """All columns of a run."""
-    given = store.columns()
-    return Columns(**{name: given[name] for name in Columns._fields})
-
-
-def part_rows(store: Store) -> Iterator[tuple[int, dict[str, Any]]]:
-    """The parts of every episode that has any, by its number."""
-    yield from store.parts()
+    columns = store.columns()
+    return Columns(**{name: columns[name] for name in Columns._fields})
 
 
 def summaries_of(store: Store, numbers: Array) -> Iterator[Summary]:
     """The summaries of some episodes, in order of number."""
     if not len(numbers):
         return
-    wanted = set(numbers.tolist())
-    if len(wanted) <= FEW:
-        yield from (episode.summary for episode in store.episodes(sorted(wanted)))
+    chosen = set(numbers.tolist())
+    if len(chosen) <= FEW:
+        yield from (episode.summary for episode in store.episodes(sorted(chosen)))
     else:
-        yield from (summary for summary in store.summaries() if summary.number in wanted)
-
-
-def failed_summaries(store: Store, columns: Columns) -> Iterator[Summary]:
-    """The summaries of all episodes that failed, in order of number."""
-    yield from summaries_of(store, columns.number[columns.failed])
-
-
-def keys_of(store: Store, numbers: Array) -> dict[int, str]:
-    """What these episodes played."""
-    return {summary.number: summary.key for summary in summaries_of(store, numbers)}
+        yield from (summary for summary in store.summaries() if summary.number in chosen)

@@ -11,7 +11,7 @@ from typing import Any, Final
 import msgspec
 import numpy as np
 
-from errands.reports.statistics.columns import STATUSES, Columns, failed_summaries, part_rows
+from errands.reports.statistics.columns import STATUSES, Columns, summaries_of
 from errands.reports.statistics.estimate import Estimate, WeightedValues, estimate
 from errands.reports.statistics.turk_figures import TurkFigures, turk_figures
 from errands.runs.store.base import Store
@@ -135,7 +135,7 @@ def run_figures(store: Store, columns: Columns, *, seed: int = 0) -> RunFigures:
     errors = int(columns.failed.sum())
     counted = np.bincount(columns.status[~columns.failed], minlength=len(STATUSES))
     shop = store.info.domain == "shop"
-    bought, parts = _shop_parts(part_rows(store), rewards.size, seed) if shop else (None, ())
+    bought, parts = _shop_parts(store.parts(), rewards.size, seed) if shop else (None, ())
     success = WeightedValues([0.0, 1.0], _wins(rewards))
     score = estimate(rewards, "score", seed=seed).times(100)
     won = _share(success, "success", seed)
@@ -163,7 +163,7 @@ def run_figures(store: Store, columns: Columns, *, seed: int = 0) -> RunFigures:
         ),
         usage=_usage(columns),
         failures=_failures(store, columns),
-        turk=None if shop else turk_figures(part_rows(store), seed=seed),
+        turk=None if shop else turk_figures(store.parts(), seed=seed),
     )
 
 
@@ -238,7 +238,7 @@ def _usage(columns: Columns) -> RunUsage:
 def _failures(store: Store, columns: Columns) -> tuple[Failures, ...]:
     counts: Counter[str] = Counter()
     examples: dict[str, dict[str, FailureExample]] = {}
-    for summary in failed_summaries(store, columns):
+    for summary in summaries_of(store, columns.number[columns.failed]):
         owner = summary.owner or "unknown"
         counts[owner] += 1
         kept = examples.setdefault(owner, {})

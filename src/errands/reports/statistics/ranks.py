@@ -12,7 +12,7 @@ import msgspec
 import numpy as np
 
 from errands.errors import CatalogError, GoalError
-from errands.reports.statistics.columns import Columns, keys_of
+from errands.reports.statistics.columns import Columns, summaries_of
 from errands.reports.statistics.estimate import named_rng
 from errands.reports.statistics.figures import Bin
 from errands.runs.episode import RunInfo
@@ -93,7 +93,7 @@ def _wanted(store: Store, columns: Columns, seed: int) -> tuple[tuple[int, ...],
     some = len(numbers) > 3 * MOST_GOALS
     if some:
         numbers = np.sort(rng.choice(numbers, 3 * MOST_GOALS, replace=False))
-    wanted = goal_numbers(list(keys_of(store, numbers).values()))
+    wanted = goal_numbers([summary.key for summary in summaries_of(store, numbers)])
     if len(wanted) > MOST_GOALS:
         return tuple(sorted(rng.choice(wanted, MOST_GOALS, replace=False).tolist())), True
     return wanted, some

@@ -30,6 +30,7 @@ __all__ = [
     "TurkFigures",
     "demonstrations",
     "estimate_of",
+    "scores_side_by_side",
     "table_row",
     "task_figures",
     "turk_figures",
@@ -108,6 +109,21 @@ class DemonstrationCurve(msgspec.Struct, frozen=True):
 def estimate_of(figure: ScoreEstimate) -> Estimate:
     """A figure of TurkingBench as a percentage, in the shape all others have."""
     return Estimate(figure.mean, figure.low, figure.high, figure.count).times(100)
+
+
+def scores_side_by_side(
+    runs: Sequence[TurkFigures],
+) -> dict[str, dict[str, list[Estimate | None]]]:
+    """The score of each task and of each field type in each run, under the paper's rules."""
+    papers = [run.rules["paper"] for run in runs]
+    tasks = [{one.task: estimate_of(one.all) for one in paper.tasks} for paper in papers]
+    types = [{one.type: estimate_of(one.macro) for one in paper.types} for paper in papers]
+    task_names = dict.fromkeys(name for scores in tasks for name in scores)
+    type_names = sorted({name for scores in types for name in scores})
+    return {
+        "task": {name: [scores.get(name) for scores in tasks] for name in task_names},
+        "field type": {name: [scores.get(name) for scores in types] for name in type_names},
+    }
 
 
 def turk_figures(parts: Iterable[tuple[int, Mapping[str, Any]]], *, seed: int = 0) -> TurkFigures:

@@ -15,6 +15,7 @@ from errands.reports.html.elements import badge, cut, definitions, figure, grid,
 from errands.reports.html.replay import outcome
 from errands.reports.statistics.estimate import WeightedValues
 from errands.reports.statistics.figures import reward_bins
+from errands.reports.tables import usage_table
 from errands.runs.episode import RunInfo, Summary
 from errands.runs.store.view import ORDERS, EpisodeFilter
 from errands.web.core import elements as ui
@@ -424,7 +425,7 @@ def _report_sections(info: RunInfo, report: Report) -> Iterator[tuple[str, Marku
         yield "WebShop", join(sections.shop(report, runs))
     else:
         yield "TurkingBench", join(sections.turk(report, runs))
-    yield "Cost and time", sections.usage(runs)
+    yield "Cost and time", sections.table(usage_table(report.runs))
     errors = join(sections.errors(runs))
     if errors:
         yield "Errors", errors

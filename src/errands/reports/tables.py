@@ -1,0 +1,114 @@
+"""The tables of a report, which the page and the Markdown show alike."""
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from errands.reports.content import Run
+from errands.reports.formatting import DASH, dash, dollars, duration, whole
+from errands.reports.statistics.estimate import Estimate
+
+__all__ = ["Cell", "MeanAndGreatest", "Table", "Value", "shop_tables", "table_4", "usage_table"]
+
+
+class Value(NamedTuple):
+    """A mean that is shown with its interval."""
+
+    estimate: Estimate
+    digits: int = 1
+
+
+class MeanAndGreatest(NamedTuple):
+    """The mean of something counted in each episode, and the greatest of all."""
+
+    mean: str
+    greatest: str
+
+
+Cell = str | Run | Value | MeanAndGreatest
+
+
+class Table(NamedTuple):
+    """The first cell of a row names it."""
+
+    caption: str
+    head: Sequence[str]
+    rows: Iterable[Sequence[Cell]]
+
+
+def shop_tables(runs: Sequence[Run]) -> tuple[Table, Table]:
+    """The reward's parts, and trajectories."""
+    parts = [part.title for part in runs[0].figures.parts]
+    spreads = [spread.title for spread in runs[0].figures.trajectory]
+    return (
+        Table(
+            "The reward's parts over purchases, with 95 % intervals",
+            ["run", *parts, "bought (%)"],
+            [
+                [
+                    run,
+                    *(Value(part.mean, 2) for part in run.figures.parts),
+                    Value(run.figures.bought) if run.figures.bought else DASH,
+                ]
+                for run in runs
+            ],
+        ),
+        Table(
+            "Trajectories: mean and greatest of an episode",
+            ["run", *spreads],
+            [
+                [
+                    run,
+                    *(
+                        MeanAndGreatest(dash(spread.mean), whole(spread.max))
+                        for spread in run.figures.trajectory
+                    ),
+                ]
+                for run in runs
+            ],
+        ),
+    )
+
+
+def table_4(runs: Sequence[Run]) -> Table:
+    """TurkingBench, in the shape of the paper's table 4."""
+    return Table(
+        "Scores in %: mean over tasks under both rules, and the mean over fields",
+        ["model", "modalities", "text encoding", "demonstrations", "input tokens",
+         "score, paper’s rules", "score, released rules", "over fields"],
+        [
+            [
+                run,
+                row.modalities or DASH,
+                row.encoding or DASH,
+                DASH if row.demonstrations is None else str(row.demonstrations),
+                whole(row.input_tokens),
+                Value(row.paper),
+                Value(row.released),
+                Value(row.micro),
+            ]
+            for run in runs
+            if (row := run.row4) is not None
+        ],
+    )  # fmt: skip
+
+
+def usage_table(runs: Sequence[Run]) -> Table:
+    """Tokens, cost and time."""
+    return Table(
+        "What the runs took, errors included",
+        ["run", "tokens in", "tokens out", "cost", "cost an episode", "time, all episodes",
+         "time an episode"],
+        [
+            [
+                run,
+                whole(usage.tokens_in),
+                whole(usage.tokens_out),
+                dollars(usage.cost),
+                dollars(usage.cost_mean),
+                duration(usage.seconds),
+                MeanAndGreatest(duration(usage.seconds_mean), duration(usage.seconds_max)),
+            ]
+            for run in runs
+            for usage in [run.figures.usage]
+        ],
+    )  # fmt: skip
