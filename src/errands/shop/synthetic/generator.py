@@ -253,7 +253,7 @@ def _pictures(
             (choice.color for choices in groups.values() for choice in choices if choice.color),
             None,
         )
-        or rng.pick(bank.colors)[1]
+        or bank.colors[rng.pick(bank.values["colors"])]
     )
     options: dict[str, list[dict[str, Any]]] = {}
     for name, choices in groups.items():

@@ -144,7 +144,8 @@ class Bank:
     heads: tuple[str, ...]
     titles: tuple[str, ...]
     extras: tuple[str, ...]
-    colors: tuple[tuple[str, str], ...]
+    colors: Mapping[str, str]
+    """Each with the shade it is drawn in."""
     values: Mapping[str, tuple[str, ...]]
     phrasing: Mapping[str, tuple[str, ...]]
     option_phrases: Mapping[str, tuple[str, ...]]
@@ -189,14 +190,18 @@ def article(text: str) -> str:
 @cache
 def wordbank() -> Bank:
     """The word bank, read on first use."""
-    shared, spoken = _read("sentences"), _read("attributes")
-    options, phrasing, coinage = _read("options"), _read("phrasing"), _read("coinage")
+    shared, spoken = read_words("sentences"), read_words("attributes")
+    options, phrasing, coinage = (
+        read_words("options"),
+        read_words("phrasing"),
+        read_words("coinage"),
+    )
     common = _wordings(shared["sentences"], shared["synonyms"])
     attributes: dict[tuple[str, str], Attribute] = {}
     groups = options.pop("groups")
     subcategories: list[Subcategory] = []
     for category, share in CATEGORIES.items():
-        table = _read(category)
+        table = read_words(category)
         rows = sum(len(family["rows"]) for family in table["family"])
         sentences = {
             name: _wordings(lines, shared["synonyms"]) + common
@@ -237,14 +242,15 @@ def wordbank() -> Bank:
         heads=_formats(shared["heads"]),
         titles=_formats(shared["titles"]),
         extras=_formats(shared["extras"]),
-        colors=tuple(options.pop("colors").items()),
+        colors=options["colors"],
         values={name: tuple(values) for name, values in options.items()},
         option_phrases={name: tuple(says) for name, says in phrasing.pop("options").items()},
         phrasing={name: tuple(says) for name, says in phrasing.items()},
     )
 
 
-def _read(name: str) -> dict[str, Any]:
+def read_words(name: str) -> dict[str, Any]:
+    """One of the word bank's files."""
     source = files("errands.shop.synthetic").joinpath("wordbank", f"{name}.toml")
     return tomllib.loads(source.read_text(encoding="utf-8"))
 
