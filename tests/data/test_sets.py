@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from errands.data import DATASETS, KnownFile, Version, find_dataset
-from errands.data.fingerprint import Fingerprint, fingerprint
-from errands.data.sets import known_tasks
+from errands.data.sets import Fingerprint, fingerprint, known_tasks
 from errands.errors import DataError
 
 

@@ -23,8 +23,8 @@ from rich.progress import (
 from rich.table import Table
 
 from errands.data import DATASETS, Dataset, FetchReport, fetch, find_dataset
-from errands.data.fingerprint import Progress as OnProgress
 from errands.home import catalogs_dir, data_dir
+from errands.progress import Progress as OnProgress
 
 __all__ = ["next_command", "register"]
 

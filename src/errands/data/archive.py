@@ -18,8 +18,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, cast
 
-from errands.data.fingerprint import CHUNK, Progress, silent
+from errands.data.sets import CHUNK
 from errands.errors import DataError
+from errands.progress import Progress, silent
 
 __all__ = ["SUFFIXES", "TASK_FILES", "ArchiveLimits", "plain_name", "unpack_tasks"]
 

@@ -24,8 +24,9 @@ from typing import IO, Any
 from urllib.parse import quote, urlsplit
 
 from errands import __version__
-from errands.data.fingerprint import CHUNK, Progress, silent
+from errands.data.sets import CHUNK
 from errands.errors import DataError
+from errands.progress import Progress, silent
 
 __all__ = ["RetryPolicy", "Transfer", "check_base", "discard", "download", "join"]
 
@@ -135,36 +136,27 @@ def download(
     date may be resumed as well.
     """
     for url in urls:
-        job = _Job(url, part, limit, tuple(sizes), checked, retries or RetryPolicy(), progress)
-        job.what = what or part.name.removesuffix(".part")
+        name = what or part.name.removesuffix(".part")
+        job = _Job(url, part, limit, sizes, checked, retries or RetryPolicy(), progress, name)
         with suppress(_Absent):
             return job.run()
     raise DataError(f"the server has no such file: tried {' and '.join(urls)}")
 
 
+@dataclass(slots=True)
 class _Job:
     """The attempts at one address."""
 
-    def __init__(
-        self,
-        url: str,
-        part: Path,
-        limit: int,
-        sizes: tuple[int, ...],
-        checked: bool,
-        retries: RetryPolicy,
-        progress: Progress,
-    ) -> None:
-        self.url = url
-        self.part = part
-        self.limit = limit
-        self.sizes = sizes
-        self.checked = checked
-        self.retries = retries
-        self.progress = progress
-        self.what = part.name
-        self.received = 0
-        self.resumed = False
+    url: str
+    part: Path
+    limit: int
+    sizes: Sequence[int]
+    checked: bool
+    retries: RetryPolicy
+    progress: Progress
+    what: str
+    received: int = 0
+    resumed: bool = False
 
     def run(self) -> Transfer:
         """Attempt until the file is complete or retries is at its end."""

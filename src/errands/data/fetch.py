@@ -10,15 +10,25 @@ import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from errands.data.download import RetryPolicy, check_base, discard, download, join
-from errands.data.fingerprint import Fingerprint, Progress, fingerprint, silent
-from errands.data.report import Action, FetchReport, FileReport
-from errands.data.sets import Check, Dataset, KnownFile, find_dataset
+from errands.data.sets import (
+    Action,
+    Check,
+    Dataset,
+    FileReport,
+    Fingerprint,
+    KnownFile,
+    find_dataset,
+    fingerprint,
+)
 from errands.data.tasks import TREE, inspect_tasks, is_archive, stage_tasks, swap_in, sweep
 from errands.errors import DataError
 from errands.home import data_dir
+from errands.progress import Progress, silent
 
 __all__ = ["ENV_URL", "FetchReport", "FileReport", "fetch", "wanted"]
 
@@ -26,6 +36,26 @@ ENV_URL = "ERRANDS_DATA_URL"
 """The environment variable that names the server when no source is given."""
 
 _ARCHIVE_LIMIT = 1 << 30
+
+
+@dataclass(frozen=True, slots=True)
+class FetchReport:
+    """A data set that is now complete on this machine."""
+
+    name: str
+    folder: Path
+    files: tuple[FileReport, ...]
+    received: int = 0
+    """Bytes that were transferred over the network."""
+
+    @property
+    def nothing_to_do(self) -> bool:
+        """Whether all files were there and good already."""
+        return all(file.status == "present" for file in self.files)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The report as JSON data."""
+        return {**asdict(self), "folder": str(self.folder)}
 
 
 def fetch(
@@ -79,25 +109,17 @@ def wanted(dataset: Dataset) -> str:
     return "\n".join(lines)
 
 
+@dataclass(slots=True)
 class _Fetch:
     """One fetch into one folder."""
 
-    def __init__(
-        self,
-        dataset: Dataset,
-        target: Path,
-        force: bool,
-        verify: bool,
-        progress: Progress,
-        retries: RetryPolicy | None,
-    ) -> None:
-        self.dataset = dataset
-        self.target = target
-        self.force = force
-        self.verify = verify
-        self.progress = progress
-        self.retries = retries
-        self.received = 0
+    dataset: Dataset
+    target: Path
+    force: bool
+    verify: bool
+    progress: Progress
+    retries: RetryPolicy | None
+    received: int = 0
 
     def run(self, url: str | None, folder: Path | None) -> FetchReport:
         files = self._run_tasks(url, folder) if self.dataset.tasks else self._run_files(url, folder)

@@ -6,14 +6,38 @@ rather than guessed, and `KnownFile.judge` says how far a file could be checked.
 """
 
 import difflib
+import hashlib
+import os
 from dataclasses import dataclass
 from importlib import resources
+from pathlib import Path
 from typing import Literal
 
-from errands.data.fingerprint import Fingerprint
-from errands.errors import DataError
+import msgspec
 
-__all__ = ["DATASETS", "Check", "Dataset", "KnownFile", "Version", "find_dataset", "known_tasks"]
+from errands.errors import DataError
+from errands.progress import Progress, silent
+
+__all__ = [
+    "CHUNK",
+    "DATASETS",
+    "Action",
+    "Check",
+    "Dataset",
+    "FileReport",
+    "Fingerprint",
+    "KnownFile",
+    "Version",
+    "find_dataset",
+    "fingerprint",
+    "known_tasks",
+]
+
+CHUNK = 1 << 20
+"""Bytes that are read at a time."""
+
+Action = Literal["present", "downloaded", "copied"]
+"""How a file came to be in its place."""
 
 Check = Literal["sha256", "git-blob", "size", "unknown", "differs"]
 """How a file was recognised: by a checksum, only by its size, not at all because nothing is
@@ -21,6 +45,47 @@ known of it, or (accepted with `verify=False`) as another file than the known on
 
 _TOLERANCE = 0.1
 """How far the size of a file may be from a size that is only known roughly."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fingerprint:
+    """Size and checksums of one file."""
+
+    bytes: int
+    sha256: str
+    git_blob: str
+
+    def __str__(self) -> str:
+        return f"{self.bytes:,} bytes, sha256 {self.sha256}"
+
+
+def fingerprint(path: Path, *, progress: Progress = silent, what: str | None = None) -> Fingerprint:
+    """Read `path` once and measure it; `what` is the name under which progress is reported."""
+    label = f"checking {what or path.name}"
+    with path.open("rb") as file:
+        size = os.fstat(file.fileno()).st_size
+        sha256 = hashlib.sha256()
+        # Git's object id; SHA-1 identifies here, it secures nothing.
+        blob = hashlib.sha1(b"blob %d\0" % size, usedforsecurity=False)
+        done = 0
+        while chunk := file.read(CHUNK):
+            sha256.update(chunk)
+            blob.update(chunk)
+            done += len(chunk)
+            progress(label, done, size)
+    return Fingerprint(done, sha256.hexdigest(), blob.hexdigest())
+
+
+@dataclass(frozen=True, slots=True)
+class FileReport:
+    """One file that is now in place."""
+
+    name: str
+    """Its path below the folder of the data set."""
+    bytes: int
+    sha256: str
+    status: Action
+    check: Check
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,99 +173,13 @@ class Dataset:
     """Where people have found the files, one sentence each."""
 
 
-_FULL_HUMAN = Version(
-    5_137_548,
-    git_blob="b2ab7479b9798e0b62ea394e065f3d506875f090",
-    note="instructions for the full catalogue; serves both shops",
-)
-_DRIVE = (
-    "princeton-nlp/WebShop on GitHub: its set-up script names Google Drive files, which users "
-    "report as gone (issues 40 and 46 there, issue 59 of google/adk-samples)"
-)
+def _resource(name: str) -> str:
+    return resources.files(__package__).joinpath(name).read_text("utf-8")
 
-DATASETS: tuple[Dataset, ...] = (
-    Dataset(
-        name="webshop-1k",
-        summary="WebShop's small shop: 1,000 products, 6,910 synthetic and 13 human goals",
-        files=(
-            KnownFile(
-                "items_shuffle_1000.json",
-                "--items",
-                (
-                    Version(
-                        2_747_755,
-                        "8598edc7bd2ca2871328c6f4e423619838cdbfa81b4071917cdee8be5c8e4d9f",
-                        "10abd8abe6f6c2d3d3b832ef36884c11e0a7809e",
-                        "recovered from the search index of webshop-minimal",
-                    ),
-                    Version(4_467_013, note="the authors' own file"),
-                ),
-            ),
-            KnownFile(
-                "items_ins_v2_1000.json",
-                "--attributes",
-                (
-                    Version(
-                        147_099,
-                        "f88a36314a397b53b3d9c3fa5878e5f7b26d35019a51ec83fbedeca61a948f6f",
-                        "22837ad99f3173712fc9cb1cce7de6b75fe90595",
-                    ),
-                ),
-            ),
-            KnownFile(
-                "items_human_ins.json",
-                "--human",
-                (
-                    Version(
-                        4_731,
-                        "68091da509e72e251d8afc33c665ae3ae79f7385db57df546d73a0eb53de2818",
-                        "e4f0202590ba0b19706b835f63cf29b374a89638",
-                        "the 13 instructions of the small shop",
-                    ),
-                    _FULL_HUMAN,
-                ),
-            ),
-        ),
-        elsewhere=(
-            "ZihanWang314/webshop-minimal on GitHub: has items_ins_v2_1000.json as it is, and the "
-            "products inside its Lucene index indexes_1k",
-            _DRIVE,
-        ),
-    ),
-    Dataset(
-        name="webshop",
-        summary="WebShop's full shop: 1.18 million products, 12,087 human goals",
-        files=(
-            KnownFile(
-                "items_shuffle.json",
-                "--items",
-                (
-                    Version(
-                        5_479_720_229,
-                        "2ef591d65df3af89e972ab72468eb82cbf124d876552d9f3678667edd620a6c8",
-                    ),
-                ),
-            ),
-            KnownFile("items_ins_v2.json", "--attributes", about=178_000_000),
-            KnownFile("items_human_ins.json", "--human", (_FULL_HUMAN,)),
-        ),
-        elsewhere=(
-            "axon-rl/webshop on Hugging Face: the products as a table, not in the original file "
-            "form (the instructions are in axon-rl/webshop_instructions)",
-            _DRIVE,
-        ),
-    ),
-    Dataset(
-        name="turkingbench",
-        summary="TurkingBench's 159 tasks: a web form and workers' answers for each",
-        tasks=159,
-        archives=("turkingbench.tar.gz", "turkingbench.zip"),
-        elsewhere=(
-            "JHU-CLSP/turking-bench on GitHub: a clone, or its source archive as it is downloaded, "
-            "will do for --from",
-        ),
-    ),
-)
+
+DATASETS: tuple[Dataset, ...] = msgspec.toml.decode(
+    _resource("datasets.toml"), type=dict[str, tuple[Dataset, ...]]
+)["dataset"]
 
 
 def find_dataset(name: str) -> Dataset:
@@ -219,5 +198,4 @@ def known_tasks() -> dict[str, str]:
     The list is in the form of `sha256sum`, so that `sha256sum -c` can check a folder with it.
     It covers 108 of the 159 tasks, as they are at commit f1a3854 of JHU-CLSP/turking-bench.
     """
-    text = resources.files(__package__).joinpath("turkingbench.sha256").read_text("utf-8")
-    return {line[66:]: line[:64] for line in text.splitlines()}
+    return {line[66:]: line[:64] for line in _resource("turkingbench.sha256").splitlines()}

@@ -9,10 +9,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from errands.data.archive import SUFFIXES, TASK_FILES, plain_name, unpack_tasks
-from errands.data.fingerprint import Progress, fingerprint, silent
-from errands.data.report import Action, FileReport
-from errands.data.sets import Check, known_tasks
+from errands.data.sets import Action, Check, FileReport, fingerprint, known_tasks
 from errands.errors import DataError
+from errands.progress import Progress, silent
 
 __all__ = ["TREE", "inspect_tasks", "is_archive", "stage_tasks", "swap_in", "sweep"]
 
