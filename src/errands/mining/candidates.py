@@ -17,7 +17,8 @@ import msgspec
 from errands.errors import DataError, ErrandsError, SettingError
 from errands.mining.phrases import FIELDS, clauses, cut, parts, phrases
 from errands.mining.proposal import Proposal, Surroundings, propose
-from errands.shop.build.json_stream import JsonStream, stream_array
+from errands.progress import Progress, silent
+from errands.shop.build.json_stream import stream_array
 
 __all__ = [
     "AttributeCandidate",
@@ -36,8 +37,6 @@ SAMPLE: Final = 40_000
 SHORT_CLAUSE: Final = 3
 """Words that count of a clause that many products may say alike."""
 _LONGEST_EXAMPLE: Final = 160
-
-Progress = Callable[[str, int, int | None], None]
 
 
 class InGroup(msgspec.Struct, frozen=True):
@@ -102,7 +101,7 @@ def stream_items(
             f"{path} is not a file; expected products as in items_shuffle.json. `errands mine"
             " products` makes it of a table."
         )
-    for record in stream_array(JsonStream(path, progress)):
+    for record in stream_array(path, progress):
         if isinstance(record, dict) and isinstance(record.get("asin"), str):
             yield record
 
@@ -132,7 +131,7 @@ def mine(
     size: int = 2,
     least: int = 2,
     fields: Sequence[str] = FIELDS,
-    progress: Progress = lambda stage, done, total: None,
+    progress: Progress = silent,
 ) -> Candidates:
     """The candidates of some products: the best `top` of each group, found in `least` products."""
     if by not in GROUPINGS:

@@ -15,7 +15,7 @@ from errands.errors import DataError
 from errands.mining.assignment import AttributeAssignment
 from errands.mining.candidates import Candidates
 from errands.mining.uses import DROP
-from errands.shop.build.json_stream import JsonStream, stream_object
+from errands.shop.build.json_stream import stream_object
 
 __all__ = ["AttributeList", "ListComparison", "compare", "read_listed"]
 
@@ -114,7 +114,7 @@ def read_listed(path: Path) -> AttributeList:
     """The attributes of a file like items_ins_v2.json."""
     products: dict[str, frozenset[str]] = {}
     asked: set[str] = set()
-    for asin, entry in stream_object(JsonStream(path)):
+    for asin, entry in stream_object(path):
         held = entry.get("attributes") if isinstance(entry, Mapping) else None
         if not isinstance(held, list) or not all(isinstance(one, str) for one in held):
             raise DataError(

@@ -1,7 +1,7 @@
 """The steps from a table of products to a shop, each from files to a file; and all at once."""
 
 import contextlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,17 +13,12 @@ from errands.mining.column_map import ColumnMap
 from errands.mining.phrases import FIELDS
 from errands.mining.product_file import ProductFile, RowCounts
 from errands.mining.review import kept_uses
+from errands.progress import Progress, silent
 from errands.shop.build.builder import build_catalog
 from errands.shop.build.export import JsonFile
 from errands.shop.catalog.catalog import Manifest
 
 __all__ = ["MinedShop", "give_out", "make_shop", "mine_file", "take_products"]
-
-Progress = Callable[[str, int, int | None], None]
-
-
-def _silent(stage: str, done: int, total: int | None) -> None:
-    pass
 
 
 def take_products(
@@ -32,7 +27,7 @@ def take_products(
     given: ColumnMap | None = None,
     *,
     replace: bool = False,
-    progress: Progress = _silent,
+    progress: Progress = silent,
 ) -> tuple[RowCounts, ColumnMap]:
     """Write the products of a table as an items file; what became of the rows, and the map used."""
     file = ProductFile(
@@ -62,7 +57,7 @@ def mine_file(
     fields: Sequence[str] = FIELDS,
     sample: int = SAMPLE,
     seed: int = 0,
-    progress: Progress = _silent,
+    progress: Progress = silent,
 ) -> Candidates:
     """The candidates of an items file, or of a sample of a large one."""
     total = items.stat().st_size if items.is_file() else None
@@ -81,7 +76,7 @@ def give_out(
     most: int = MOST_ASKED,
     fields: Sequence[str] = FIELDS,
     replace: bool = False,
-    progress: Progress = _silent,
+    progress: Progress = silent,
 ) -> AssignmentCounts:
     """Give kept attributes to the products of an items file, and write what they then ask for."""
     if not uses:
@@ -118,7 +113,7 @@ def make_shop(
     top: int = 200,
     least: int = 2,
     replace: bool = False,
-    progress: Progress = _silent,
+    progress: Progress = silent,
 ) -> MinedShop:
     """All steps, with the filter's proposals taken as they are; the files stay beside the shop.
 

@@ -13,7 +13,7 @@ from typing import IO, Any, Final
 
 from errands.errors import DataError
 from errands.mining.column_map import ColumnMap
-from errands.shop.build.json_stream import JsonStream, decode_json, stream_array
+from errands.shop.build.json_stream import decode_json, stream_array
 
 __all__ = ["BadRow", "Row", "TableFile"]
 
@@ -169,7 +169,7 @@ class TableFile:
     def _array(self) -> Generator[Row | BadRow, None, None]:
         told = self._progress
         report = None if told is None else lambda done: told(done, self.bytes)
-        for row in stream_array(JsonStream(self.path, report)):
+        for row in stream_array(self.path, report):
             yield row if isinstance(row, dict) else BadRow("element is not a JSON object")
 
     def _misread(self) -> DataError:

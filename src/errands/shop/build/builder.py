@@ -13,12 +13,13 @@ from typing import Any, Final
 
 from errands.atomic import atomic_directory
 from errands.errors import CatalogError, DataError
+from errands.progress import Progress, silent
 from errands.shop.build.chunk import BuiltChunk, Raw, Recipe, build_chunk, samples
 from errands.shop.build.items_file import PIECE, ItemsFile, Piece, complain, read_piece
 from errands.shop.build.json_scan import MalformedJson
 from errands.shop.build.process_map import cores, in_order
 from errands.shop.build.side_file import SideFile, scan_nouns, scan_side
-from errands.shop.build.writer import CatalogWriter, Progress
+from errands.shop.build.writer import CatalogWriter
 from errands.shop.catalog.catalog import Manifest, SourceFile
 from errands.shop.catalog.compression import SAMPLES, train
 from errands.shop.goals import SHUFFLE_SEED
@@ -31,10 +32,6 @@ DEFAULT_TAGGER = "lexicon"
 SMALL_FILE: Final = 24_000_000
 """Bytes of an items file that is read faster than worker processes are started."""
 SMALL_NUMBER: Final = 4 * PIECE
-
-
-def _silent(stage: str, done: int, total: int | None) -> None:
-    pass
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -86,7 +83,7 @@ def build_catalog(
     seed: int = SHUFFLE_SEED,
     workers: int | None = None,
     replace: bool = False,
-    progress: Progress = _silent,
+    progress: Progress = silent,
 ) -> Manifest:
     """Build a catalogue from the original WebShop files; `workers` None means all cores."""
     for path in (items, attributes, human, nouns):
@@ -143,7 +140,7 @@ def generate_catalog(
     tagger_name: str = DEFAULT_TAGGER,
     workers: int | None = None,
     replace: bool = False,
-    progress: Progress = _silent,
+    progress: Progress = silent,
 ) -> Manifest:
     """Build a catalogue of our own making; the same numbers give the same bytes anywhere."""
     if not 1 <= products <= MOST_PRODUCTS:

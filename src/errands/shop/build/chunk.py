@@ -23,7 +23,7 @@ from errands.shop.catalog.goal_store import MOST_GOALS, Entries, Entry
 from errands.shop.goals import option_choices
 from errands.shop.product import Card, Product, Unusable, parse_product
 from errands.shop.records import Packed
-from errands.shop.rewards.nouns import NounTagger, tagger
+from errands.shop.rewards.nouns import tagger
 from errands.shop.search.index import TermChunk, collect_terms
 
 __all__ = [
@@ -110,25 +110,18 @@ def indexed_text(product: Product) -> str:
 
 
 def build_chunk(raws: Sequence[Raw], recipe: Recipe) -> BuiltChunk:
-    """BuiltChunk a chunk of products."""
+    """Build a chunk of products."""
     dropped: Counter[str] = Counter()
-    held = list(_usable(raws, dropped))
-    asins = [product.asin for product, _ in held]
-    nouns, tagged = _nouns([product for product, _ in held], recipe)
+    usable, tagged = _usable(raws, recipe, dropped)
     encode = msgspec.msgpack.Encoder().encode
     compress = _compressor(recipe.dictionary)
-    products: list[bytes] = []
-    contents: list[bytes] = []
+    records: list[bytes] = []
     cards: list[bytes] = []
     ranges, range_ends = array("I"), array("d")
     notes, reasons = array("I"), array("B")
     collected = [_Collected(), _Collected()]
-    for place, ((product, raw), found) in enumerate(zip(held, nouns, strict=True)):
-        # Made a moment ago and nobody else's yet.
-        msgspec.structs.force_setattr(product, "nouns", found)
-        record = encode(product)
-        contents.append(hashlib.sha256(record).digest())
-        products.append(compress(record))
+    for place, (product, raw) in enumerate(usable):
+        records.append(encode(product))
         cards.append(encode(Card(product.asin, product.title, product.price_tag)))
         if len(product.prices) == 2:
             ranges.append(place)
@@ -144,19 +137,21 @@ def build_chunk(raws: Sequence[Raw], recipe: Recipe) -> BuiltChunk:
                 notes.append(place)
                 reasons.append(made)
     return BuiltChunk(
-        asins=_column(asins),
-        products=Packed.of(products),
-        contents=np.frombuffer(b"".join(contents), "S32"),
+        asins=np.array(
+            [product.asin.encode("utf-8", "surrogatepass") for product, _ in usable], "S"
+        ),
+        products=Packed.of([compress(record) for record in records]),
+        contents=np.frombuffer(b"".join(hashlib.sha256(one).digest() for one in records), "S32"),
         cards=Packed.of(cards),
-        terms=collect_terms(indexed_text(product) for product, _ in held),
-        prices=np.array([product.price for product, _ in held], np.float64),
+        terms=collect_terms(indexed_text(product) for product, _ in usable),
+        prices=np.array([product.price for product, _ in usable], np.float64),
         ranges=np.array(ranges, np.uint32),
         range_ends=np.array(range_ends, np.float64),
         entries=tuple(kind.entries() for kind in collected),
         notes=np.array(notes, np.uint32),
         reasons=np.array(reasons, np.uint8),
-        mined=np.array([raw.mined is not None for _, raw in held], np.bool_),
-        human=np.array([raw.human is not None for _, raw in held], np.bool_),
+        mined=np.array([raw.mined is not None for _, raw in usable], np.bool_),
+        human=np.array([raw.human is not None for _, raw in usable], np.bool_),
         tagged=np.array(tagged, np.bool_),
         dropped=dict(dropped),
     )
@@ -164,17 +159,19 @@ def build_chunk(raws: Sequence[Raw], recipe: Recipe) -> BuiltChunk:
 
 def samples(raws: Iterable[Raw], recipe: Recipe) -> list[bytes]:
     """Records as they are before they are compressed, to train a dictionary on."""
-    products = [product for product, _ in _usable(raws, Counter())]
-    nouns, _ = _nouns(products, recipe)
+    usable, _ = _usable(raws, recipe, Counter())
     encode = msgspec.msgpack.Encoder().encode
-    return [
-        encode(msgspec.structs.replace(product, nouns=found))
-        for product, found in zip(products, nouns, strict=True)
-    ]
+    return [encode(product) for product, _ in usable]
 
 
-def _usable(raws: Iterable[Raw], dropped: Counter[str]) -> Iterator[tuple[Product, Raw]]:
-    """The products among some records; the others are counted under their reasons."""
+def _usable(
+    raws: Iterable[Raw], recipe: Recipe, dropped: Counter[str]
+) -> tuple[list[tuple[Product, Raw]], list[bool]]:
+    """The products among some records, and whether it was the tagger that found their nouns.
+
+    The other records are counted under their reasons.
+    """
+    usable: list[tuple[Product, Raw]] = []
     for raw in raws:
         try:
             product = parse_product(raw.record, _mined_attributes(raw.mined))
@@ -183,29 +180,20 @@ def _usable(raws: Iterable[Raw], dropped: Counter[str]) -> Iterator[tuple[Produc
         except Unusable as reason:
             dropped[f"product: {reason}"] += 1
         else:
-            yield product, raw
-
-
-def _nouns(products: Sequence[Product], recipe: Recipe) -> tuple[list[tuple[str, ...]], list[bool]]:
-    """The nouns of each product, and whether it was the tagger that found them."""
-    known: list[Any] = [None] * len(products)
+            usable.append((product, raw))
+    known: list[Any] = [None] * len(usable)
     if recipe.nouns is not None:
-        known = recipe.nouns.find([product.asin for product in products])
+        known = recipe.nouns.find([product.asin for product, _ in usable])
     find = _tagger(recipe.tagger).nouns
-    return [
-        tuple(find(product.title)) if said is None else tuple(noun.lower() for noun in said)
-        for product, said in zip(products, known, strict=True)
-    ], [said is None for said in known]
+    for (product, _), said in zip(usable, known, strict=True):
+        nouns = find(product.title) if said is None else [noun.lower() for noun in said]
+        # Made a moment ago and nobody else's yet.
+        msgspec.structs.force_setattr(product, "nouns", tuple(nouns))
+    return usable, [said is None for said in known]
 
 
-@lru_cache(maxsize=4)
-def _tagger(name: str) -> NounTagger:
-    return tagger(name)
-
-
-@lru_cache(maxsize=4)
-def _compressor(dictionary: bytes) -> Any:
-    return compressor(dictionary)
+_tagger = lru_cache(4)(tagger)
+_compressor = lru_cache(4)(compressor)
 
 
 class _Collected:
@@ -236,12 +224,6 @@ class _Collected:
         )
 
 
-def _column(asins: Sequence[str]) -> NDArray[np.bytes_]:
-    if not asins:
-        return np.empty(0, "S1")
-    return np.array([asin.encode("utf-8", "surrogatepass") for asin in asins], np.bytes_)
-
-
 def _entries(raw: Raw) -> Iterator[tuple[int, Entry | int]]:
     """The goal entries of a product, or why there is none, by kind."""
     if raw.mined is None:
@@ -254,8 +236,8 @@ def _entries(raw: Raw) -> Iterator[tuple[int, Entry | int]]:
             yield 0, Entry(instruction, attributes, None)
         else:
             yield 0, _NO_MINED_ATTRIBUTES
-    for held in raw.human if isinstance(raw.human, list) else ():
-        entry = held if isinstance(held, Mapping) else {}
+    for one in raw.human if isinstance(raw.human, list) else ():
+        entry = one if isinstance(one, Mapping) else {}
         attributes = _texts(entry.get("instruction_attributes"))
         options = _texts(entry.get("instruction_options"))
         instruction = entry.get("instruction")

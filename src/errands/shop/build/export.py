@@ -6,10 +6,9 @@ catalogue. What was left out when the catalogue was built (unusable records, rat
 pictures, who wrote an instruction) is not in it, and so not in the files.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from types import TracebackType
 from typing import Any, NamedTuple, Self
 
 import msgspec
@@ -17,6 +16,7 @@ import numpy as np
 
 from errands.atomic import atomic_files
 from errands.errors import CatalogError
+from errands.progress import Progress, silent
 from errands.shop.catalog.catalog import Catalog
 from errands.shop.catalog.goal_store import Entry, StoredGoals
 from errands.shop.product import UNMINED, Product, normalize_value
@@ -50,7 +50,7 @@ def export_catalog(
     human: Path | None = None,
     nouns: Path | None = None,
     replace: bool = False,
-    progress: Callable[[str, int, int | None], None] | None = None,
+    progress: Progress = silent,
 ) -> dict[str, ExportedFile]:
     """Write a catalogue's products, attributes and instructions; all files or none appear."""
     named = {"items": items, "attributes": attributes, "human": human, "nouns": nouns}
@@ -75,7 +75,7 @@ def export_catalog(
                 files["human"].member(product.asin, [_human_record(product, one) for one in said])
             if nouns is not None:
                 files["nouns"].member(product.asin, product.nouns)
-            if progress is not None and (row % _CHUNK == 0 or row + 1 == len(catalog)):
+            if row % _CHUNK == 0 or row + 1 == len(catalog):
                 progress("writing products", row + 1, len(catalog))
         stack.close()
         return {
@@ -221,14 +221,9 @@ class JsonFile:
         self._file = self._path.open("wb")
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        failure: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *failure: object) -> None:
         try:
-            if failure is None:
+            if kind is None:
                 self._flush()
                 # No line ends in an empty file: the builder takes the bare brackets for nothing.
                 empty = self._open + self._close

@@ -57,12 +57,6 @@ class HashCounter:
         self._used += fresh
         return int(words)
 
-    def merge(self, other: "HashCounter") -> None:
-        """Count all that another tally has counted."""
-        held = np.flatnonzero(other._counts)
-        self._make_room(len(held))
-        self._used += _add_hashes(other._keys[held], other._counts[held], self._keys, self._counts)
-
     def _make_room(self, more: int) -> None:
         size = len(self._keys)
         while size < 2 * (self._used + more):
@@ -71,7 +65,7 @@ class HashCounter:
             held = np.flatnonzero(self._counts)
             keys, counts = self._keys[held], self._counts[held]
             self._keys, self._counts = np.zeros(size, np.uint64), np.zeros(size, np.int64)
-            _add_hashes(keys, counts, self._keys, self._counts)
+            _put_back(keys, counts, self._keys, self._counts)
 
 
 @cache
@@ -100,11 +94,9 @@ def _count(key: Any, times: int, keys: Any, counts: Any) -> Any:
 
 
 @compiled
-def _add_hashes(hashes: Any, times: Any, keys: Any, counts: Any) -> Any:
-    fresh = 0
+def _put_back(hashes: Any, times: Any, keys: Any, counts: Any) -> None:
     for place in range(len(hashes)):
-        fresh += _count(hashes[place], times[place], keys, counts)
-    return fresh
+        _count(hashes[place], times[place], keys, counts)
 
 
 @compiled

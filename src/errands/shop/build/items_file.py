@@ -8,13 +8,13 @@ import hashlib
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, NoReturn
 
 from errands.errors import DataError
 from errands.shop.build.json_scan import MalformedJson, MemberScan
-from errands.shop.build.json_stream import JsonStream, decode_json, open_binary, stream_array
+from errands.shop.build.json_stream import decode_json, open_binary, stream_array
 
-__all__ = ["ItemsFile", "Piece", "complain", "read_piece", "read_span"]
+__all__ = ["ItemsFile", "Piece", "complain", "read_piece"]
 
 PIECE: Final = 2048
 """Records in a piece."""
@@ -73,22 +73,17 @@ class ItemsFile:
 
 def read_piece(path: Path, piece: Piece) -> list[Any]:
     """The records of a piece; raises MalformedJson where they are not JSON."""
-    data = b"[%b]" % read_span(path, piece.start, piece.end)
+    with open_binary(path) as file:
+        data = os.pread(file.fileno(), piece.end - piece.start, piece.start)
     try:
-        records: list[Any] = decode_json(data)
+        records: list[Any] = decode_json(b"[%b]" % data)
     except ValueError:
         raise MalformedJson from None
     return records
 
 
-def read_span(path: Path, start: int, end: int) -> bytes:
-    """Some bytes of a file."""
-    with open_binary(path) as file:
-        return os.pread(file.fileno(), end - start, start)
-
-
-def complain(path: Path, read: Callable[[JsonStream], Iterator[Any]] = stream_array) -> None:
+def complain(path: Path, read: Callable[[Path], Iterator[Any]] = stream_array) -> NoReturn:
     """Say what is wrong with a file that the fast reader refused, and where."""
-    for _ in read(JsonStream(path)):
+    for _ in read(path):
         pass
     raise DataError(f"{path} changed while it was read; let it be written first, then try again.")

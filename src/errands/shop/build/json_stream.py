@@ -6,7 +6,6 @@ element at a time. A file that is not what it should be gives one sentence with 
 
 import codecs
 import contextlib
-import hashlib
 import json
 import re
 from collections.abc import Callable, Iterator
@@ -17,7 +16,7 @@ import msgspec
 
 from errands.errors import DataError
 
-__all__ = ["JsonStream", "decode_json", "open_binary", "stream_array", "stream_object"]
+__all__ = ["decode_json", "open_binary", "stream_array", "stream_object"]
 
 CHUNK = 1 << 20
 LONGEST = 1 << 26
@@ -29,14 +28,13 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 _decode = json.JSONDecoder().raw_decode
 
 
-class JsonStream:
-    """A window that slides over a JSON text file, hashing what it reads."""
+class _Window:
+    """A window that slides over a JSON text file."""
 
-    def __init__(self, path: Path, progress: Callable[[int], None] | None = None) -> None:
-        self.path = path
-        self.bytes = 0
+    def __init__(self, path: Path, progress: Callable[[int], None] | None) -> None:
+        self._path = path
         self._progress = progress
-        self._digest = hashlib.sha256()
+        self._bytes = 0
         self._file: IO[bytes] = open_binary(path)
         self._utf8 = codecs.getincrementaldecoder("utf-8-sig")()
         self._window = ""
@@ -46,11 +44,6 @@ class JsonStream:
 
     def close(self) -> None:
         self._file.close()
-
-    @property
-    def sha256(self) -> str:
-        """Of what was read so far: after the stream's end, of the file."""
-        return self._digest.hexdigest()
 
     def peek(self) -> str:
         """The next character that is not white space; '' at the end."""
@@ -100,14 +93,14 @@ class JsonStream:
                     return _without_surrogates(value) if escaped else value
 
     def finish(self) -> None:
-        """Check that nothing but white space is left, and hash it too."""
+        """Check that nothing but white space is left."""
         if self.peek():
             raise self.error("expected the end of the file")
 
     def error(self, problem: str, position: int | None = None) -> DataError:
         position = self._passed + self._at if position is None else position
         return DataError(
-            f"{self.path} is not the JSON file it should be: {problem} at character"
+            f"{self._path} is not the JSON file it should be: {problem} at character"
             f" {position:,}. Check the file, or get it again with `errands data`."
         )
 
@@ -116,15 +109,14 @@ class JsonStream:
         if self._ended:
             return False
         data = self._file.read(max(CHUNK, atleast))
-        self.bytes += len(data)
-        self._digest.update(data)
+        self._bytes += len(data)
         self._ended = not data
         if self._progress is not None:
-            self._progress(self.bytes)
+            self._progress(self._bytes)
         try:
             text = self._utf8.decode(data, final=self._ended)
         except UnicodeDecodeError as failure:
-            position = self.bytes - len(data) + failure.start
+            position = self._bytes - len(data) + failure.start
             raise self.error(f"byte {position:,} is not UTF-8 ({failure.reason})") from None
         if self._ended:
             return False
@@ -170,32 +162,33 @@ def decode_json(data: bytes) -> Any:
     return _without_surrogates(value) if b"\\ud" in data.lower() else value
 
 
-def stream_array(stream: JsonStream) -> Iterator[Any]:
-    """The elements of a file that is one JSON array."""
-    with contextlib.closing(stream):
-        stream.take("[")
-        while stream.peek() != "]":
-            yield stream.value()
-            if stream.peek() == "]":
-                break
-            stream.take(",")
-            stream.refuse("]")
-        stream.take("]")
-        stream.finish()
+def stream_array(path: Path, progress: Callable[[int], None] | None = None) -> Iterator[Any]:
+    """The elements of a file that is one JSON array; `progress` is told how many bytes are read."""
+    return (value for _, value in _members(path, "[]", progress))
 
 
-def stream_object(stream: JsonStream) -> Iterator[tuple[str, Any]]:
+def stream_object(path: Path) -> Iterator[tuple[str, Any]]:
     """The members of a file that is one JSON object."""
-    with contextlib.closing(stream):
-        stream.take("{")
-        while stream.peek() != "}":
-            stream.expect('"')
-            name = stream.value()
-            stream.take(":")
-            yield name, stream.value()
-            if stream.peek() == "}":
+    return _members(path, "{}", None)
+
+
+def _members(
+    path: Path, brackets: str, progress: Callable[[int], None] | None
+) -> Iterator[tuple[str, Any]]:
+    """The elements of an array, under empty names, or the members of an object."""
+    opening, closing = tuple(brackets)
+    with contextlib.closing(_Window(path, progress)) as window:
+        window.take(opening)
+        while window.peek() != closing:
+            name = ""
+            if closing == "}":
+                window.expect('"')
+                name = window.value()
+                window.take(":")
+            yield name, window.value()
+            if window.peek() == closing:
                 break
-            stream.take(",")
-            stream.refuse("}")
-        stream.take("}")
-        stream.finish()
+            window.take(",")
+            window.refuse(closing)
+        window.take(closing)
+        window.finish()

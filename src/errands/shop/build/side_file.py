@@ -5,9 +5,10 @@ has the table looks up many asins at once and decodes their values only. The tab
 worker processes share it.
 """
 
+import contextlib
 import hashlib
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -20,7 +21,7 @@ from numpy.typing import NDArray
 from errands.errors import DataError
 from errands.shop.build.items_file import BLOCK, complain
 from errands.shop.build.json_scan import MalformedJson, Members, MemberScan
-from errands.shop.build.json_stream import JsonStream, decode_json, open_binary, stream_object
+from errands.shop.build.json_stream import decode_json, open_binary, stream_object
 from errands.shop.catalog.catalog import SourceFile
 from errands.shop.product import LONGEST_ASIN
 from errands.shop.records import map_array, write_array
@@ -77,91 +78,67 @@ def _table(stem: Path) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
 
 def scan_side(path: Path, table: Path) -> tuple[SideFile, SourceFile]:
     """Read the file of attributes or of human instructions."""
-
-    def check(members: bytes) -> bool:
-        try:
-            members.decode()
-            msgspec.json.decode(members, type=_Anything)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            return False
-        return True
-
-    side, source, checked = _scan(path, table, check)
+    try:
+        side, source, checked = _scan(path, table, _Anything)
+    except MalformedJson:
+        complain(path, stream_object)
     if not checked:
         # Either json takes what the fast check does not, or it says what is wrong.
-        for _ in stream_object(JsonStream(path)):
+        for _ in stream_object(path):
             pass
-    if side is None:
-        complain(path, stream_object)
-        raise AssertionError("complain always raises")
     return side, source
 
 
 def scan_nouns(path: Path, table: Path) -> tuple[SideFile, SourceFile]:
     """Read a nouns file, as `nouns_from_file` would take it."""
-
-    def check(members: bytes) -> bool:
-        try:
-            msgspec.json.decode(members, type=dict[str, list[str]])
-        except (msgspec.DecodeError, UnicodeDecodeError):
-            return False
-        return True
-
-    side, source, checked = _scan(path, table, check)
-    if side is None or not checked:
-        nouns_from_file(path)
-        raise DataError(f"{path} changed while it was read; try again.")
-    return side, source
+    with contextlib.suppress(MalformedJson):
+        side, source, checked = _scan(path, table, dict[str, list[str]])
+        if checked:
+            return side, source
+    nouns_from_file(path)
+    raise DataError(f"{path} changed while it was read; try again.")
 
 
-def _scan(
-    path: Path, table: Path, check: Callable[[bytes], bool]
-) -> tuple[SideFile | None, SourceFile, bool]:
-    """Write the table; None for a file whose members cannot be told apart."""
+def _scan(path: Path, table: Path, kind: Any) -> tuple[SideFile, SourceFile, bool]:
+    """Write the table; says, too, whether all members can be decoded as this kind of object."""
     scan = MemberScan(of_object=True)
     digest, size, checked = hashlib.sha256(), 0, True
-    names: list[NDArray[Any]] = []
-    starts: list[NDArray[Any]] = []
-    ends: list[NDArray[Any]] = []
-    kept, begun = b"", 0
-    odd = False
+    names: list[NDArray[Any]] = [np.empty(0, "S1")]
+    starts: list[NDArray[Any]] = [np.empty(0, np.int64)]
+    ends: list[NDArray[Any]] = [np.empty(0, np.int64)]
+    rest, begun = b"", 0
     with open_binary(path) as file:
         while block := file.read(BLOCK):
             digest.update(block)
             size += len(block)
-            if odd:
-                continue
-            try:
-                found = scan.feed(block)
-            except MalformedJson:
-                odd = True
-                continue
-            kept += block
+            found = scan.feed(block)
+            rest += block
             if len(found.ends):
                 first, last = int(found.names[0]) - 1, int(found.ends[-1])
-                checked = checked and check(b"{%b}" % kept[first - begun : last - begun])
-                keys, usable = _names(kept, begun, found)
+                checked = checked and _fits(b"{%b}" % rest[first - begun : last - begun], kind)
+                keys, usable = _names(rest, begun, found)
                 names.append(keys)
                 starts.append(found.starts[usable])
                 ends.append(found.ends[usable])
-            rest = max(scan.begun - 1, begun)
-            kept, begun = kept[rest - begun :], rest
+            following = max(scan.begun - 1, begun)
+            rest, begun = rest[following - begun :], following
+    scan.finish()
+    order = np.argsort(np.concatenate(names), kind="stable")
+    for part, values in (("names", names), ("starts", starts), ("ends", ends)):
+        write_array(table.with_name(f"{table.name}-{part}.npy"), np.concatenate(values)[order])
+    return SideFile(path, table), SourceFile(path.name, size, digest.hexdigest()), checked
+
+
+def _fits(members: bytes, kind: Any) -> bool:
     try:
-        scan.finish()
-    except MalformedJson:
-        odd = True
-    source = SourceFile(path.name, size, digest.hexdigest())
-    if odd:
-        return None, source, checked
-    held = np.concatenate(names) if names else np.empty(0, "S1")
-    order = np.argsort(held, kind="stable")
-    for part, values in (("names", [held]), ("starts", starts), ("ends", ends)):
-        column = np.concatenate(values) if values else np.empty(0, np.int64)
-        write_array(table.with_name(f"{table.name}-{part}.npy"), column[order])
-    return SideFile(path, table), source, checked
+        members.decode()
+        msgspec.json.decode(members, type=kind)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return False
+    return True
 
 
-def _names(kept: bytes, begun: int, found: Members) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+def _names(data: bytes, begun: int, found: Members) -> tuple[NDArray[Any], NDArray[np.bool_]]:
     """The names that can be asins, and which of the members they belong to."""
     usable = np.ones(len(found.names), np.bool_)
     names: list[bytes] = []
@@ -172,12 +149,12 @@ def _names(kept: bytes, begun: int, found: Members) -> tuple[NDArray[Any], NDArr
         strict=True,
     )
     for number, (start, end, plain) in enumerate(spans):
-        name = kept[start:end] if plain else _unescaped(kept[start:end])
+        name = data[start:end] if plain else _unescaped(data[start:end])
         if not 0 < len(name) <= _WIDEST or b"\0" in name:
             usable[number] = False
         else:
             names.append(name)
-    return np.array(names, np.bytes_) if names else np.empty(0, "S1"), usable
+    return np.array(names, np.bytes_), usable
 
 
 def _unescaped(name: bytes) -> bytes:

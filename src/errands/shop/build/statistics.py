@@ -4,12 +4,13 @@ The paper does not say how it counted; docs/catalog.md has how we do, and why.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from itertools import islice
 from typing import Final
 
 import msgspec
 
+from errands.progress import Progress, silent
 from errands.shop.build.hash_counter import HashCounter
 from errands.shop.catalog.catalog import Catalog
 from errands.shop.product import UNMINED, Product
@@ -64,7 +65,7 @@ PAPER: Final = CatalogStatistics(
 
 
 class Census:
-    """Counts products and instructions; the censuses of parts can be put together."""
+    """Counts products and instructions."""
 
     def __init__(self) -> None:
         self._words = HashCounter()
@@ -96,16 +97,6 @@ class Census:
     def add_instructions(self, instructions: Iterable[str]) -> None:
         words = [word for said in instructions for word in spoken_words(said)]
         self._numbers["said"] += self._said.add(words)
-
-    def merge(self, other: "Census") -> None:
-        """Count all that another census has counted."""
-        self._words.merge(other._words)
-        self._values.merge(other._values)
-        self._said.merge(other._said)
-        self._attributes |= other._attributes
-        self._queries |= other._queries
-        self._categories.update(other._categories)
-        self._numbers.update(other._numbers)
 
     def statistics(self, human_goals: int) -> CatalogStatistics:
         """The figures, of a catalogue with so many human goals."""
@@ -140,9 +131,7 @@ def spoken_words(instruction: str) -> list[str]:
     return [word for word in words if word]
 
 
-def catalog_statistics(
-    catalog: Catalog, progress: Callable[[str, int, int | None], None] | None = None
-) -> CatalogStatistics:
+def catalog_statistics(catalog: Catalog, progress: Progress = silent) -> CatalogStatistics:
     """Count all of a catalogue; memory grows with the number of different words only."""
     census = Census()
     products = iter(catalog)
@@ -150,8 +139,7 @@ def catalog_statistics(
     while chunk := list(islice(products, _CHUNK)):
         census.add_products(chunk)
         counted += len(chunk)
-        if progress is not None:
-            progress("counting products", counted, len(catalog))
+        progress("counting products", counted, len(catalog))
     human = catalog.manifest.goals.get("human", 0)
     if human:
         census.add_instructions(said for _, said in catalog.goals("human").entries()[0])

@@ -5,12 +5,11 @@ did what needs one product alone; here is what needs the others: ids seen before
 load order, numbering, the index, the order of goals.
 """
 
-import contextlib
 import hashlib
 import random
 import shutil
 from collections import Counter
-from collections.abc import Callable
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +19,7 @@ from numpy.typing import NDArray
 
 from errands import __version__
 from errands.errors import DataError
+from errands.progress import Progress
 from errands.shop.build.chunk import KINDS, REASONS, BuiltChunk
 from errands.shop.build.dedup import SeenIds
 from errands.shop.catalog.catalog import FORMAT, Manifest, SourceFile, file_checksum
@@ -29,10 +29,7 @@ from errands.shop.catalog.prices import PricesWriter
 from errands.shop.records import RecordsWriter, write_array
 from errands.shop.search.index import IndexWriter, TermChunk
 
-__all__ = ["CatalogWriter", "Progress"]
-
-Progress = Callable[[str, int, int | None], None]
-"""Told the stage, how much of it is done, and how much there is (None: unknown)."""
+__all__ = ["CatalogWriter"]
 
 
 class CatalogWriter:
@@ -54,23 +51,18 @@ class CatalogWriter:
         """Products of which the nouns file or another side file says something."""
 
     def __enter__(self) -> "CatalogWriter":
-        with contextlib.ExitStack() as stack:
-            self._scratch = self._work / "scratch"
+        work = self._work
+        with ExitStack() as stack:
+            self._scratch = work / "scratch"
             self._scratch.mkdir(exist_ok=True)
-            (self._work / "goals").mkdir()
+            (work / "goals").mkdir()
             self._goals = {
-                kind: stack.enter_context(
-                    contextlib.closing(GoalWriter(self._work / "goals" / kind))
-                )
+                kind: stack.enter_context(closing(GoalWriter(work / "goals" / kind)))
                 for kind in KINDS
             }
-            self._index = stack.enter_context(contextlib.closing(IndexWriter(self._scratch)))
-            self._products = stack.enter_context(
-                contextlib.closing(RecordsWriter(self._work / "products"))
-            )
-            self._cards = stack.enter_context(
-                contextlib.closing(RecordsWriter(self._work / "cards"))
-            )
+            self._index = stack.enter_context(closing(IndexWriter(self._scratch)))
+            self._products = stack.enter_context(closing(RecordsWriter(work / "products")))
+            self._cards = stack.enter_context(closing(RecordsWriter(work / "cards")))
             self._open = stack.pop_all()
         return self
 

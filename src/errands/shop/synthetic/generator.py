@@ -14,7 +14,7 @@ from math import gcd, pow
 from typing import Any
 
 from errands.shop.product import normalize_value
-from errands.shop.synthetic.listing import InventedNames, write_listing
+from errands.shop.synthetic.listing import write_listing
 from errands.shop.synthetic.phrasing import human_instruction, synthetic_instruction
 from errands.shop.synthetic.rng import Rng, exp, scatter
 from errands.shop.synthetic.variants import OptionValue, choose_groups
@@ -154,7 +154,9 @@ def make_product(number: int, *, seed: int, products: int) -> GeneratedProduct:
     if len(words) > 1 and rng.bernoulli(0.56):
         mined["instruction"] = synthetic_instruction(kind.query, attributes)
         mined["instruction_attributes"] = words
-    human = [_human(plan, rng, kind, asin, attributes, groups, coined.brand)] if has_human else []
+    human = (
+        [_human(plan, rng, kind, asin, attributes, groups, coined["brand"])] if has_human else []
+    )
     return GeneratedProduct(record, mined, human)
 
 
@@ -206,16 +208,17 @@ def _groups(
     return groups
 
 
-def _coined(plan: _Plan, rng: Rng, brand: str) -> InventedNames:
+def _coined(plan: _Plan, rng: Rng, brand: str) -> dict[str, str]:
+    """The invented words of a product."""
     coinage = plan.bank.coinage
     letters = _BASE_36[10 + rng.below(26)] + _BASE_36[10 + rng.below(26)]
-    return InventedNames(
-        brand=brand.capitalize(),
-        series=coinage.word("series", rng.low(plan.series)).capitalize(),
-        place=coinage.word("place", rng.low(plan.places)).capitalize(),
-        tech=coinage.word("place", rng.low(plan.places)).capitalize(),
-        code=f"{letters}{'-' if rng.bernoulli(0.3) else ''}{rng.between(10, 999)}",
-    )
+    return {
+        "brand": brand.capitalize(),
+        "series": coinage.word("series", rng.low(plan.series)).capitalize(),
+        "place": coinage.word("place", rng.low(plan.places)).capitalize(),
+        "tech": coinage.word("place", rng.low(plan.places)).capitalize(),
+        "code": f"{letters}{'-' if rng.bernoulli(0.3) else ''}{rng.between(10, 999)}",
+    }
 
 
 def _asin(number: int, key: int) -> str:
@@ -248,13 +251,8 @@ def _pictures(
 ) -> tuple[str, list[str], dict[str, list[dict[str, Any]]]]:
     """The main picture, more pictures, and the options as the original writes them."""
     look = rng.below(60)
-    color = (
-        next(
-            (choice.color for choices in groups.values() for choice in choices if choice.color),
-            None,
-        )
-        or bank.colors[rng.pick(bank.values["colors"])]
-    )
+    shown = (choice.color for choices in groups.values() for choice in choices if choice.color)
+    color = next(shown, None) or bank.colors[rng.pick(bank.values["colors"])]
     options: dict[str, list[dict[str, Any]]] = {}
     for name, choices in groups.items():
         selected = rng.below(len(choices))

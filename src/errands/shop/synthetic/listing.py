@@ -4,7 +4,7 @@ The writer knows what is hidden in the product and says most of it somewhere, in
 in others; what it leaves out can only be guessed.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from errands.shop.synthetic.rng import Rng
@@ -18,21 +18,10 @@ from errands.shop.synthetic.wordbank import (
     title_case,
 )
 
-__all__ = ["InventedNames", "ListingText", "write_listing"]
+__all__ = ["ListingText", "write_listing"]
 
 _BULLETS = (0, 2, 3, 4, 4, 5, 5, 5, 5, 5, 5, 6, 6, 6, 6, 7, 7, 8)
 _COPRIME = (1, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37)
-
-
-@dataclass(frozen=True, slots=True)
-class InventedNames:
-    """The invented words of one product."""
-
-    brand: str
-    series: str
-    place: str
-    tech: str
-    code: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +39,12 @@ def write_listing(
     kind: Subcategory,
     name: Name,
     attributes: Sequence[Attribute],
-    coined: InventedNames,
+    coined: Mapping[str, str],
 ) -> ListingText:
-    """Write a title, bullets and a description."""
+    """Write a title, bullets and a description.
+
+    `coined` are the invented words of the product: brand, series, place, tech and code.
+    """
     writer = _Writer(rng, bank, kind, name, coined)
     in_title: list[Attribute] = []
     in_bullets: list[Attribute] = []
@@ -79,7 +71,7 @@ class _Writer:
     __slots__ = ("bank", "frames", "kind", "rng", "sentences", "step", "stride", "turn", "values")
 
     def __init__(
-        self, rng: Rng, bank: Bank, kind: Subcategory, name: Name, coined: InventedNames
+        self, rng: Rng, bank: Bank, kind: Subcategory, name: Name, coined: Mapping[str, str]
     ) -> None:
         self.rng = rng
         self.bank = bank
@@ -90,15 +82,7 @@ class _Writer:
         self.step = rng.below(len(self.sentences))
         stride = rng.pick(_COPRIME)
         self.stride = stride if len(self.sentences) % stride or stride == 1 else 1
-        self.values = {
-            "brand": coined.brand,
-            "series": coined.series,
-            "place": coined.place,
-            "tech": coined.tech,
-            "code": coined.code,
-            "noun": name.text,
-            "kind": kind.family.kind,
-        }
+        self.values = {**coined, "noun": name.text, "kind": kind.family.kind}
         self.advance()
 
     def advance(self) -> None:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 from errands.shop.product import normalize_value
 from errands.shop.synthetic.rng import Rng
@@ -129,7 +130,7 @@ def _value(rng: Rng, bank: Bank, values: str, form: int, coin: Callable[[], str]
     if values == "shoe":
         return OptionValue(_shoe(rng, bank, form))
     kind = _kinds()[values]
-    drawn = {name: str(draw(rng, coin)) for name, draw in kind.first}
+    drawn = {name: draw(rng, coin) for name, draw in kind.first}
     return OptionValue(kind.forms[form].fill(rng, coin, drawn), _shade(bank, drawn))
 
 
@@ -143,7 +144,7 @@ def _shoe(rng: Rng, bank: Bank, form: int) -> str:
     return f"{size}{half} women/{size - 1 - rng.below(2)}{half} men"
 
 
-def _shade(bank: Bank, drawn: Mapping[str, str]) -> str | None:
+def _shade(bank: Bank, drawn: Mapping[str, Any]) -> str | None:
     """The colour that a value is drawn in."""
     if "color" in drawn:
         return bank.colors[drawn["color"]]
@@ -153,7 +154,7 @@ def _shade(bank: Bank, drawn: Mapping[str, str]) -> str | None:
     return drawn.get("shade")
 
 
-Draw = Callable[[Rng, Callable[[], str]], object]
+Draw = Callable[[Rng, Callable[[], str]], Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +165,7 @@ class _Spelling:
     slots: tuple[str | Draw, ...]
     """What fills it: names of what was drawn first, or how to draw."""
 
-    def fill(self, rng: Rng, coin: Callable[[], str], drawn: Mapping[str, str]) -> str:
+    def fill(self, rng: Rng, coin: Callable[[], str], drawn: Mapping[str, Any]) -> str:
         return self.text % tuple(
             [drawn[slot] if isinstance(slot, str) else slot(rng, coin) for slot in self.slots]
         )

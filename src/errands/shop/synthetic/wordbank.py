@@ -16,10 +16,9 @@ from errands.shop.synthetic.rng import Rng
 __all__ = [
     "Attribute",
     "Bank",
-    "Coinage",
-    "Family",
     "Name",
     "Subcategory",
+    "read_words",
     "title_case",
     "wordbank",
 ]
@@ -45,11 +44,11 @@ _SPREAD = 40009
 _WORD = re.compile(r"(?<![{\w])\w+(?![}\w])")
 _SLOT = re.compile(r"\{(\w+)\}")
 _SMALL = frozenset(("a", "an", "and", "as", "at", "by", "for", "in", "of", "on", "or", "the", "to"))
-_PLURAL = {
-    "is": "are", "has": "have", "offers": "offer",
-    "contains": "contain", "works": "work", "helps": "help",
+_VERBS = {
+    "be": "is", "have": "has", "offer": "offers",
+    "contain": "contains", "work": "works", "help": "helps",
 }  # fmt: skip
-_VERBS = {plural if plural != "are" else "be": one for one, plural in _PLURAL.items()}
+_PLURAL_VERBS = {verb: verb.replace("be", "are") for verb in _VERBS}
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +66,6 @@ class Attribute:
     """A hidden attribute and the ways to say it."""
 
     name: str
-    kind: str
     place: str
     before: tuple[str, ...]
     clauses: tuple[str, ...]
@@ -81,7 +79,6 @@ class Attribute:
 class Family:
     """What related sub-categories share."""
 
-    name: str
     kind: str
     frames: tuple[Mapping[str, str], ...]
     """Words for one sentence each; a writer goes from frame to frame."""
@@ -209,7 +206,6 @@ def wordbank() -> Bank:
         }
         for entry in table["family"]:
             family = Family(
-                name=entry["name"],
                 kind=entry["kind"],
                 frames=_frames(entry, shared["weekdays"]),
                 sentences=sentences[entry.get("special", "")],
@@ -219,7 +215,7 @@ def wordbank() -> Bank:
                 for kind, names in entry["attributes"].items()
                 for word in names
             ]
-            words = Rng(f"attributes/{family.name}").shuffled(words)
+            words = Rng(f"attributes/{entry['name']}").shuffled(words)
             for place, row in enumerate(entry["rows"]):
                 pool = _pool(words, row, place / len(entry["rows"]), spoken["only"])
                 rng = Rng(f"weight/{row}")
@@ -297,11 +293,6 @@ def _frames(entry: Mapping[str, Any], weekdays: Sequence[str]) -> tuple[Mapping[
     )
 
 
-def _pair(text: str, separator: str) -> tuple[str, str]:
-    first, _, second = text.partition(separator)
-    return first, second
-
-
 def _name(text: str) -> Name:
     plural = text.endswith("s") and not text.endswith("ss")
     if text[0] == "+":
@@ -333,7 +324,7 @@ def _subcategory(
         price=float(cells[4] if len(cells) > 4 else entry["price"]),
         attributes=tuple(pool),
         family=family,
-        options=tuple(_pair(option, ":") for option in options),
+        options=tuple(option.partition(":")[::2] for option in options),
         weight=weight,
     )
 
@@ -378,13 +369,10 @@ def _attribute(word: str, kind: str, table: Mapping[str, Any]) -> Attribute:
 
     return Attribute(
         name=word,
-        kind=kind,
         place=ways["place"],
         before=tuple(filled(ways["before"])),
         clauses=tuple(filled(ways["clauses"], **_VERBS)),
-        clauses_plural=tuple(
-            filled(ways["clauses"], **{verb: _PLURAL[one] for verb, one in _VERBS.items()})
-        ),
+        clauses_plural=tuple(filled(ways["clauses"], **_PLURAL_VERBS)),
         shows=tuple(title_case(text) for text in filled(ways["shows"])),
         says=_formats(capital(text) for text in filled(ways["says"])),
         heads=_formats(capital(text) for text in filled(ways["heads"])),
