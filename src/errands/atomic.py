@@ -16,7 +16,7 @@ from pathlib import Path
 
 from errands.errors import CatalogError
 
-__all__ = ["atomic_directory", "atomic_files", "atomic_write"]
+__all__ = ["atomic_directory", "atomic_files", "atomic_write", "cut_off_torn_line"]
 
 _WATCHER = """
 import shutil, signal, sys
@@ -103,6 +103,20 @@ def atomic_write(path: Path, write: Callable[[Path], object]) -> None:
     except BaseException:
         work.unlink(missing_ok=True)
         raise
+
+
+def cut_off_torn_line(handle: int) -> None:
+    """Take off what stands after the last end of a line: a writer that was killed leaves it."""
+    size = end = os.fstat(handle).st_size
+    while end:
+        begin = max(0, end - 65_536)
+        newline = os.pread(handle, end - begin, begin).rfind(b"\n")
+        if newline >= 0:
+            end = begin + newline + 1
+            break
+        end = begin
+    if end != size:
+        os.ftruncate(handle, end)
 
 
 def _check_file(out: Path, replace: bool) -> None:

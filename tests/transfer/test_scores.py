@@ -11,7 +11,7 @@ from made_up_shops import MadeUpShop, run_transfer
 
 from errands.errors import DataError
 from errands.transfer.goals import instruction_goal
-from errands.transfer.journal import ScoreLine, TransferRun, append_to, read_run
+from errands.transfer.journal import ScoreLine, TransferJournal, TransferRun, read_run
 from errands.transfer.scores import (
     MatchCount,
     match_count,
@@ -65,7 +65,7 @@ def test_a_form_is_written_filled_in_and_read(run: TransferRun, tmp_path: Path) 
     assert rows[1]["instruction"] == "'=a blue shoe", "no formula for a spreadsheet"
     path = tmp_path / "form.csv"
     path.write_text("episode,attribute,option,type,price\n0,1/1,-,1,1\n1,1/2,1/1,0.5,1\n2,,,,\n")
-    with append_to(run.path) as journal:
+    with TransferJournal(run.path) as journal:
         for line in read_scores(path, run, "ada"):
             journal.write(line)
     run = read_run(run.path)
@@ -81,7 +81,7 @@ def test_a_form_is_written_filled_in_and_read(run: TransferRun, tmp_path: Path) 
     assert row.requests == 2
     assert row.scored_by == ("ada",)
     # A correction is a new line, and the last one counts.
-    with append_to(run.path) as journal:
+    with TransferJournal(run.path) as journal:
         journal.write(score(1, MatchCount(2, 2), MatchCount(1, 1), 1.0, 1.0, "bob"))
     assert rows_of([read_run(run.path)])[0].score == 100
 

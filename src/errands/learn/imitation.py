@@ -18,7 +18,7 @@ from torch.nn import functional
 from errands.errors import DataError
 from errands.learn.checkpoint import PROGRESS, CheckpointInfo, read_info
 from errands.learn.data.batch import ChoiceBatch, EncodedView, TokenLimits, encode, pack
-from errands.learn.data.dataset import fingerprint, hold_out, instruction_of, texts_of
+from errands.learn.data.dataset import fingerprint, hold_out, texts_of
 from errands.learn.data.demonstrations import DemonstratedChoice, Demonstrations
 from errands.learn.data.pictures import Pictures, checkpoint_pictures, save_pictures
 from errands.learn.models.choice import (
@@ -37,6 +37,7 @@ from errands.learn.trainer import (
     TrainingOptions,
     TrainingResult,
     batch_order,
+    chunks,
     read_stored,
     train_supervised,
 )
@@ -112,7 +113,7 @@ def train_choice(
             "No product of these demonstrations is in the table of pictures; expected those of the"
             " same catalogue, as `errands train pictures` makes it."
         )
-    training, held_out = hold_out(choices, config.held_out, seed=config.seed, key=instruction_of)
+    training, held_out = hold_out(choices, config.held_out, config.seed)
     info = CheckpointInfo(
         kind="choice",
         trained="imitation",
@@ -143,7 +144,7 @@ def train_choice(
         lambda: builder.model(config.choice),
         lambda first: _batches(examples, config, first),
         _measure,
-        (lambda: _whole_batches(measured, config.batch_size)) if measured else None,
+        (lambda: map(_pack, chunks(measured, config.batch_size))) if measured else None,
     )
     info = msgspec.structs.replace(info, words=tokenizer.words)
     return train_supervised(task, folder, info, config, options, stored, watch)
@@ -159,12 +160,6 @@ def _batches(
             step,
             _pack([_fewer_actions(examples[place], config.max_actions, rng) for place in chosen]),
         )
-
-
-def _whole_batches(examples: Sequence[_Example], size: int) -> Iterator[_TrainingBatch]:
-    """All choices in their order, pages with all their actions."""
-    for place in range(0, len(examples), size):
-        yield _pack(examples[place : place + size])
 
 
 def _pack(examples: Sequence[_Example]) -> _TrainingBatch:

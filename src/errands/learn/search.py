@@ -11,7 +11,7 @@ import random
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple
 
 import msgspec
 import torch
@@ -22,7 +22,7 @@ from errands.agents.page_reading import read_instruction
 from errands.agents.page_reading import words as split
 from errands.errors import DataError
 from errands.learn.checkpoint import ABOUT, CheckpointInfo, load_weights, read_info, stamp
-from errands.learn.data.dataset import fingerprint, hold_out, instruction_of
+from errands.learn.data.dataset import fingerprint, hold_out
 from errands.learn.data.demonstrations import DemonstratedQuery
 from errands.learn.data.vocabulary import Vocabulary
 from errands.learn.models.runtime import seeded_torch
@@ -49,6 +49,7 @@ from errands.learn.trainer import (
     TrainingOptions,
     TrainingResult,
     batch_order,
+    chunks,
     read_stored,
     train_supervised,
 )
@@ -61,8 +62,6 @@ __all__ = [
     "train_search",
     "write_queries",
 ]
-
-Item = TypeVar("Item")
 
 
 class SearchTrainingConfig(SupervisedConfig, frozen=True, kw_only=True):
@@ -123,7 +122,7 @@ def train_search(
     )
     if not queries:
         raise DataError("These demonstrations have no search to learn from.")
-    training, held_out = hold_out(queries, config.held_out, seed=config.seed, key=instruction_of)
+    training, held_out = hold_out(queries, config.held_out, config.seed)
     measured = [*held_out, *others]
     info = CheckpointInfo(
         kind="search",
@@ -158,7 +157,7 @@ def _pretrained_task(
     config: SearchTrainingConfig,
     *,
     is_new: bool,
-) -> SupervisedTask[Any, list[DemonstratedQuery]]:
+) -> SupervisedTask[Any, Sequence[DemonstratedQuery]]:
     from errands.learn.models.pretrained_search import open_for_training
 
     searcher = open_for_training(config.model, folder, is_new=is_new)
@@ -170,7 +169,7 @@ def _pretrained_task(
             for step, chosen in batch_order(len(training), config, first)
         ),
         lambda model, pairs: BatchMetrics(*searcher.measure(pairs)),
-        (lambda: _parts(measured, config.batch_size)) if measured else None,
+        (lambda: chunks(measured, config.batch_size)) if measured else None,
     )
 
 
@@ -200,16 +199,10 @@ def _small_task(
         lambda: SearchModel(config.search, words),
         batches,
         _measure,
-        (lambda: (pack(part, words) for part in _parts(unseen, config.batch_size)))
+        (lambda: (pack(part, words) for part in chunks(unseen, config.batch_size)))
         if unseen
         else None,
     )
-
-
-def _parts(items: Sequence[Item], size: int) -> Iterator[list[Item]]:
-    """All in their order, so many at once."""
-    for place in range(0, len(items), size):
-        yield list(items[place : place + size])
 
 
 def example(query: DemonstratedQuery, words: Vocabulary, config: SearchConfig) -> QueryExample:

@@ -8,7 +8,7 @@ changes nothing in them.
 import math
 import random
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final, Generic, NamedTuple, TypeVar
 
@@ -37,6 +37,7 @@ __all__ = [
     "TrainingProgress",
     "TrainingResult",
     "batch_order",
+    "chunks",
     "read_stored",
     "samples_seen",
     "train_supervised",
@@ -47,6 +48,7 @@ _SAVING_SHARE: Final = 20
 
 Model = TypeVar("Model", bound=nn.Module)
 Batch = TypeVar("Batch")
+Item = TypeVar("Item")
 
 
 class TrainingOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -179,6 +181,11 @@ def batch_order(size: int, config: SupervisedConfig, first: int) -> Iterator[tup
             step = epoch * per_epoch + place + 1
             if step > first:
                 yield step, shuffled[place * config.batch_size : (place + 1) * config.batch_size]
+
+
+def chunks(items: Sequence[Item], size: int) -> Iterator[Sequence[Item]]:
+    """All in their order, so many at once."""
+    return (items[place : place + size] for place in range(0, len(items), size))
 
 
 def train_supervised(

@@ -165,7 +165,7 @@ class LiveShopEnv(ShopEnv):
             if name in options:
                 raise SettingError(f"{name}={options[name]!r}: a real shop has no such option.")
         reader = find_site(site)
-        self._live = LiveContext(
+        self.live = LiveContext(
             [instruction_goal(goal) if isinstance(goal, str) else goal for goal in goals],
             reader,
             fetch if isinstance(fetch, RequestPolicy) else RequestPolicy(fetch, reader),
@@ -173,12 +173,8 @@ class LiveShopEnv(ShopEnv):
             details=details,
             stand_in=stand_in,
         )
-        super().__init__(context=self._live, render_mode=render_mode)
-
-    @property
-    def live(self) -> LiveContext:
         """The real shop: its site, its request policy and what was seen of it."""
-        return self._live
+        super().__init__(context=self.live, render_mode=render_mode)
 
     @property
     def episode(self) -> LiveEpisode:

@@ -5,21 +5,20 @@ process, all before it is kept. An episode without an end is played again by `--
 by hand or by rule, are lines like the others, and the last one for an episode counts.
 """
 
-import contextlib
 import fcntl
 import os
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final, Self
 
 import msgspec
 
+from errands.atomic import cut_off_torn_line
 from errands.errors import DataError
 from errands.transfer.environment import LivePurchase
 
 __all__ = [
     "EndLine", "EpisodeRecord", "JournalLine", "PurchaseLine", "RequestLine", "RunLine",
-    "ScoreLine", "StartLine", "StepLine", "TransferJournal", "TransferRun", "append_to", "read_run",
+    "ScoreLine", "StartLine", "StepLine", "TransferJournal", "TransferRun", "read_run",
 ]  # fmt: skip
 
 FORMAT: Final = 1
@@ -202,7 +201,7 @@ def _take(run: TransferRun, line: JournalLine, number: int) -> None:
 class TransferJournal:
     """A run's file, open for writing by one process."""
 
-    def __init__(self, path: Path, *, is_new: bool) -> None:
+    def __init__(self, path: Path, *, is_new: bool = False) -> None:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             flags = os.O_RDWR | os.O_APPEND | (os.O_CREAT | os.O_EXCL if is_new else 0)
@@ -219,20 +218,7 @@ class TransferJournal:
             os.close(self._handle)
             raise DataError(f"{path} is being written by another process.") from None
         if not is_new:
-            self._cut_off_torn_line()
-
-    def _cut_off_torn_line(self) -> None:
-        size = os.fstat(self._handle).st_size
-        end = size
-        while end:
-            begin = max(0, end - 65_536)
-            found = os.pread(self._handle, end - begin, begin).rfind(b"\n")
-            if found >= 0:
-                end = begin + found + 1
-                break
-            end = begin
-        if end != size:
-            os.ftruncate(self._handle, end)
+            cut_off_torn_line(self._handle)
 
     def write(self, line: JournalLine) -> None:
         """Append a line; when this returns it outlives the process."""
@@ -248,10 +234,3 @@ class TransferJournal:
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-
-@contextlib.contextmanager
-def append_to(path: Path) -> Iterator[TransferJournal]:
-    """A run's file, to add to what is there."""
-    with TransferJournal(path, is_new=False) as journal:
-        yield journal

@@ -335,7 +335,7 @@ def score(
       errands transfer score runs/mine.jsonl --csv form.csv --by ada
     """
     from errands.agents.agent import EndOfRun
-    from errands.transfer.journal import append_to, read_run
+    from errands.transfer.journal import TransferJournal, read_run
     from errands.transfer.scores import read_scores, unscored, write_form
     from errands.transfer.tables import rows_of
 
@@ -345,7 +345,7 @@ def score(
         results.print(f"{form}: {len(unscored(played))} purchases to be scored.", soft_wrap=True)
         return
     entered = 0
-    with append_to(run) as journal, contextlib.suppress(EndOfRun):
+    with TransferJournal(run) as journal, contextlib.suppress(EndOfRun):
         scores = list(read_scores(csv, played, by)) if csv else entered_scores(played, by)
         for line in scores:
             journal.write(line)

@@ -1,6 +1,6 @@
 """What a training learns from, and what is held out to see how well it does.
 
-    training, held_out = hold_out(demonstrations.choices, 0.1, seed=0, key=instruction_of)
+    training, held_out = hold_out(demonstrations.choices, 0.1, seed=0)
 
 All that was done for one instruction goes to one side as a whole, so that no episode, nor
 another one for the same instruction, is on both. `fingerprint` tells demonstrations
@@ -9,7 +9,7 @@ apart: a training that is resumed with others would be neither the old nor a new
 
 import hashlib
 import random
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeVar
 
 from errands.errors import DataError, SettingError
@@ -18,7 +18,7 @@ from errands.learn.data.view import ChoiceView
 
 __all__ = ["fingerprint", "hold_out", "instruction_of", "texts_of"]
 
-Example = TypeVar("Example")
+Example = TypeVar("Example", DemonstratedChoice, DemonstratedQuery)
 
 
 def instruction_of(one: DemonstratedChoice | DemonstratedQuery) -> str:
@@ -31,28 +31,24 @@ def instruction_of(one: DemonstratedChoice | DemonstratedQuery) -> str:
 
 
 def hold_out(
-    examples: Sequence[Example],
-    share: float,
-    *,
-    seed: int,
-    key: Callable[[Example], str],
+    examples: Sequence[Example], share: float, seed: int
 ) -> tuple[list[Example], list[Example]]:
-    """What is learnt, and what is kept back: about such a share of all keys."""
+    """What is learnt, and what is held out: about such a share of all instructions."""
     if not 0 <= share < 1:
         raise SettingError(f"A share of {share:g} cannot be held out; expected 0 to less than 1.")
     if not share:
         return list(examples), []
-    keys = sorted({key(one) for one in examples})
-    if len(keys) < 2:
+    instructions = sorted({instruction_of(one) for one in examples})
+    if len(instructions) < 2:
         raise DataError(
             "One instruction alone cannot be held out and learnt; give more demonstrations."
         )
-    random.Random(f"{seed} held out").shuffle(keys)
-    count = min(max(round(share * len(keys)), 1), len(keys) - 1)
-    held_out = set(keys[:count])
+    random.Random(f"{seed} held out").shuffle(instructions)
+    count = min(max(round(share * len(instructions)), 1), len(instructions) - 1)
+    held_out = set(instructions[:count])
     return (
-        [one for one in examples if key(one) not in held_out],
-        [one for one in examples if key(one) in held_out],
+        [one for one in examples if instruction_of(one) not in held_out],
+        [one for one in examples if instruction_of(one) in held_out],
     )
 
 

@@ -17,6 +17,7 @@ from typing import Final
 import msgspec
 import zstandard
 
+from errands.atomic import cut_off_torn_line
 from errands.errors import DataError
 from errands.transfer.fetch.fetcher import (
     REQUEST_KINDS,
@@ -121,13 +122,8 @@ class Recorder:
         self._pages = read_cassette(path) if path.exists() else {}
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            if path.exists() and (size := path.stat().st_size):
-                with path.open("r+b") as file:  # Take off a line that was cut off.
-                    file.seek(0)
-                    end = file.read().rfind(b"\n") + 1
-                    if end != size:
-                        file.truncate(end)
-            self._file = path.open("ab")
+            self._file = path.open("a+b")
+            cut_off_torn_line(self._file.fileno())
         except OSError as failure:
             raise DataError(f"{path} cannot be written ({failure.strerror}).") from None
 
