@@ -23,6 +23,8 @@ __all__ = ["Served", "installed", "library", "without_integrity"]
 
 SCRIPT: Final = "text/javascript; charset=utf-8"
 STYLE: Final = "text/css; charset=utf-8"
+Folder = Callable[[str], Path | None]
+"""Says where a distribution's files are; None where it is not installed."""
 
 
 class Served(msgspec.Struct, frozen=True):
@@ -48,78 +50,26 @@ class _Library(msgspec.Struct, frozen=True):
 
 _SPHINX: Final = "sphinx_bootstrap_theme/bootstrap/static"
 _LIBRARIES: Final = (
-    _Library(
-        "jquery",
-        (3, 7, 1),
-        "XStatic-jQuery",
-        "xstatic/pkg/jquery/data",
-        script="jquery.min.js",
-        slim="jquery.slim.min.js",
-    ),
-    _Library(
-        "jquery",
-        (1, 12, 4),
-        "sphinx-bootstrap-theme",
-        f"{_SPHINX}/js",
-        script="jquery-1.12.4.min.js",
-    ),
-    _Library(
-        "jquery-ui",
-        (1, 13, 0),
-        "XStatic-jquery-ui",
-        "xstatic/pkg/jquery_ui/data",
-        script="jquery-ui.min.js",
-        style="themes/base/jquery-ui.min.css",
-    ),
+    _Library("jquery", (3, 7, 1), "XStatic-jQuery", "xstatic/pkg/jquery/data",
+             "jquery.min.js", slim="jquery.slim.min.js"),
+    _Library("jquery", (1, 12, 4), "sphinx-bootstrap-theme", f"{_SPHINX}/js",
+             "jquery-1.12.4.min.js"),
+    _Library("jquery-ui", (1, 13, 0), "XStatic-jquery-ui", "xstatic/pkg/jquery_ui/data",
+             "jquery-ui.min.js", "themes/base/jquery-ui.min.css"),
     # The bundle has Popper inside, which no package carries by itself.
-    _Library(
-        "bootstrap",
-        (4, 5, 3),
-        "XStatic-Bootstrap",
-        "xstatic/pkg/bootstrap/data",
-        script="js/bootstrap.bundle.min.js",
-        style="css/bootstrap.min.css",
-    ),
-    _Library(
-        "bootstrap",
-        (3, 4, 1),
-        "sphinx-bootstrap-theme",
-        f"{_SPHINX}/bootstrap-3.4.1",
-        script="js/bootstrap.min.js",
-        style="css/bootstrap.min.css",
-    ),
-    _Library(
-        "bootstrap",
-        (2, 3, 2),
-        "sphinx-bootstrap-theme",
-        f"{_SPHINX}/bootstrap-2.3.2",
-        script="js/bootstrap.min.js",
-        style="css/bootstrap.min.css",
-    ),
-    _Library(
-        "font-awesome",
-        (4, 7, 0),
-        "XStatic-Font-Awesome",
-        "xstatic/pkg/font_awesome/data",
-        style="css/font-awesome.min.css",
-    ),
-    _Library(
-        "lodash",
-        (4, 16, 4),
-        "XStatic-lodash",
-        "xstatic/pkg/lodash/data",
-        script="lodash.min.js",
-    ),
-    _Library("d3", (3, 5, 17), "XStatic-D3", "xstatic/pkg/d3/data", script="d3.js"),
-    _Library(
-        "datatables",
-        (1, 10, 15),
-        "XStatic-DataTables",
-        "xstatic/pkg/datatables/data",
-        script="js/jquery.dataTables.min.js",
-        style="css/jquery.dataTables.min.css",
-    ),
-)
+    _Library("bootstrap", (4, 5, 3), "XStatic-Bootstrap", "xstatic/pkg/bootstrap/data",
+             "js/bootstrap.bundle.min.js", "css/bootstrap.min.css"),
+    _Library("bootstrap", (3, 4, 1), "sphinx-bootstrap-theme", f"{_SPHINX}/bootstrap-3.4.1",
+             "js/bootstrap.min.js", "css/bootstrap.min.css"),
+    _Library("bootstrap", (2, 3, 2), "sphinx-bootstrap-theme", f"{_SPHINX}/bootstrap-2.3.2",
+             "js/bootstrap.min.js", "css/bootstrap.min.css"),
+    _Library("font-awesome", (4, 7, 0), "XStatic-Font-Awesome", "xstatic/pkg/font_awesome/data",
+             style="css/font-awesome.min.css"),
+    _Library("lodash", (4, 16, 4), "XStatic-lodash", "xstatic/pkg/lodash/data", "lodash.min.js"),
+    _Library("d3", (3, 5, 17), "XStatic-D3", "xstatic/pkg/d3/data", "d3.js"),
+    _Library("datatables", (1, 10, 15), "XStatic-DataTables", "xstatic/pkg/datatables/data",
+             "js/jquery.dataTables.min.js", "css/jquery.dataTables.min.css"),
+)  # fmt: skip
 
 _NETWORKS: Final = frozenset(
     """ajax.aspnetcdn.com ajax.googleapis.com assets.crowd.aws cdn.datatables.net
@@ -151,9 +101,7 @@ _NOTHING: Final = {
 _VERSION: Final = re.compile(r"(?:^|[/@v.-])(\d+(?:\.\d+)*)(?=[/.]|$)")
 
 
-def library(
-    url: str, *, folder: Callable[[str], Path | None] | None = None
-) -> Served | None:  # fmt: skip
+def library(url: str, *, folder: Folder | None = None) -> Served | None:
     """What a well-known library's address is answered with; None for any other address.
 
     `folder` says where a distribution's files are (default: as installed here).
@@ -175,24 +123,21 @@ def library(
     kind = STYLE if path.endswith(".css") else SCRIPT
     if name == "popper":
         return Served(name, "", kind)
-    wanted = (int(turk[1]), int(turk[2])) if turk else _wanted(path)
-    return _nearest(name, wanted, kind, "slim" in path, folder or installed)
+    version = (int(turk[1]), int(turk[2])) if turk else _version(path)
+    return _nearest(name, version, kind, "slim" in path, folder or installed)
 
 
-def _wanted(path: str) -> tuple[int, ...]:
+def _version(path: str) -> tuple[int, ...]:
     """The version an address asks for: its longest one; none is the newest."""
     versions = [tuple(map(int, each.split("."))) for each in _VERSION.findall(path)]
     return max(versions, key=len, default=())
 
 
 def _nearest(
-    name: str,
-    wanted: tuple[int, ...],
-    kind: str,
-    slim: bool,
-    folder: Callable[[str], Path | None],
+    name: str, version: tuple[int, ...], kind: str, slim: bool, folder: Folder
 ) -> Served | None:
     """The version of the same major number, or else the next lower, or else the lowest."""
+    # The newest of each library comes first.
     having = [
         (each, place)
         for each in _LIBRARIES
@@ -201,14 +146,10 @@ def _nearest(
     ]
     if not having:
         return None
-    having.sort(key=lambda pair: pair[0].version, reverse=True)
-    major = wanted[0] if wanted else having[0][0].version[0]
+    major = version[0] if version else having[0][0].version[0]
     chosen, place = next((pair for pair in having if pair[0].version[0] <= major), having[-1])
-    file = chosen.script if kind == SCRIPT else chosen.style
-    if slim and chosen.slim:
-        file = chosen.slim
-    version = ".".join(map(str, chosen.version))
-    return Served(name, version, kind, place / chosen.folder / file)
+    file = (slim and chosen.slim) or (chosen.script if kind == SCRIPT else chosen.style)
+    return Served(name, ".".join(map(str, chosen.version)), kind, place / chosen.folder / file)
 
 
 @cache

@@ -115,15 +115,10 @@ class Tab:
         self._world = 0
         if self.maximized:
             self.maximized = False
-            await self.page.set_viewport_size(
-                {"width": WIDTH, "height": self.config.height},
-            )
+            await self.page.set_viewport_size({"width": WIDTH, "height": self.config.height})
         self.policy.expect(html, files)
-        await self.within(
-            self.page.goto(f"{ORIGIN}/", wait_until="load", timeout=0),
-            self.config.load_seconds,
-            "load",
-        )
+        loading = self.page.goto(f"{ORIGIN}/", wait_until="load", timeout=0)
+        await self.within(loading, "load", self.config.load_seconds)
 
     async def clean(self) -> bool:
         """Leave nothing for the next page; False where the tab had better be closed."""
@@ -132,7 +127,7 @@ class Tab:
         kept = "indexedDB.databases().then((all) => all.length)"
         try:
             _, left = await asyncio.gather(
-                self.within(self._session.send("Network.clearBrowserCookies"), 2, "clear"),
+                self.within(self._session.send("Network.clearBrowserCookies"), "clear", 2),
                 self.evaluate(kept, wait=True, seconds=2),
             )
         except BrowserError:
@@ -151,10 +146,10 @@ class Tab:
 
         Fonts that a page loads are not waited for.
         """
-        wanted = {"format": "png", "optimizeForSpeed": True}
-        taking = self._session.send("Page.captureScreenshot", wanted)
-        taken = await self.within(taking, 2 * self.config.step_seconds, "be pictured")
-        return base64.b64decode(taken["data"])
+        options = {"format": "png", "optimizeForSpeed": True}
+        capture = self._session.send("Page.captureScreenshot", options)
+        picture = await self.within(capture, "be pictured", 2 * self.config.step_seconds)
+        return base64.b64decode(picture["data"])
 
     async def click(self, x: float, y: float) -> None:
         """A real click of the left button; sent at once, for each answer costs a round."""
@@ -176,26 +171,22 @@ class Tab:
                 place = {"frameId": self._frame, "worldName": _WORLD}
                 world = await self._session.send("Page.createIsolatedWorld", place)
                 self._world = world["executionContextId"]
+            options = {"contextId": self._world, "returnByValue": True, "awaitPromise": wait}
             return await self._session.send(
-                "Runtime.evaluate",
-                {
-                    "expression": expression,
-                    "contextId": self._world,
-                    "returnByValue": True,
-                    "awaitPromise": wait,
-                },
+                "Runtime.evaluate", {"expression": expression, **options}
             )
 
-        answer = await self.within(answered(), seconds or self.config.step_seconds, "answer")
+        answer = await self.within(answered(), "answer", seconds)
         if "exceptionDetails" in answer:
             reason = answer["exceptionDetails"].get("exception", {}).get("description", "an error")
             raise BrowserError(f"The page's probe failed: {reason.splitlines()[0]}")
         return answer["result"].get("value")
 
-    async def within(self, work: Awaitable[T], seconds: float, what: str) -> T:
-        """Await something of the browser, but not longer than this, and not after a crash."""
+    async def within(self, work: Awaitable[T], what: str, seconds: float | None = None) -> T:
+        """Await something of the browser, not longer than a step may take, nor after a crash."""
         from playwright.async_api import Error
 
+        seconds = seconds or self.config.step_seconds
         task = asyncio.ensure_future(work)
         both: tuple[asyncio.Future[Any], ...] = (task, self._lost)
         await asyncio.wait(both, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)

@@ -46,17 +46,15 @@ def both(page: OpenPage, name: str) -> tuple[list[str], list[str]]:
 
 def message_of(page: OpenPage, action: Action, error: type[ActionError] = ActionError) -> str:
     """What the driver says when it refuses an action, which it must."""
-    caught: ActionError | None = None
     try:
         page.perform(action)
     except error as refusal:
-        caught = refusal
-    assert caught is not None, f"{action} should be refused"
-    message = str(caught)
-    assert message, f"the refusal of {action} should say what was wrong"
-    unsupported = isinstance(caught, Unsupported) and error is ActionError
-    assert not unsupported, f"{action.name} is an action every driver has"
-    return message
+        message = str(refusal)
+        assert message, f"the refusal of {action} should say what was wrong"
+        unsupported = isinstance(refusal, Unsupported) and error is ActionError
+        assert not unsupported, f"{action.name} is an action every driver has"
+        return message
+    raise AssertionError(f"{action} should be refused")
 
 
 def refused(page: OpenPage, action: str, name: str, value: Value, *words: str) -> None:

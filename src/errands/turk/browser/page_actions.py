@@ -85,7 +85,7 @@ async def _modify_text(tab: Tab, name: str, value: Value) -> None:
         typed = typed.replace("\n", "")
     if typed and start["focused"]:
         # A key at the end, so that the page's handlers of keys meet the whole text.
-        await tab.within(_write(tab, typed), _step(tab), "take the text")
+        await tab.within(_write(tab, typed), "take the text")
     await ask(tab, "endText", name=name, value=text)
 
 
@@ -159,14 +159,10 @@ async def _submit(tab: Tab) -> None:
 
 async def _capture_screen(tab: Tab, name: str | None) -> bytes:
     clip = None if name is None else await ask(tab, "area", name=name)
-    seconds = 2 * _step(tab)
-    return await tab.within(
-        tab.page.screenshot(
-            clip=clip, type="png", caret="initial", full_page=name is not None, timeout=0
-        ),
-        seconds,
-        "be pictured",
+    capture = tab.page.screenshot(
+        clip=clip, type="png", caret="initial", full_page=name is not None, timeout=0
     )
+    return await tab.within(capture, "be pictured", 2 * tab.config.step_seconds)
 
 
 async def _click(tab: Tab, x: float | None, y: float | None, selector: str | None) -> None:
@@ -184,16 +180,16 @@ async def _click(tab: Tab, x: float | None, y: float | None, selector: str | Non
 
 
 async def _click_at(tab: Tab, point: dict[str, float]) -> None:
-    await tab.within(tab.click(point["x"], point["y"]), _step(tab), "take the click")
+    await tab.within(tab.click(point["x"], point["y"]), "take the click")
 
 
 async def _type(tab: Tab, text: str) -> None:
     keyboard = tab.page.keyboard
     text = text.replace("\r\n", "\n")
     if len(text) > _TYPED:
-        await tab.within(keyboard.insert_text(text[:-1]), _step(tab), "take the text")
+        await tab.within(keyboard.insert_text(text[:-1]), "take the text")
         text = text[-1]
-    await tab.within(keyboard.type(text), _step(tab), "take the text")
+    await tab.within(keyboard.type(text), "take the text")
 
 
 async def _press_key(tab: Tab, key: str) -> None:
@@ -208,7 +204,7 @@ async def _press_key(tab: Tab, key: str) -> None:
             raise
         return ""
 
-    if await tab.within(press(), _step(tab), "take the key"):
+    if await tab.within(press(), "take the key"):
         raise ActionError(f"press_key: there is no key {key!r} (Enter, Tab, ArrowDown, Control+A)")
 
 
@@ -220,8 +216,7 @@ async def _scroll(tab: Tab, x: float, y: float) -> None:
 
 async def _maximize(tab: Tab) -> None:
     tab.maximized = True
-    work = tab.page.set_viewport_size({"width": 1920, "height": 1080})
-    await tab.within(work, _step(tab), "take the size")
+    await tab.within(tab.page.set_viewport_size({"width": 1920, "height": 1080}), "take the size")
 
 
 async def _go_to(tab: Tab, selector: str) -> None:
@@ -231,7 +226,7 @@ async def _go_to(tab: Tab, selector: str) -> None:
 async def _drag(tab: Tab, source: str, target: str) -> None:
     await ask(tab, "points", source=source, target=target)
     start = await ask(tab, "point", selector=source)
-    mouse, seconds = tab.page.mouse, _step(tab)
+    mouse = tab.page.mouse
 
     async def take() -> None:
         await mouse.move(start["x"], start["y"])
@@ -243,20 +238,16 @@ async def _drag(tab: Tab, source: str, target: str) -> None:
         await mouse.move(end["x"], end["y"])
         await mouse.up()
 
-    await tab.within(take(), seconds, "take the drag")
+    await tab.within(take(), "take the drag")
     try:
         end = await ask(tab, "near", selector=target)
     except ActionError:
         end = start
-    await tab.within(drop(end), seconds, "take the drop")
+    await tab.within(drop(end), "take the drop")
 
 
 async def _select_text(tab: Tab, selector: str, start: int, end: int) -> str:
     return str(await ask(tab, "selectText", selector=selector, start=start, end=end))
-
-
-def _step(tab: Tab) -> float:
-    return tab.config.step_seconds
 
 
 _PAGE_ACTIONS: Final[dict[str, Callable[..., Awaitable[Result]]]] = {

@@ -268,14 +268,15 @@ def _needs(selector: str) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, 
     flat, bare = "", selector
     while bare != flat:
         flat, bare = bare, re.sub(r"\([^()]*\)", "", bare)
-    names: tuple[list[str], list[str], list[str]] = ([], [], [])
-    for match in _SIMPLE.finditer(bare):
-        kind, name = next(
-            ((k, n) for k, n in ((0, match[2]), (1, match[4]), (2, match[8])) if n), (3, "")
+    ids, classes, tags = (
+        tuple(
+            match[group].lower()
+            for match in _SIMPLE.finditer(bare)
+            if match[group] and "\\" not in match[group]
         )
-        if kind < 3 and "\\" not in name:
-            names[kind].append(name.lower())
-    return tuple(names[0]), tuple(names[1]), tuple(names[2])
+        for group in (2, 4, 8)
+    )
+    return ids, classes, tags
 
 
 def _prepared(selector: str) -> str | bool:

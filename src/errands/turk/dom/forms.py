@@ -9,7 +9,8 @@ from typing import Final, NamedTuple
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-from errands.turk.dom.input_value import TYPES, sanitize
+from errands.turk.dom.input_value import sanitize
+from errands.turk.pages.field import INPUT_TYPES
 
 __all__ = ["Control", "Forms", "Option", "option_value"]
 
@@ -53,7 +54,7 @@ class Control:
         attributes = node.attributes
         if self.tag == "input":
             kind = (attributes.get("type") or "").lower()
-            self.kind = kind if kind in TYPES else "text"
+            self.kind = kind if kind in INPUT_TYPES else "text"
         self.text: str | None = None
         """What was typed; None: what the markup says."""
         self.checked = False
@@ -173,12 +174,6 @@ class Forms:
     def checked(self) -> list[LexborNode]:
         """What `:checked` stands for now: boxes, radio buttons, options."""
         nodes = [
-            control.node
-            for name in self._nodes
-            for control in self.controls(name)
-            if control.checked and control.tag == "input"
-        ]
-        nodes += [
             node
             for node in self._tree.css("input:not([name])")
             if "checked" in node.attributes
@@ -186,7 +181,9 @@ class Forms:
         ]
         for name in self._nodes:
             for control in self.controls(name):
-                if control.tag == "select":
+                if control.checked and control.tag == "input":
+                    nodes.append(control.node)
+                elif control.tag == "select":
                     nodes += [option.node for option in control.options if option.selected]
         return nodes
 
@@ -279,8 +276,7 @@ def _options(select: LexborNode) -> list[Option]:
         option.selected = False
     size = _SIZE.match(attributes.get("size") or "")
     if not chosen and not (size and int(size[1]) > 1):
-        for option in options:
-            if not option.disabled:
-                option.selected = True
-                break
+        first = next((option for option in options if not option.disabled), None)
+        if first is not None:
+            first.selected = True
     return options

@@ -7,12 +7,8 @@ from collections.abc import Mapping
 from decimal import ROUND_FLOOR, Decimal, InvalidOperation
 from typing import Final
 
-__all__ = ["TYPES", "cut", "is_number", "number_text", "sanitize", "valid"]
+__all__ = ["cut", "is_number", "number_text", "sanitize", "valid"]
 
-TYPES: Final = frozenset(
-    "hidden text search tel url email password date month week time datetime-local number range "
-    "color checkbox radio file submit image reset button".split()
-)
 _FLOAT = re.compile(r"-?(?:\d+(?:\.\d+)?|\.\d+)(?:[eE][+-]?\d+)?")
 _COLOR = re.compile(r"#[0-9a-fA-F]{6}")
 _DATE = re.compile(r"(\d{4,6})-(\d\d)-(\d\d)")

@@ -1,13 +1,17 @@
 """Media queries, for a colour screen of 1280 x 800 with a mouse."""
 
+import operator
 import re
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Final
 
 __all__ = ["media_matches"]
 
-_WIDTH: Final = 1280.0
-_HEIGHT: Final = 800.0
+_SCREEN: Final = {"width": 1280.0, "height": 800.0}
+_SIGNS: Final[dict[str, Callable[[float, float], bool]]] = {
+    "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "=": operator.eq,
+}  # fmt: skip
 _WORDS: Final = {
     "orientation": "landscape", "hover": "hover", "any-hover": "hover", "pointer": "fine",
     "any-pointer": "fine", "prefers-color-scheme": "light",
@@ -30,11 +34,6 @@ def _pixels(text: str) -> float | None:
     return None if unit is None else number * unit
 
 
-def _compare(left: float, sign: str, right: float) -> bool:
-    return {"<": left < right, "<=": left <= right, ">": left > right, ">=": left >= right,
-            "=": left == right}[sign]  # fmt: skip
-
-
 def _range(feature: str) -> bool | None:
     """`width >= 600px` and `400px < width <= 600px`; None: not of this form."""
     parts = re.split(r"\s*(<=|>=|<|>|=)\s*", feature)
@@ -42,14 +41,12 @@ def _range(feature: str) -> bool | None:
         return None
     values: list[float] = []
     for part in parts[::2]:
-        own = {"width": _WIDTH, "height": _HEIGHT}.get(part.strip())
+        own = _SCREEN.get(part.strip())
         value = _pixels(part) if own is None else own
         if value is None:
             return False
         values.append(value)
-    return all(
-        _compare(values[i], sign, values[i + 1]) for i, sign in enumerate(parts[1::2])
-    )  # fmt: skip
+    return all(_SIGNS[sign](*values[i : i + 2]) for i, sign in enumerate(parts[1::2]))
 
 
 def _feature(feature: str) -> bool:
@@ -61,21 +58,11 @@ def _feature(feature: str) -> bool:
         return name in ("width", "height", "color", "hover", "pointer", "any-hover", "any-pointer")
     if name in _WORDS:
         return _WORDS[name] == value
-    bound, _, measure = name.rpartition("-")
-    own = {
-        "width": _WIDTH,
-        "height": _HEIGHT,
-        "device-width": _WIDTH,
-        "device-height": _HEIGHT,
-    }.get(name.removeprefix("min-").removeprefix("max-"))
+    own = _SCREEN.get(name.removeprefix("min-").removeprefix("max-").removeprefix("device-"))
     length = _pixels(value)
-    if own is None or length is None or not measure:
+    if own is None or length is None:
         return False
-    if bound.startswith("min"):
-        return own >= length
-    if bound.startswith("max"):
-        return own <= length
-    return own == length
+    return _SIGNS[{"min": ">=", "max": "<="}.get(name[:3], "=")](own, length)
 
 
 def _query(query: str) -> bool:

@@ -6,7 +6,7 @@ without laying the page out, which takes a browser, no library says it.
 """
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final, NamedTuple
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode, SelectolaxError
@@ -38,6 +38,10 @@ _CLASSES = re.compile(r"""class\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s>]+))""")
 _IDS = re.compile(r"""id\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s>]+))""")
 
 _Key = tuple[bool, bool, bool, tuple[int, int, int], int]
+_Declared = dict[str, tuple[_Key, str | float]]
+"""Properties of an element, each with what ranks it among others."""
+_Style = Mapping[str, str | float]
+_AXES: Final = (("overflow-x", "width", "max-width"), ("overflow-y", "height", "max-height"))
 
 
 class Box(NamedTuple):
@@ -78,7 +82,7 @@ class Cascade:
         self._checked = checked
         self._source = source
         self._sheets = tuple(sheets)
-        self._declared: dict[int, dict[str, tuple[_Key, str | float]]] | None = None
+        self._declared: dict[int, _Declared] | None = None
         self._boxes: dict[int, Box] = {}
         self._shown: dict[int, bool] = {}
         self._stateful = any(rule.stateful for sheet in self._sheets for rule in sheet.rules)
@@ -150,27 +154,27 @@ class Cascade:
                 display, rendered and display != "none", above.visibility, above.transparent,
                 False, clipped, above.away, True,
             )  # fmt: skip
-        value = own.get("display")
+        values = {name: value for name, (_, value) in own.items()}
+        value = values.get("display")
         if value is not None and not _forced(tag, attributes):
-            display = _resolved(value[1], display, above.display, "inline")
+            display = _resolved(value, display, above.display, "inline")
         display = _set_shown(display, shown)
         if display == "contents" and tag in ("input", "select", "textarea"):
             display = "none"
         visibility = above.visibility
-        value = own.get("visibility")
+        value = values.get("visibility")
         if value is not None:
-            visibility = _resolved(value[1], visibility, visibility, "visible")
-        value = own.get("opacity")
-        transparent = above.transparent or (value is not None and value[1] == 0)
+            visibility = _resolved(value, visibility, visibility, "visible")
         return Box(
-            display, rendered and display != "none", visibility, transparent,
-            tag not in _CELLS and _clips(own, display), clipped, above.away or _off_page(own),
-            not _flat(own),
+            display, rendered and display != "none", visibility,
+            above.transparent or values.get("opacity") == 0,
+            tag not in _CELLS and _clips(values, display), clipped,
+            above.away or _off_page(values), not _flat(values),
         )  # fmt: skip
 
-    def _match(self) -> dict[int, dict[str, tuple[_Key, str | float]]]:
+    def _match(self) -> dict[int, _Declared]:
         """Declarations by element, of all rules that match something."""
-        declared: dict[int, dict[str, tuple[_Key, str | float]]] = {}
+        declared: dict[int, _Declared] = {}
         boxes = any(sheet.boxes for sheet in self._sheets)
         rules = [
             rule for sheet in self._sheets for rule in sheet.rules if boxes or rule.deciding
@@ -189,9 +193,7 @@ class Cascade:
                 del node.attrs[CHECKED]
         return declared
 
-    def _collect(
-        self, rules: list[Rule], declared: dict[int, dict[str, tuple[_Key, str | float]]]
-    ) -> None:
+    def _collect(self, rules: list[Rule], declared: dict[int, _Declared]) -> None:
         for order, rule in enumerate(rules):
             for node in self._find(rule):
                 own = declared.setdefault(node.mem_id, {})
@@ -236,7 +238,7 @@ class Cascade:
         return tags, classes, ids
 
 
-def _declare(own: dict[str, tuple[_Key, str | float]], declaration: Declaration, key: _Key) -> None:
+def _declare(own: _Declared, declaration: Declaration, key: _Key) -> None:
     known = own.get(declaration.property)
     if known is None or known[0] <= key:
         own[declaration.property] = key, declaration.value
@@ -257,15 +259,14 @@ def _type(node: LexborNode) -> str:
 
 
 def _forced(tag: str, attributes: dict[str, str | None]) -> bool:
+    """Whether an element is not displayed whatever its style says."""
     return tag == "noscript" or (
         tag == "input" and (attributes.get("type") or "").lower() == "hidden"
     )
 
 
 def _default_display(tag: str, attributes: dict[str, str | None]) -> str:
-    if tag in _NONE or "hidden" in attributes:
-        return "none"
-    if tag == "input" and (attributes.get("type") or "").lower() == "hidden":
+    if tag in _NONE or "hidden" in attributes or _forced(tag, attributes):
         return "none"
     if (tag == "dialog" and "open" not in attributes) or "popover" in attributes:
         return "none"
@@ -286,50 +287,36 @@ def _withheld(tag: str, parent: LexborNode) -> bool:
     return holder in _OPAQUE
 
 
-def _padded(own: dict[str, tuple[_Key, str | float]]) -> bool:
-    return any(name in own and own[name][1] == "other" for name in ("padding", "border"))
+def _padded(style: _Style) -> bool:
+    return "other" in (style.get("padding"), style.get("border"))
 
 
-def _flat(own: dict[str, tuple[_Key, str | float]]) -> bool:
-    if _padded(own):
+def _flat(style: _Style) -> bool:
+    if _padded(style):
         return False
-    if "appearance" in own and own["appearance"][1] == "none":
-        return not ("width" in own and "height" in own)
-    return any(
-        name in own and own[name][1] == 0.0
-        for name in ("width", "height", "max-width", "max-height")
+    if style.get("appearance") == "none":
+        return not ("width" in style and "height" in style)
+    return any(style.get(name) == 0.0 for _, *sizes in _AXES for name in sizes)
+
+
+def _clips(style: _Style, display: str) -> bool:
+    if display == "inline" and style.get("position") not in ("absolute", "fixed"):
+        return False
+    return not _padded(style) and any(
+        style.get(overflow, "visible") != "visible" and 0.0 in (style.get(size), style.get(most))
+        for overflow, size, most in _AXES
     )
 
 
-def _clips(own: dict[str, tuple[_Key, str | float]], display: str) -> bool:
-    if display == "inline" and not _positioned(own, "absolute", "fixed"):
-        return False
-    for axis, names in (
-        ("overflow-x", ("width", "max-width")),
-        ("overflow-y", ("height", "max-height")),
-    ):
-        if axis in own and own[axis][1] != "visible" and not _padded(own):
-            for name in names:
-                if name in own and own[name][1] == 0.0:
-                    return True
-    return False
-
-
-def _positioned(own: dict[str, tuple[_Key, str | float]], *positions: str) -> bool:
-    return "position" in own and own["position"][1] in positions
-
-
-def _off_page(own: dict[str, tuple[_Key, str | float]]) -> bool:
-    margin = own.get("margin-left")
-    if margin is not None and isinstance(margin[1], float) and margin[1] <= _AWAY:
+def _off_page(style: _Style) -> bool:
+    margin = style.get("margin-left")
+    if isinstance(margin, float) and margin <= _AWAY:
         return True
-    if not _positioned(own, "absolute", "fixed", "relative"):
+    position = style.get("position")
+    if position not in ("absolute", "fixed", "relative"):
         return False
-    fixed = _positioned(own, "fixed")
-    for name in ("left", "top"):
-        value = own[name][1] if name in own else None
-        if isinstance(value, float) and value <= _AWAY:
-            return True
-        if isinstance(value, float) and fixed and value >= {"left": 1280, "top": 800}[name]:
-            return True
-    return False
+    return any(
+        isinstance(place := style.get(name), float)
+        and (place <= _AWAY or (position == "fixed" and place >= size))
+        for name, size in (("left", 1280), ("top", 800))
+    )

@@ -11,21 +11,16 @@ left empty are unticked where that lets more be right.
 """
 
 from collections.abc import Generator, Iterable, Mapping, Sequence
+from contextlib import suppress
 
 from errands.turk.actions.action import Action
-from errands.turk.pages.driver import ActionError, OpenPage
+from errands.turk.pages.driver import OpenPage, is_possible
 from errands.turk.pages.field import TEXTS, Field
 from errands.turk.scoring.instance_score import score_page
-from errands.turk.scoring.metrics import NOTHING, label_text, majority, score
+from errands.turk.scoring.metrics import NOTHING, as_number, label_text, majority, score
 from errands.turk.tasks.task import Instance, Label
 
-__all__ = [
-    "Plan",
-    "oracle_action",
-    "oracle_actions",
-    "oracle_plan",
-    "play_oracle",
-]
+__all__ = ["Plan", "oracle_action", "oracle_actions", "oracle_plan", "play_oracle"]
 
 Plan = Generator[Action, bool, None]
 """Yields what to do, and is sent whether it could be done."""
@@ -107,18 +102,9 @@ def _boxes(field: Field, labels: Sequence[Label], values: Sequence[str]) -> str 
     return None
 
 
-def _numbers(labels: Sequence[Label]) -> list[float]:
-    numbers = []
-    for label in labels:
-        try:
-            numbers.append(float(label))  # type: ignore[arg-type]
-        except (TypeError, ValueError):
-            continue
-    return [number for number in numbers if number == number]
-
-
 def _nearest(labels: Sequence[Label]) -> str | None:
-    numbers = _numbers(labels)
+    """The number of the best score on a range field."""
+    numbers = [x for x in map(as_number, labels) if x is not None and x == x]
     if not numbers:
         return None
     tried = [label_text(number) for number in [*numbers, sum(numbers) / len(numbers)]]
@@ -132,19 +118,13 @@ def play_oracle(page: OpenPage, instance: Instance, solved: set[str] | None = No
     """
     done: list[Action] = []
     plan = oracle_plan(page, instance, set() if solved is None else solved)
-    action = next(plan, None)
-    while action is not None:
-        try:
-            page.perform(action)
-        except ActionError:
-            possible = False
-        else:
-            possible = True
-            done.append(action)
-        try:
+    with suppress(StopIteration):
+        action = next(plan)
+        while True:
+            possible = is_possible(page, action)
+            if possible:
+                done.append(action)
             action = plan.send(possible)
-        except StopIteration:
-            action = None
     return done
 
 

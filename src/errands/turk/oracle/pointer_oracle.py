@@ -22,11 +22,11 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from errands.turk.actions.action import Action, Value
 from errands.turk.oracle.field_oracle import play_oracle
-from errands.turk.pages.driver import ActionError, OpenPage
+from errands.turk.pages.driver import OpenPage, is_possible
 from errands.turk.pages.elements import buttons, name_of, named, openers, selector_of, span_of
 from errands.turk.pages.field import Field
 from errands.turk.scoring.instance_score import score_values
-from errands.turk.scoring.metrics import NOTHING, label_text
+from errands.turk.scoring.metrics import NOTHING, as_number, label_text
 from errands.turk.tasks.task import Instance, Label
 
 __all__ = ["answers_of", "play_pointer"]
@@ -84,12 +84,10 @@ class _Work:
 
     def do(self, action_name: str, /, **arguments: Value) -> bool:
         action = Action(action_name, arguments)
-        try:
-            self.page.perform(action)
-        except ActionError:
-            return False
-        self.done.append(action)
-        return True
+        possible = is_possible(self.page, action)
+        if possible:
+            self.done.append(action)
+        return possible
 
     def tree(self) -> LexborHTMLParser:
         return LexborHTMLParser(self.page.html())
@@ -277,7 +275,7 @@ def _spelled(text: str, tokens: Sequence[str]) -> list[str]:
 
 def _slide(work: _Work, name: str) -> bool:
     """Move the slider that a field follows to a label's number, with the keys."""
-    numbers = [number for number in map(_number, work.answers[name]) if number is not None]
+    numbers = [number for number in map(as_number, work.answers[name]) if number is not None]
     if not numbers or not _written_by_script(work, name):
         return False
     if work.sliders is None:
@@ -310,9 +308,9 @@ def _sliders(work: _Work) -> dict[str, str]:
 
 def _press_towards(work: _Work, name: str, key: str, back: str, wanted: float) -> None:
     """Press a key as often as brings a number nearer to the wanted one, and not past it."""
-    start = _number(next(iter(work.values(name)), ""))
+    start = as_number(next(iter(work.values(name)), ""))
     work.do("press_key", key=key)
-    now = _number(next(iter(work.values(name)), ""))
+    now = as_number(next(iter(work.values(name)), ""))
     if start is None or now is None or now <= start:
         return
     step = now - start
@@ -320,13 +318,6 @@ def _press_towards(work: _Work, name: str, key: str, back: str, wanted: float) -
         work.do("press_key", key=back)
     for _ in range(int((wanted - now) // step)):
         work.do("press_key", key=key)
-
-
-def _number(text: str) -> float | None:
-    try:
-        return float(text)
-    except ValueError:
-        return None
 
 
 def _written_by_script(work: _Work, name: str) -> bool:

@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 
 from errands.turk.actions.action import Action
-from errands.turk.pages.driver import ActionError, Driver, OpenPage
+from errands.turk.pages.driver import Driver, OpenPage, is_possible
 
 __all__ = ["Difference", "compare"]
 
@@ -61,7 +61,7 @@ def compare(
         acted = False
         for action in actions:
             when = _call(action)
-            refused = _refused(page, action), _refused(other, action)
+            refused = not is_possible(page, action), not is_possible(other, action)
             if refused[0] != refused[1]:
                 differences.append(Difference(when, None, "refused", *refused))
             differences += _states(when, page, other, names)
@@ -75,14 +75,6 @@ def compare(
 def _call(action: Action) -> str:
     arguments = ", ".join(repr(value) for value in action.arguments.values())
     return f"{action.name}({arguments})"
-
-
-def _refused(page: OpenPage, action: Action) -> bool:
-    try:
-        page.perform(action)
-    except ActionError:
-        return True
-    return False
 
 
 def _states(

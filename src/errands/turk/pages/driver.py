@@ -12,7 +12,9 @@ from errands.errors import ErrandsError
 from errands.turk.actions.action import Action
 from errands.turk.pages.field import Field
 
-__all__ = ["ActionError", "Driver", "DriverError", "OpenPage", "Result", "Unsupported"]
+__all__ = [
+    "ActionError", "Driver", "DriverError", "OpenPage", "Result", "Unsupported", "is_possible",
+]  # fmt: skip
 
 Result = str | bytes | None
 """What an action gives back: HTML or text, a PNG picture, or nothing."""
@@ -72,6 +74,15 @@ class OpenPage(Protocol):
         ...
 
     def close(self) -> None: ...
+
+
+def is_possible(page: OpenPage, action: Action) -> bool:
+    """Do one action; False where that is not possible."""
+    try:
+        page.perform(action)
+    except ActionError:
+        return False
+    return True
 
 
 @runtime_checkable

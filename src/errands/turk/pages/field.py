@@ -5,21 +5,25 @@ from typing import Final
 
 import msgspec
 
-__all__ = ["AFTER", "BEFORE", "CHOICES", "EXCLUDED", "MARK", "TEXTS", "Field", "excerpt"]
+__all__ = ["CHOICES", "EXCLUDED", "INPUT_TYPES", "MARK", "TEXTS", "Field", "excerpt"]
 
 TEXTS: Final = frozenset(
     {"text", "textarea", "password", "email", "number", "tel", "url", "search", "date", "time",
      "month", "week", "datetime-local", "color"}
 )  # fmt: skip
 """Types that hold one text."""
+INPUT_TYPES: Final = (TEXTS - {"textarea"}) | frozenset(
+    "button checkbox file hidden image radio range reset submit".split()
+)
+"""Types of `input` that browsers know; any other is `text`."""
 CHOICES: Final = frozenset({"radio", "checkbox", "select"})
 EXCLUDED: Final = frozenset({"csrfmiddlewaretoken", "worker_ip", "ee", "submit"})
 """Names that never count as fields."""
 
 MARK: Final = "errands-here"
 """Attribute that the field's element carries in the HTML given to `excerpt`, with no value."""
-BEFORE: Final = 5
-AFTER: Final = 9
+_BEFORE: Final = 5
+_AFTER: Final = 9
 _ATTRIBUTE = re.compile(rf'\s{MARK}(?:="")?')
 
 
@@ -63,4 +67,4 @@ def excerpt(html: str, *, end_tag: str | None = None) -> str:
         position += len(piece)
         if line:
             lines.append(line)
-    return "\n".join(lines[max(0, first - BEFORE) : last + AFTER + 1])
+    return "\n".join(lines[max(0, first - _BEFORE) : last + _AFTER + 1])

@@ -29,8 +29,8 @@ from errands.turk.scoring.rouge import rouge_l
 from errands.turk.tasks.task import Label
 
 __all__ = [
-    "NOTHING", "RULES", "clean_values", "exact_match", "label_text", "majority", "normalize_answer",
-    "number_rule", "prepare_labels", "prepared_score", "score", "text_match",
+    "NOTHING", "RULES", "as_number", "clean_values", "exact_match", "label_text", "majority",
+    "normalize_answer", "number_rule", "prepare_labels", "prepared_score", "score", "text_match",
 ]  # fmt: skip
 
 _BUTTONS: Final = frozenset({"submit", "button", "reset", "image", "file"})
@@ -192,8 +192,8 @@ def _best_text(prediction: str, references: Sequence[str]) -> float:
 
 
 def _range_released(text: str, labels: Sequence[Label]) -> float:
-    prediction = _float(text)
-    numbers = [number for number in map(_float, labels) if number is not None]
+    prediction = as_number(text)
+    numbers = [number for number in map(as_number, labels) if number is not None]
     if prediction is None or len(numbers) < len(labels):
         text = _numbered(text)
         return sum(exact_match(text, str(number_rule(x))) for x in labels) / len(labels)
@@ -202,7 +202,8 @@ def _range_released(text: str, labels: Sequence[Label]) -> float:
     return 1 - (distance / largest if largest else distance)
 
 
-def _float(value: Label) -> float | None:
+def as_number(value: Label) -> float | None:
+    """A label that Python reads as a number; None for any other."""
     try:
         return None if value is None else float(value)
     except (ValueError, OverflowError):
@@ -276,10 +277,10 @@ def _overlap(chosen: frozenset[str], worker: frozenset[str]) -> float:
 
 def _range_paper(text: str, labels: Sequence[Label]) -> float | None:
     """Labels that are no finite number have no distance and are left out; without any, None."""
-    numbers = [x for x in map(_float, labels) if x is not None and math.isfinite(x)]
+    numbers = [x for x in map(as_number, labels) if x is not None and math.isfinite(x)]
     if not numbers:
         return None
-    prediction = _float(text)
+    prediction = as_number(text)
     if prediction is None or not math.isfinite(prediction):
         return 0.0
     largest = max(map(abs, numbers)) or 1.0

@@ -10,14 +10,9 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Final
 
-__all__ = ["INPUT_TYPES", "RAW", "effective_type", "field_types", "start_tags"]
+from errands.turk.pages.field import INPUT_TYPES
 
-INPUT_TYPES: Final = frozenset(
-    {"button", "checkbox", "color", "date", "datetime-local", "email", "file", "hidden", "image",
-     "month", "number", "password", "radio", "range", "reset", "search", "submit", "tel", "text",
-     "time", "url", "week"}
-)  # fmt: skip
-"""Types of `input` that browsers know; any other is `text`."""
+__all__ = ["RAW", "effective_type", "field_types", "start_tags"]
 
 RAW: Final = frozenset(
     {"script", "style", "textarea", "title", "xmp", "iframe", "noembed", "noframes"}

@@ -7,6 +7,7 @@ of that control. Names that only a script puts on the page are counted apart.
 
 import re
 import statistics
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
@@ -130,10 +131,7 @@ def measure(task: Task, split: str = "train") -> TaskFacts:
     """Count what one task holds."""
     first = task.instances[0]
     placed = field_types(page_html(task, first), task.fields)
-    counts: dict[str, int] = {}
-    for name, kind in placed.items():
-        if name not in EXCLUDED:
-            counts[kind] = counts.get(kind, 0) + 1
+    counts = Counter(kind for name, kind in placed.items() if name not in EXCLUDED)
     return TaskFacts(
         name=task.name,
         split=split,
