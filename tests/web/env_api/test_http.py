@@ -91,7 +91,7 @@ def test_a_batch_does_every_call_and_reports_each(server: Served) -> None:
 
 
 WRONG_SETTINGS: list[tuple[str, dict[str, Any], str]] = [
-    ("shop", {"observation": "pixels"}, "observation format 'pixels'"),
+    ("shop", {"observation": "pixels"}, "observation format 'pixels' here; expected text, text_rich"),
     ("shop", {"split": "dev"}, "no split 'dev'"),
     ("shop", {"max_steps": 0}, "max_steps=0"),
     ("shop", {"max_steps": True}, "Expected `int | null`, got `bool`"),
@@ -105,6 +105,7 @@ WRONG_SETTINGS: list[tuple[str, dict[str, Any], str]] = [
     ("turk", {"tasks": "/etc"}, "unknown field `tasks`"),
     ("turk", {"driver": "browser"}, "no browser"),
     ("turk", {"observation": "screenshot"}, "needs a browser"),
+    ("turk", {"observation": "pixels"}, "'pixels' here; expected html, relevant, text."),
     ("turk", {"split": "nowhere"}, "nowhere"),
 ]
 

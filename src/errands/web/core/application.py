@@ -19,14 +19,14 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Match
 from starlette.routing import Route as StarletteRoute
-from starlette.types import Receive, Scope, Send
+from starlette.types import Receive, Scope
 
 from errands.remote.messages import encode_json
 from errands.web.core.auth import AuthMiddleware
 from errands.web.core.http_errors import HttpError, internal, shutting_down, too_large
 from errands.web.core.openapi import Json, describe
 
-__all__ = ["AppPart", "Route", "application", "read_body", "respond"]
+__all__ = ["AppPart", "Route", "application", "read_body"]
 
 
 class Route(StarletteRoute):
@@ -98,28 +98,6 @@ def application(parts: Sequence[AppPart], auth: AuthMiddleware) -> AuthMiddlewar
     return auth.wrap(app)
 
 
-async def respond(
-    send: Send,
-    status: int,
-    body: bytes,
-    retry_after: int | None = None,
-    *,
-    kind: str = "http.response",
-) -> None:
-    """Send a JSON answer."""
-    headers = [
-        (b"content-type", b"application/json"),
-        (b"content-length", str(len(body)).encode()),
-    ]
-    if retry_after is not None:
-        headers.append((b"retry-after", str(retry_after).encode()))
-    if status in (408, 413):
-        # What is left of the request is not worth reading.
-        headers.append((b"connection", b"close"))
-    await send({"type": f"{kind}.start", "status": status, "headers": headers})
-    await send({"type": f"{kind}.body", "body": body})
-
-
 async def read_body(scope: Scope, receive: Receive, most: int, seconds: float) -> bytes:
     """The body of a request, if it is not too large and does not take too long to come."""
     for name, value in scope["headers"]:
@@ -140,9 +118,8 @@ async def read_body(scope: Scope, receive: Receive, most: int, seconds: float) -
                 if size > most:
                     raise too_large(f"The body is larger than {most} bytes.")
     except TimeoutError:
-        raise HttpError(
-            408, "timeout", f"The body did not arrive within {seconds:g} seconds."
-        ) from None
+        message = f"The body did not arrive within {seconds:g} seconds."
+        raise HttpError(408, "timeout", message) from None
     return b"".join(chunks)
 
 

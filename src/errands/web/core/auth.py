@@ -14,8 +14,7 @@ from typing import Final
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from errands.remote.messages import encode_json
-from errands.web.core.http_errors import HttpError
+from errands.web.core.http_errors import HttpError, send_error
 
 __all__ = ["AuthMiddleware"]
 
@@ -114,11 +113,7 @@ def _password(authorization: bytes) -> bytes:
 
 
 async def _reject(scope: Scope, receive: Receive, send: Send, error: HttpError) -> None:
-    body = encode_json(error.answer())
-    headers = [
-        (b"content-type", b"application/json"),
-        (b"content-length", str(len(body)).encode()),
-    ]
+    headers = []
     if error.status == 401:
         scheme = b'Basic realm="errands", charset="UTF-8"' if _is_page(scope) else b"Bearer"
         headers.append((b"www-authenticate", scheme))
@@ -126,5 +121,4 @@ async def _reject(scope: Scope, receive: Receive, send: Send, error: HttpError) 
     if scope["type"] == "websocket":
         await receive()
         kind = "websocket.http.response"
-    await send({"type": f"{kind}.start", "status": error.status, "headers": headers})
-    await send({"type": f"{kind}.body", "body": body})
+    await send_error(send, error, headers, kind=kind)

@@ -1,9 +1,12 @@
 """Errors that a server answers with: a status, a code for programs and a sentence for people."""
 
+from collections.abc import Sequence
 from typing import Any
 
+from starlette.types import Send
+
 from errands.errors import ErrandsError
-from errands.remote.messages import Decoder, MessageError, decode
+from errands.remote.messages import Decoder, MessageError, decode, encode_json
 
 __all__ = [
     "HttpError",
@@ -13,11 +16,16 @@ __all__ = [
     "episode_over",
     "internal",
     "no_episode",
+    "respond",
+    "send_error",
     "shutting_down",
     "too_large",
     "too_many_sessions",
     "unknown_session",
 ]
+
+
+Headers = Sequence[tuple[bytes, bytes]]
 
 
 class HttpError(ErrandsError):
@@ -95,3 +103,24 @@ def internal() -> HttpError:
 
 def shutting_down() -> HttpError:
     return HttpError(503, "shutting_down", "The server is shutting down.", retry_after=10)
+
+
+async def respond(
+    send: Send, status: int, body: bytes, headers: Headers = (), *, kind: str = "http.response"
+) -> None:
+    """Send a JSON answer."""
+    own = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
+    await send({"type": f"{kind}.start", "status": status, "headers": [*own, *headers]})
+    await send({"type": f"{kind}.body", "body": body})
+
+
+async def send_error(
+    send: Send, error: HttpError, headers: Headers = (), *, kind: str = "http.response"
+) -> None:
+    more = list(headers)
+    if error.retry_after is not None:
+        more.append((b"retry-after", str(error.retry_after).encode()))
+    if error.status in (408, 413):
+        # What is left of the request is not worth reading.
+        more.append((b"connection", b"close"))
+    await respond(send, error.status, encode_json(error.answer()), more, kind=kind)

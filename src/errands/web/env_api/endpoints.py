@@ -7,10 +7,12 @@ read, so a client that sends faster than it is served waits, and nothing piles u
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from typing import Any, Final
 
 import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
 from starlette.routing import Route, WebSocketRoute
 from starlette.types import Receive, Scope, Send
 
@@ -26,17 +28,22 @@ from errands.remote.messages import (
     encode_json,
     encode_msgpack,
 )
-from errands.web.core.application import AppPart, read_body, respond
-from errands.web.core.http_errors import HttpError, decode_request, shutting_down
+from errands.web.core.application import AppPart, read_body
+from errands.web.core.http_errors import (
+    HttpError,
+    decode_request,
+    respond,
+    send_error,
+    shutting_down,
+)
 from errands.web.env_api.openapi import environment_paths
 from errands.web.env_api.service import Service
 
 __all__ = ["environments"]
 
-_create = msgspec.json.Decoder(CreateCall)
-_batch = msgspec.json.Decoder(BatchCall)
-_start = msgspec.json.Decoder(ResetBody)
-_act = msgspec.json.Decoder(StepBody)
+Understand = Callable[[Scope, bytes], Message]
+_start: Final = msgspec.json.Decoder(ResetBody)
+_act: Final = msgspec.json.Decoder(StepBody)
 _message: Final = msgspec.json.Decoder(Message)
 _packed_message: Final = msgspec.msgpack.Decoder(Message)
 
@@ -46,14 +53,18 @@ GOING_AWAY: Final = 1001
 def environments(service: Service) -> AppPart:
     """The part of the application that serves environments."""
     path = "/v1/sessions/{session}"
+
+    async def about(request: Request) -> Response:
+        return Response(encode_json(service.about()), media_type="application/json")
+
     # They are tried one after another: the busiest first.
     routes = [
         Route(f"{path}/step", _Endpoint(service, _stepped), methods=["POST"]),
-        Route("/v1", _About(service), methods=["GET"]),
-        Route("/v1/sessions", _Endpoint(service, _created), methods=["POST"]),
+        Route("/v1", about, methods=["GET"]),
+        Route("/v1/sessions", _Endpoint(service, _read(CreateCall)), methods=["POST"]),
         Route(f"{path}/reset", _Endpoint(service, _started), methods=["POST"]),
         Route(path, _Endpoint(service, _closed), methods=["DELETE"]),
-        Route("/v1/batch", _Endpoint(service, _batched), methods=["POST"]),
+        Route("/v1/batch", _Endpoint(service, _read(BatchCall)), methods=["POST"]),
         WebSocketRoute("/v1/socket", _Socket(service)),
     ]
 
@@ -77,9 +88,9 @@ def environments(service: Service) -> AppPart:
     )
 
 
-def _created(scope: Scope, body: bytes) -> Message:
-    call: Message = decode_request(_create, body)
-    return call
+def _read(kind: type[CreateCall | BatchCall]) -> Understand:
+    decoder: Any = msgspec.json.Decoder(kind)
+    return lambda scope, body: decode_request(decoder, body)
 
 
 def _stepped(scope: Scope, body: bytes) -> Message:
@@ -99,25 +110,10 @@ def _closed(scope: Scope, body: bytes) -> Message:
     return CloseCall(session=scope["path_params"]["session"])
 
 
-def _batched(scope: Scope, body: bytes) -> Message:
-    call: Message = decode_request(_batch, body)
-    return call
-
-
-class _About:
-    """`GET /v1`."""
-
-    def __init__(self, service: Service) -> None:
-        self._service = service
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await respond(send, 200, encode_json(self._service.about()))
-
-
 class _Endpoint:
     """One call over HTTP; `understand` makes it from the address and the body."""
 
-    def __init__(self, service: Service, understand: Any) -> None:
+    def __init__(self, service: Service, understand: Understand) -> None:
         self._service = service
         self._understand = understand
 
@@ -135,20 +131,16 @@ class _Endpoint:
             call = self._understand(scope, body)
         except HttpError as error:
             service.count_error(error)
-            await _send_error(send, error)
+            await send_error(send, error)
         else:
             try:
                 answer = await service.answer(call, client_of(scope))
             except HttpError as error:
-                await _send_error(send, error)
+                await send_error(send, error)
             else:
                 await respond(send, 200, encode_json(answer))
         finally:
             metrics.in_flight -= 1
-
-
-async def _send_error(send: Send, error: HttpError) -> None:
-    await respond(send, error.status, encode_json(error.answer()), error.retry_after)
 
 
 class _Socket:
@@ -162,7 +154,7 @@ class _Socket:
         if (await receive())["type"] != "websocket.connect":
             return
         if service.is_draining():
-            await _send_socket_error(send, shutting_down())
+            await send_error(send, shutting_down(), kind="websocket.http.response")
             return
         await send({"type": "websocket.accept"})
         client = client_of(scope)
@@ -214,16 +206,6 @@ async def _sent(send: Send, message: dict[str, Any]) -> bool:
     except (OSError, RuntimeError):
         return False
     return True
-
-
-async def _send_socket_error(send: Send, error: HttpError) -> None:
-    await respond(
-        send,
-        error.status,
-        encode_json(error.answer()),
-        error.retry_after,
-        kind="websocket.http.response",
-    )
 
 
 def client_of(scope: Scope) -> str:

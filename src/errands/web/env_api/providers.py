@@ -15,10 +15,12 @@ import msgspec
 import numpy as np
 
 from errands.envs.config import ShopConfig, TurkConfig
-from errands.envs.episode import OBSERVATIONS, ShopContext, ShopEpisode
-from errands.envs.screenshots import no_pictures
+from errands.envs.episode import ShopContext, ShopEpisode
+from errands.envs.observations import SHOP_FORMATS, TURK_FORMATS
+from errands.envs.screenshots import PICTURED, no_pictures
 from errands.envs.turk import TurkEnv
 from errands.errors import SettingError
+from errands.plugins import Registry
 from errands.shop.catalog.catalog import Catalog
 from errands.shop.goals import GoalSet
 from errands.shop.rewards.registry import RULES
@@ -30,7 +32,7 @@ from errands.web.env_api.sessions import SessionEnv, Turn
 
 __all__ = ["EnvProvider", "ShopOptions", "ShopProvider", "TurkOptions", "TurkProvider"]
 
-_KEPT: Final = 32
+_MOST_CONTEXTS: Final = 32
 """So many different choices of options stay prepared."""
 
 
@@ -82,21 +84,21 @@ class ShopProvider:
         self._goals_name = str(goals) if named else "own"
         self._limits = limits
         self._lock = threading.Lock()
-        self._kept: dict[Any, ShopContext] = {}
+        self._contexts: dict[Any, ShopContext] = {}
 
     def is_quick(self, settings: dict[str, Any]) -> bool:
-        wanted = _convert(settings, ShopOptions)
+        options = _convert(settings, ShopOptions)
         # A disjoint split of a full-size catalogue takes seconds to find.
-        return wanted in self._kept or not (wanted.split or "").startswith("disjoint")
+        return options in self._contexts or not (options.split or "").startswith("disjoint")
 
     def make_env(self, settings: dict[str, Any]) -> "ShopSessionEnv":
-        wanted = _convert(settings, ShopOptions)
-        context = self._kept.get(wanted) or self._prepared(wanted)
+        options = _convert(settings, ShopOptions)
+        context = self._contexts.get(options) or self._prepared(options)
         with self._lock:
-            self._kept.pop(wanted, None)
-            self._kept[wanted] = context
-            for oldest in list(self._kept)[:-_KEPT]:
-                del self._kept[oldest]
+            self._contexts.pop(options, None)
+            self._contexts[options] = context
+            for oldest in list(self._contexts)[:-_MOST_CONTEXTS]:
+                del self._contexts[oldest]
         return ShopSessionEnv(context)
 
     def about(self) -> dict[str, Any]:
@@ -111,21 +113,17 @@ class ShopProvider:
             "settings": [field.name for field in msgspec.structs.fields(ShopOptions)],
         }
 
-    def _prepared(self, wanted: Any) -> ShopContext:
+    def _prepared(self, options: Any) -> ShopContext:
         most = self._limits.history
-        if wanted.num_prev_obs > most or wanted.num_prev_actions > most:
+        if options.num_prev_obs > most or options.num_prev_actions > most:
             raise SettingError(f"num_prev_obs and num_prev_actions are at most {most} here.")
-        if wanted.rules not in RULES.names():
+        if options.rules not in RULES.names():
             # `module:attribute` here would let a client import what it likes.
-            raise SettingError(f"rules={wanted.rules!r}: expected {', '.join(RULES.names())}.")
-        expected = ", ".join(OBSERVATIONS)
-        no_pictures(
-            wanted.observation,
-            f"needs a browser, which this server has not; expected {expected}",
-        )
-        options = msgspec.structs.asdict(wanted)
-        goals = self._goal_set(options.pop("goals"))
-        return ShopContext(ShopConfig(self._catalog, goals, **options))
+            raise SettingError(f"rules={options.rules!r}: expected {', '.join(RULES.names())}.")
+        _check_observation(SHOP_FORMATS, options.observation)
+        chosen = msgspec.structs.asdict(options)
+        goals = self._goal_set(chosen.pop("goals"))
+        return ShopContext(ShopConfig(self._catalog, goals, **chosen))
 
     def _goal_set(self, name: str | None) -> GoalSet:
         if name is None or name == self._goals_name:
@@ -183,19 +181,17 @@ class TurkProvider:
         return False
 
     def make_env(self, settings: dict[str, Any]) -> "TurkSessionEnv":
-        wanted = _convert(settings, TurkOptions)
-        if wanted.driver != "dom":
-            raise SettingError(f"driver={wanted.driver!r}: this server has no browser, only 'dom'.")
-        if "screenshot" in wanted.observation:
+        options = _convert(settings, TurkOptions)
+        if options.driver != "dom":
             raise SettingError(
-                f"observation={wanted.observation!r} needs a browser, which this server has not;"
-                " expected html, relevant or text."
+                f"driver={options.driver!r}: this server has no browser, only 'dom'."
             )
-        tasks = self._tasks.get(wanted.split)
+        _check_observation(TURK_FORMATS, options.observation)
+        tasks = self._tasks.get(options.split)
         if tasks is None:
-            tasks = load_tasks(self._place, wanted.split)
-        env = TurkEnv(tasks, pages=self._pages, **msgspec.structs.asdict(wanted))
-        self._tasks[wanted.split] = tasks
+            tasks = load_tasks(self._place, options.split)
+        env = TurkEnv(tasks, pages=self._pages, **msgspec.structs.asdict(options))
+        self._tasks[options.split] = tasks
         return TurkSessionEnv(env)
 
     def about(self) -> dict[str, Any]:
@@ -231,6 +227,14 @@ class TurkSessionEnv:
 
     def close(self) -> None:
         self._env.close()
+
+
+def _check_observation(formats: Registry, name: str) -> None:
+    """Refuse what needs a browser, and what this server has not: clients cannot bring their own."""
+    expected = ", ".join(one for one in formats.names() if one not in PICTURED)
+    no_pictures(name, f"needs a browser, which this server has not; expected {expected}")
+    if name not in formats.names():
+        raise SettingError(f"There is no observation format {name!r} here; expected {expected}.")
 
 
 def _convert(settings: dict[str, Any], kind: Any) -> Any:

@@ -49,14 +49,14 @@ class Service:
         self.sessions = Sessions(limits, clock)
         self.metrics = Metrics(self.sessions.__len__)
         self._draining = False
-        self._offers = providers
+        self._providers = providers
         self._thread = ThreadPoolExecutor(1, "slow-calls")
 
     def about(self) -> Answer:
         """What is served, and within which limits."""
         limits = self.limits
         return {
-            "environments": {name: provider.about() for name, provider in self._offers.items()},
+            "environments": {name: provider.about() for name, provider in self._providers.items()},
             "limits": {
                 "sessions": limits.sessions,
                 "sessions_per_client": limits.sessions_per_client or limits.sessions,
@@ -158,11 +158,11 @@ class Service:
             raise shutting_down()
         if call.count > self.limits.batch:
             raise too_large(f"count={call.count}: the most at once is {self.limits.batch}.")
-        provider = self._offers.get(call.environment)
+        provider = self._providers.get(call.environment)
         if provider is None:
             raise bad_request(
                 f"This server has no environment {call.environment!r}; it has"
-                f" {' and '.join(self._offers)}."
+                f" {' and '.join(self._providers)}."
             )
         form_pages = call.environment == "turk"
         self.sessions.room_for(client, call.count, form_pages=form_pages)
