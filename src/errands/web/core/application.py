@@ -23,7 +23,7 @@ from starlette.types import Receive, Scope
 
 from errands.remote.messages import encode_json
 from errands.web.core.auth import AuthMiddleware
-from errands.web.core.http_errors import HttpError, internal, shutting_down, too_large
+from errands.web.core.http_errors import HttpError, bad_request, internal, shutting_down, too_large
 from errands.web.core.openapi import Json, describe
 
 __all__ = ["AppPart", "Route", "application", "read_body"]
@@ -111,7 +111,7 @@ async def read_body(scope: Scope, receive: Receive, most: int, seconds: float) -
             while more:
                 event = await receive()
                 if event["type"] == "http.disconnect":
-                    raise HttpError(400, "bad_request", "The client left before its request ended.")
+                    raise bad_request("The client left before its request ended.")
                 chunks.append(event.get("body", b""))
                 more = event.get("more_body", False)
                 size += len(chunks[-1])

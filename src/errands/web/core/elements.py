@@ -18,6 +18,7 @@ __all__ = [
     "dollars",
     "field",
     "form",
+    "fragment",
     "link_button",
     "number",
     "paragraph",
@@ -202,6 +203,11 @@ def link_button(label: str, address: str, kind: str = "") -> Markup:
 def actions(*pieces: Markup) -> Markup:
     """Buttons beside each other."""
     return html('<div class="actions">{}</div>', join(pieces))
+
+
+def fragment(*pieces: Markup) -> Markup:
+    """Pieces one after the other."""
+    return join(pieces)
 
 
 def section(*pieces: Markup, title: str = "", kind: str = "", id: str = "") -> Markup:

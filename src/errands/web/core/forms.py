@@ -9,7 +9,7 @@ from starlette.formparsers import MultiPartException, MultiPartParser
 from starlette.requests import Request
 
 from errands.web.core.application import read_body
-from errands.web.core.http_errors import HttpError
+from errands.web.core.http_errors import HttpError, bad_request
 
 __all__ = ["FORM_BYTES", "MOST_FIELDS", "Form", "read_form"]
 
@@ -81,4 +81,4 @@ def _whole(text: str) -> str:
 
 
 def _bad_form() -> HttpError:
-    return HttpError(400, "bad_request", "The form that was sent makes no sense.")
+    return bad_request("The form that was sent makes no sense.")

@@ -16,6 +16,7 @@ __all__ = [
     "episode_over",
     "internal",
     "no_episode",
+    "not_found",
     "respond",
     "send_error",
     "shutting_down",
@@ -50,6 +51,10 @@ class HttpError(ErrandsError):
 
 def bad_request(message: str) -> HttpError:
     return HttpError(400, "bad_request", message)
+
+
+def not_found(message: str) -> HttpError:
+    return HttpError(404, "not_found", message)
 
 
 def decode_request(decoder: Decoder, data: bytes | str) -> Any:

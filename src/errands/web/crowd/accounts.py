@@ -12,7 +12,7 @@ from errands.markup import EMPTY, Markup, html, join
 from errands.reports.html.elements import table
 from errands.web.core import elements as ui
 from errands.web.core.forms import Form
-from errands.web.core.http_errors import HttpError
+from errands.web.core.http_errors import HttpError, bad_request, not_found
 from errands.web.crowd.auth import COOKIE, CrowdRequest, redirect
 from errands.web.crowd.document import document, html_response
 from errands.web.crowd.routes import Routes, api, open_page, page
@@ -91,7 +91,7 @@ class AccountRoutes(Routes):
         token = request.path_params["token"]
         person = self._accounts.by_token(token)
         if person is None:
-            raise HttpError(404, "not_found", "This link is not valid; ask for a new one.")
+            raise not_found("This link is not valid; ask for a new one.")
         if person.role == "worker":
             return redirect(f"/work/{token}")
         return self._entered(request, person)
@@ -162,7 +162,7 @@ class AccountRoutes(Routes):
     async def invite(self, request: CrowdRequest) -> Response:
         names = [name for name in request.form.text("names").splitlines() if name.strip()]
         if len(names) > MOST_INVITED:
-            raise HttpError(400, "bad_request", f"At most {MOST_INVITED} people at once.")
+            raise bad_request(f"At most {MOST_INVITED} people at once.")
         role = request.form.text("role", "worker")
         invited = self._accounts.invite_all(names, role)  # type: ignore[arg-type]
         return self._accounts_page(request, invited)
@@ -219,12 +219,10 @@ class AccountRoutes(Routes):
             [_name(person), _account_actions(person, request.check)]
             for person in self._accounts.everybody()
         ]
-        body = join(
-            (
-                new if invited else EMPTY,
-                ui.section(_invitation_form(request.check), title="Invite"),
-                ui.section(_texts(["name", "link"], rows), title="All accounts"),
-            )
+        body = ui.fragment(
+            new if invited else EMPTY,
+            ui.section(_invitation_form(request.check), title="Invite"),
+            ui.section(_texts(["name", "link"], rows), title="All accounts"),
         )
         return staff_response("Accounts", body, request, ACCOUNTS)
 
@@ -308,4 +306,4 @@ def _record(invited: Invitation, request: Request) -> dict[str, Any]:
 
 
 def _no_account() -> HttpError:
-    return HttpError(404, "not_found", "There is no such account.")
+    return not_found("There is no such account.")

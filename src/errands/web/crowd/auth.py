@@ -28,7 +28,7 @@ from errands.errors import ErrandsError
 from errands.remote.messages import encode_json
 from errands.web.core.application import read_body
 from errands.web.core.forms import FORM_BYTES, Form, read_form
-from errands.web.core.http_errors import HttpError, decode_request, internal
+from errands.web.core.http_errors import HttpError, bad_request, decode_request, internal, not_found
 from errands.web.crowd.document import HEADERS, error_page, worker_links
 
 __all__ = ["COOKIE", "Auth", "CrowdRequest", "json_response", "redirect"]
@@ -44,7 +44,11 @@ _ADDRESSES: Final = 1000
 """From which the password came, remembered at most."""
 _log = logging.getLogger(__name__)
 
+_STORABLE: Final = 2**62
+"""Numbers above are in no database."""
+
 T = TypeVar("T")
+N = TypeVar("N", int, None)
 
 
 class CrowdRequest(NamedTuple):
@@ -64,18 +68,35 @@ class CrowdRequest(NamedTuple):
 
     def number(self, name: str) -> int:
         """A number from the address; one that cannot be stored leads nowhere."""
-        text = self.http.path_params[name]
-        if not isinstance(text, int) and not (str(text).isascii() and str(text).isdecimal()):
-            raise HttpError(404, "not_found", "There is no such page.")
-        number = int(text)
-        if not 0 <= number < 2**62:
-            raise HttpError(404, "not_found", "There is no such page.")
+        number: int = self.http.path_params[name]
+        if not 0 <= number < _STORABLE:
+            raise not_found("There is no such page.")
         return number
+
+    def query_number(self, name: str, default: N, most: int = _STORABLE) -> int | N:
+        """A number from the query; the default where there is none."""
+        text = self.http.query_params.get(name)
+        if not text:
+            return default
+        if not (text.isascii() and text.isdecimal() and len(text) < 20 and int(text) <= most):
+            raise bad_request(f"{name} is a number up to {most}.")
+        return int(text)
 
     def read(self, decoder: msgspec.json.Decoder[T]) -> T:
         """The JSON body, as a record."""
         record: T = decode_request(decoder, self.body)
         return record
+
+    def form_record(self, kind: type[T]) -> T:
+        """The form, as the record that programs send; a box that is not ticked sends nothing."""
+        values = {}
+        for one in msgspec.structs.fields(kind):  # type: ignore[arg-type]
+            if one.type is bool or self.form.texts(one.name):
+                values[one.name] = self.form.text(one.name, "0").strip()
+        try:
+            return msgspec.convert(values, kind, strict=False)
+        except msgspec.ValidationError as failure:
+            raise bad_request(f"The form is not as expected: {failure}.") from None
 
 
 Handler = Callable[[CrowdRequest], Awaitable[Response]]
@@ -119,7 +140,7 @@ class Auth:
         async def answer(request: Request) -> Response:
             person = self.accounts.by_token(request.path_params["token"])
             if person is None or person.role != "worker":
-                raise HttpError(404, "not_found", "This link leads nowhere; ask for a new one.")
+                raise not_found("This link leads nowhere; ask for a new one.")
             return await handler(CrowdRequest(request, person, await _form(request)))
 
         return self._answered(answer)
@@ -278,13 +299,13 @@ def _refusal(failure: Exception) -> HttpError:
         _log.error("the site's data cannot be used", exc_info=failure)
         return HttpError(503, "unavailable", "That could not be noted, so it was not done.")
     if isinstance(failure, NotFound):
-        return HttpError(404, "not_found", str(failure))
+        return not_found(str(failure))
     if isinstance(failure, NotAllowed):
         return HttpError(403, "forbidden", str(failure))
     if isinstance(failure, Conflict):
         return HttpError(409, failure.code, str(failure))
     if isinstance(failure, ErrandsError):
-        return HttpError(400, "bad_request", str(failure))
+        return bad_request(str(failure))
     # A defect of ours: the log says which, and the others go on.
     _log.error("a page could not be made", exc_info=failure)
     return internal()

@@ -24,7 +24,7 @@ from errands.web.core import elements as ui
 from errands.web.core.application import AppPart
 from errands.web.core.elements import Link
 from errands.web.core.forms import Form
-from errands.web.core.http_errors import HttpError
+from errands.web.core.http_errors import not_found
 from errands.web.crowd.auth import Auth, CrowdRequest
 from errands.web.crowd.document import ASSETS, document, html_response, staff_links, worker_links
 from errands.web.crowd.routes import Routes, WorkCard, worker_page
@@ -108,8 +108,8 @@ def crowd_part(site: CrowdSite, factories: Iterable[RouteFactory]) -> AppPart:
     groups = [factory(site) for factory in factories]
     groups.append(_WorkerHome(site, tuple(groups)))
 
-    async def not_found(request: Request, form: Form) -> Response:
-        raise HttpError(404, "not_found", "There is no page at this address.")
+    async def missing(request: Request, form: Form) -> Response:
+        raise not_found("There is no page at this address.")
 
     def paths() -> dict[str, Any]:
         described = [group.paths() for group in groups]
@@ -123,7 +123,7 @@ def crowd_part(site: CrowdSite, factories: Iterable[RouteFactory]) -> AppPart:
         routes=(
             _CrowdRoutes(
                 [*(route for group in groups for route in group.routes()), *ASSETS.routes()],
-                site.auth.open_page(not_found),
+                site.auth.open_page(missing),
             ),
         ),
         paths=paths,

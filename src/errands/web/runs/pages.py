@@ -193,14 +193,12 @@ def run_page(
     below = html(
         "<p>{}</p><p>{}</p>", info.protocol.get("title") or "", cut(info.protocol_key, 160)
     )
-    body = join(
-        [
-            _remarks(run, status),
-            live,
-            _figures(run, status),
-            _episodes(run, episodes, chosen, rows),
-            about,
-        ]
+    body = ui.fragment(
+        _remarks(run, status),
+        live,
+        _figures(run, status),
+        _episodes(run, episodes, chosen, rows),
+        about,
     )
     return document(title_of(info), body, crumbs=_CRUMBS, below=below, live=status.writing)
 
@@ -449,12 +447,10 @@ def compare_page(compared: Sequence[RunEntry], report: Report) -> bytes:
         comparisons += html(
             '<p><a href="/runs/compare?{}">Compare them all the same</a></p>', query
         )
-    body = join(
-        (
-            _callout("Compared", links),
-            ui.section(comparisons, title="Comparisons"),
-            ui.section(*sections.headlines(runs), title="Overview"),
-            _notes(report),
-        )
+    body = ui.fragment(
+        _callout("Compared", links),
+        ui.section(comparisons, title="Comparisons"),
+        ui.section(*sections.headlines(runs), title="Overview"),
+        _notes(report),
     )
     return document("Comparison", body, crumbs=_CRUMBS, below=html("<p>{}</p>", report.title))

@@ -25,7 +25,7 @@ from errands.reports.formatting import count
 from errands.reports.markdown import to_markdown
 from errands.runs.episode import Episode
 from errands.web.core.application import AppPart, Route
-from errands.web.core.http_errors import HttpError, busy, internal
+from errands.web.core.http_errors import HttpError, bad_request, busy, internal
 from errands.web.core.metrics import metric
 from errands.web.runs.api import (
     EpisodeDetail,
@@ -294,9 +294,7 @@ class _Site:
     def compare(self, request: Request) -> Response:
         ids = list(dict.fromkeys(request.query_params.getlist("run")))
         if not 2 <= len(ids) <= MOST_COMPARED:
-            raise HttpError(
-                400, "bad_request", f"Choose two to {MOST_COMPARED} runs; {len(ids)} were chosen."
-            )
+            raise bad_request(f"Choose two to {MOST_COMPARED} runs; {len(ids)} were chosen.")
         runs = [self._find(id) for id in ids]
         anyway = RunQuery(request).text("anyway") == "1"
         return _html(compare_page(runs, self._report(runs, anyway=anyway)))

@@ -28,14 +28,40 @@ from errands.shop.render.html import html
 from errands.shop.rewards.rules import Purchase
 from errands.shop.urls import MAX_PATH, Address, build, parse
 from errands.web.core.application import AppPart, read_body
-from errands.web.core.http_errors import HttpError, internal, too_large
+from errands.web.core.http_errors import HttpError, bad_request, internal, not_found, too_large
 from errands.web.core.metrics import Histogram, metric
+from errands.web.core.openapi import Json, operation, paths
 from errands.web.shop.assets import AssetFile, picture_file, picture_path, site_assets
-from errands.web.shop.openapi import site_paths
 from errands.web.shop.pages import Link, error_page, explain, goal_details
 from errands.web.shop.visitors import Visitor, Visitors
 
 __all__ = ["ShopSite", "shop_site"]
+
+_PARAMETERS: Final[dict[str, Json]] = {
+    "session": {"type": "string", "pattern": "^[A-Za-z0-9_-]{1,64}$"},
+    "keywords": {"type": "string", "minLength": 1, "examples": ["['red', 'shoes']"]},
+    "page": {"type": "integer", "minimum": 1, "maximum": 999_999},
+    "asin": {"type": "string", "minLength": 1, "maxLength": 10},
+    "options": {"type": "string", "minLength": 2, "examples": ["{'color': 'red'}"]},
+    "sub_page": {
+        "type": "string",
+        "enum": ["Description", "Features", "Reviews", "Attributes"],
+    },
+    "kind": {"type": "string", "pattern": "^[a-z]{1,20}$"},
+    "color": {"type": "string", "pattern": "^[0-9a-f]{6}$"},
+    "variant": {"type": "integer", "minimum": 0, "maximum": 999_999},
+}
+_ERRORS: Final = {
+    "400": "The form or the chosen option makes no sense",
+    "403": "The request comes from a page elsewhere",
+    "404": "There is no such page, product or goal",
+    "405": "Another method",
+    "408": "The form did not arrive in time",
+    "409": "The session has bought something else already",
+    "413": "The form is too large",
+    "414": "The address is too long",
+    "503": "The server is busy, or cannot log what happens",
+}
 
 _log = logging.getLogger(__name__)
 
@@ -326,7 +352,7 @@ def _form(body: bytes) -> dict[str, str]:
     try:
         return dict(parse_qsl(body.decode("latin-1"), keep_blank_values=True, max_num_fields=100))
     except ValueError:
-        raise HttpError(400, "bad_request", "The form that was sent makes no sense.") from None
+        raise bad_request("The form that was sent makes no sense.") from None
 
 
 def _file(file: AssetFile) -> Answer:
@@ -339,4 +365,38 @@ def _redirect(address: str) -> Answer:
 
 
 def _no_page() -> HttpError:
-    return HttpError(404, "not_found", "The address leads to no page of this shop.")
+    return not_found("The address leads to no page of this shop.")
+
+
+def site_paths() -> Json:
+    """Paths and schemas; every page answers GET and POST alike."""
+    item = "{session}/{asin}/{keywords}/{page}"
+    query = {"search_query": {"type": "string", "maxLength": 1000}}
+    pages = {
+        "/": _page("Leads to a new session", status="303"),
+        "/{session}": {
+            **_page("The search page"),
+            "post": _operation("A search, which leads to its results", form=query),
+        },
+        "/search_results/{session}/{keywords}/{page}": _page("A page of results"),
+        f"/item_page/{item}/{{options}}": _page("A product with chosen options"),
+        f"/item_sub_page/{item}/{{sub_page}}/{{options}}": _page("More about a product"),
+        "/done/{session}/{asin}/{options}": _page("Buys; then it is the score page"),
+        "/pictures/{kind}/{color}/{variant}.svg": _page("A drawn picture", media="image/svg+xml"),
+    }
+    return paths(pages, parameters=_PARAMETERS)
+
+
+def _page(summary: str, *, status: str = "200", media: str = "text/html") -> Json:
+    operation = _operation(summary, status=status, media=media)
+    return {"get": operation, "post": operation}
+
+
+def _operation(
+    summary: str, *, status: str = "200", media: str = "text/html", form: Json | None = None
+) -> Json:
+    described = operation(
+        summary, status=status, media=media, form=form, errors=_ERRORS, error_media="text/html"
+    )
+    described["responses"]["303"] = {"description": "To the page that is meant"}
+    return described

@@ -27,7 +27,7 @@ from errands.shop.navigation import ITEM, SEARCH
 from errands.shop.page_addresses import PageNotFound, action_between, page_at, pages_between
 from errands.shop.rewards.rules import Reward
 from errands.shop.urls import Address, build, parse
-from errands.web.core.http_errors import HttpError
+from errands.web.core.http_errors import HttpError, not_found
 
 __all__ = ["Visitor", "Visitors"]
 
@@ -212,7 +212,7 @@ class Visitors:
 
     def _create(self, name: str) -> Visitor:
         if not _NAME.fullmatch(name):
-            raise HttpError(404, "not_found", "There is no such page in this shop.")
+            raise not_found("There is no such page in this shop.")
         if self._unfinished >= self._most_unfinished:
             # Whoever makes up names would fill the disk.
             raise HttpError(503, "busy", "Too many sessions are unfinished; no new one can begin.")

@@ -7,7 +7,7 @@ from errands.crowd.hits.agreement import FieldAgreement
 from errands.crowd.hits.assignments import ProjectProgress, WorkerShare
 from errands.crowd.hits.projects import Item, Project
 from errands.crowd.hits.uploads import ImportSummary
-from errands.markup import EMPTY, Markup, html, join
+from errands.markup import EMPTY, Markup, html
 from errands.reports.html.elements import badge, table
 from errands.web.core import elements as ui
 
@@ -33,12 +33,10 @@ def projects_body(
     ]
     head = ["project", "assignments done", "instances", "status"]
     listed = table(head, rows, "Progress") if rows else ui.paragraph("There are none yet.")
-    return join(
-        (
-            ui.section(listed, title="Projects"),
-            _upload_form(check),
-            _folder_form(check, tasks) if tasks else EMPTY,
-        )
+    return ui.fragment(
+        ui.section(listed, title="Projects"),
+        _upload_form(check),
+        _folder_form(check, tasks) if tasks else EMPTY,
     )
 
 
@@ -51,14 +49,12 @@ def project_body(
     check: str,
 ) -> Markup:
     """One project; `names` are those of accounts."""
-    return join(
-        (
-            _progress(project, progress, check),
-            _shares(shares, names),
-            _agreement(agreement),
-            _import_form(project, check),
-            _terms_form(project, check),
-        )
+    return ui.fragment(
+        _progress(project, progress, check),
+        _shares(shares, names),
+        _agreement(agreement),
+        _import_form(project, check),
+        _terms_form(project, check),
     )
 
 
@@ -71,16 +67,14 @@ def preview_body(project: Project, item: Item, frame: Markup) -> Markup:
         if 0 <= other < project.items
     ]
     inputs = table(["column", "value"], list(item.inputs.items()), "What this instance shows")
-    return join(
-        (
-            ui.section(
-                html('<p><a href="{}">Back to the project</a></p>', here),
-                html("<h2>Instance {} of {:,}</h2>", number + 1, project.items),
-                frame,
-                ui.actions(*ways),
-            ),
-            ui.section(inputs, title="Inputs", kind="words"),
-        )
+    return ui.fragment(
+        ui.section(
+            html('<p><a href="{}">Back to the project</a></p>', here),
+            html("<h2>Instance {} of {:,}</h2>", number + 1, project.items),
+            frame,
+            ui.actions(*ways),
+        ),
+        ui.section(inputs, title="Inputs", kind="words"),
     )
 
 
@@ -250,22 +244,18 @@ def _terms(prefix: str, project: Project, *, needs_name: bool = True) -> Markup:
     hint = "" if needs_name else "If another than the task's."
     about, hosts = "Description for workers", "\n".join(project.hosts)
     hosts_hint = "One a line; everything else that the task would load is blocked."
-    return join(
-        (
-            ui.field(
-                "Name", "name", project.name, id=f"{prefix}-name", hint=hint, required=needs_name
-            ),
-            ui.text_area(about, "about", project.about, id=f"{prefix}-about", rows=2),
-            *(
-                ui.number(
-                    label, name, value, id=f"{prefix}-{name}", required=False, min=least, max=most
-                )
-                for label, name, value, least, most in numbers
-            ),
-            ui.text_area(
-                "Hosts of pictures", "hosts", hosts, id=f"{prefix}-hosts", hint=hosts_hint, rows=2
-            ),
-        )
+    return ui.fragment(
+        ui.field("Name", "name", project.name, id=f"{prefix}-name", hint=hint, required=needs_name),
+        ui.text_area(about, "about", project.about, id=f"{prefix}-about", rows=2),
+        *(
+            ui.number(
+                label, name, value, id=f"{prefix}-{name}", required=False, min=least, max=most
+            )
+            for label, name, value, least, most in numbers
+        ),
+        ui.text_area(
+            "Hosts of pictures", "hosts", hosts, id=f"{prefix}-hosts", hint=hosts_hint, rows=2
+        ),
     )
 
 

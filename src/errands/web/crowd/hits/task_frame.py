@@ -28,7 +28,7 @@ from errands.crowd.hits.task_page import EXTERNAL_SCRIPT, answers_of, task_page
 from errands.errors import TaskError
 from errands.markup import EMPTY, Markup, html
 from errands.web.core.forms import Form
-from errands.web.core.http_errors import HttpError
+from errands.web.core.http_errors import HttpError, bad_request, not_found
 from errands.web.crowd.auth import Endpoint
 from errands.web.crowd.document import HEADERS
 from errands.web.crowd.routes import Routes, RouteSpec, open_page
@@ -106,7 +106,7 @@ def origin(request: Request) -> str:
     """This site, as its visitor knows it."""
     host = request.url.netloc
     if _HOST.fullmatch(host) is None:
-        raise HttpError(400, "bad_request", "The request names no host.")
+        raise bad_request("The request names no host.")
     return f"{request.url.scheme}://{host}"
 
 
@@ -211,7 +211,7 @@ class FrameRoutes(Routes):
         """As `submit`, for pages that say which assignment they are."""
         given = [*form.texts("assignmentId"), request.query_params.get("assignmentId", "")]
         if not any(given):
-            raise HttpError(400, "bad_request", "The answers do not say their assignmentId.")
+            raise bad_request("The answers do not say their assignmentId.")
         if UNAVAILABLE in given:
             raise _preview()
         for key in given:
@@ -304,7 +304,7 @@ def _received() -> Response:
 
 
 def _nothing() -> HttpError:
-    return HttpError(404, "not_found", "There is nothing here.")
+    return not_found("There is nothing here.")
 
 
 def _preview() -> HttpError:

@@ -19,7 +19,7 @@ from errands.crowd.hits.task_page import NO_ANSWERS
 from errands.markup import EMPTY, Markup, html
 from errands.web.core import elements as ui
 from errands.web.core.forms import MOST_FIELDS
-from errands.web.core.http_errors import HttpError
+from errands.web.core.http_errors import bad_request
 from errands.web.crowd.auth import CrowdRequest, redirect
 from errands.web.crowd.hits.task_frame import frame, frame_address, preview_key
 from errands.web.crowd.routes import Routes, WorkCard, api, worker_page
@@ -201,7 +201,7 @@ class TaskRoutes(Routes):
         project = self._project(request)
         item = _item(request.form.text("item"))
         if item is None:
-            raise HttpError(400, "bad_request", "Which instance is to be skipped?")
+            raise bad_request("Which instance is to be skipped?")
         self._work.skip(project.id, item, request.person.id)
         return redirect(_task(request, project.id))
 

@@ -1,6 +1,8 @@
 """Written instructions: the admin's pages and calls."""
 
-from typing import Annotated, Any, Final, Literal
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Final, Literal
+from urllib.parse import urlencode
 
 import msgspec
 from starlette.responses import Response
@@ -11,11 +13,11 @@ from errands.crowd.instructions.assignments import (
     STATUSES,
     Status,
     Writer,
+    WriterAccount,
     WritingAssignment,
     WritingAssignmentPage,
     WritingAssignments,
     WritingSettings,
-    checked_settings,
     listed,
     waiting,
     write_settings,
@@ -23,14 +25,24 @@ from errands.crowd.instructions.assignments import (
 )
 from errands.crowd.instructions.human_file import WritingSummary, human_file, summary
 from errands.errors import SettingError
+from errands.markup import EMPTY, Markup, html, join
+from errands.reports.html.elements import badge, cut, table
 from errands.web.core import elements as ui
-from errands.web.core.http_errors import HttpError
 from errands.web.crowd.auth import CrowdRequest, redirect
-from errands.web.crowd.instructions.review_pages import FILE, HERE, one_body, overview_body
+from errands.web.crowd.instructions.writing_pages import BADGES, product_view, status_badge
 from errands.web.crowd.routes import Routes, api, page
 from errands.web.crowd.site import CrowdSite, staff_response
 
 __all__ = ["InstructionRoutes"]
+
+HERE: Final = "/office/instructions"
+FILE: Final = f"{HERE}/items_human_ins.json"
+_WRITERS: Final = {
+    "trial": ("doing trials", ""),
+    "waiting": ("waits for you", "part"),
+    "granted": ("qualified", "won"),
+    "refused": ("not qualified", "failed"),
+}
 
 API: Final = "/v1/office/instructions"
 LONGEST_NOTE: Final = 2_000
@@ -108,27 +120,18 @@ class InstructionRoutes(Routes):
 
     @page("POST", f"{HERE}/settings", "Save settings", form=WritingSettings.__struct_fields__)
     async def settings(self, request: CrowdRequest) -> Response:
-        form = request.form
-        values = {
-            "pay": _number(form.text("pay"), float),
-            "wanted": _number(form.text("wanted"), int),
-            "trials": _number(form.text("trials"), int),
-            "seed": _number(form.text("seed", "0"), int),
-            "review": form.text("review") == "1",
-        }
-        write_settings(self._database, checked_settings(values))
+        write_settings(self._database, request.form_record(WritingSettings))
         return redirect(f"{HERE}#settings")
 
     @page("POST", f"{_ONE}/review", "Approve or reject", form=["verdict", "note"])
     async def review(self, request: CrowdRequest) -> Response:
-        record = _record({"verdict": request.form.text("verdict")}, request, InstructionVerdict)
-        self._assignments.review(request.number("id"), record.verdict, request.person, record.note)
+        sent = request.form_record(InstructionVerdict)
+        self._assignments.review(request.number("id"), sent.verdict, request.person, sent.note)
         return redirect(f"{HERE}#review")
 
     @page("POST", f"{HERE}/people/{{id:int}}", "Qualify or disqualify", form=["status", "note"])
     async def decide(self, request: CrowdRequest) -> Response:
-        record = _record({"status": request.form.text("status")}, request, InstructionDecision)
-        self._decide(request, record)
+        self._decide(request, request.form_record(InstructionDecision))
         return redirect(f"{HERE}#people")
 
     @page("GET", FILE, "The accepted ones as items_human_ins.json", media="application/json")
@@ -196,25 +199,224 @@ class InstructionRoutes(Routes):
             status = next((one for one in STATUSES if one == query["status"]), None)
             if status is None:
                 raise SettingError(f"There is no such status; expected {', '.join(STATUSES)}.")
-        worker = _number(query["worker"], int) if query.get("worker") else None
-        at = _number(query["page"], int) if query.get("page") else 1
+        worker, at = request.query_number("worker", None), request.query_number("page", 1)
         return listed(self._database, person=worker, status=status, page=at)
 
 
-def _number(text: str, kind: Any) -> Any:
-    """A number of a form or an address; none that no database can hold."""
-    try:
-        number = kind(text)
-    except ValueError:
-        raise SettingError(f"{text[:40]!r} is not a number.") from None
-    if not abs(number) < 2**62:
-        raise SettingError("That number is too large.")
-    return number
+def overview_body(
+    check: str,
+    summary: WritingSummary,
+    settings: WritingSettings,
+    queue: Sequence[WritingAssignment],
+    people: Sequence[Writer],
+    page: WritingAssignmentPage,
+    query: Mapping[str, str],
+) -> Markup:
+    """The whole page; `query` are the filters of the list."""
+    names = {writer.person: writer.name for writer in people}
+    return ui.fragment(
+        _figures(summary),
+        _queue(check, queue, names),
+        _people(check, people),
+        _list(page, names, query),
+        _settings(check, settings),
+    )
 
 
-def _record(values: dict[str, str], request: CrowdRequest, record: Any) -> Any:
-    """A form as the record that programs send."""
-    try:
-        return msgspec.convert({**values, "note": request.form.text("note").strip()}, record)
-    except msgspec.ValidationError as failure:
-        raise HttpError(400, "bad_request", f"The form is not as expected: {failure}.") from None
+def one_body(check: str, assignment: WritingAssignment, name: str) -> Markup:
+    """One instruction with everything that is known of it."""
+    return ui.section(_card(check, assignment, name), html('<p><a href="{}">All</a></p>', HERE))
+
+
+def _figures(summary: WritingSummary) -> Markup:
+    counts = summary.statuses
+    rows = [
+        ["approved", str(counts.get("accepted", 0))],
+        ["waiting for review", str(counts.get("submitted", 0))],
+        ["rejected", str(counts.get("refused", 0))],
+        ["open", str(counts.get("taken", 0))],
+        ["returned", str(counts.get("given_back", 0))],
+        ["submitted as trials", str(summary.trials)],
+        ["products with an instruction", str(summary.products)],
+        ["writers of them", str(summary.writers)],
+        ["pay for approved ones", ui.dollars(summary.pay)],
+    ]
+    return ui.section(
+        html('<div class="figures">{}</div>', table(["instructions", "number"], rows)),
+        ui.actions(ui.link_button("Download approved ones", FILE, "primary")),
+        html(
+            '<p class="note">The file is what <code>errands catalog build --human</code> reads.</p>'
+        ),
+        title="So far",
+    )
+
+
+def _queue(check: str, queue: Sequence[WritingAssignment], names: Mapping[int, str]) -> Markup:
+    cards = join(_card(check, one, names.get(one.person, "")) for one in queue)
+    return ui.section(
+        cards or ui.paragraph("Nothing waits.", "note"), title="To review", id="review"
+    )
+
+
+def _card(check: str, assignment: WritingAssignment, name: str) -> Markup:
+    product = assignment.shown
+    options = join(
+        (
+            html(
+                "{}: {}",
+                option,
+                _marked(assignment.options.get(option, "-"), option in assignment.options),
+            )
+            for option in product.options
+        ),
+        "; ",
+    )
+    return html(
+        '<article class="card review"><p>{} {} {}, {}</p>{}<p class="wrote">{}</p>'
+        "<p><b>Attributes:</b> {}</p><p><b>Options:</b> {}</p>{}{}{}</article>",
+        status_badge(assignment.status),
+        badge("trial", "insider") if assignment.is_trial else EMPTY,
+        name,
+        ui.dollars(assignment.pay),
+        product_view(product),
+        assignment.instruction or html("<i>nothing yet</i>"),
+        join((_marked(one, one in assignment.attributes) for one in product.attributes), ", "),
+        options or "none",
+        _remark("Comment", assignment.comment),
+        _remark("Your remark", assignment.note),
+        _verdict(check, assignment),
+    )
+
+
+def _remark(label: str, text: str) -> Markup:
+    return html("<p><b>{}:</b> {}</p>", label, text) if text else EMPTY
+
+
+def _marked(text: str, is_used: bool) -> Markup:
+    return html("<mark>{}</mark>" if is_used else "{}", text)
+
+
+def _verdict(check: str, assignment: WritingAssignment) -> Markup:
+    if assignment.status in ("taken", "given_back"):
+        return EMPTY
+    return ui.form(
+        f"{HERE}/{assignment.id}/review",
+        ui.field(
+            "Remark, which the writer sees", "note", assignment.note, id=f"note-{assignment.id}"
+        ),
+        ui.actions(
+            ui.submit("Approve", "primary", name="verdict", value="accepted"),
+            ui.submit("Reject", "bad", name="verdict", value="refused"),
+        ),
+        check=check,
+        kind="plain",
+    )
+
+
+def _people(check: str, people: Sequence[Writer]) -> Markup:
+    rows = [
+        [
+            one.name,
+            badge(*_WRITERS[one.account.status]),
+            _trials(one.account),
+            f"{one.account.accepted} approved, {one.account.refused} rejected",
+            ui.dollars(one.account.earned),
+            _decision(check, one),
+        ]
+        for one in people
+    ]
+    head = ["writer", "status", "trials", "instructions", "earned", "decision"]
+    shown = table(head, rows) if rows else ui.paragraph("Nobody has begun.", "note")
+    return ui.section(shown, title="Writers", id="people", kind="texts")
+
+
+def _trials(account: WriterAccount) -> str:
+    return (
+        f"{account.trials_handed_in} of {account.trials_wanted} submitted,"
+        f" {account.trials_reviewed} reviewed, {account.trials_accepted} approved"
+    )
+
+
+def _decision(check: str, writer: Writer) -> Markup:
+    account, note = writer.account, f"decision-{writer.person}"
+    grant = refuse = EMPTY
+    if account.status != "granted" and account.may_be_granted:
+        # All were good: that is what the button in colour suggests.
+        kind = "primary" if account.trials_accepted >= account.trials_wanted else ""
+        grant = ui.submit("Qualify", kind, name="status", value="granted")
+    if account.status != "refused":
+        refuse = ui.submit("Disqualify", "bad", name="status", value="refused")
+    return ui.form(
+        f"{HERE}/people/{writer.person}",
+        html(
+            '<label for="{0}">Remark</label><input type="text" id="{0}" name="note" value="{1}">',
+            *(note, account.note),
+        ),
+        grant,
+        refuse,
+        check=check,
+        kind="decision",
+    )
+
+
+def _list(
+    page: WritingAssignmentPage, names: Mapping[int, str], query: Mapping[str, str]
+) -> Markup:
+    rows = [
+        [
+            html('<a href="{}/{}">{}</a>', HERE, one.id, one.id),
+            names.get(one.person, ""),
+            status_badge(one.status),
+            cut(one.instruction, 160) or "-",
+            cut(one.shown.title, 80),
+            ui.dollars(one.pay),
+        ]
+        for one in page.writings
+    ]
+    head = ["number", "writer", "status", "instruction", "product", "pay"]
+    caption = f"{page.total:,} found, page {page.page:,} of {page.pages:,}"
+    return ui.section(
+        _filter(names, query),
+        table(head, rows, caption) if rows else ui.paragraph("Nothing was found.", "note"),
+        ui.actions(_turn(page, query, -1, "Newer"), _turn(page, query, 1, "Older")),
+        title="All",
+        id="all",
+        kind="texts",
+    )
+
+
+def _filter(names: Mapping[int, str], query: Mapping[str, str]) -> Markup:
+    workers = [("", "all"), *((str(person), name) for person, name in names.items())]
+    statuses = [("", "all"), *((status, BADGES[status][0]) for status in STATUSES)]
+    return html(
+        '<form class="filter" method="get" action="{}#all">{}{}{}</form>',
+        HERE,
+        ui.select("Writer", "worker", workers, query.get("worker", "")),
+        ui.select("Status", "status", statuses, query.get("status", "")),
+        ui.submit("Filter"),
+    )
+
+
+def _turn(page: WritingAssignmentPage, query: Mapping[str, str], by: int, label: str) -> Markup:
+    if not 1 <= page.page + by <= page.pages:
+        return EMPTY
+    kept = {name: value for name, value in query.items() if value and name != "page"}
+    return ui.link_button(label, f"{HERE}?{urlencode({**kept, 'page': page.page + by})}#all")
+
+
+def _settings(check: str, settings: WritingSettings) -> Markup:
+    pay_hint = "What has been submitted keeps its pay."
+    trials_hint = "2 to 5, before somebody is qualified."
+    content = ui.form(
+        f"{HERE}/settings",
+        ui.number(
+            "Pay for an instruction, in dollars", "pay", settings.pay, max=1000, hint=pay_hint
+        ),
+        ui.number("Instructions for each product", "wanted", settings.wanted, min=1, max=1000),
+        ui.number("Trial examples", "trials", settings.trials, min=2, max=5, hint=trials_hint),
+        ui.number("Seed by which products are drawn", "seed", settings.seed),
+        ui.checkbox("Review what qualified people write, too", "review", settings.review),
+        ui.actions(ui.submit("Save")),
+        check=check,
+    )
+    return ui.section(content, title="Settings", id="settings")

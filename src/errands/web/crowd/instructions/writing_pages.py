@@ -123,14 +123,12 @@ def idle_body(
         label = "Next product" if last else "First product"
         start = ui.actions(ui.button(label, home, kind="primary"))
     pay = f"Each instruction is paid {ui.dollars(settings.pay)} once it is approved."
-    return join(
-        (
-            message,
-            ui.section(_status(account), ui.paragraph(pay), start),
-            ui.section(_POINTS, title="What to do", kind="guide"),
-            EXAMPLE,
-            _last(last),
-        )
+    return ui.fragment(
+        message,
+        ui.section(_status(account), ui.paragraph(pay), start),
+        ui.section(_POINTS, title="What to do", kind="guide"),
+        EXAMPLE,
+        _last(last),
     )
 
 
@@ -164,48 +162,45 @@ def form_body(
     # Who has done it before, or has only something to mend, comes to the product sooner.
     is_new = assignment.is_trial and not problems
     one = f"{home}/{assignment.id}"
-    return join(
-        (
-            _alert(problems),
-            html(
-                '<details class="card guide"{}><summary>What to do</summary>{}</details>',
-                html(" open") if is_new else EMPTY,
-                _POINTS,
-            ),
-            EXAMPLE,
-            ui.section(
-                ui.paragraph(trial) if assignment.is_trial else EMPTY,
-                product_view(product),
-                ui.form(
-                    one,
-                    _attributes(product, draft, wrong),
-                    _options(product, draft, wrong),
-                    _area(
-                        "instruction",
-                        f"{FEWEST_WORDS} words or more; not the title.",
-                        draft.instruction,
-                        wrong,
-                        required=True,
-                    ),
-                    _area(
-                        "comment",
-                        "If you like: is something odd here, or hard to do?",
-                        draft.comment,
-                        wrong,
-                    ),
-                    ui.submit(f"Submit for {ui.dollars(pay)}", "primary"),
+    return ui.fragment(
+        _alert(problems),
+        html(
+            '<details class="card guide"{}><summary>What to do</summary>{}</details>',
+            html(" open") if is_new else EMPTY,
+            _POINTS,
+        ),
+        EXAMPLE,
+        ui.section(
+            ui.paragraph(trial) if assignment.is_trial else EMPTY,
+            product_view(product),
+            ui.form(
+                one,
+                _attributes(product, draft, wrong),
+                _options(product, draft, wrong),
+                _area(
+                    "instruction",
+                    f"{FEWEST_WORDS} words or more; not the title.",
+                    draft.instruction,
+                    wrong,
+                    required=True,
                 ),
-                ui.actions(
-                    ui.button("Return this product", f"{one}/give-back"),
-                    html(
-                        '<span class="note">It goes to somebody else, and does not come again.'
-                        "</span>"
-                    ),
+                _area(
+                    "comment",
+                    "If you like: is something odd here, or hard to do?",
+                    draft.comment,
+                    wrong,
                 ),
-                title="The product",
-                kind="writing",
+                ui.submit(f"Submit for {ui.dollars(pay)}", "primary"),
             ),
-        )
+            ui.actions(
+                ui.button("Return this product", f"{one}/give-back"),
+                html(
+                    '<span class="note">It goes to somebody else, and does not come again.</span>'
+                ),
+            ),
+            title="The product",
+            kind="writing",
+        ),
     )
 
 

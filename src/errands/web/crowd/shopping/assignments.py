@@ -4,6 +4,7 @@ The shop's own pages are the same for everybody; here is the instruction, the gu
 the shop, and a field for the code that the shop shows after the purchase.
 """
 
+from collections.abc import Sequence
 from typing import Final
 
 import msgspec
@@ -17,19 +18,57 @@ from errands.crowd.shopping.assignments import (
     ShoppingSettings,
     WrongCode,
 )
-from errands.markup import EMPTY, html
+from errands.crowd.shopping.worker_quality import WorkerStatus
+from errands.markup import EMPTY, Markup, html, join
+from errands.reports.html.elements import badge, table
 from errands.web.core import elements as ui
 from errands.web.crowd.auth import Auth, CrowdRequest, redirect
 from errands.web.crowd.routes import Routes, WorkCard, api, worker_page
-from errands.web.crowd.shopping.assignment_pages import (
-    WorkerAssignment,
-    WorkerShopping,
-    shopping_body,
-)
 from errands.web.crowd.site import CrowdSite, worker_response
 from errands.web.shop.visitors import Visitors
 
 __all__ = ["shopping_routes"]
+
+
+class WorkerAssignment(msgspec.Struct, frozen=True, kw_only=True):
+    """A shopping assignment as its worker may see it: nothing of the goal but the instruction."""
+
+    number: int
+    """Counted for this worker, from 1."""
+    state: str
+    """`open`, `done` or `returned`."""
+    is_trial: bool
+    instruction: str
+    address: str
+    """Where the shop is, on this site; who has it can shop."""
+    began: float
+    until: float
+    """After that it may expire."""
+    ended: float | None
+    reward: float | None
+    pay: float
+    offered: float
+    is_coded: bool
+    """Whether its code was submitted."""
+
+
+class WorkerShopping(msgspec.Struct, frozen=True, kw_only=True):
+    """All that a worker can know of their shopping."""
+
+    status: WorkerStatus = msgspec.field(name="standing")
+    may_begin: bool
+    why_not: str
+    """Where none may begin."""
+    trials: int
+    """How many assignments the trial has."""
+    done: int
+    earned: float
+    assignments: list[WorkerAssignment] = msgspec.field(name="errands")
+
+    @property
+    def open_assignment(self) -> WorkerAssignment | None:
+        return next((one for one in self.assignments if one.state == "open"), None)
+
 
 _TITLE: Final = "Shopping"
 _OWN: Final = "/work/{token}/shopping"
@@ -168,3 +207,158 @@ class _ShoppingRoutes(Routes):
 
 def _own(request: CrowdRequest) -> str:
     return f"/work/{request.token}/shopping"
+
+
+def shopping_body(
+    shopping: WorkerShopping, own: str, wrong: str, settings: ShoppingSettings
+) -> Markup:
+    """The page; `own` is its address, `wrong` what is wrong with a code."""
+    now = shopping.open_assignment
+    done = [one for one in shopping.assignments if one.state == "done"]
+    pieces = [ui.callout(wrong, "bad", role="alert")] if wrong else []
+    if now is None and done and done[-1] is shopping.assignments[-1]:
+        pieces.append(_recorded(done[-1]))
+    pieces.append(_next(shopping, own, settings) if now is None else _open(now, own))
+    if any(not one.is_coded for one in done) or now is not None:
+        pieces.append(_code_form(own))
+    pieces.append(ui.section(GUIDE))
+    if shopping.assignments:
+        pieces.append(
+            ui.section(_table(shopping.assignments), title="Your assignments", kind="words")
+        )
+    return html('<div class="shopping">{}</div>', join(pieces))
+
+
+def _recorded(last: WorkerAssignment) -> Markup:
+    message = html(
+        "<p><b>Recorded.</b> Your purchase scored <b>{:.0f}</b> of 100, and you have earned {}.{}"
+        "</p>",
+        100 * (last.reward or 0),
+        ui.dollars(last.pay),
+        " Your code was accepted." if last.is_coded else "",
+    )
+    return ui.section(ui.callout(message, "good", role="status"))
+
+
+def _open(now: WorkerAssignment, own: str) -> Markup:
+    return ui.section(
+        html(
+            '<div class="card instruction"><blockquote>{}</blockquote><p>{} when it is done.{}</p>'
+            '{}<p class="note">Come back to this page when you have bought something. An'
+            " assignment that you return is not paid, and does not come again.</p></div>",
+            now.instruction,
+            ui.dollars(now.offered),
+            " It is part of your trial." if now.is_trial else "",
+            ui.actions(
+                html(
+                    '<a class="btn primary" href="{}" target="_blank" rel="noopener">Open the shop'
+                    " (new tab)</a>",
+                    now.address,
+                ),
+                html('<a class="btn" href="{}" data-look-again>I have bought something</a>', own),
+                ui.button("Return", f"{own}/return", kind="bad"),
+            ),
+        ),
+        title="Your assignment",
+    )
+
+
+def _next(shopping: WorkerShopping, own: str, settings: ShoppingSettings) -> Markup:
+    if not shopping.may_begin:
+        return ui.section(ui.callout(shopping.why_not))
+    trial = EMPTY
+    if shopping.status == "trying":
+        trial = ui.paragraph(
+            f"Your first {shopping.trials} assignments are a trial: {shopping.done} of them are"
+            f" done. Those who score more than {100 * settings.bar:.0f} on average get more."
+        )
+    return ui.section(
+        html(
+            '<div class="card"><p>{} for each assignment, whatever it scores.</p>{}{}</div>',
+            ui.dollars(settings.pay),
+            trial,
+            ui.button("Start shopping", own, kind="primary"),
+        ),
+        title="An assignment for you",
+    )
+
+
+def _code_form(own: str) -> Markup:
+    return ui.section(
+        ui.form(
+            f"{own}/code",
+            ui.field(
+                "Completion code",
+                "code",
+                hint="Ten characters, on the page after the purchase.",
+                required=True,
+                maxlength=40,
+                autocomplete="off",
+                spellcheck="false",
+            ),
+            ui.submit("Submit"),
+        ),
+        title="Your code",
+    )
+
+
+def _table(assignments: Sequence[WorkerAssignment]) -> Markup:
+    badges = {"open": badge("open"), "done": badge("done", "won"), "returned": badge("returned")}
+    rows = [
+        [
+            str(one.number),
+            one.instruction,
+            badges[one.state],
+            "" if one.reward is None else f"{100 * one.reward:.0f}",
+            ui.dollars(one.pay),
+            "submitted" if one.is_coded else "",
+        ]
+        for one in reversed(assignments)
+    ]
+    return table(["number", "instruction", "state", "score", "pay", "code"], rows)
+
+
+GUIDE: Final = html("""
+<details class="card guide"><summary><h2>How it works</h2></summary>
+<ol>
+<li><b>Read what is wanted.</b> It stands at the top of every page of the shop: a kind of product,
+properties it must have, often a colour, a size or another option, and a price.</li>
+<li><b>Search.</b> Write a few words of your own that the right product would have in its text.
+Do not paste the whole sentence: too many words find the wrong things. Look at what comes, and
+search again with other words. The search is a simple one; quotation marks and the like do
+nothing.</li>
+<li><b>Look through the results.</b> There are ten on a page, and Next shows more. The blue number
+of a product opens it.</li>
+<li><b>Choose options.</b> If what is wanted names a size, a colour or the like, click on it on the
+product's page, even if the title says it already. An option that reads just like what is wanted is
+a good sign that you have the right product.</li>
+<li><b>Check.</b> Everything that is wanted should stand in the product's <em>text</em>: its title,
+description, features or options. Pictures may help you look, but they do not count: a product that
+looks right and does not say so is no match. Keep an eye on the price.</li>
+<li><b>Buy, or go on.</b> If it fits, click Buy Now. If not, go back to the results, or back to the
+search and try other words. You can buy once.</li>
+<li><b>Done.</b> You see a score and a code. Your page here knows by itself that you are done; the
+code is your proof, and can be submitted below. The score does not change what you are paid.</li>
+</ol>
+<h3>An example</h3>
+<p>Wanted: <q>a lightweight garden hose, green, 50 feet, for less than 40 dollars</q>. Pasting all
+of that is a poor search. <q>lightweight garden hose</q> is a better one; if nothing suits,
+<q>expandable hose 50 feet</q> may. A hose whose options list <q>green</q> and <q>50 feet</q> beats
+one that is merely green in its picture.</p>
+</details>
+<details class="card guide"><summary><h2>What makes a good score</h2></summary>
+<h3>It goes well for those who</h3>
+<ul>
+<li>change their search until promising products come up,</li>
+<li>open several products, and the next page of results if need be,</li>
+<li>find each thing that is wanted in the title, the description or the features,</li>
+<li>choose every option that is asked for, nearly word for word.</li>
+</ul>
+<h3>It goes badly for those who</h3>
+<ul>
+<li>paste the whole sentence into the search and leave it at that,</li>
+<li>take the first product without reading it,</li>
+<li>buy something that does not even have the options that are asked for.</li>
+</ul>
+</details>
+""")

@@ -6,8 +6,10 @@ Figures are those of `errands.crowd.shopping.worker_quality`, runs are made by
 
 import asyncio
 import contextlib
+import datetime
 import shutil
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -18,6 +20,7 @@ from starlette.responses import FileResponse, Response
 
 from errands.crowd.errors import NotFound
 from errands.crowd.shopping.assignments import (
+    SPLIT_NAMES,
     ShoppingAssignment,
     ShoppingAssignments,
     ShoppingSettings,
@@ -30,18 +33,22 @@ from errands.crowd.shopping.demonstrations import (
     read_overview,
 )
 from errands.crowd.shopping.steps import LoggedStep, ShopSession, find_session, session_steps
-from errands.crowd.shopping.worker_quality import WorkerVerdict
+from errands.crowd.shopping.worker_quality import MeanAndMax, ShoppingFigures, Worker, WorkerVerdict
 from errands.errors import ErrandsError
+from errands.markup import EMPTY, Markup, html
+from errands.reports.html.elements import badge, cut, table
 from errands.runs.export import export
 from errands.runs.store.places import open_run
 from errands.web.core import elements as ui
-from errands.web.core.http_errors import HttpError
+from errands.web.core.http_errors import bad_request
 from errands.web.crowd.auth import Auth, CrowdRequest, redirect
 from errands.web.crowd.routes import Routes, api, page
-from errands.web.crowd.shopping.demonstrations_pages import overview_page, session_page
 from errands.web.crowd.site import CrowdSite, staff_response
 
 __all__ = ["demonstration_routes"]
+
+_DASH: Final = "–"
+_BADGES: Final = {"qualified": "won", "refused": "failed"}
 
 HERE: Final = "/office/demonstrations"
 _API: Final = "/v1/office/demonstrations"
@@ -117,32 +124,19 @@ class _DemonstrationRoutes(Routes):
     @page("GET", HERE, "What people did in the shop", query={"trials": _FLAG, "before": _NUMBER})
     async def show(self, request: CrowdRequest) -> Response:
         overview = self._overview(request.http)
-        before = _number(request.http, "before", 2**62, 2**62)
+        before = request.query_number("before", 2**62)
         newest = read_assignments(self._database, before=before, most=_LISTED, newest=True)
-        body = overview_page(overview, newest, request.check, HERE)
+        body = _overview_body(overview, newest, request.check)
         return staff_response("Demonstrations", body, request, HERE)
 
     @page("POST", f"{HERE}/settings", "Save settings", form=ShoppingSettings.__struct_fields__)
     async def change(self, request: CrowdRequest) -> Response:
-        values: dict[str, Any] = {
-            name: request.form.text(name)
-            for name in ShoppingSettings.__struct_fields__
-            if request.form.texts(name)
-        }
-        values["is_open"] = request.form.text("is_open") == "1"
-        try:
-            settings = msgspec.convert(values, ShoppingSettings, strict=False)
-        except msgspec.ValidationError as wrong:
-            raise HttpError(400, "bad_request", f"The settings make no sense: {wrong}.") from None
-        self._assignments.set_settings(settings)
+        self._assignments.set_settings(request.form_record(ShoppingSettings))
         return redirect(HERE)
 
     @page("POST", f"{HERE}/workers/{{id:int}}", "Qualify or disqualify", form=["verdict"])
     async def decide(self, request: CrowdRequest) -> Response:
-        verdict = request.form.text("verdict")
-        if verdict not in ("granted", "refused", "results"):
-            raise HttpError(400, "bad_request", "The verdict is granted, refused or results.")
-        self._decide(request, verdict)  # type: ignore[arg-type]
+        self._decide(request, request.form_record(WorkerDecision).verdict)
         return redirect(HERE)
 
     @page("GET", f"{HERE}/run.jsonl", "Demonstrations as a run", **_JSONL)
@@ -168,7 +162,7 @@ class _DemonstrationRoutes(Routes):
     @page("GET", f"{HERE}/{{session}}", "A session, step by step")
     async def session(self, request: CrowdRequest) -> Response:
         replay = self._replay(request)
-        body = session_page(replay.session, replay.instruction, replay.assignment, replay.steps)
+        body = _session_body(replay.session, replay.instruction, replay.assignment, replay.steps)
         return staff_response("One session", body, request, HERE)
 
     @api("GET", _API, "Workers and figures", query={"trials": _FLAG})
@@ -189,8 +183,8 @@ class _DemonstrationRoutes(Routes):
 
     @api("GET", f"{_API}/outings", "Shopping assignments", query=_PAGES)
     async def api_assignments(self, request: CrowdRequest) -> ShoppingAssignmentList:
-        after = _number(request.http, "after", 0, 2**62)
-        most = _number(request.http, "most", _LISTED, _MOST)
+        after = request.query_number("after", 0)
+        most = request.query_number("most", _LISTED, _MOST)
         return ShoppingAssignmentList(read_assignments(self._database, after=after, most=most))
 
     @api("GET", f"{_API}/outings/{{session}}", "A session, step by step")
@@ -233,7 +227,7 @@ def _session_filter(request: Request) -> SessionFilter:
     query = request.query_params
     who = query.get("who", "workers")
     if who not in _WHO:
-        raise HttpError(400, "bad_request", "who is workers, qualified, experts or visitors.")
+        raise bad_request("who is workers, qualified, experts or visitors.")
     worker = query.get("worker")
     try:
         return SessionFilter(
@@ -247,11 +241,208 @@ def _session_filter(request: Request) -> SessionFilter:
     except ErrandsError:
         raise
     except ValueError:
-        raise HttpError(400, "bad_request", "worker and min_reward are numbers.") from None
+        raise bad_request("worker and min_reward are numbers.") from None
 
 
-def _number(request: Request, name: str, otherwise: int, most: int) -> int:
-    text = request.query_params.get(name, str(otherwise))
-    if not (text.isascii() and text.isdecimal() and len(text) < 20 and int(text) <= most):
-        raise HttpError(400, "bad_request", f"{name} is a number up to {most}.")
-    return int(text)
+def _overview_body(overview: Overview, newest: Sequence[ShoppingAssignment], check: str) -> Markup:
+    """Figures, workers, assignments, settings."""
+    names = {worker.id: worker.name for worker in overview.workers}
+    counted = "with trials" if overview.include_trials else "without trials"
+    other = ("", "without") if overview.include_trials else ("?trials=1", "with")
+    return html(
+        '<div class="shopping">{}</div>',
+        ui.fragment(
+            ui.section(
+                ui.paragraph(
+                    f"{overview.finished:,} assignments are finished, {overview.open:,} open,"
+                    f" {overview.returned:,} returned; {ui.dollars(overview.paid)} earned."
+                    f" {overview.visitors:,} visitors without an assignment bought something."
+                )
+            ),
+            ui.section(
+                html(
+                    '<p>Counted {}; <a href="{}{}">show {} trials</a>.</p>',
+                    *(counted, HERE, *other),
+                ),
+                _figures(overview),
+                title="How well people shop",
+            ),
+            ui.section(_workers(overview.workers, check), title="Workers"),
+            ui.section(_downloads(), title="Export as a run"),
+            ui.section(_assignments(newest, names), title="Assignments"),
+            ui.section(_settings(overview.settings, check), title="Settings"),
+        ),
+    )
+
+
+def _figures(overview: Overview) -> Markup:
+    rows = [
+        [name, str(one.count), *_scores(one), *_spreads(one)]
+        for name, one in (
+            ("everybody", overview.all),
+            ("qualified", overview.qualified),
+            ("experts", overview.experts),
+        )
+    ]
+    head = ["who", "assignments", "score", "success, %", "deviation"]
+    return table([*head, "steps", "pages", "products", "searches", "minutes"], rows)
+
+
+def _scores(figures: ShoppingFigures) -> list[str]:
+    return [_figure(one) for one in (figures.score, figures.success, figures.deviation)]
+
+
+def _spreads(figures: ShoppingFigures) -> list[str]:
+    counts = (figures.steps, figures.states, figures.items, figures.searches)
+    return [*(_spread(one) for one in counts), _spread(figures.seconds, 60)]
+
+
+def _spread(values: MeanAndMax | None, unit: float = 1) -> str:
+    if values is None:
+        return _DASH
+    return html("{:.1f} <small>up to {:.0f}</small>", values.mean / unit, values.most / unit)
+
+
+def _figure(value: float | None, digits: int = 1) -> str:
+    return _DASH if value is None else f"{value:.{digits}f}"
+
+
+def _workers(workers: Sequence[Worker], check: str) -> Markup:
+    if not workers:
+        return html('<p>Nobody has been invited: see <a href="/office/people">Accounts</a>.</p>')
+    rows = [
+        [
+            html("{} <small>w{}</small>", one.name, one.id),
+            html(
+                "{}{}",
+                badge("expert" if one.is_expert else one.status, _BADGES.get(one.status, "")),
+                html(" <small>by hand</small>") if one.by_hand else EMPTY,
+            ),
+            _figure(one.trial, 2),
+            str(one.figures.count),
+            *_scores(one.figures),
+            ui.dollars(one.earned),
+            _decision(one, check),
+        ]
+        for one in workers
+    ]
+    head = ["worker", "status", "trial", "assignments", "score", "success, %", "deviation"]
+    return table([*head, "earned", "decision"], rows)
+
+
+def _decision(worker: Worker, check: str) -> Markup:
+    choices = [("Qualify", "granted"), ("Disqualify", "refused")]
+    if worker.by_hand:
+        choices.append(("Use trial result", "results"))
+    return ui.actions(
+        *(
+            ui.button(label, f"{HERE}/workers/{worker.id}", check, fields=[("verdict", verdict)])
+            for label, verdict in choices
+        )
+    )
+
+
+def _downloads() -> Markup:
+    ways = (("Everybody", "workers"), ("Qualified", "qualified"), ("Experts", "experts"))
+    return html(
+        "<p>Every session is replayed in the environment; trials are left out."
+        " <code>errands demonstrations export</code> does more.</p>{}",
+        ui.actions(
+            *(
+                ui.link_button(f"{label} (JSONL)", f"{HERE}/run.jsonl?who={who}")
+                for label, who in ways
+            )
+        ),
+    )
+
+
+def _assignments(newest: Sequence[ShoppingAssignment], names: dict[int, str]) -> Markup:
+    if not newest:
+        return ui.paragraph("There are none.")
+    rows = [
+        [
+            html('<a href="{}/{}">{}</a>', HERE, one.name, one.number),
+            names.get(one.person, ""),
+            str(one.goal),
+            badge(one.state, "won" if one.state == "done" else ""),
+            "trial" if one.is_trial else "",
+            _DASH if one.reward is None else f"{100 * one.reward:.0f}",
+            str(one.steps) if one.state == "done" else _DASH,
+            ui.dollars(one.pay),
+            "submitted" if one.coded is not None else "",
+            _time(one.began),
+        ]
+        for one in newest
+    ]
+    head = ["number", "worker", "goal", "state", "kind", "score", "steps", "pay", "code", "began"]
+    first, last = newest[0].number, newest[-1].number
+    older = html('<p><a href="{}?before={}">Older ones</a></p>', HERE, last)
+    return table(head, rows, f"Assignments {first} to {last}") + (older if last > 1 else EMPTY)
+
+
+def _settings(settings: ShoppingSettings, check: str) -> Markup:
+    splits = [(name, name) for name in SPLIT_NAMES]
+    goals, trials = "What people shop for.", "Best kept apart."
+    return ui.form(
+        f"{HERE}/settings",
+        ui.checkbox("New assignments begin", "is_open", settings.is_open),
+        ui.select("Goals", "split", splits, settings.split, hint=goals),
+        ui.select("Goals of trials", "trial_split", splits, settings.trial_split, hint=trials),
+        ui.number("People for each goal", "per_goal", settings.per_goal),
+        ui.number("Hours until an assignment expires", "hours", settings.hours),
+        ui.number("Dollars for an assignment", "pay", settings.pay),
+        ui.number("Assignments of a trial", "trials", settings.trials),
+        ui.number("Average reward that a trial has to exceed", "bar", settings.bar),
+        ui.submit("Save", "primary"),
+        check=check,
+    )
+
+
+def _session_body(
+    session: ShopSession,
+    instruction: str,
+    assignment: ShoppingAssignment | None,
+    steps: Sequence[LoggedStep],
+) -> Markup:
+    """One session, step by step."""
+    rows = [
+        [
+            str(step.number),
+            html("<code>{}</code>", cut(step.action, 200)) if step.action else "start",
+            html("{:,.1f}&nbsp;s", step.at - session.began),
+            step.page,
+            "" if step.source == step.number - 1 or not step.number else f"step {step.source}",
+            EMPTY if step.exact else badge("not an action", "failed"),
+        ]
+        for step in steps
+    ]
+    who = "A visitor without an assignment."
+    if assignment is not None:
+        kind = "A trial" if assignment.is_trial else "An assignment"
+        who = f"{kind} of w{assignment.person}, {assignment.state}."
+    head = ["step", "action", "after", "page", "done on", "remark"]
+    return html(
+        '<div class="shopping"><section><div class="card instruction"><blockquote>{}</blockquote>'
+        "<p>{} Goal {}, begun {}. {}</p></div></section>{}</div>",
+        instruction,
+        who,
+        session.goal,
+        _time(session.began),
+        _purchase(session),
+        ui.section(table(head, rows), title="Steps", kind="words"),
+    )
+
+
+def _purchase(session: ShopSession) -> str:
+    bought = session.bought
+    if bought is None:
+        return "Nothing has been bought yet."
+    chosen = ", ".join(f"{name}: {value}" for name, value in bought.options)
+    return (
+        f"Bought {bought.asin}{f' ({chosen})' if chosen else ''} for {ui.dollars(bought.price)}; it"
+        f" scored {100 * bought.reward:.0f} of 100."
+    )
+
+
+def _time(seconds: float) -> str:
+    return datetime.datetime.fromtimestamp(seconds, datetime.UTC).strftime("%Y-%m-%d %H:%M UTC")
