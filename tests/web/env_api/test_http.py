@@ -91,7 +91,7 @@ def test_a_batch_does_every_call_and_reports_each(server: Served) -> None:
 
 
 WRONG_SETTINGS: list[tuple[str, dict[str, Any], str]] = [
-    ("shop", {"observation": "pixels"}, "observation format 'pixels' here; expected text, text_rich"),
+    ("shop", {"observation": "pixels"}, "format 'pixels' here; expected text, text_rich"),
     ("shop", {"split": "dev"}, "no split 'dev'"),
     ("shop", {"max_steps": 0}, "max_steps=0"),
     ("shop", {"max_steps": True}, "Expected `int | null`, got `bool`"),
