@@ -21,9 +21,9 @@ from errands.errors import ErrandsError, SettingError
 __all__ = ["Registry", "import_attribute", "nearest", "path_of", "reference_of"]
 
 
-def nearest(name: str, names: Iterable[str]) -> str:
+def nearest(name: str, names: Iterable[str], most: int = 2) -> str:
     """ " did you mean 'x'?", where a known name is close; else nothing."""
-    close = difflib.get_close_matches(name.lower(), list(names), 2, 0.5)
+    close = difflib.get_close_matches(name.lower(), list(names), most, 0.5)
     return f" did you mean {' or '.join(map(repr, close))}?" if close else ""
 
 

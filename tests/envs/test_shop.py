@@ -200,6 +200,13 @@ def test_an_unknown_argument_is_told_with_the_nearest(little: Catalog) -> None:
             env(observtion="text")
 
 
+def test_too_many_arguments_and_one_given_twice_are_one_sentence(little: Catalog) -> None:
+    with pytest.raises(ErrandsError, match=r"10 options were given by their order; .* at most 9"):
+        ShopEnv(little, *[None] * 9)
+    with pytest.raises(TypeError, match="'catalog' was given twice"):
+        ShopEnv(little, catalog=little)
+
+
 def test_no_catalogue_and_no_reset(tmp_path: Path, little: Catalog) -> None:
     with pytest.raises(ErrandsError, match="There is no catalogue"):
         ShopEnv(tmp_path / "nowhere")

@@ -139,6 +139,8 @@ def test_an_unknown_argument_is_told_with_the_nearest() -> None:
         TurkEnv("demo", drivr="dom")
     with pytest.raises(TypeError, match="no option 'zzz'; expected tasks, split"):
         TurkEnv("demo", zzz=1)
+    with pytest.raises(SettingError, match=r"8 options were given by their order; .* at most 7"):
+        TurkEnv("demo", *[None] * 7)
 
 
 def test_wrong_options_are_one_sentence() -> None:

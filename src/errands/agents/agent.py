@@ -8,7 +8,7 @@ Three small contracts:
 - a `PrivilegedAgent` is an agent that is shown the environment itself: oracles, and nobody else.
 """
 
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Mapping, Sequence
 from typing import Any, Literal, Protocol, runtime_checkable
 
 import msgspec
@@ -45,6 +45,9 @@ class EndOfRun(ErrandsError):
     """The run is to end here, as when a person quits or the money is spent: the episode counts as
     not played, what was played before is kept, and the run can be resumed."""
 
+    def __str__(self) -> str:
+        return super().__str__() or "the agent ended the run"
+
 
 class Usage(msgspec.Struct, frozen=True):
     """What a move cost."""
@@ -56,6 +59,12 @@ class Usage(msgspec.Struct, frozen=True):
     """In US dollars; 0 where the model's price is not known."""
     cached: int = 0
     """How many of the calls were answered from a cache."""
+
+    @classmethod
+    def total(cls, parts: Sequence["Usage"]) -> "Usage":
+        """What several calls cost together."""
+        columns = zip(*map(msgspec.structs.astuple, parts), strict=True)
+        return cls(*map(sum, columns))
 
 
 class Move(msgspec.Struct, frozen=True):

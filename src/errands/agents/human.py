@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from errands.agents.agent import AgentFactory
 from errands.agents.factory import SimpleFactory
+from errands.agents.page_reading import BUTTONS
 from errands.agents.random_agent import visible_fields
 from errands.agents.rule import search_action
 from errands.agents.terminal import Terminal
@@ -24,10 +25,6 @@ from errands.turk.pages.field import CHOICES, TEXTS, Field
 
 __all__ = ["PersonShopper", "PersonWorker", "make"]
 
-_BUTTONS: Final = frozenset(
-    {"back to search", "< prev", "next >", "buy now", "description", "features", "reviews",
-     "attributes"}
-)  # fmt: skip
 _MARKS: Final = ("[button]", "[button_]", "[clicked button]", "[clicked button_]")
 _SHOP_HELP: Final = "A number clicks, `s words` searches, `quit` ends the run."
 
@@ -73,7 +70,7 @@ class PersonShopper:
 
     def _show_choice(self, number: int, name: str) -> None:
         key = name.strip().lower()
-        chosen = f"click[{key}]" in self._chosen and key not in _BUTTONS
+        chosen = f"click[{key}]" in self._chosen and key not in BUTTONS
         mark = (" (clicked)", "green") if chosen else ""
         self._terminal.show((f"{f'[{number}]':>4} ", "cyan"), name.strip(), mark)
 

@@ -26,7 +26,7 @@ from errands.errors import SettingError
 __all__ = ["ScriptedShopper", "make"]
 
 _ENOUGH: Final = 0.7
-"""The share of the wished words that a product must cover to be bought without looking further."""
+"""The share of the words that a product must cover to be bought without looking further."""
 _LOOKS: Final = 4
 """Products that are opened at most before the best of them is taken."""
 _SEARCHES: Final = 3
@@ -41,15 +41,15 @@ class _Seen(NamedTuple):
 
 
 class ScriptedShopper:
-    """One errand."""
+    """Shops for one instruction."""
 
     def __init__(self, seed: int, errors: float, max_steps: int | None) -> None:
-        self._dice = random.Random(seed)
+        self._rng = random.Random(seed)
         self._errors = errors
         self._max_steps = max_steps
 
     def begin(self, observation: str, info: Mapping[str, Any]) -> None:
-        self._wish: InstructionParts = read_instruction(info["instruction"])
+        self._instruction: InstructionParts = read_instruction(info["instruction"])
         self._queries: list[str] = []
         self._opened: set[str] = set()
         self._here = ""
@@ -82,16 +82,16 @@ class ScriptedShopper:
         return f"search[{query}]"
 
     def _next_query(self) -> str:
-        said = list(self._wish.words)
+        said = list(self._instruction.words)
         if not said:
-            return self._wish.text or "gift"
+            return self._instruction.text or "gift"
         if self._queries:
             # Other words: fewer, and not those that led nowhere.
             keep = max(2, len(said) - 2 * len(self._queries))
-            first = self._dice.randrange(max(1, len(said) - keep + 1))
+            first = self._rng.randrange(max(1, len(said) - keep + 1))
             said = said[first : first + keep]
-        elif self._dice.random() < self._errors and len(said) > 3:
-            said.pop(self._dice.randrange(len(said)))
+        elif self._rng.random() < self._errors and len(said) > 3:
+            said.pop(self._rng.randrange(len(said)))
         return " ".join(said).replace("[", " ")
 
     def _on_results(self, observation: str, clickables: list[str]) -> str:
@@ -104,7 +104,7 @@ class ScriptedShopper:
             (offer for offer in shown if offer.name not in self._opened),
             key=lambda offer: -self._promise(offer) + 0.12 * shown.index(offer),
         )
-        if self._dice.random() < self._errors and len(ranked) > 1:
+        if self._rng.random() < self._errors and len(ranked) > 1:
             ranked = ranked[1:]
         if ranked and self._promise(ranked[0]) > 0:
             return self._open(ranked[0].name)
@@ -122,9 +122,9 @@ class ScriptedShopper:
 
     def _promise(self, offer: ResultItem) -> float:
         """How good an offer looks from outside."""
-        if offer.price > self._wish.cap:
+        if offer.price > self._instruction.cap:
             return -1.0
-        return 0.01 + _share(self._wish.words, offer.title)
+        return 0.01 + _share(self._instruction.words, offer.title)
 
     def _open(self, name: str) -> str:
         self._here = name
@@ -135,12 +135,12 @@ class ScriptedShopper:
 
     def _on_item(self, observation: str, clickables: list[str]) -> str:
         if not self._decided:
-            fit = _share(self._wish.words, f"{_below_buttons(observation)} {self._text}")
-            if fit < _ENOUGH and self._unread and self._dice.random() >= self._errors:
+            fit = _share(self._instruction.words, f"{_below_buttons(observation)} {self._text}")
+            if fit < _ENOUGH and self._unread and self._rng.random() >= self._errors:
                 # What was asked for is often said further down only.
                 return f"click[{self._unread.pop(0)}]"
             price = price_of(observation.partition("Price:")[2])
-            if price is not None and price > self._wish.cap:
+            if price is not None and price > self._instruction.cap:
                 fit -= 0.5
             self._seen.append(_Seen(fit, self._here, self._queries[-1] if self._queries else ""))
             if fit < _ENOUGH and len(self._opened) < _LOOKS:
@@ -163,7 +163,7 @@ class ScriptedShopper:
 
     def _asked_for(self, value: str) -> float:
         """How much of an option the instruction says: all of it, or a good share of its words."""
-        said = f" {' '.join(words(self._wish.text))} "
+        said = f" {' '.join(words(self._instruction.text))} "
         parts = words(value)
         if parts and f" {' '.join(parts)} " in said:
             return 2.0 + len(parts)

@@ -30,7 +30,7 @@ _CHOICES: Final[Mapping[str, tuple[str, ...]]] = {
 
 
 class OptionError(SettingError, TypeError):
-    """An environment has no such option."""
+    """An environment has no such option, or not so many, or was given one twice."""
 
 
 @dataclass(frozen=True)
@@ -109,6 +109,15 @@ def config_from(
 ) -> Config:
     """The record of an environment's arguments: options alone, or a record and what differs."""
     names = [field.name for field in fields(kind)]
+    ordered = [field.name for field in fields(kind) if not field.kw_only]
+    if len(arguments) > len(ordered):
+        raise OptionError(
+            f"{len(arguments)} options were given by their order; expected at most {len(ordered)}:"
+            f" {', '.join(ordered)}. Others are given by name."
+        )
+    for option in ordered[: len(arguments)]:
+        if option in options:
+            raise OptionError(f"The option {option!r} was given twice: by its order and by name.")
     for option in options:
         if option not in names:
             raise OptionError(

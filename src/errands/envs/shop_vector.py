@@ -20,7 +20,7 @@ from errands.envs.screenshots import no_pictures
 from errands.envs.spaces import ActionText, AnyText
 from errands.errors import ErrandsError, SettingError
 
-__all__ = ["MODES", "ShopVectorEnv", "gathered", "reset_parts"]
+__all__ = ["Observations", "ShopVectorEnv", "TextVectorEnv", "gathered", "reset_parts"]
 
 MODES = {
     "next_step": AutoresetMode.NEXT_STEP,
@@ -31,7 +31,36 @@ MODES = {
 Observations = tuple[str, ...]
 
 
-class ShopVectorEnv(VectorEnv[Observations, Sequence[str], NDArray[Any]]):
+class TextVectorEnv(VectorEnv[Observations, Sequence[str], NDArray[Any]]):
+    """Many shops played as texts: how many, and how a finished one starts again."""
+
+    metadata: dict[str, Any] = {  # noqa: RUF012
+        "autoreset_mode": AutoresetMode.NEXT_STEP
+    }
+
+    def __init__(self, num_envs: int, autoreset: str | AutoresetMode) -> None:
+        if num_envs < 1:
+            raise SettingError(f"num_envs={num_envs} is not possible; expected 1 or more.")
+        if isinstance(autoreset, AutoresetMode):
+            autoreset = autoreset.name.lower()
+        if autoreset not in MODES:
+            raise SettingError(f"autoreset={autoreset!r}: expected {', '.join(MODES)}.")
+        self._mode = MODES[autoreset]
+        self.metadata = {**self.metadata, "autoreset_mode": self._mode}
+        self.num_envs = num_envs
+        self.single_observation_space = AnyText()
+        self.single_action_space = ActionText()
+        self.observation_space = Tuple([self.single_observation_space] * num_envs)
+        self.action_space = Tuple([self.single_action_space] * num_envs)
+
+    def _check_step(self, actions: Sequence[str], *, begun: bool) -> None:
+        if len(actions) != self.num_envs:
+            raise ErrandsError(f"{len(actions)} actions were given; expected {self.num_envs}.")
+        if not begun:
+            raise ErrandsError("The environment has no episodes yet; call reset() first.")
+
+
+class ShopVectorEnv(TextVectorEnv):
     """N customers in one shop; takes the options of `ShopConfig`, `num_envs` and `autoreset`.
 
     Observations are a tuple of texts, actions a sequence of texts. `infos` are arrays with a
@@ -39,10 +68,6 @@ class ShopVectorEnv(VectorEnv[Observations, Sequence[str], NDArray[Any]]):
     sub-environment i with s + i, so it plays what a single environment seeded so would;
     `reset(options={"goal": [...]})` takes one index, or one for each.
     """
-
-    metadata: dict[str, Any] = {  # noqa: RUF012
-        "autoreset_mode": AutoresetMode.NEXT_STEP
-    }
 
     def __init__(
         self,
@@ -53,14 +78,7 @@ class ShopVectorEnv(VectorEnv[Observations, Sequence[str], NDArray[Any]]):
         render_mode: str | None = None,
         **options: Any,
     ) -> None:
-        if num_envs < 1:
-            raise SettingError(f"num_envs={num_envs} is not possible; expected 1 or more.")
-        if isinstance(autoreset, AutoresetMode):
-            autoreset = autoreset.name.lower()
-        if autoreset not in MODES:
-            raise SettingError(f"autoreset={autoreset!r}: expected {', '.join(MODES)}.")
-        self.num_envs = num_envs
-        self.metadata = {**self.metadata, "autoreset_mode": MODES[autoreset]}
+        super().__init__(num_envs, autoreset)
         config = config_from(ShopConfig, config, (), options)
         no_pictures(
             config.observation,
@@ -68,11 +86,6 @@ class ShopVectorEnv(VectorEnv[Observations, Sequence[str], NDArray[Any]]):
             " gymnasium.make_vec(..., vectorization_mode='sync')",
         )
         self.context = ShopContext(config)
-        self.single_observation_space = AnyText()
-        self.single_action_space = ActionText()
-        self.observation_space = Tuple([self.single_observation_space] * num_envs)
-        self.action_space = Tuple([self.single_action_space] * num_envs)
-        self._mode = MODES[autoreset]
         self._rngs: list[np.random.Generator] = [
             np.random.default_rng(seed) for seed in np.random.SeedSequence().spawn(num_envs)
         ]
@@ -108,10 +121,7 @@ class ShopVectorEnv(VectorEnv[Observations, Sequence[str], NDArray[Any]]):
         self, actions: Sequence[str]
     ) -> tuple[Observations, NDArray[Any], NDArray[Any], NDArray[Any], dict[str, Any]]:
         """One action each."""
-        if len(actions) != self.num_envs:
-            raise ErrandsError(f"{len(actions)} actions were given; expected {self.num_envs}.")
-        if not self._episodes:
-            raise ErrandsError("The environment has no episodes yet; call reset() first.")
+        self._check_step(actions, begun=bool(self._episodes))
         count = self.num_envs
         rewards = np.zeros(count, np.float64)
         terminations = np.zeros(count, bool)
@@ -170,10 +180,8 @@ def gathered(infos: Sequence[Info | None]) -> dict[str, Any]:
     for i, info in enumerate(infos):
         for name, value in (info or {}).items():
             if name not in gathered:
-                kind: Any = np.int64 if name == "goal" else object
-                gathered[name] = np.zeros(len(infos), kind) if kind is np.int64 else np.full(
-                    len(infos), None, object
-                )  # fmt: skip
+                empty, kind = (0, np.int64) if name == "goal" else (None, object)
+                gathered[name] = np.full(len(infos), empty, kind)
                 gathered[f"_{name}"] = np.zeros(len(infos), bool)
             gathered[name][i] = value
             gathered[f"_{name}"][i] = True

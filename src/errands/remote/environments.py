@@ -4,8 +4,7 @@
     gymnasium.make_vec("errands/RemoteShop-v0", num_envs=512, url="http://10.0.0.5:8000")
 
 Takes the options of `errands/Shop-v0`, or a `ShopConfig`, but for the catalogue, which is the
-server's. The vector
-environment sends one message for a step of all.
+server's. The vector environment sends one message for a step of all.
 """
 
 import contextlib
@@ -15,20 +14,18 @@ from typing import Any
 
 import gymnasium
 import numpy as np
-from gymnasium.spaces import Tuple
-from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
 from errands.envs.config import ShopConfig
 from errands.envs.episode import Info
-from errands.envs.shop_vector import MODES, gathered, reset_parts
+from errands.envs.shop_vector import Observations, TextVectorEnv, gathered, reset_parts
 from errands.envs.spaces import ActionText, AnyText
 from errands.errors import ErrandsError, SettingError
 from errands.remote.client import Connection
 
 __all__ = ["RemoteShopEnv", "RemoteShopVectorEnv"]
 
-Observations = tuple[str, ...]
 Reply = dict[str, Any]
 
 
@@ -86,13 +83,8 @@ class RemoteShopEnv(gymnasium.Env[str, str]):
             return last["observation"], 0.0, last["terminated"], last["truncated"], last["info"]
         answer = self._server.call("step", session=self._session, action=str(action))
         self._last = answer
-        return (
-            answer["observation"],
-            answer["reward"],
-            answer["terminated"],
-            answer["truncated"],
-            answer["info"],
-        )
+        observation, reward, info = answer["observation"], answer["reward"], answer["info"]
+        return observation, reward, answer["terminated"], answer["truncated"], info
 
     def render(self) -> str | None:
         """The last observation."""
@@ -106,12 +98,8 @@ class RemoteShopEnv(gymnasium.Env[str, str]):
             _give_up(self._server, [self._session])
 
 
-class RemoteShopVectorEnv(VectorEnv[Observations, Sequence[str], NDArray[Any]]):
+class RemoteShopVectorEnv(TextVectorEnv):
     """N sessions of a server, played as `ShopVectorEnv` plays N shops."""
-
-    metadata: dict[str, Any] = {  # noqa: RUF012
-        "autoreset_mode": AutoresetMode.NEXT_STEP
-    }
 
     def __init__(
         self,
@@ -124,20 +112,8 @@ class RemoteShopVectorEnv(VectorEnv[Observations, Sequence[str], NDArray[Any]]):
         config: ShopConfig | None = None,
         **options: Any,
     ) -> None:
-        if num_envs < 1:
-            raise SettingError(f"num_envs={num_envs} is not possible; expected 1 or more.")
-        if isinstance(autoreset, AutoresetMode):
-            autoreset = autoreset.name.lower()
-        if autoreset not in MODES:
-            raise SettingError(f"autoreset={autoreset!r}: expected {', '.join(MODES)}.")
-        self._mode = MODES[autoreset]
+        super().__init__(num_envs, autoreset)
         settings = _settings(config, options)
-        self.num_envs = num_envs
-        self.metadata = {**self.metadata, "autoreset_mode": self._mode}
-        self.single_observation_space = AnyText()
-        self.single_action_space = ActionText()
-        self.observation_space = Tuple([self.single_observation_space] * num_envs)
-        self.action_space = Tuple([self.single_action_space] * num_envs)
         self._open_after_purchase = settings.get("after_purchase") == "open"
         self._last: list[Reply] = []
         self._sessions: list[str] = []
@@ -178,13 +154,10 @@ class RemoteShopVectorEnv(VectorEnv[Observations, Sequence[str], NDArray[Any]]):
         self, actions: Sequence[str]
     ) -> tuple[Observations, NDArray[Any], NDArray[Any], NDArray[Any], dict[str, Any]]:
         """One action each."""
-        if len(actions) != self.num_envs:
-            raise ErrandsError(f"{len(actions)} actions were given; expected {self.num_envs}.")
-        if not self._last:
-            raise ErrandsError("The environment has no episodes yet; call reset() first.")
+        self._check_step(actions, begun=bool(self._last))
         over = [_is_over(last, self._open_after_purchase) for last in self._last]
         anew = self._mode is AutoresetMode.NEXT_STEP
-        ended = [self._has_ended(last) for last in self._last] if anew else over
+        ended = [_has_ended(last) for last in self._last]
         called = [i for i in range(self.num_envs) if anew or not over[i]]
         calls = [
             _reset_call(self._sessions[i], None, {})
@@ -209,7 +182,7 @@ class RemoteShopVectorEnv(VectorEnv[Observations, Sequence[str], NDArray[Any]]):
 
     def _begin_again(self, infos: list[Info | None]) -> None:
         """Reset those that have just ended, and keep what they ended with."""
-        ended = [i for i, last in enumerate(self._last) if self._has_ended(last)]
+        ended = [i for i, last in enumerate(self._last) if _has_ended(last)]
         answers = self._ask([_reset_call(self._sessions[i], None, {}) for i in ended])
         for i, answer in zip(ended, answers, strict=True):
             final = self._last[i]
@@ -219,9 +192,6 @@ class RemoteShopVectorEnv(VectorEnv[Observations, Sequence[str], NDArray[Any]]):
                 "final_info": final["info"],
             }
             self._last[i] = answer
-
-    def _has_ended(self, last: Reply) -> bool:
-        return bool(last.get("terminated") or last.get("truncated"))
 
     def _observations(self) -> Observations:
         return tuple(last["observation"] for last in self._last)
@@ -272,6 +242,10 @@ def _reset_call(session: str, seed: int | None, options: Mapping[str, Any]) -> R
 def _plain(value: Any) -> Any:
     """Numbers as any language has them."""
     return value.item() if isinstance(value, np.generic) else value
+
+
+def _has_ended(last: Reply) -> bool:
+    return bool(last.get("terminated") or last.get("truncated"))
 
 
 def _is_over(last: Reply, open_after_purchase: bool) -> bool:

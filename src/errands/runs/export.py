@@ -6,7 +6,6 @@ replacement character.
 """
 
 import contextlib
-import difflib
 import os
 import shutil
 import tempfile
@@ -16,6 +15,8 @@ from typing import Any, Final
 
 import msgspec
 
+from errands.atomic import atomic_write
+from errands.plugins import nearest
 from errands.runs.atif import trajectory, valid_text
 from errands.runs.episode import Episode, RunInfo, Step, Summary
 from errands.runs.store.base import Store, StoreError
@@ -45,83 +46,66 @@ def export(
     alone unless it is to be replaced; a folder always is. `progress` is told the count so far.
     """
     if format not in FORMATS:
-        near = difflib.get_close_matches(format.lower(), FORMATS, 1)
-        hint = f"did you mean {near[0]!r}" if near else f"expected {', '.join(FORMATS)}"
-        raise StoreError(f"There is no format {format!r}; {hint}.")
+        raise StoreError(
+            f"There is no format {format!r};{nearest(format, FORMATS)} expected"
+            f" {', '.join(FORMATS)}."
+        )
     out = Path(path).absolute()
     folder = format == "atif" and out.suffix != ".jsonl"
     if out.exists() and (folder or out.is_dir() or not replace):
         raise StoreError(f"{out} exists already; name another path, or remove it.")
-    episodes = _counted(store.episodes(), progress)
+    count = 0
+
+    def episodes() -> Iterator[Episode]:
+        nonlocal count
+        for count, episode in enumerate(store.episodes(), 1):
+            yield episode
+            if progress is not None:
+                progress(count)
+
+    line = _atif_line if format == "atif" else _plain_line
     try:
         if folder:
-            with _aside(out, tempfile.mkdtemp) as work:
-                return _write_folder(episodes, store.info, work)
-        with _aside(out, _empty_file) as work:
-            if format == "parquet":
-                return _write_parquet(episodes, store.info, work)
-            line = _atif_line if format == "atif" else _plain_line
-            return _write_lines(episodes, store.info, work, line)
+            with _new_folder(out) as work:
+                for episode in episodes():
+                    name = f"episode-{episode.summary.number:06}.json"
+                    (work / name).write_bytes(line(episode, store.info))
+        elif format == "parquet":
+            atomic_write(out, lambda work: _write_parquet(episodes(), store.info, work))
+        else:
+            atomic_write(out, lambda work: _write_lines(episodes(), store.info, work, line))
     except OSError as failure:
         raise StoreError(
             f"{out} cannot be written ({failure.strerror or failure}); nothing is left of it."
         ) from None
-
-
-def _counted(
-    episodes: Iterator[Episode], progress: Callable[[int], None] | None
-) -> Iterator[tuple[int, Episode]]:
-    for count, episode in enumerate(episodes, 1):
-        yield count, episode
-        if progress is not None:
-            progress(count)
-
-
-def _empty_file(prefix: str, dir: Path) -> str:
-    handle, name = tempfile.mkstemp(prefix=prefix, dir=dir)
-    os.close(handle)
-    return name
+    return count
 
 
 @contextlib.contextmanager
-def _aside(out: Path, make: Callable[..., str]) -> Iterator[Path]:
+def _new_folder(out: Path) -> Iterator[Path]:
     """A hidden sibling to write to; it gets its name when all went well."""
-    work = Path(make(prefix=f".{out.name}.", dir=out.parent))
+    work = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=out.parent))
     try:
         yield work
-        work.chmod(0o755 if work.is_dir() else 0o644)
+        work.chmod(0o755)
         work.rename(out)
     except BaseException:
-        if work.is_dir():
-            shutil.rmtree(work, ignore_errors=True)
-        else:
-            work.unlink(missing_ok=True)
+        shutil.rmtree(work, ignore_errors=True)
         raise
 
 
 def _write_lines(
-    episodes: Iterator[tuple[int, Episode]],
+    episodes: Iterator[Episode],
     info: RunInfo,
     work: Path,
     line: Callable[[Episode, RunInfo], bytes],
-) -> int:
-    count = 0
+) -> None:
     with open(work, "wb") as out:
-        for count, episode in episodes:  # noqa: B007
-            out.write(line(episode, info) + b"\n")
-    return count
-
-
-def _write_folder(episodes: Iterator[tuple[int, Episode]], info: RunInfo, work: Path) -> int:
-    count = 0
-    for count, episode in episodes:  # noqa: B007
-        name = f"episode-{episode.summary.number:06}.json"
-        (work / name).write_bytes(_atif_line(episode, info) + b"\n")
-    return count
+        out.writelines(line(episode, info) for episode in episodes)
 
 
 def _atif_line(episode: Episode, info: RunInfo) -> bytes:
-    return msgspec.json.encode(trajectory(episode, info))
+    return msgspec.json.encode(trajectory(episode, info)) + b"\n"
 
 
 def _plain_line(episode: Episode, info: RunInfo) -> bytes:
@@ -137,12 +121,12 @@ def _plain_line(episode: Episode, info: RunInfo) -> bytes:
         "last": episode.last,
     }
     try:
-        return msgspec.json.encode(whole)
+        return msgspec.json.encode(whole) + b"\n"
     except UnicodeEncodeError:
-        return msgspec.json.encode(valid_text(whole))
+        return msgspec.json.encode(valid_text(whole)) + b"\n"
 
 
-def _write_parquet(episodes: Iterator[tuple[int, Episode]], info: RunInfo, work: Path) -> int:
+def _write_parquet(episodes: Iterator[Episode], info: RunInfo, work: Path) -> None:
     try:
         import pyarrow
         from pyarrow import parquet
@@ -151,10 +135,10 @@ def _write_parquet(episodes: Iterator[tuple[int, Episode]], info: RunInfo, work:
     schema, step = _schema(pyarrow)
     about = msgspec.json.encode(valid_text(msgspec.to_builtins(info)))
     schema = schema.with_metadata({"errands.run": about})
-    count = characters = 0
+    characters = 0
     batch: list[Episode] = []
     with parquet.ParquetWriter(work, schema, compression="zstd") as out:
-        for count, episode in episodes:  # noqa: B007
+        for episode in episodes:
             batch.append(episode)
             characters += sum(len(one.observation or "") for one in episode.steps)
             if len(batch) == _BATCH or characters > _BATCH_CHARACTERS:
@@ -162,7 +146,6 @@ def _write_parquet(episodes: Iterator[tuple[int, Episode]], info: RunInfo, work:
                 batch, characters = [], 0
         if batch:
             out.write_table(_table(pyarrow, batch, info, schema, step))
-    return count
 
 
 def _schema(arrow: Any) -> tuple[Any, Any]:

@@ -243,17 +243,12 @@ class _EpisodeRecorder:
         )
 
     def _failed(self, owner: str, reason: str) -> Episode:
+        summary = failed(self._number, self._source.keys[self._number], owner, reason).summary
         return self._made(
-            Summary(
-                number=self._number,
-                key=self._source.keys[self._number],
-                status="error",
-                reward=None,
-                success=None,
+            msgspec.structs.replace(
+                summary,
                 steps=len(self._steps),
                 seconds=time.perf_counter() - self._begun,
-                owner=owner,
-                error=reason,
                 **self._track.figures(),
             )
         )
@@ -261,20 +256,18 @@ class _EpisodeRecorder:
 
 def failed(number: int, key: str, owner: str, reason: str) -> Episode:
     """An episode of which nothing is left but that it failed."""
-    return Episode(
-        summary=Summary(
-            number=number,
-            key=key,
-            status="error",
-            reward=None,
-            success=None,
-            steps=0,
-            seconds=0.0,
-            owner=owner,
-            error=reason,
-        ),
-        steps=(),
+    summary = Summary(
+        number=number,
+        key=key,
+        status="error",
+        reward=None,
+        success=None,
+        steps=0,
+        seconds=0.0,
+        owner=owner,
+        error=reason,
     )
+    return Episode(summary=summary, steps=())
 
 
 def _reset(env: Any, options: dict[str, Any]) -> Any:

@@ -36,7 +36,7 @@ from errands.runs.store.base import EpisodeWriter, Lock, Store, StoreError
 from errands.runs.store.places import create_run, open_run, run_lock
 from errands.runs.workers.processes import Job, play_in_processes
 from errands.runs.workers.ray_cluster import joined
-from errands.runs.workers.ray_pool import play_on_ray
+from errands.runs.workers.ray_pool import played_on_ray
 from errands.shop.rewards.registry import rules_named, rules_reference
 from errands.shop.rewards.rules import RewardRules
 
@@ -65,16 +65,23 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
     """Why it ended before its time; empty where it is complete."""
 
 
-@dataclass(frozen=True)
+@dataclass
 class _RunWork:
-    """What is left to play of a run, and where it goes."""
+    """What is left to play of a run, where it goes, and how much of it was played."""
 
     job: Job
     source: EpisodeSource
     factory: AgentFactory
     store: Store
     pending: Sequence[int]
-    on_episode: "_Count"
+    on_episode: OnEpisode | None
+    played: int = 0
+
+    def count(self, summary: Summary) -> None:
+        """An episode is kept."""
+        self.played += 1
+        if self.on_episode is not None:
+            self.on_episode(summary)
 
 
 def run(
@@ -182,13 +189,13 @@ def run(
         pending = [number for number in range(len(source.keys)) if number not in done]
         if on_start is not None:
             on_start(store.info, pending)
-        work = _RunWork(job, source, factory, store, pending, _Count(on_episode))
-        ended = _play_pending(work, workers, ray, lock, on_remark or _warn)
+        work = _RunWork(job, source, factory, store, pending, on_episode)
+        ended = _play_pending(work, workers, ray, lock, on_remark or warnings.warn)
         return RunResult(
             place=store.place if "://" in place else place,
             info=store.info,
-            kept=len(done) + work.on_episode.count,
-            played=work.on_episode.count,
+            kept=len(done) + work.played,
+            played=work.played,
             ended=ended,
         )
 
@@ -249,41 +256,24 @@ def _spent(store: Store) -> float:
     return float(store.columns()["cost"].sum())
 
 
-def _warn(text: str) -> None:
-    warnings.warn(text, stacklevel=2)
-
-
 def _reopened(place: str, info: RunInfo, fsync: bool) -> Store:
     """The store of a run that is to go on; it must be this run."""
     store = open_run(place, fsync=fsync)
-    held, held_at = store.info, store.place
-    for what, mine, its in (
-        ("protocol", info.protocol_key, held.protocol_key),
-        ("agent", info.agent, held.agent),
-        ("agent's settings", info.agent_settings, held.agent_settings),
-        ("seed", info.seed, held.seed),
-        ("choice of observations", info.observations, held.observations),
+    for what, name in (
+        ("protocol", "protocol_key"),
+        ("agent", "agent"),
+        ("agent's settings", "agent_settings"),
+        ("seed", "seed"),
+        ("choice of observations", "observations"),
     ):
+        mine, its = getattr(info, name), getattr(store.info, name)
         if mine != its:
             store.close()
             raise StoreError(
-                f"{held_at} holds another run: its {what} is {its}, and {mine} was asked for."
+                f"{store.place} holds another run: its {what} is {its}, and {mine} was asked for."
                 " Resume it with the same, or choose another --out."
             )
     return store
-
-
-class _Count:
-    """Counts episodes as they are kept, and passes them on."""
-
-    def __init__(self, on_episode: OnEpisode | None) -> None:
-        self.count = 0
-        self._on_episode = on_episode
-
-    def __call__(self, summary: Summary) -> None:
-        self.count += 1
-        if self._on_episode is not None:
-            self._on_episode(summary)
 
 
 def _changed(base: Protocol, driver: str | None, **changes: Any) -> Protocol:
@@ -375,27 +365,28 @@ def _play_pending(
         else:
             _play_on_this_machine(work, workers or 1, lock)
     except EndOfRun as reason:
-        return str(reason) or "the agent ended the run"
+        return str(reason)
     return ""
 
 
 def _play_on_ray(
     work: _RunWork, address: str, workers: int | None, on_remark: Callable[[str], None]
 ) -> None:
-    spent = _spent(work.store)
-    with joined(address, workers) as cluster:
-        play_on_ray(
+    with joined(address, workers) as cluster, work.store.writer() as writer:
+        played = played_on_ray(
             cluster,
             work.job,
             work.source,
-            work.store,
             work.pending,
             workers,
-            work.on_episode,
             on_remark=on_remark,
             waits=work.factory.mode == "model",
-            spent=spent,
+            spent=_spent(work.store),
         )
+        with contextlib.closing(played):
+            for episode in played:
+                writer.write(episode)
+                work.count(episode.summary)
 
 
 def _play_on_this_machine(work: _RunWork, workers: int, lock: Lock) -> None:
@@ -404,7 +395,7 @@ def _play_on_this_machine(work: _RunWork, workers: int, lock: Lock) -> None:
         _play_waiting(work, workers)
     elif mode == "compute" and min(workers, len(work.pending)) > 1:
         play_in_processes(
-            *(work.job, work.source, work.store, work.pending, workers, work.on_episode),
+            *(work.job, work.source, work.store, work.pending, workers, work.count),
             lock.descriptors,
         )
     else:
@@ -419,7 +410,7 @@ def _play_one_by_one(work: _RunWork) -> None:
             agent = agent_for(work.factory, config.seed, number)
             episode = play(work.source, env, agent, number, config)
             writer.write(episode)
-            work.on_episode(episode.summary)
+            work.count(episode.summary)
 
 
 def _play_waiting(work: _RunWork, workers: int) -> None:
@@ -435,7 +426,7 @@ def _play_waiting(work: _RunWork, workers: int) -> None:
                 agent = agent_for(work.factory, config.seed, number)
                 episode = await play_waiting(work.source, env, agent, number, config)
                 writer.write(episode)
-                work.on_episode(episode.summary)
+                work.count(episode.summary)
 
         try:
             async with asyncio.TaskGroup() as group:

@@ -4,8 +4,7 @@
 client, and with it the rate limit, the spending cap and the cache. See docs/language-models.md.
 """
 
-from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import gymnasium
@@ -31,15 +30,21 @@ from errands.errors import SettingError
 __all__ = ["LanguageModel", "make"]
 
 
-class LanguageModel(ABC):
+class LanguageModel:
     """Makes the agents of a run, on one model."""
 
     name = "llm"
     mode: Mode = "model"
 
-    def __init__(self, model: ChatModel, settings: Mapping[str, Any]) -> None:
+    def __init__(
+        self,
+        model: ChatModel,
+        settings: Mapping[str, Any],
+        player: Callable[[Conversation], Agent],
+    ) -> None:
         self._model = model
         self.settings = settings
+        self._player = player
 
     @property
     def spent(self) -> float:
@@ -56,38 +61,6 @@ class LanguageModel(ABC):
     def close(self) -> None:
         self._model.close()
 
-    @abstractmethod
-    def _player(self, conversation: Conversation) -> Agent: ...
-
-
-class _ShopFactory(LanguageModel):
-    def __init__(
-        self, client: ClientSettings, play: ShopSettings, prompt: Prompt, env: ShopEnv
-    ) -> None:
-        model = ChatModel(client)
-        super().__init__(model, _kept(model, play, prompt))
-        self._play = play
-        self._prompt = prompt
-        self._search_anywhere = env.context.shop.search_anywhere
-
-    def _player(self, conversation: Conversation) -> Agent:
-        return ShopAgent(
-            conversation, self._prompt, self._play, search_anywhere=self._search_anywhere
-        )
-
-
-class _TurkFactory(LanguageModel):
-    def __init__(
-        self, client: ClientSettings, play: TurkSettings, prompt: Prompt, prompter: TurkPrompter
-    ) -> None:
-        model = ChatModel(client)
-        kept = _kept(model, play, prompt)
-        super().__init__(model, {**kept, "demonstrations": list(prompter.examples)})
-        self._prompter = prompter
-
-    def _player(self, conversation: Conversation) -> Agent:
-        return TurkAgent(conversation, self._prompter)
-
 
 def make(domain: str, env: gymnasium.Env[Any, Any], settings: Mapping[str, Any]) -> LanguageModel:
     """The factory of language-model agents for an environment of this domain."""
@@ -100,19 +73,30 @@ def make(domain: str, env: gymnasium.Env[Any, Any], settings: Mapping[str, Any])
         tools = "-tools" if play.calls == "tools" else ""
         prompt = load(f"shop-{play.style}{tools}", "shop", play.prompt)
         check_window(prompt, play)
-        return _ShopFactory(client, play, prompt, env)
+        search_anywhere = env.context.shop.search_anywhere
+        model = ChatModel(client)
+        return LanguageModel(
+            model,
+            _kept(model, play, prompt),
+            lambda talk: ShopAgent(talk, prompt, play, search_anywhere=search_anywhere),
+        )
     if domain == "turk" and isinstance(env, TurkEnv):
         client, work = read(settings, TurkSettings)
-        return _TurkFactory(client, work, *_turk_prompter(client, work, env))
+        prompter = _turk_prompter(client, work, env)
+        model = ChatModel(client)
+        kept = _kept(model, work, prompter.prompt)
+        return LanguageModel(
+            model,
+            {**kept, "demonstrations": list(prompter.examples)},
+            lambda talk: TurkAgent(talk, prompter),
+        )
     raise SettingError(
         f"The agent llm plays 'shop' and 'turk', each in its own environment, not {domain!r} in"
         f" {type(env).__name__}."
     )
 
 
-def _turk_prompter(
-    client: ClientSettings, play: TurkSettings, env: TurkEnv
-) -> tuple[Prompt, TurkPrompter]:
+def _turk_prompter(client: ClientSettings, play: TurkSettings, env: TurkEnv) -> TurkPrompter:
     shows = env.observation
     if play.view == "full" and shows == "relevant":
         raise SettingError(
@@ -130,9 +114,7 @@ def _turk_prompter(
         whole=play.ask == "whole",
         shrink=play.shrink if "screenshot" in shows else None,
     )
-    return prompt, TurkPrompter(
-        play, prompt, examples, shows=shows, max_tokens=client.max_tokens or 512
-    )
+    return TurkPrompter(play, prompt, examples, shows=shows, max_tokens=client.max_tokens or 512)
 
 
 def _kept(model: ChatModel, play: ShopSettings | TurkSettings, prompt: Prompt) -> dict[str, Any]:

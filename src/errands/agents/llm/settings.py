@@ -4,7 +4,6 @@ A setting is a field of one of the records below; its description is what an err
 was expected, so that the check and its explanation cannot drift apart.
 """
 
-import difflib
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, TypeVar, get_type_hints
 
@@ -12,6 +11,7 @@ import msgspec
 from msgspec import Meta
 
 from errands.errors import SettingError
+from errands.plugins import nearest
 
 __all__ = ["ClientSettings", "ShopSettings", "TurkSettings", "described", "read", "recorded"]
 
@@ -129,9 +129,8 @@ def read(given: Mapping[str, Any], play: type[_Play]) -> tuple[ClientSettings, _
     known = {**described(ClientSettings), **described(play)}
     for name in given:
         if name not in known:
-            near = difflib.get_close_matches(name, known, 1, 0.5)
-            hint = f"did you mean {near[0]!r}?" if near else f"the settings are {', '.join(known)}."
-            raise SettingError(f"The agent llm has no setting {name!r}: {hint}")
+            hint = nearest(name, known, 1) or f" the settings are {', '.join(known)}."
+            raise SettingError(f"The agent llm has no setting {name!r}:{hint}")
     if "model" not in given:
         raise SettingError("The agent llm needs a model: give its name, as in --model NAME.")
     return _record(given, ClientSettings), _record(given, play)

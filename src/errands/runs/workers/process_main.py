@@ -34,7 +34,7 @@ def main() -> None:
     except BrokenPipeError:
         return  # The runner is gone.
     except EndOfRun as reason:
-        _say(voice, Message(ended=str(reason) or "the agent ended the run"))
+        _say(voice, Message(ended=str(reason)))
     except ErrandsError as failure:
         _say(voice, Message(broken=str(failure)))
 

@@ -195,7 +195,7 @@ def play_in_processes(
     waiting = deque(pending)
     strikes: Counter[int] = Counter()
     processes: set[_WorkerProcess] = set()
-    with _selector() as selector, _ended_in_any_case(processes, store):
+    with selectors.DefaultSelector() as selector, _ended_in_any_case(processes, store):
 
         def hire() -> None:
             worker = _WorkerProcess(line, locks)
@@ -265,12 +265,6 @@ def _report_lost(
         store.add(episode)
         on_episode(episode.summary)
     waiting.extendleft(reversed(worker.given))
-
-
-@contextlib.contextmanager
-def _selector() -> Iterator[selectors.BaseSelector]:
-    with selectors.DefaultSelector() as selector:
-        yield selector
 
 
 @contextlib.contextmanager

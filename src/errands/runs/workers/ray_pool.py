@@ -20,16 +20,15 @@ import msgspec
 
 import errands
 from errands.agents.agent import EndOfRun
-from errands.runs.episode import Episode, Summary
+from errands.runs.episode import Episode
 from errands.runs.episode_source import EpisodeSource
 from errands.runs.play import failed
-from errands.runs.store.base import Store
 from errands.runs.store.rows import unpack
 from errands.runs.workers import processes as pool
 from errands.runs.workers.ray_cluster import ClusterError, Node, living_nodes
 from errands.runs.workers.ray_worker import Ready, WorkerReply, actor_class
 
-__all__ = ["AT_ONCE", "play_on_ray", "played_on_ray", "time_slice"]
+__all__ = ["AT_ONCE", "played_on_ray", "time_slice"]
 
 AT_ONCE: Final = 16
 """Episodes that one worker plays at once where the agent waits for a model."""
@@ -58,29 +57,6 @@ def time_slice(workers: int) -> float:
     """Seconds after which a worker answers: the more workers, the rarer, so that the runner can
     follow (about 500 answers a second)."""
     return max(_SLICE, _SLICE_EACH * workers)
-
-
-def play_on_ray(
-    ray: Any,
-    job: pool.Job,
-    source: EpisodeSource,
-    store: Store,
-    pending: Sequence[int],
-    workers: int | None,
-    on_episode: Callable[[Summary], None],
-    *,
-    on_remark: Remark,
-    waits: bool = False,
-    spent: float = 0.0,
-) -> None:
-    """Play these episodes on a cluster; each is kept here as soon as it arrives."""
-    played = played_on_ray(
-        ray, job, source, pending, workers, on_remark=on_remark, waits=waits, spent=spent
-    )
-    with store.writer() as writer, contextlib.closing(played):
-        for episode in played:
-            writer.write(episode)
-            on_episode(episode.summary)
 
 
 def played_on_ray(

@@ -76,7 +76,7 @@ class RayPlayer:
                 if took >= seconds:
                     break
         except EndOfRun as reason:
-            ended = str(reason) or "the agent ended the run"
+            ended = str(reason)
         self._free.append(env)
         return pack(WorkerReply(done=tuple(done), ended=ended, seconds=took))
 
@@ -89,7 +89,7 @@ class RayPlayer:
             agent = agent_for(self._factory, self._rules.seed, number)
             episode = await play_waiting(self._source, env, agent, number, self._rules)
         except EndOfRun as reason:
-            return pack(WorkerReply(ended=str(reason) or "the agent ended the run"))
+            return pack(WorkerReply(ended=str(reason)))
         self._free.append(env)
         return pack(WorkerReply(done=(episode,), seconds=time.monotonic() - begun))
 

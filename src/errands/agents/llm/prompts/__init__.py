@@ -5,7 +5,6 @@ and never sent. `{{name}}` in a part is replaced by a value, once. `names()` lis
 `source(name)` gives a file's text, and the setting `prompt=PATH` takes another.
 """
 
-import difflib
 import hashlib
 import re
 from collections.abc import Mapping
@@ -16,6 +15,7 @@ from typing import Final
 import msgspec
 
 from errands.errors import SettingError
+from errands.plugins import nearest
 
 __all__ = ["PLACEHOLDERS", "Prompt", "load", "names", "source"]
 
@@ -73,9 +73,8 @@ def names() -> list[str]:
 def source(name: str) -> str:
     """The text of a prompt's file."""
     if name not in names():
-        near = difflib.get_close_matches(name, names(), 1)
-        hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(names())}."
-        raise SettingError(f"There is no prompt {name!r}: {hint}")
+        hint = nearest(name, names(), 1) or f" there are {', '.join(names())}."
+        raise SettingError(f"There is no prompt {name!r}:{hint}")
     return resources.files(__name__).joinpath(f"{name}.md").read_text("utf-8")
 
 

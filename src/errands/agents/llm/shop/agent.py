@@ -11,15 +11,22 @@ from typing import Any, Final
 
 import msgspec
 
-from errands.agents.agent import Move, Usage
+from errands.agents.agent import Move
 from errands.agents.llm.prompts import Prompt
 from errands.agents.llm.settings import ShopSettings
-from errands.agents.llm.shop.grammar import NoAction, ShopAction, invalid, read
+from errands.agents.llm.shop.grammar import ARGUMENTS, NoAction, ShopAction, invalid, read
 from errands.agents.llm.shop.page import ShopView, look
 from errands.agents.llm.transport.answer import ChatAnswer, ChatRequest, shown
-from errands.agents.llm.transport.client import Conversation
-from errands.agents.llm.transport.messages import Message, answered, called, system, tool, user
-from errands.agents.llm.transport.usage import total
+from errands.agents.llm.transport.client import Conversation, Exchange
+from errands.agents.llm.transport.messages import (
+    Message,
+    answered,
+    called,
+    offered,
+    system,
+    tool,
+    user,
+)
 from errands.errors import SettingError
 
 __all__ = ["INVALID", "LEAST_HISTORY", "TOOLS", "ShopAgent", "check_window", "opening"]
@@ -38,22 +45,13 @@ class _Turn(msgspec.Struct):
     observation: str
 
 
-def _tool(name: str, about: str, argument: str, what: str) -> dict[str, Any]:
-    parameters = {
-        "type": "object",
-        "properties": {argument: {"type": "string", "description": what}},
-        "required": [argument],
-    }
-    function = {"name": name, "description": about, "parameters": parameters}
-    return {"type": "function", "function": function}
-
-
 TOOLS: Final = [
-    _tool("search", "Look for products.", "query", "what to look for"),
-    _tool("click", "Press what stands in brackets.", "name", "a product's code, option or button"),
+    offered("search", "Look for products.", {"query": "what to look for"}),
+    offered(
+        "click", "Press what stands in brackets.", {"name": "a product's code, option or button"}
+    ),
 ]
-_THINK: Final = _tool("think", "Note down a thought.", "thought", "what you think")
-_ARGUMENTS: Final = {"search": "query", "click": "name", "think": "thought"}
+_THINK: Final = offered("think", "Note down a thought.", {"thought": "what you think"})
 
 
 def opening(prompt: Prompt, settings: ShopSettings) -> str:
@@ -99,8 +97,7 @@ class ShopAgent:
 
     async def act(self, observation: Any, info: Mapping[str, Any]) -> Move:
         view = self._see(str(observation), info)
-        answers: list[str] = []
-        used: list[Usage] = []
+        exchange = Exchange(self._conversation)
         thoughts = repairs = 0
         aside: list[Message] = []
         while True:
@@ -109,29 +106,21 @@ class ShopAgent:
                 [] if self._settings.calls == "text" else self._tools(),
                 _STOP if self._settings.calls == "text" else [],
             )
-            answer, usage = await self._conversation.ask(request)
-            answers.append(shown(answer))
-            used.append(usage)
+            answer = await exchange.ask(request)
             try:
                 action = read(answer, thinks=self._thinks)
             except NoAction as problem:
                 if repairs >= self._settings.repairs:
-                    action_text = self._give_up(answer)
-                    break
+                    return exchange.move(self._give_up(answer))
                 repairs += 1
-                aside = [
-                    answered(answers[-1] or "(nothing)"),
-                    user(self._prompt.fill("repair", problem=str(problem))),
-                ]
+                aside = exchange.repair(self._prompt, str(problem))
                 continue
             aside = []
             if action.kind == "think" and thoughts < self._settings.thoughts:
                 thoughts += 1
                 self._turns.append(_Turn(action, "OK."))
                 continue
-            action_text = self._decide(action, view)
-            break
-        return Move(action_text, "\n\n".join(answers), total(used))
+            return exchange.move(self._decide(action, view))
 
     def _see(self, observation: str, info: Mapping[str, Any]) -> ShopView:
         """Take in the page: it answers the last action, or opens the episode."""
@@ -202,10 +191,10 @@ class ShopAgent:
         first = len(self._turns) - kept
         for number, turn in enumerate(self._turns[first:], first):
             action = turn.action
-            if action.kind not in _ARGUMENTS:
+            if action.kind not in ARGUMENTS:
                 messages += [answered(action.words), user(turn.observation)]
                 continue
-            arguments = {_ARGUMENTS[action.kind]: action.words}
+            arguments = {ARGUMENTS[action.kind]: action.words}
             messages += [called(action.kind, arguments, number), tool(turn.observation, number)]
         return messages
 

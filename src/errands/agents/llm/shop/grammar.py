@@ -12,11 +12,11 @@ import msgspec
 
 from errands.agents.llm.transport.answer import ChatAnswer
 
-__all__ = ["NoAction", "ShopAction", "invalid", "read"]
+__all__ = ["ARGUMENTS", "NoAction", "ShopAction", "invalid", "read"]
 
 LONGEST: Final = 2_000
-_NAMES: Final = ("search", "click", "think")
-_ARGUMENT: Final = {"search": "query", "click": "name", "think": "thought"}
+ARGUMENTS: Final = {"search": "query", "click": "name", "think": "thought"}
+"""What can be done, and what a tool call names its one argument."""
 _LABEL: Final = re.compile(r"\s*[*_>#\-\s]{0,8}action\s*\d{0,3}[*_]{0,2}\s*:[*_\s]{0,4}", re.I)
 _ACTION: Final = re.compile(r"(search|click|think)\s?\[(.*)\]", re.I)
 _OPEN_THOUGHT: Final = re.compile(r"think\s?\[(.*)", re.I)
@@ -107,13 +107,13 @@ def _called(answer: ChatAnswer) -> ShopAction:
     """The first call counts: a page has changed before the second could."""
     call = answer.calls[0]
     name = call.name.strip().lower()
-    if name not in _NAMES:
+    if name not in ARGUMENTS:
         raise NoAction(f"there is no tool {call.name[:60]!r}.")
     try:
         arguments = json.loads(call.arguments or "{}")
     except (ValueError, RecursionError):
         raise NoAction(f"the arguments of {name} are not JSON.") from None
-    words = arguments.get(_ARGUMENT[name]) if isinstance(arguments, dict) else None
+    words = arguments.get(ARGUMENTS[name]) if isinstance(arguments, dict) else None
     if not isinstance(words, str | int | float) or isinstance(words, bool):
-        raise NoAction(f"{name} needs {_ARGUMENT[name]!r}, a text.")
+        raise NoAction(f"{name} needs {ARGUMENTS[name]!r}, a text.")
     return ShopAction(name, " ".join(_bare(str(words)).split()))

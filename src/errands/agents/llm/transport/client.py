@@ -10,18 +10,20 @@ import urllib.parse
 from collections.abc import Mapping
 from typing import Any, Final
 
-from errands.agents.agent import ModelError, Usage
+from errands.agents.agent import ModelError, Move, Usage
+from errands.agents.llm.prompts import Prompt
 from errands.agents.llm.settings import ClientSettings
-from errands.agents.llm.transport.answer import CallFailure, ChatAnswer, ChatRequest
+from errands.agents.llm.transport.answer import CallFailure, ChatAnswer, ChatRequest, shown
 from errands.agents.llm.transport.budget import Budget, price_of
 from errands.agents.llm.transport.cache import Cache, fingerprint
+from errands.agents.llm.transport.messages import Message, answered, user
 from errands.agents.llm.transport.rate import RateLimit
 from errands.agents.llm.transport.thread import LoopThread
 from errands.agents.llm.transport.tokens import message_tokens
 from errands.agents.llm.transport.wire import Wire
 from errands.errors import SettingError
 
-__all__ = ["ChatModel", "Conversation"]
+__all__ = ["ChatModel", "Conversation", "Exchange"]
 
 OPENAI: Final = "https://api.openai.com/v1"
 _LONGEST_BACK_OFF: Final = 60.0
@@ -150,6 +152,32 @@ class Conversation:
         again = self._asked[print_] = self._asked.get(print_, -1) + 1
         sample = int(fingerprint({"seed": self._seed}, again)[:15], 16)
         return await self._model.ask(request, sample=sample, seed=self._seed)
+
+
+class Exchange:
+    """All that is said for one move, and what it cost."""
+
+    def __init__(self, conversation: Conversation) -> None:
+        self._conversation = conversation
+        self.said: list[str] = []
+        self._used: list[Usage] = []
+
+    async def ask(self, request: ChatRequest) -> ChatAnswer:
+        answer, usage = await self._conversation.ask(request)
+        self.said.append(shown(answer))
+        self._used.append(usage)
+        return answer
+
+    def repair(self, prompt: Prompt, problem: str) -> list[Message]:
+        """What is put to a model whose last answer could not be read."""
+        return [
+            answered(self.said[-1] or "(nothing)"),
+            user(prompt.fill("repair", problem=problem)),
+        ]
+
+    def move(self, action: str) -> Move:
+        usage = Usage.total(self._used) if self._used else None
+        return Move(action, "\n\n".join(self.said), usage)
 
 
 def _address(given: str) -> str:

@@ -4,7 +4,17 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["Message", "answered", "assistant", "called", "clean", "system", "tool", "user"]
+__all__ = [
+    "Message",
+    "answered",
+    "assistant",
+    "called",
+    "clean",
+    "offered",
+    "system",
+    "tool",
+    "user",
+]
 
 Message = dict[str, Any]
 
@@ -28,6 +38,16 @@ def user(text: str, picture: str | None = None) -> Message:
 
 def assistant(text: str) -> Message:
     return {"role": "assistant", "content": clean(text)}
+
+
+def offered(name: str, about: str, arguments: Mapping[str, str]) -> dict[str, Any]:
+    """A tool as a model is offered it; its arguments are texts, each with what it is for."""
+    properties = {
+        argument: {"type": "string", "description": what} for argument, what in arguments.items()
+    }
+    parameters = {"type": "object", "properties": properties, "required": list(properties)}
+    function = {"name": name, "description": about, "parameters": parameters}
+    return {"type": "function", "function": function}
 
 
 def called(name: str, arguments: Mapping[str, Any] | str, number: int, text: str = "") -> Message:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from errands.agents.llm.transport.answer import ChatAnswer
-from errands.agents.llm.transport.messages import Message, assistant, called, tool
+from errands.agents.llm.transport.messages import Message, assistant, called, offered, tool
 from errands.turk.actions.action import ACTIONS, Action
 from errands.turk.actions.grammar import GrammarError, format_action, parse_answer
 
@@ -36,15 +36,11 @@ def action_list() -> str:
 
 def tools() -> list[dict[str, Any]]:
     """The actions as tools."""
-    field = {"type": "string", "description": "the field's name"}
-    value = {"type": "string", "description": "what to fill in"}
-    made = []
-    for name, about in OFFERED.items():
-        properties = {"name": field} if name == LEAVE else {"name": field, "value": value}
-        parameters = {"type": "object", "properties": properties, "required": list(properties)}
-        function = {"name": name, "description": about, "parameters": parameters}
-        made.append({"type": "function", "function": function})
-    return made
+    field = {"name": "the field's name"}
+    both = {**field, "value": "what to fill in"}
+    return [
+        offered(name, about, field if name == LEAVE else both) for name, about in OFFERED.items()
+    ]
 
 
 def read(answer: ChatAnswer) -> list[Action]:

@@ -7,17 +7,16 @@ are asked for, too. When nothing is left to ask, the agent submits.
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from errands.agents.agent import Move, Usage
+from errands.agents.agent import Move
 from errands.agents.llm.prompts import Prompt
 from errands.agents.llm.settings import TurkSettings
-from errands.agents.llm.transport.answer import ChatRequest, shown
-from errands.agents.llm.transport.client import Conversation
-from errands.agents.llm.transport.messages import Message, answered, system, user
+from errands.agents.llm.transport.answer import ChatRequest
+from errands.agents.llm.transport.client import Conversation, Exchange
+from errands.agents.llm.transport.messages import Message, system, user
 from errands.agents.llm.transport.tokens import BYTES_PER_TOKEN, estimate, message_tokens
-from errands.agents.llm.transport.usage import total
 from errands.agents.llm.turk.actions import action_list, demonstrated, read, tools
 from errands.agents.llm.turk.demonstrations import Demonstration
-from errands.agents.llm.turk.page import BlankField, FormView, Question, ask_field, ask_whole, see
+from errands.agents.llm.turk.page import BlankField, FormView, Question, ask, see
 from errands.errors import SettingError
 from errands.turk.actions.action import Action
 from errands.turk.actions.grammar import GrammarError, format_action
@@ -52,9 +51,8 @@ class TurkPrompter:
         self.opening = [system(prompt.fill("system", actions=action_list()))]
         share = settings.budget * BYTES_PER_TOKEN // 2 // max(len(examples), 1)
         for number, example in enumerate(examples):
-            question = self.question(example.form, [example.blank], share)
-            if self.whole:
-                question = self.question(example.form, example.form.blanks, share)
+            blanks = example.form.blanks if self.whole else [example.blank]
+            question = self.question(example.form, blanks, share)
             self.opening += [
                 user(question.text, example.form.picture),
                 *demonstrated(
@@ -74,9 +72,13 @@ class TurkPrompter:
         self, form: FormView, blanks: Sequence[BlankField], room: int, message: str = ""
     ) -> Question:
         """What to ask about some fields."""
-        if self.whole:
-            return ask_whole(self.prompt, form, blanks, full=self.full, room=room, message=message)
-        return ask_field(self.prompt, form, blanks[0], full=self.full, room=room, message=message)
+        return ask(
+            *(self.prompt, form, blanks),
+            whole=self.whole,
+            full=self.full,
+            room=room,
+            message=message,
+        )
 
     def characters(self, form: FormView, blanks: Sequence[BlankField]) -> int:
         """How much HTML may go with a question."""
@@ -108,21 +110,18 @@ class TurkAgent:
         form = see(
             observation, info, relevant=prompter.relevant_only, shrink=prompter.settings.shrink
         )
-        said: list[str] = []
-        used: list[Usage] = []
+        exchange = Exchange(self._conversation)
         while blanks := self._to_ask(form):
             for blank in blanks:
                 self._asked[blank.name] = self._asked.get(blank.name, 0) + 1
             message = " ".join(self._failed.pop(b.name) for b in blanks if b.name in self._failed)
-            actions, words, usage = await self._ask(form, blanks, message)
-            said.append(words)
-            used.append(usage)
+            actions = await self._ask(exchange, form, blanks, message)
             if actions is None:
-                return Move(NO_ANSWER, "\n\n".join(said), total(used))
+                return exchange.move(NO_ANSWER)
             if actions:
-                return Move(self._begun(actions), "\n\n".join(said), total(used))
+                return exchange.move(self._begun(actions))
             # Left as it is: the page is the same, and the next field's turn has come.
-        return Move(SUBMIT, "\n\n".join(said), total(used) if used else None)
+        return exchange.move(SUBMIT)
 
     def _begun(self, actions: list[Action]) -> str:
         """The first of several actions, each a step of its own, so that one that fails spoils no
@@ -157,41 +156,34 @@ class TurkAgent:
         return blanks if self._prompter.whole else blanks[:1]
 
     async def _ask(
-        self, form: FormView, blanks: list[BlankField], message: str
-    ) -> tuple[list[Action] | None, str, Usage]:
-        """The model's actions, or None; all it said; and what that cost."""
+        self, exchange: Exchange, form: FormView, blanks: list[BlankField], message: str
+    ) -> list[Action] | None:
+        """The model's actions; None where it gave none that can be read."""
         prompter = self._prompter
         question = prompter.question(form, blanks, prompter.characters(form, blanks), message)
-        said = [question.note] if question.note else []
-        used: list[Usage] = []
+        if question.note:
+            exchange.said.append(question.note)
         messages: list[Message] = [*prompter.opening, user(question.text, form.picture)]
         offered = tools() if prompter.settings.calls == "tools" else []
         aside: list[Message] = []
-        actions: list[Action] | None = None
         for _ in range(1 + prompter.settings.repairs):
-            answer, usage = await self._conversation.ask(ChatRequest([*messages, *aside], offered))
-            used.append(usage)
-            said.append(shown(answer))
+            answer = await exchange.ask(ChatRequest([*messages, *aside], offered))
             try:
-                actions = _wanted(read(answer), None if prompter.whole else blanks[0].name)
-                break
+                return _for_field(read(answer), None if prompter.whole else blanks[0].name)
             except GrammarError as problem:
                 reason = str(problem)
                 if answer.cut:
                     reason = f"The answer was cut off, as it was too long. {reason}"
-                aside = [
-                    answered(said[-1] or "(nothing)"),
-                    user(prompter.prompt.fill("repair", problem=reason)),
-                ]
-        return actions, "\n\n".join(said), total(used)
+                aside = exchange.repair(prompter.prompt, reason)
+        return None
 
 
-def _wanted(actions: list[Action], name: str | None) -> list[Action]:
+def _for_field(actions: list[Action], name: str | None) -> list[Action]:
     """Those for the field that was asked for: clicking a box a second time would clear it."""
     if name is None or not actions:
         return actions
-    wanted = [action for action in actions if action.arguments.get("name", name) == name]
-    if not wanted:
+    chosen = [action for action in actions if action.arguments.get("name", name) == name]
+    if not chosen:
         other = str(actions[0].arguments.get("name"))[:60]
         raise GrammarError(f"The answer is for {other!r}, but the field is {name!r}.")
-    return wanted
+    return chosen

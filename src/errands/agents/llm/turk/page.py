@@ -11,7 +11,7 @@ from errands.agents.llm.transport.tokens import picture_tokens
 from errands.agents.llm.turk.excerpts import Fitted, field_names, fit, fit_all, window
 from errands.turk.pages.field import CHOICES, TEXTS
 
-__all__ = ["BlankField", "FormView", "Question", "ask_field", "ask_whole", "see"]
+__all__ = ["BlankField", "FormView", "Question", "ask", "see"]
 
 _ASKED: Final = TEXTS | CHOICES | {"range", ""}
 _MOST_OPTIONS: Final = 60
@@ -86,51 +86,37 @@ def _blanks(info: Mapping[str, Any], html: str) -> list[BlankField]:
     ]
 
 
-def ask_field(
-    prompt: Prompt, form: FormView, blank: BlankField, *, full: bool, room: int, message: str = ""
-) -> Question:
-    """The question for one field, with at most `room` characters of HTML."""
-    if form.windows is not None:
-        fitted = _cut(form.windows.get(blank.name, form.html), room)
-    elif full:
-        fitted = fit(form.html, room, blank.name)
-    else:
-        fitted = _cut(window(form.html, blank.name), room)
-    text = prompt.fill(
-        "page",
-        name=blank.name,
-        type=blank.type or "not told",
-        options=f"Options: {blank.choices()}" if blank.options else "",
-        html=fitted.html or "(only a picture is given)",
-        note=fitted.note,
-        message=_said(message),
-    )
-    return Question(text, fitted.note)
-
-
-def ask_whole(
+def ask(
     prompt: Prompt,
     form: FormView,
     blanks: Sequence[BlankField],
     *,
+    whole: bool,
     full: bool,
     room: int,
     message: str = "",
 ) -> Question:
-    """The question for several fields at once."""
-    names = [blank.name for blank in blanks]
+    """The question for the first of these fields, or with `whole` for all of them at once; it has
+    at most `room` characters of HTML."""
+    names = [blank.name for blank in (blanks if whole else blanks[:1])]
     if form.windows is not None:
-        fitted = _cut(form.html, room)
-    elif full:
-        fitted = fit_all(form.html, room, names)
-    else:
+        fitted = _cut(form.html if whole else form.windows.get(names[0], form.html), room)
+    elif not full:
         fitted = _cut("\n\n".join(window(form.html, name) for name in names), room)
+    else:
+        fitted = fit_all(form.html, room, names) if whole else fit(form.html, room, names[0])
+    if whole:
+        about = {"fields": "\n".join(blank.line() for blank in blanks)}
+    else:
+        blank = blanks[0]
+        options = f"Options: {blank.choices()}" if blank.options else ""
+        about = {"name": blank.name, "type": blank.type or "not told", "options": options}
     text = prompt.fill(
         "page",
-        fields="\n".join(blank.line() for blank in blanks),
         html=fitted.html or "(only a picture is given)",
         note=fitted.note,
-        message=_said(message),
+        message=f"The last action failed: {message[:1_000]}" if message else "",
+        **about,
     )
     return Question(text, fitted.note)
 
@@ -143,7 +129,3 @@ def _cut(lines: str, room: int) -> Fitted:
         f"{lines[:room]}\n[...]",
         f"(The page was too long. Left out: its last {lost:,} characters.)",
     )
-
-
-def _said(message: str) -> str:
-    return f"The last action failed: {message[:1_000]}" if message else ""
