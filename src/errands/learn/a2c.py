@@ -15,6 +15,7 @@ import random
 import time
 from collections import deque
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -371,29 +372,22 @@ class _Transition(NamedTuple):
     """0 where the episode ended with this step."""
 
 
+@dataclass(eq=False)
 class _A2CTrainer:
     """A training under way."""
 
-    def __init__(
-        self,
-        folder: Path,
-        config: A2CConfig,
-        info: CheckpointInfo,
-        source: _ModelSource,
-        examples: Sequence[tuple[EncodedView, int]],
-        evaluation: EvalConfig | None,
-        options: TrainingOptions,
-        watch: Stopwatch,
-    ) -> None:
-        self.folder = folder
-        self.config = config
-        self.info = info
-        self.source = source
-        self.examples = examples
-        self.evaluation = evaluation
-        self.options = options
-        self.watch = watch
-        self.model = source.builder.model(config.choice).to(find_device(options.device))
+    folder: Path
+    config: A2CConfig
+    info: CheckpointInfo
+    source: _ModelSource
+    examples: Sequence[tuple[EncodedView, int]]
+    evaluation: EvalConfig | None
+    options: TrainingOptions
+    watch: Stopwatch
+
+    def __post_init__(self) -> None:
+        config, source, evaluation = self.config, self.source, self.evaluation
+        self.model = source.builder.model(config.choice).to(find_device(self.options.device))
         # Dropout would make what is learnt from another policy than the one that played.
         self.model.eval()
         self.policy = Policy(self.model, source.builder.tokenizer, config.choice, source.pictures)

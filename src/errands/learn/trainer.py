@@ -9,6 +9,7 @@ import math
 import random
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import Any, Final, Generic, NamedTuple, TypeVar
 
@@ -209,31 +210,26 @@ def train_supervised(
         return trainer.train(log)
 
 
+@dataclass(eq=False)
 class _Trainer:
     """A training under way."""
 
-    def __init__(
-        self,
-        task: SupervisedTask[Any, Any],
-        folder: Path,
-        info: CheckpointInfo,
-        config: SupervisedConfig,
-        options: TrainingOptions,
-        watch: Stopwatch,
-    ) -> None:
-        self.task = task
-        self.folder = folder
-        self.info = info
-        self.config = config
-        self.options = options
-        self.watch = watch
-        self.device = find_device(options.device)
-        self.model: nn.Module = task.make_model().to(self.device)
+    task: SupervisedTask[Any, Any]
+    folder: Path
+    info: CheckpointInfo
+    config: SupervisedConfig
+    options: TrainingOptions
+    watch: Stopwatch
+
+    def __post_init__(self) -> None:
+        config = self.config
+        self.device = find_device(self.options.device)
+        self.model: nn.Module = self.task.make_model().to(self.device)
         self.optimizer = torch.optim.AdamW(
             self.model.parameters(), lr=config.learning_rate, weight_decay=config.weight_decay
         )
         self.step = 0
-        self.updates_per_epoch = config.updates_per_epoch(task.size)
+        self.updates_per_epoch = config.updates_per_epoch(self.task.size)
         self.total_steps = config.epochs * self.updates_per_epoch
         self.recent = _RunningMean()
         self.held_out: dict[str, float] = {}
@@ -342,28 +338,25 @@ class _Trainer:
             "step": self.step,
             "optimiser": self.optimizer.state_dict(),
             "chance": torch.get_rng_state(),
-            "recent": self.recent.state(),
+            "recent": astuple(self.recent),
             "held_out": self.held_out,
         }
         with self.watch.on("saving"):
             save(self.folder, info, self.model.state_dict(), progress)
 
 
+@dataclass
 class _RunningMean:
     """Loss and accuracy of the last batches, newer ones counting more."""
 
-    def __init__(self, loss: float = 0.0, accuracy: float = 0.0, weight: float = 0.0) -> None:
-        self.loss = loss
-        self.accuracy = accuracy
-        self._weight = weight
+    loss: float = 0.0
+    accuracy: float = 0.0
+    weight: float = 0.0
 
     def add(self, loss: float, accuracy: float) -> None:
-        self._weight = 0.98 * self._weight + 1
-        self.loss += (loss - self.loss) / self._weight
-        self.accuracy += (accuracy - self.accuracy) / self._weight
-
-    def state(self) -> tuple[float, float, float]:
-        return self.loss, self.accuracy, self._weight
+        self.weight = 0.98 * self.weight + 1
+        self.loss += (loss - self.loss) / self.weight
+        self.accuracy += (accuracy - self.accuracy) / self.weight
 
     def figures(self) -> dict[str, float]:
         return {"loss": self.loss, "accuracy": self.accuracy}

@@ -8,7 +8,8 @@ page is requested when ours has run out of results.
 
 import bisect
 import math
-from typing import Any, Final
+from dataclasses import dataclass, field
+from typing import Final
 
 import msgspec
 
@@ -47,7 +48,7 @@ def price_tag(prices: tuple[float, ...], currency: str) -> str:
     return " to ".join(f"{sign}{price}" for price in prices[:2]) or NO_PRICE
 
 
-def to_product(found: SiteProduct, asin: str, site: str, tagger: NounTagger) -> LiveProduct:
+def to_product(record: SiteProduct, asin: str, site: str, tagger: NounTagger) -> LiveProduct:
     """A record as a product of ours.
 
     Option values are spelt as ours are (small letters, ` | ` for a slash), with round brackets, as
@@ -56,70 +57,62 @@ def to_product(found: SiteProduct, asin: str, site: str, tagger: NounTagger) -> 
     """
     options: dict[str, tuple[str, ...]] = {}
     images: dict[str, str | None] = {}
-    for name, values in found.options.items():
+    for name, values in record.options.items():
         spelt = [normalize_value(value).translate(_BRACKETS) for value in values]
         options[name.lower()] = tuple(dict.fromkeys(value for value in spelt if value))
         for value, shown in zip(values, spelt, strict=True):
-            images.setdefault(shown, found.option_images.get(value))
-    usable = bool(found.prices) and found.currency in _DOLLARS
+            images.setdefault(shown, record.option_images.get(value))
+    usable = bool(record.prices) and record.currency in _DOLLARS
     return LiveProduct(
         asin=asin,
-        title=found.title,
-        description=found.description,
-        bullets=found.bullets,
-        prices=found.prices,
+        title=record.title,
+        description=record.description,
+        bullets=record.bullets,
+        prices=record.prices,
         options=options,
         option_images=images,
-        image=found.image,
+        image=record.image,
         category="",
         query=f"{site}:{asin}",  # No goal's: what a real product was found by says nothing.
-        product_category=found.category,
+        product_category=record.category,
         attributes=(),
-        price=max(found.prices) if usable else math.inf,
-        nouns=tuple(tagger.nouns(found.title)),
-        tag=price_tag(found.prices, found.currency),
+        price=max(record.prices) if usable else math.inf,
+        nouns=tuple(tagger.nouns(record.title)),
+        tag=price_tag(record.prices, record.currency),
     )
 
 
+@dataclass
 class _Results:
     """What a query has found so far."""
 
-    def __init__(self) -> None:
-        self.numbers: dict[int, None] = {}
-        """In order, each once."""
-        self.ends: list[int] = []
-        """How many there were after each page of the site that was read."""
-        self.is_over = False
-        self.claimed = 0
-        """How many the site says there are."""
+    numbers: dict[int, None] = field(default_factory=dict)
+    """In order, each once."""
+    ends: list[int] = field(default_factory=list)
+    """How many there were after each page of the site that was read."""
+    is_over: bool = False
+    claimed: int = 0
+    """How many the site says there are."""
 
 
+@dataclass(eq=False)
 class LiveCatalog:
     """All that one episode has seen of a real shop: a `ProductSource`, as a catalogue is."""
 
-    def __init__(
-        self,
-        site: SiteReader,
-        fetch: Fetch,
-        tagger: NounTagger,
-        *,
-        details: bool = False,
-        stand_in: bool = False,
-    ) -> None:
-        """`details` also asks for parts of an item that are on pages of their own; `stand_in`
-        shows an item that has no page as its entry among the results tells it."""
-        self.site = site
-        self.notes: list[str] = []
-        """What pages lacked, for the record."""
-        self._fetch = fetch
-        self._tagger = tagger
-        self._details = details
-        self._stand_in = stand_in
-        self._results: dict[str, _Results] = {}
-        self._cards: list[SiteCard] = []
-        self._numbers: dict[str, int] = {}
-        self._site_products: dict[int, SiteProduct] = {}
-        self._products: dict[int, LiveProduct] = {}
+    site: SiteReader
+    fetch: Fetch
+    tagger: NounTagger
+    details: bool = False
+    """Whether to ask for parts of an item that are on pages of their own, too."""
+    stand_in: bool = False
+    """Whether to show an item that has no page as its entry among the results tells it."""
+    notes: list[str] = field(default_factory=list)
+    """What pages lacked, for the record."""
+    _results: dict[str, _Results] = field(default_factory=dict)
+    _cards: list[SiteCard] = field(default_factory=list)
+    _numbers: dict[str, int] = field(default_factory=dict)
+    _site_products: dict[int, SiteProduct] = field(default_factory=dict)
+    _products: dict[int, LiveProduct] = field(default_factory=dict)
 
     def hits(self, query: str, count: int) -> tuple[int, ...]:
         """What a query has found, at least so many if the site has them."""
@@ -127,7 +120,7 @@ class LiveCatalog:
         results.is_over = results.is_over or not query.strip()
         while len(results.numbers) < count and not results.is_over:
             page = len(results.ends) + 1
-            answer = self._fetch(PageRequest("search", self.site.search_url(query, page)))
+            answer = self.fetch(PageRequest("search", self.site.search_url(query, page)))
             page_results = self.site.read_results(answer.body, answer.url)
             if page_results.missing:
                 self.notes.append(f"results page {page}: no {', no '.join(page_results.missing)}")
@@ -171,10 +164,9 @@ class LiveCatalog:
     def product(self, number: int) -> LiveProduct:
         """An item; opening it for the first time asks for its page."""
         if number not in self._products:
-            found = self._open(self._cards[number])
-            self._site_products[number] = found
-            asin = self._cards[number].id
-            self._products[number] = to_product(found, asin, self.site.name, self._tagger)
+            card = self._cards[number]
+            record = self._site_products[number] = self._open(card)
+            self._products[number] = to_product(record, card.id, self.site.name, self.tagger)
         return self._products[number]
 
     def site_product(self, number: int) -> SiteProduct:
@@ -195,31 +187,31 @@ class LiveCatalog:
     def _open(self, card: SiteCard) -> SiteProduct:
         url = card.url or self.site.item_url(card.id)
         try:
-            answer = self._fetch(PageRequest("item", url))
+            answer = self.fetch(PageRequest("item", url))
         except MissingPage:
-            if not self._stand_in:
+            if not self.stand_in:
                 raise
             self.notes.append(f"item {card.id}: no page is held; shown as among the results")
             return _as_listed(card)
-        found = _filled(self.site.read_item(answer.body, answer.url), card)
-        if self._details:
-            for part, link in found.details.items():
+        record = _filled(self.site.read_item(answer.body, answer.url), card)
+        if self.details:
+            for part, link in record.details.items():
                 try:
-                    extra = self._fetch(PageRequest("item", link))
+                    extra = self.fetch(PageRequest("item", link))
                 except MissingPage:
-                    if not self._stand_in:
+                    if not self.stand_in:
                         raise
                     continue
-                found = self.site.read_detail(found, part, extra.body)
-        if found.missing:
-            self.notes.append(f"item {card.id}: no {', no '.join(found.missing)}")
-        return found
+                record = self.site.read_detail(record, part, extra.body)
+        if record.missing:
+            self.notes.append(f"item {card.id}: no {', no '.join(record.missing)}")
+        return record
 
     def __getitem__(self, asin: str) -> Product:
         """A product by its id, without asking for anything: as far as it is known."""
         number = self._numbers[asin.lower()]
         return self._products.get(number) or to_product(
-            _as_listed(self._cards[number]), asin, self.site.name, self._tagger
+            _as_listed(self._cards[number]), asin, self.site.name, self.tagger
         )
 
 
@@ -232,18 +224,16 @@ def _as_listed(card: SiteCard) -> SiteProduct:
     )  # fmt: skip
 
 
-def _filled(found: SiteProduct, card: SiteCard) -> SiteProduct:
+def _filled(record: SiteProduct, card: SiteCard) -> SiteProduct:
     """An item with what only its entry among the results told."""
-    told: dict[str, Any] = {}
-    if not found.id:
-        told["id"] = card.id
-    if not found.title:
-        told["title"] = card.title
-    if not found.prices:
-        told.update(prices=card.prices, currency=card.currency)
-    if not found.image:
-        told["image"] = card.image
-    return with_missing(msgspec.structs.replace(found, **told))
+    listed = {
+        name: getattr(card, name)
+        for name in ("id", "title", "prices", "image")
+        if not getattr(record, name)
+    }
+    if "prices" in listed:
+        listed["currency"] = card.currency
+    return with_missing(msgspec.structs.replace(record, **listed))
 
 
 class LiveShop(Shop):

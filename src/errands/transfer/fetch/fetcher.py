@@ -10,6 +10,7 @@ logged under names of its own.
 import time
 from collections.abc import Callable
 from contextvars import ContextVar
+from dataclasses import dataclass, field
 from typing import Final, NamedTuple, Protocol
 
 import msgspec
@@ -29,8 +30,9 @@ __all__ = [
     "RequestKind",
     "RequestPolicy",
     "RequestRecord",
-    "log_request",    "own_fetch",
-]  # fmt: skip
+    "log_request",
+    "own_fetch",
+]
 
 _REFUSALS: Final = frozenset({401, 403, 429, 503})
 _PATIENCE: Final = 3
@@ -87,6 +89,7 @@ def log_request(record: RequestRecord) -> None:
         log(record)
 
 
+@dataclass(eq=False)
 class RequestPolicy:
     """Counts requests, holds them to their limits, and checks what comes back.
 
@@ -94,50 +97,43 @@ class RequestPolicy:
     the run, which can be resumed. So do three refusals in a row.
     """
 
-    def __init__(
-        self,
-        fetch: Fetch,
-        site: SiteReader,
-        *,
-        per_episode: int = 60,
-        per_run: int = 3_000,
-        sent: int = 0,
-    ) -> None:
-        if per_episode < 1 or per_run < 1:
+    fetch: Fetch
+    site: SiteReader
+    per_episode: int = 60
+    per_run: int = 3_000
+    sent: int = 0
+    """Requests of the run so far."""
+    on_request: Callable[[RequestRecord], None] = lambda record: None
+    """Gets every request as it is made."""
+    log: list[RequestRecord] = field(default_factory=list)
+    """Requests of the episode, in order."""
+    _refused: int = 0
+
+    def __post_init__(self) -> None:
+        if self.per_episode < 1 or self.per_run < 1:
             raise SettingError("The limits of requests must be 1 or more.")
-        self._fetch = fetch
-        self._site = site
-        self._per_episode = per_episode
-        self._per_run = per_run
-        self._refused = 0
-        self.on_request: Callable[[RequestRecord], None] = lambda record: None
-        """Gets every request as it is made."""
-        self.sent = sent
-        """Requests of the run so far."""
-        self.log: list[RequestRecord] = []
-        """Requests of the episode, in order."""
 
     def begin(self) -> None:
         """A new episode."""
         self.log = []
 
     def __call__(self, request: PageRequest) -> FetchedPage:
-        if self.sent >= self._per_run:
-            raise EndOfRun(f"The run has sent its {self._per_run} requests (--run-requests)")
-        if len(self.log) >= self._per_episode:
+        if self.sent >= self.per_run:
+            raise EndOfRun(f"The run has sent its {self.per_run} requests (--run-requests)")
+        if len(self.log) >= self.per_episode:
             raise FetchError(
-                f"The episode has sent its {self._per_episode} requests (--episode-requests);"
+                f"The episode has sent its {self.per_episode} requests (--episode-requests);"
                 " no more leave."
             )
-        if request.kind not in REQUEST_KINDS or not self._site.admits(request.kind, request.url):
+        if request.kind not in REQUEST_KINDS or not self.site.admits(request.kind, request.url):
             raise FetchError(
-                f"{request.url} is neither a search nor an item of {self._site.name}; nothing was"
+                f"{request.url} is neither a search nor an item of {self.site.name}; nothing was"
                 " sent."
             )
         begun = time.perf_counter()
         token = _LOG.set(self._keep)
         try:
-            page = self._fetch(request)
+            page = self.fetch(request)
         except MissingPage:
             raise  # Nothing was requested.
         except FetchError as failure:
@@ -149,17 +145,17 @@ class RequestPolicy:
         finally:
             _LOG.reset(token)
         self._note(request, page.status, begun)
-        refused = self._site.refusal(page.body)
+        refused = self.site.refusal(page.body)
         self._refused = self._refused + 1 if refused or page.status in _REFUSALS else 0
         if self._refused >= _PATIENCE:
-            raise EndOfRun(f"{self._site.name} has refused {_PATIENCE} requests in a row")
+            raise EndOfRun(f"{self.site.name} has refused {_PATIENCE} requests in a row")
         if page.status != 200:
             raise FetchError(
                 f"{request.url} was answered with status {page.status}; expected a page."
             )
         if refused:
             raise SiteError(
-                f"{self._site.name} answered with {refused!r} instead of a page; slow down"
+                f"{self.site.name} answered with {refused!r} instead of a page; slow down"
                 " (--pause), use saved pages (--pages) or a service that may (--service)."
             )
         return page

@@ -7,6 +7,7 @@ the others.
 
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Protocol
 from urllib.parse import urlsplit
 
@@ -86,43 +87,37 @@ def _place(url: str) -> str:
     return f"{parts.scheme}://{parts.netloc}"
 
 
+@dataclass(eq=False)
 class PoliteFetch:
     """A fetcher that waits between requests and asks for nothing that a host does not want."""
 
-    def __init__(
-        self,
-        fetch: Fetch,
-        *,
-        pause: float = 2.0,
-        robots: Robots | None = None,
-        clock: Callable[[], float] = time.monotonic,
-        sleep: Callable[[float], None] = time.sleep,
-    ) -> None:
-        if not 0 <= pause <= _LONGEST_PAUSE:
-            raise SettingError(f"--pause {pause:g}: expected 0 to 3600 seconds.")
-        self._fetch = fetch
-        self._pause = pause
-        self._robots = robots
-        self._clock = clock
-        self._sleep = sleep
-        self._last: float | None = None
+    fetch: Fetch
+    pause: float = 2.0
+    robots: Robots | None = None
+    clock: Callable[[], float] = time.monotonic
+    sleep: Callable[[float], None] = time.sleep
+    _last: float | None = None
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.pause <= _LONGEST_PAUSE:
+            raise SettingError(f"--pause {self.pause:g}: expected 0 to 3600 seconds.")
 
     def __call__(self, request: PageRequest) -> FetchedPage:
-        wanted = 0.0
-        if (robots := self._robots) is not None:
+        pause = self.pause
+        if (robots := self.robots) is not None:
             if not robots.knows(request.url):
-                self._wait(self._pause)
+                self._wait(self.pause)
                 try:
                     robots.ask(request.url)
                 finally:
-                    self._last = self._clock()
-            wanted = robots.check(request.url)
-        self._wait(max(self._pause, wanted))
+                    self._last = self.clock()
+            pause = max(pause, robots.check(request.url))
+        self._wait(pause)
         try:
-            return self._fetch(request)
+            return self.fetch(request)
         finally:
-            self._last = self._clock()
+            self._last = self.clock()
 
     def _wait(self, pause: float) -> None:
-        if self._last is not None and (left := self._last + pause - self._clock()) > 0:
-            self._sleep(left)
+        if self._last is not None and (left := self._last + pause - self.clock()) > 0:
+            self.sleep(left)
