@@ -6,13 +6,14 @@ the original's own tests expect of spaCy (`expectations`)? And for which share o
 a little off (`pair_shares`)? `errands nouns study` prints the answers; `docs/nouns.md` keeps them.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Protocol
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from errands.shop.product import Product
 from errands.shop.rewards.nouns import EMPTY_GOAL_SCORE, NounTagger, title_score
 from errands.shop.rewards.title_tokens import tokens
 
@@ -26,6 +27,9 @@ __all__ = [
     "run_study",
     "type_reward",
 ]
+
+Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
 
 _CORD = "Saireed UL Listed 2 Prong Power Cord for JBL Bar 3.1 Bar 2.1 Channel 4K Ultra HD Soundbar"
 _OUTLET = (
@@ -59,15 +63,8 @@ EXPECTED: tuple[tuple[str, str, str, float, float, float], ...] = (
 middle (0 where only an upper bound is given) and the bounds that they accept."""
 
 
-class _Product(Protocol):
-    @property
-    def asin(self) -> str: ...
-    @property
-    def title(self) -> str: ...
-    @property
-    def query(self) -> str: ...
-    @property
-    def product_category(self) -> str: ...
+_BLOCK = 256
+"""Goals that are compared with all products at once."""
 
 
 class Expectation(msgspec.Struct, frozen=True):
@@ -114,7 +111,7 @@ def expectations(taggers: Iterable[NounTagger]) -> list[Expectation]:
     return rows
 
 
-def type_reward(score: NDArray[np.float64], match: NDArray[np.bool_]) -> NDArray[np.float64]:
+def type_reward(score: Floats, match: Flags) -> Floats:
     """The `released` type reward of title scores, given query or category match."""
     reward = np.where(match | (score > 0.2), 1.0, 0.5)
     reward[score < 0.1] = 0.1
@@ -134,32 +131,25 @@ def _incidence(lists: Sequence[Sequence[str]]) -> NDArray[np.float32]:
     return matrix
 
 
-def _scores(common: NDArray[np.float64], size: NDArray[np.float64]) -> NDArray[np.float64]:
+def _scores(common: Floats, size: Floats) -> Floats:
     """Title scores of common noun counts against goal noun counts, cell by cell."""
     return np.where(size > 0, common / np.maximum(size, 1.0), EMPTY_GOAL_SCORE)
 
 
-def _could_move(
-    common: NDArray[np.float64], size: NDArray[np.float64], match: NDArray[np.bool_], by: float
-) -> NDArray[np.bool_]:
+def _could_move(common: Floats, size: Floats, match: Flags, by: float) -> Flags:
     """Whether a score off by at most `by` could mean another reward.
 
     A score of 0 means no common noun: it can only become the score of one common noun.
     """
     score = _scores(common, size)
     reward = type_reward(score, match)
-    low = type_reward(np.maximum(score - by, 0.0), match)
-    high_score = np.where((score == 0.0) & (by * size < 1.0), 0.0, score + by)
-    high = type_reward(high_score, match)
-    return np.not_equal(low, reward) | np.not_equal(high, reward)
+    low = np.maximum(score - by, 0.0)
+    high = np.where((score == 0.0) & (by * size < 1.0), 0.0, score + by)
+    ends = type_reward(low, match), type_reward(high, match)
+    return np.not_equal(ends[0], reward) | np.not_equal(ends[1], reward)
 
 
-def _could_flip(
-    common: NDArray[np.float64],
-    size: NDArray[np.float64],
-    words: NDArray[np.float64],
-    match: NDArray[np.bool_],
-) -> NDArray[np.bool_]:
+def _could_flip(common: Floats, size: Floats, words: Floats, match: Flags) -> Flags:
     """Whether one word tagged otherwise in one title or both could mean another reward.
 
     `words` counts the candidates for a noun that both titles have: only one of these can join.
@@ -177,7 +167,7 @@ def _could_flip(
 
 
 def _candidates(
-    products: Sequence[_Product], nouns: Mapping[str, Sequence[Sequence[str]]]
+    products: Sequence[Product], nouns: Mapping[str, Sequence[Sequence[str]]]
 ) -> list[list[str]]:
     """The words of each title that are a noun in some list for some title."""
     known = {noun for lists in nouns.values() for words in lists for noun in words}
@@ -187,12 +177,8 @@ def _candidates(
     ]
 
 
-def _blocks(count: int, rows: int = 256) -> Iterator[slice]:
-    return (slice(start, min(start + rows, count)) for start in range(0, count, rows))
-
-
 def pair_shares(
-    products: Sequence[_Product], nouns: Mapping[str, Sequence[Sequence[str]]], deviation: float
+    products: Sequence[Product], nouns: Mapping[str, Sequence[Sequence[str]]], deviation: float
 ) -> list[PairShare]:
     """Shares of ordered pairs of different products whose type reward changes.
 
@@ -217,24 +203,23 @@ def pair_shares(
     totals = dict.fromkeys(kinds, 0)
     counts = {(change, kind): 0 for change in changes for kind in kinds}
 
-    for rows in _blocks(count):
+    for start in range(0, count, _BLOCK):
+        rows = slice(start, min(start + _BLOCK, count))
         goals = np.arange(rows.start, rows.stop)
         others = goals[:, None] != np.arange(count)[None, :]
         query = queries[goals][:, None] == queries[None, :]
         category = paths[rows] @ paths.T >= 2
         match = query | category
         common = {name: (m[rows] @ m.T).astype(np.float64) for name, m in sets.items()}
-        first = names[0]
-        base = type_reward(_scores(common[first], sizes[first][rows]), match)
-        changed = [
-            type_reward(_scores(common[name], sizes[name][rows]), match) != base
-            for name in names[1:]
-        ]
-        shape = common[first].shape
-        size = np.broadcast_to(sizes[first][rows], shape)
+        base, *rewards = (
+            type_reward(_scores(common[name], sizes[name][rows]), match) for name in names
+        )
+        first = common[names[0]]
+        size = np.broadcast_to(sizes[names[0]][rows], first.shape)
         shared = (words[rows] @ words.T).astype(np.float64)
-        changed.append(_could_move(common[first], size, match, deviation))
-        changed.append(_could_flip(common[first], size, shared, match))
+        changed = [reward != base for reward in rewards]
+        changed.append(_could_move(first, size, match, deviation))
+        changed.append(_could_flip(first, size, shared, match))
         for kind, mask in zip(kinds, (others, query, category, ~match), strict=True):
             mask = mask & others
             totals[kind] += int(mask.sum())
@@ -248,7 +233,7 @@ def pair_shares(
 
 
 def run_study(
-    products: Sequence[_Product],
+    products: Sequence[Product],
     taggers: Sequence[NounTagger],
     files: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> Study:
