@@ -135,20 +135,19 @@ class NetworkPolicy:
         `navigates` says whether it would replace the page.
         """
         url = str(request["url"])
-        parts = urlsplit(url)
         if navigates:
             if self._expected and url == f"{ORIGIN}/":
                 self._expected = False
                 kind = ("content-type", "text/html; charset=utf-8")
                 return _answer(200, self._body, (kind, _NOT_KEPT))
             # No content: the browser stays where it is.
-            self.refused[parts.hostname or parts.scheme] += 1
+            self._refuse(url)
             return PageResponse(204)
         shared = _shared(request["headers"])
         if _is_question(request):
             return PageResponse(204, shared)
         if url.startswith(f"{ORIGIN}/"):
-            path = inside(self._files, parts.path) if self._files is not None else None
+            path = inside(self._files, urlsplit(url).path) if self._files is not None else None
             if path is None:
                 return PageResponse(404, shared)
             kind = ("content-type", mimetypes.guess_type(path.name)[0] or _BYTES)
@@ -156,7 +155,7 @@ class NetworkPolicy:
         served = library(url)
         if served is not None and request["method"] == "GET":
             return _served(served.path, served.kind)
-        self.refused[parts.hostname or parts.scheme] += 1
+        self._refuse(url)
         return None
 
     async def fetch(
@@ -177,13 +176,16 @@ class NetworkPolicy:
             )
             target = answer.headers.get("location")
             if answer.status not in (301, 302, 303, 307, 308) or target is None:
-                kept = tuple(pair for pair in answer.headers.items() if pair[0] not in _REPLACED)
-                told = "access-control-allow-origin" in answer.headers
-                shared = () if told else _shared(request["headers"])
-                return _answer(answer.status, await answer.body(), (*kept, _NOT_KEPT, *shared))
+                own = tuple(pair for pair in answer.headers.items() if pair[0] not in _REPLACED)
+                is_shared = "access-control-allow-origin" in answer.headers
+                shared = () if is_shared else _shared(request["headers"])
+                return _answer(answer.status, await answer.body(), (*own, _NOT_KEPT, *shared))
             url = urljoin(url, target)
             if not self._allowed(url):
-                parts = urlsplit(url)
-                self.refused[parts.hostname or parts.scheme] += 1
+                self._refuse(url)
                 break
         return None
+
+    def _refuse(self, url: str) -> None:
+        parts = urlsplit(url)
+        self.refused[parts.hostname or parts.scheme] += 1

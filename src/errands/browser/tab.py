@@ -124,11 +124,11 @@ class Tab:
         """Leave nothing for the next page; False where the tab had better be closed."""
         if self.spoilt or self._lost.done() or self._pages >= _MOST_PAGES:
             return False
-        kept = "indexedDB.databases().then((all) => all.length)"
+        databases = "indexedDB.databases().then((all) => all.length)"
         try:
             _, left = await asyncio.gather(
                 self.within(self._session.send("Network.clearBrowserCookies"), "clear", 2),
-                self.evaluate(kept, wait=True, seconds=2),
+                self.evaluate(databases, wait=True, seconds=2),
             )
         except BrowserError:
             return False

@@ -324,20 +324,17 @@ def in_turns(*episodes: Iterator[Any]) -> list[list[Any]]:
     return [[step for step in steps if step is not None] for steps in zip(*rounds, strict=True)]
 
 
-def check_own_randomness(play: Callable[[], Any]) -> None:
-    """An episode neither follows the process's own generators nor moves them."""
-    _seed_process(1)
-    expected = play()
-    _seed_process(2)
-    before = random.getstate(), repr(np.random.get_state())
-    assert _same(expected, play()), "the process's own generator decides: one seed, two episodes"
+def check_own_randomness(play: Callable[[], Any], again: Callable[[], Any] | None = None) -> None:
+    """What is played twice gives the same; the process's own generators are not used for it."""
+    results = []
+    for seed, each in enumerate((play, again or play)):
+        random.seed(seed)
+        np.random.seed(seed)
+        before = random.getstate(), repr(np.random.get_state())
+        results.append(each())
     after = random.getstate(), repr(np.random.get_state())
     assert after == before, "the process's own generator was used"
-
-
-def _seed_process(seed: int) -> None:
-    random.seed(seed)
-    np.random.seed(seed)
+    assert _same(*results), "the same again gives another result"
 
 
 def _same(one: Any, other: Any) -> bool:

@@ -4,12 +4,11 @@ It shows every page as a text, the same page the same way, two pages in differen
 changes nothing, and what it shows in one environment does not depend on another.
 """
 
-import random
 from collections.abc import Iterator
+from contextlib import closing
 from typing import Any, NamedTuple
 
 import gymnasium
-import numpy as np
 
 from errands.agents.registry import make_factory
 from errands.envs.observations import (
@@ -21,6 +20,7 @@ from errands.envs.observations import (
 )
 from errands.envs.shop import ShopEnv
 from errands.envs.turk import TurkEnv
+from errands.testing.environment import check_own_randomness, in_turns
 
 __all__ = ["FormObservationConformance", "ObservationConformance"]
 
@@ -87,17 +87,7 @@ class ObservationConformance:
     # That it is a function
 
     def test_a_page_looks_the_same_again(self) -> None:
-        random.seed(1)
-        np.random.seed(1)
-        first = list(self._pages())
-        random.seed(2)
-        np.random.seed(2)
-        before = random.getstate(), repr(np.random.get_state())
-        again = list(self._pages())
-        assert (random.getstate(), repr(np.random.get_state())) == before, (
-            "the process's own generator was used"
-        )
-        assert again == first, "one page, two observations"
+        check_own_randomness(lambda: list(self._pages()))
 
     def test_showing_changes_nothing(self) -> None:
         """The episode goes as in an environment with a format of ours."""
@@ -108,11 +98,7 @@ class ObservationConformance:
         """Two in turns show what each shows alone: a run may give both the same format."""
         observation = self.observation()
         alone = [list(self._turns(observation, seed)) for seed in (0, 1)]
-        turns = [self._turns(observation, seed) for seed in (0, 1)]
-        shown: list[list[_ShownPage]] = [[], []]
-        for _ in range(max(map(len, alone))):
-            for which, pages in enumerate(turns):
-                shown[which] += [seen for seen in (next(pages, None),) if seen is not None]
+        shown = in_turns(*(self._turns(observation, seed) for seed in (0, 1)))
         assert shown == alone, "two environments with one format interfere"
 
     # Playing
@@ -127,8 +113,7 @@ class ObservationConformance:
 
     def _turns(self, observation: Observation, seed: int) -> Iterator[_ShownPage]:
         """The pages of an episode that a random agent plays, one after the other."""
-        env = self.environment(observation)
-        try:
+        with closing(self.environment(observation)) as env:
             agent = make_factory("random", self.domain, env, {}).agent(seed)
             seen, info = env.reset(seed=seed)
             agent.begin(seen, info)
@@ -140,8 +125,6 @@ class ObservationConformance:
                 action = agent.act(seen, info)
                 seen, earned, terminated, truncated, info = env.step(action)
                 reward, is_over = float(earned), terminated or truncated
-        finally:
-            env.close()
 
 
 class FormObservationConformance(ObservationConformance):

@@ -103,8 +103,7 @@ class TaskFolderConformance:
     # Playing
 
     def test_an_environment_plays_it(self) -> None:
-        env = TurkEnv(self._tasks(), driver=self.driver)
-        try:
+        with closing(TurkEnv(self._tasks(), driver=self.driver)) as env:
             for name in env.tasks.names:
                 observation, info = env.reset(options={"task": name, "row": 0})
                 assert env.observation_space.contains(observation)
@@ -112,8 +111,6 @@ class TaskFolderConformance:
                 *_, terminated, _, info = env.step("submit()")
                 assert terminated, f"{name} cannot be submitted"
                 assert info["field_scores"]["paper"], f"{name} has no scores"
-        finally:
-            env.close()
 
     def _tasks(self) -> TaskSet:
         return load_tasks(self.folder())

@@ -21,23 +21,22 @@ from errands.turk.tasks.template import page_html
 __all__ = ["AUTO", "DRIVERS", "Pages", "find_driver", "start_browser"]
 
 AUTO: Final = "auto"
-DRIVERS: Final = Registry(
-    "page driver",
-    "errands.drivers",
-    {
-        "dom": "errands.turk.dom.driver:DomDriver",
-        "browser": "errands.turk.drivers:start_browser",
-    },
-)
+_OWN: Final = {
+    "dom": "errands.turk.dom.driver:DomDriver",
+    "browser": "errands.turk.drivers:start_browser",
+}
+DRIVERS: Final = Registry("page driver", "errands.drivers", _OWN)
+DriverSource = str | Driver | Callable[[], Driver]
+"""A name or `module:attribute`, a driver, or what makes one."""
 
 
-def find_driver(given: str | Driver | Callable[[], Driver]) -> Driver:
+def find_driver(source: DriverSource) -> Driver:
     """A driver by name, or of what makes one, started."""
-    driver: Any = DRIVERS.find(given) if isinstance(given, str) else given
+    driver: Any = DRIVERS.find(source) if isinstance(source, str) else source
     if _makes_drivers(driver):
         driver = driver()
     if not isinstance(driver, Driver):
-        raise _no_driver(given, driver)
+        raise _no_driver(source, driver)
     return driver
 
 
@@ -45,29 +44,26 @@ def _makes_drivers(driver: Any) -> bool:
     return isinstance(driver, type) or (callable(driver) and not isinstance(driver, Driver))
 
 
-def _check(given: Any) -> None:
+def _check(source: DriverSource) -> None:
     """Refuse what can be no driver before any page is opened; nothing is started."""
-    if isinstance(given, str) and given != AUTO and ":" not in given:
-        names = [AUTO, *DRIVERS.names()]
-        if given not in names:
-            raise SettingError(
-                f"driver={given!r}: expected {', '.join(names)}, or module:attribute."
-            )
-    if given == AUTO:
+    if source == AUTO:
         return
-    driver = DRIVERS.find(given) if isinstance(given, str) else given
+    names = [AUTO, *DRIVERS.names()]
+    if isinstance(source, str) and ":" not in source and source not in names:
+        raise SettingError(f"driver={source!r}: expected {', '.join(names)}, or module:attribute.")
+    driver = DRIVERS.find(source) if isinstance(source, str) else source
     if isinstance(driver, type):
         possible = hasattr(driver, "open")
     else:
         possible = callable(driver) or isinstance(driver, Driver)
     if not possible:
-        raise _no_driver(given, driver)
+        raise _no_driver(source, driver)
 
 
-def _no_driver(given: Any, found: Any) -> SettingError:
-    kind = found.__name__ if isinstance(found, type) else type(found).__name__
+def _no_driver(source: Any, value: Any) -> SettingError:
+    kind = value.__name__ if isinstance(value, type) else type(value).__name__
     return SettingError(
-        f"The page driver {given!r} is no driver but {kind}: expected name, actions, open and"
+        f"The page driver {source!r} is no driver but {kind}: expected name, actions, open and"
         " close, as in errands.turk.Driver."
     )
 
@@ -80,10 +76,7 @@ class Pages:
     """
 
     def __init__(
-        self,
-        driver: str | Driver | Callable[[], Driver] = AUTO,
-        *,
-        browser: Callable[[], Driver] | None = None,
+        self, driver: DriverSource = AUTO, *, browser: Callable[[], Driver] | None = None
     ) -> None:
         _check(driver)
         self.driver: Any = driver
@@ -105,8 +98,8 @@ class Pages:
         if name == "dom":
             return self._dom_for(task)
         if name not in self._started:
-            given = name if isinstance(self.driver, str) else self.driver
-            self._started[name] = self._browser(task) if name == "browser" else find_driver(given)
+            browser = name == "browser"
+            self._started[name] = self._browser(task) if browser else find_driver(self.driver)
         return self._started[name]
 
     def _browser(self, task: Task) -> Driver:

@@ -90,11 +90,11 @@ class DomPage:
     # Reading
 
     def fields(self, names: Sequence[str] | None = None) -> list[Field]:
-        wanted = None if names is None else frozenset(names)
+        chosen = None if names is None else frozenset(names)
         visible: list[Field] = []
         hidden: list[Field] = []
         for name in self._forms.names:
-            if name in EXCLUDED or (wanted is not None and name not in wanted):
+            if name in EXCLUDED or (chosen is not None and name not in chosen):
                 continue
             controls = self._forms.controls(name)
             first = controls[0]
@@ -191,25 +191,25 @@ class DomPage:
             control.text = cut(typed, attributes.get("maxlength"))
             control.node.inner_html = _scalar(typed)
         else:
-            kept = typed.strip() if kind in _FORMS else typed.replace("\n", "")
+            line = typed.strip() if kind in _FORMS else typed.replace("\n", "")
             if kind in _LIMITED:
-                kept = cut(kept, attributes.get("maxlength"))
-            control.text = sanitize(kind, kept, attributes)
+                line = cut(line, attributes.get("maxlength"))
+            control.text = sanitize(kind, line, attributes)
             control.node.attrs["value"] = _scalar(typed)
         self._react(name, control, INPUT)
 
     def _modify_checkbox(self, action: Action) -> None:
         controls, name = self._group(action, "checkbox")
         value = _text(action.arguments.get("value"))
-        wanted = {piece for piece in value.split("|") if piece != "nan"}
-        if not wanted:
+        pieces = {piece for piece in value.split("|") if piece != "nan"}
+        if not pieces:
             return
-        boxes = [box for box in controls if box.value in wanted]
+        boxes = [box for box in controls if box.value in pieces]
         if not boxes:
-            whole = {_whole(piece) or piece for piece in wanted}
+            whole = {_whole(piece) or piece for piece in pieces}
             boxes = [box for box in controls if box.value in whole]
         if not boxes:
-            if wanted == {""}:
+            if pieces == {""}:
                 return
             raise ActionError(
                 f"The check boxes {_clip(name)} have no value {_clip(value)}; "

@@ -21,7 +21,7 @@ from errands.turk.effects.infer import EffectInference, NotInferable
 from errands.turk.oracle.field_oracle import play_oracle
 from errands.turk.oracle.pointer_oracle import answers_of
 from errands.turk.pages.comparison import Difference, compare
-from errands.turk.pages.driver import Driver, is_possible
+from errands.turk.pages.driver import Driver, try_action
 from errands.turk.proofs import EDITION, Proof
 from errands.turk.tasks.task import Instance, Task
 from errands.turk.tasks.template import page_html
@@ -143,5 +143,5 @@ def _random_actions(browser: Driver, trial: _Trial, number: int) -> _Trial:
     with closing(browser.open(trial.html)) as page:
         for _, action in islice(explore(page, trial.names, rng), count):
             actions.append(action)
-            is_possible(page, action)  # If not, both must refuse it.
+            try_action(page, action)  # If not, both must refuse it.
     return trial._replace(actions=actions)

@@ -35,7 +35,7 @@ from errands.turk.dom.effects import (
 )
 from errands.turk.dom.forms import Forms
 from errands.turk.effects.explore import Attempt, explore
-from errands.turk.pages.driver import Driver, OpenPage, is_possible
+from errands.turk.pages.driver import Driver, OpenPage, try_action
 from errands.turk.pages.elements import selector_of
 
 __all__ = ["EffectInference", "NotInferable", "PageTransition", "infer"]
@@ -123,7 +123,7 @@ class EffectInference:
 def _step(page: _WatchedPage, numbered: "_Numbered", action: Action) -> PageTransition:
     """Do something, and note what changes."""
     values = page.values(str(action.arguments["name"]))
-    trigger = numbered.trigger(action, values) if is_possible(page, action) else None
+    trigger = numbered.trigger(action, values) if try_action(page, action) else None
     changes = page.changes(_MARK)
     if changes.named != numbered.named:
         raise NotInferable(f"fields come and go by {action.name}")

@@ -39,10 +39,10 @@ class TaskVerification(msgspec.Struct, frozen=True):
     error: str | None = None
 
 
-def evenly_spaced(count: int, wanted: int) -> list[int]:
+def evenly_spaced(count: int, most: int) -> list[int]:
     """So many row numbers, evenly over all of them."""
-    wanted = min(count, wanted)
-    return [index * count // wanted for index in range(wanted)]
+    rows = min(count, most)
+    return [index * count // rows for index in range(rows)]
 
 
 def telling_rows(task: Task, most: int) -> list[int]:

@@ -98,10 +98,8 @@ def measure_coverage(play: Play, task: Task, rows: Iterable[int], pages: Pages) 
                 shares.append(answered_fields(page, instance))
         except ErrandsError as failure:
             errors.append(f"row {row}: {failure}")
-    both = AnsweredFields(
-        sum(each.fields for each in shares),
-        {rules: sum(each.sums[rules] for each in shares) for rules in RULES},
-    )
+    sums = {rules: sum(each.sums[rules] for each in shares) for rules in RULES}
+    both = AnsweredFields(sum(each.fields for each in shares), sums)
     return Coverage(
         len(shares),
         len(counted),

@@ -14,7 +14,7 @@ from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import suppress
 
 from errands.turk.actions.action import Action
-from errands.turk.pages.driver import OpenPage, is_possible
+from errands.turk.pages.driver import OpenPage, try_action
 from errands.turk.pages.field import TEXTS, Field
 from errands.turk.scoring.instance_score import score_page
 from errands.turk.scoring.metrics import NOTHING, as_number, label_text, majority, score
@@ -70,8 +70,8 @@ def oracle_action(field: Field, labels: Sequence[Label], values: Sequence[str]) 
 
 def _answer(field: Field, labels: Sequence[Label], values: Sequence[str]) -> str | None:
     if field.type in ("radio", "select"):
-        wanted = label_text(majority(labels))
-        return _among(field.options, wanted) if wanted not in NOTHING else None
+        answer = label_text(majority(labels))
+        return _among(field.options, answer) if answer not in NOTHING else None
     if field.type == "checkbox":
         return _boxes(field, labels, values)
     if field.type == "range":
@@ -81,23 +81,24 @@ def _answer(field: Field, labels: Sequence[Label], values: Sequence[str]) -> str
     return None
 
 
-def _among(options: Sequence[str], wanted: str) -> str | None:
-    """The option that means the wanted value, however its number is written."""
-    return next((option for option in options if option == wanted), None) or next(
-        (option for option in options if label_text(option).lower() == wanted.lower()), None
-    )
+def _among(options: Sequence[str], answer: str) -> str | None:
+    """The option that means an answer, however its number is written."""
+    if answer and answer in options:
+        return answer
+    same = (option for option in options if label_text(option).lower() == answer.lower())
+    return next(same, None)
 
 
 def _boxes(field: Field, labels: Sequence[Label], values: Sequence[str]) -> str | None:
     """Boxes to click so that one worker's answer is what is checked: clicking toggles."""
     for label in labels:
         pieces = label_text(label).split("|")
-        wanted = {
+        boxes = {
             _among(field.options, label_text(piece)) for piece in pieces if piece not in NOTHING
         }
-        if None in wanted:
+        if None in boxes:
             continue
-        toggles = [box for box in field.options if (box in wanted) != (box in values)]
+        toggles = [box for box in field.options if (box in boxes) != (box in values)]
         return "|".join(toggles) if toggles else None
     return None
 
@@ -121,7 +122,7 @@ def play_oracle(page: OpenPage, instance: Instance, solved: set[str] | None = No
     with suppress(StopIteration):
         action = next(plan)
         while True:
-            possible = is_possible(page, action)
+            possible = try_action(page, action)
             if possible:
                 done.append(action)
             action = plan.send(possible)

@@ -22,7 +22,7 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from errands.turk.actions.action import Action, Value
 from errands.turk.oracle.field_oracle import play_oracle
-from errands.turk.pages.driver import OpenPage, is_possible
+from errands.turk.pages.driver import OpenPage, try_action
 from errands.turk.pages.elements import buttons, name_of, named, openers, selector_of, span_of
 from errands.turk.pages.field import Field
 from errands.turk.scoring.instance_score import score_values
@@ -84,7 +84,7 @@ class _Work:
 
     def do(self, action_name: str, /, **arguments: Value) -> bool:
         action = Action(action_name, arguments)
-        possible = is_possible(self.page, action)
+        possible = try_action(self.page, action)
         if possible:
             self.done.append(action)
         return possible
@@ -193,13 +193,13 @@ def _count(work: _Work, name: str) -> bool:
     values = {node.attributes.get("value") or "on" for node in boxes}
     if len(boxes) < 2 or len(values) > 1:
         return False
-    wanted = min(len(text.split("|")) for text in work.answers[name])
+    target = min(len(text.split("|")) for text in work.answers[name])
     for node in reversed(boxes):
         ticked = len(work.values(name))
-        if ticked == wanted:
+        if ticked == target:
             break
         work.do("click", selector=selector_of(tree, node))
-        if abs(len(work.values(name)) - wanted) > abs(ticked - wanted):
+        if abs(len(work.values(name)) - target) > abs(ticked - target):
             work.do("click", selector=selector_of(tree, node))
     return work.right(name)
 
@@ -283,10 +283,10 @@ def _slide(work: _Work, name: str) -> bool:
     handle = work.sliders.get(name)
     if handle is None or not work.do("go_to", selector=handle):
         return False
-    for wanted in numbers:
+    for target in numbers:
         work.do("press_key", key="Home")
         for key, back in (("PageUp", "Home"), ("ArrowRight", "ArrowLeft")):
-            _press_towards(work, name, key, back, wanted)
+            _press_towards(work, name, key, back, target)
         if work.right(name):
             return True
     return False
@@ -306,17 +306,17 @@ def _sliders(work: _Work) -> dict[str, str]:
     return sliders
 
 
-def _press_towards(work: _Work, name: str, key: str, back: str, wanted: float) -> None:
-    """Press a key as often as brings a number nearer to the wanted one, and not past it."""
+def _press_towards(work: _Work, name: str, key: str, back: str, target: float) -> None:
+    """Press a key as often as brings a number nearer to the target, and not past it."""
     start = as_number(next(iter(work.values(name)), ""))
     work.do("press_key", key=key)
     now = as_number(next(iter(work.values(name)), ""))
     if start is None or now is None or now <= start:
         return
     step = now - start
-    if now > wanted:
+    if now > target:
         work.do("press_key", key=back)
-    for _ in range(int((wanted - now) // step)):
+    for _ in range(int((target - now) // step)):
         work.do("press_key", key=key)
 
 

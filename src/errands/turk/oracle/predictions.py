@@ -18,18 +18,13 @@ from errands.turk.actions.grammar import GrammarError, format_action, parse_answ
 from errands.turk.drivers import Pages
 from errands.turk.oracle.field_oracle import play_oracle
 from errands.turk.pages.driver import ActionError, OpenPage
-from errands.turk.scoring.instance_score import ScoredField, score_page, score_values
+from errands.turk.scoring.instance_score import ScoredField, score_page
 from errands.turk.scoring.summary import FieldScore
 from errands.turk.tasks.loader import TaskSet
-from errands.turk.tasks.task import Instance
 
 __all__ = [
-    "ScoredPrediction",
-    "field_scores",
-    "oracle_lines",
-    "read_predictions",
-    "score_prediction",
-]
+    "ScoredPrediction", "field_scores", "oracle_lines", "read_predictions", "score_prediction",
+]  # fmt: skip
 
 
 class ScoredPrediction(msgspec.Struct, frozen=True):
@@ -83,7 +78,8 @@ def score_prediction(prediction: _Prediction, tasks: TaskSet, pages: Pages) -> S
         instance = task.instances[prediction.row]
         with closing(pages.open(task, instance)) as page:
             if prediction.answers is not None:
-                return ScoredPrediction(*where, _score_answers(page, instance, prediction.answers))
+                answers = {name: _values(answer) for name, answer in prediction.answers.items()}
+                return ScoredPrediction(*where, tuple(score_page(page, instance, answers=answers)))
             failed = _perform(page, prediction.actions)
             scored = tuple(score_page(page, instance))
             return ScoredPrediction(*where, scored, failed_actions=failed)
@@ -107,19 +103,8 @@ def field_scores(scored: Iterable[ScoredPrediction]) -> list[FieldScore]:
     ]
 
 
-def _score_answers(
-    page: OpenPage, instance: Instance, answers: dict[str, Any]
-) -> tuple[ScoredField, ...]:
-    scored = []
-    for field in page.fields(list(instance.labels)):
-        if not field.visible or field.type == "submit":
-            continue
-        answer = answers.get(field.name, [])
-        values = [str(value) for value in (answer if isinstance(answer, list) else [answer])]
-        scores = score_values(field.type, values, instance.labels[field.name])
-        if scores:
-            scored.append(ScoredField(field.name, field.type, tuple(values), scores))
-    return tuple(scored)
+def _values(answer: Any) -> list[str]:
+    return [str(value) for value in (answer if isinstance(answer, list) else [answer])]
 
 
 def _perform(page: OpenPage, actions: Any) -> int:

@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 
 from errands.turk.actions.action import Action
-from errands.turk.pages.driver import Driver, OpenPage, is_possible
+from errands.turk.pages.driver import Driver, OpenPage, try_action
 
 __all__ = ["Difference", "compare"]
 
@@ -61,7 +61,7 @@ def compare(
         acted = False
         for action in actions:
             when = _call(action)
-            refused = not is_possible(page, action), not is_possible(other, action)
+            refused = not try_action(page, action), not try_action(other, action)
             if refused[0] != refused[1]:
                 differences.append(Difference(when, None, "refused", *refused))
             differences += _states(when, page, other, names)

@@ -13,7 +13,7 @@ from errands.turk.actions.action import Action
 from errands.turk.pages.field import Field
 
 __all__ = [
-    "ActionError", "Driver", "DriverError", "OpenPage", "Result", "Unsupported", "is_possible",
+    "ActionError", "Driver", "DriverError", "OpenPage", "Result", "Unsupported", "try_action",
 ]  # fmt: skip
 
 Result = str | bytes | None
@@ -76,7 +76,7 @@ class OpenPage(Protocol):
     def close(self) -> None: ...
 
 
-def is_possible(page: OpenPage, action: Action) -> bool:
+def try_action(page: OpenPage, action: Action) -> bool:
     """Do one action; False where that is not possible."""
     try:
         page.perform(action)

@@ -35,10 +35,6 @@ def _before(node: LexborNode | None) -> Iterator[LexborNode]:
             yield node
 
 
-def _sibling(node: LexborNode) -> LexborNode | None:
-    return next(iter(_before(node)), None)
-
-
 def _plain(text: str) -> bool:
     """Whether a text can stand in a quoted part of a selector as it is."""
     return text.isprintable() and '"' not in text and "\\" not in text
@@ -67,7 +63,7 @@ def openers(tree: LexborHTMLParser, names: Sequence[str]) -> Iterator[str]:
         while node is not None:
             for opener in _controllers(tree, node):
                 yield selector_of(tree, opener)
-            head = _sibling(node)
+            head = next(_before(node), None)
             if head is not None and _is_head(head):
                 yield selector_of(tree, head)
             node = node.parent

@@ -1,6 +1,6 @@
 """Scoring a page: every field that counts, under both rules."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
@@ -22,15 +22,20 @@ class ScoredField(msgspec.Struct, frozen=True):
 
 
 def score_page(
-    page: OpenPage, instance: Instance, *, attributes: bool = False
+    page: OpenPage,
+    instance: Instance,
+    *,
+    attributes: bool = False,
+    answers: Mapping[str, Sequence[str]] | None = None,
 ) -> list[ScoredField]:
-    """Score what a page holds now: visible fields that have labels and count."""
+    """Score what a page holds now, or these answers: visible fields that have labels and count."""
     fields = page.fields(list(instance.labels))
     counted = [field for field in fields if field.visible and field.type != "submit"]
-    all_values = page.values_of([field.name for field in counted], attributes=attributes)
+    if answers is None:
+        answers = page.values_of([field.name for field in counted], attributes=attributes)
     scored = []
     for field in counted:
-        values = tuple(all_values[field.name])
+        values = tuple(answers.get(field.name, ()))
         scores = score_values(field.type, values, instance.labels[field.name])
         if scores:
             scored.append(ScoredField(field.name, field.type, values, scores))

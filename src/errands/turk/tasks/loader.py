@@ -93,8 +93,8 @@ class TaskSet:
     def left_out(self) -> str:
         """Which folders were found broken so far, and why, in one line; empty for none."""
         broken = [problem for problem in self._problems if problem.fatal]
-        told = ", ".join(f"{one.task} ({one.message.rstrip('.')})" for one in broken)
-        return told and f"broken task folders are left out: {told}"
+        reasons = ", ".join(f"{one.task} ({one.message.rstrip('.')})" for one in broken)
+        return reasons and f"broken task folders are left out: {reasons}"
 
     def __len__(self) -> int:
         return len(self.names)
@@ -129,19 +129,19 @@ class TaskSet:
 
     def task(self, name: str) -> Task:
         """Read a task, or take it from the last few; a broken one is a `TaskError`."""
-        kept = self._kept.pop(name, None)
-        if kept is None:
+        task = self._kept.pop(name, None)
+        if task is None:
             folder = self.folder(name)
             try:
-                kept, remarks = _read(folder, name)
+                task, remarks = _read(folder, name)
             except TaskError as error:
                 self._problems[TaskProblem(name, str(error))] = None
                 raise TaskError(f"The task {name!r} cannot be used: {error}") from None
             self._problems.update({TaskProblem(name, remark, False): None for remark in remarks})
-        self._kept[name] = kept
+        self._kept[name] = task
         for oldest in list(self._kept)[: -self.keep]:
             self._kept.pop(oldest, None)
-        return kept
+        return task
 
 
 def load_tasks(place: str | Path, split: str = "all") -> TaskSet:

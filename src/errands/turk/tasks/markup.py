@@ -102,11 +102,9 @@ def field_types(page: str, names: Sequence[str]) -> dict[str, str]:
     That is how fields are found on a page, and so a name that only a script puts there, or that
     another element bears first, is left out.
     """
-    wanted = set(names)
     first: dict[str, str | None] = {}
     for tag, attributes in start_tags(page):
-        name = attributes.get("name")
-        if name in wanted and name not in first:
+        if (name := attributes.get("name")) is not None:
             control = tag in ("input", "select", "textarea")
-            first[name] = effective_type(tag, attributes) if control else None
+            first.setdefault(name, effective_type(tag, attributes) if control else None)
     return {name: kind for name in names if (kind := first.get(name)) is not None}

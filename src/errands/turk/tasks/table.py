@@ -229,16 +229,16 @@ def _rows(text: str) -> Iterator[tuple[int, list[str]]]:
 def _unique_names(header: Sequence[str]) -> list[str]:
     """Column names as pandas makes them: blanks and repetitions get names of their own."""
     named = [name or f"Unnamed: {place}" for place, name in enumerate(header)]
-    taken = set(named)
+    names_in_use = set(named)
     seen: dict[str, int] = {}
     names: list[str] = []
     for name in named:
         count = seen.get(name, 0)
         unique = name
-        while count and (unique := f"{name}.{count}") in taken:
+        while count and (unique := f"{name}.{count}") in names_in_use:
             count += 1
         seen[name] = count + 1
-        taken.add(unique)
+        names_in_use.add(unique)
         names.append(unique)
     return names
 
