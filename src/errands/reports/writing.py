@@ -160,20 +160,13 @@ def write(
     return [_write_whole(out / f"{NAME}.{name}", writers[name]) for name in names]
 
 
-def episode_page(
-    store: Store,
-    number: int,
-    out: Path,
-    *,
-    watch: Watch | None = None,
-    command: Callable[[RunInfo], str] = command_of,
-) -> Path:
+def episode_page(store: Store, number: int, out: Path, *, watch: Watch | None = None) -> Path:
     """One episode of a run as a page of its own, `episode-N.html` in the directory `out`."""
     if number not in store.numbers():
         numbers = sorted(store.numbers())
         there = f"it has {numbers[0]} to {numbers[-1]}" if numbers else "it has none yet"
         raise SettingError(f"The run {store.info.id} has no episode {number}; {there}.")
-    page = single_page(store.info, command(store.info), store.episode(number), watch)
+    page = single_page(store.info, command_of(store.info), store.episode(number), watch)
     return _write_whole(out / f"episode-{number}.html", lambda file: file.write(page))
 
 

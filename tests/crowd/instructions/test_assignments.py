@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from errands.crowd.accounts.accounts import Accounts, Person
+from errands.crowd.accounts.accounts import Accounts, Person, Qualification, save_qualification
 from errands.crowd.database import open_database
 from errands.crowd.errors import Conflict, NotAllowed, NotFound
 from errands.crowd.instructions import assignments as product_draw
@@ -54,7 +54,10 @@ class Place:
     def worker(self, name: str, *, qualified: bool = False) -> Person:
         person = self.people.invite(name, "worker").person
         if qualified:
-            self.writings.qualifications.decide(person.id, "instructions", "granted", self.admin.id)
+            decision = Qualification(
+                person.id, "instructions", "granted", self.clock(), self.admin.id, ""
+            )
+            save_qualification(self.database, decision)
         return person
 
     def taken(self, person: Person, catalog: Catalog) -> WritingAssignment:

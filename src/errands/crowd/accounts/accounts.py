@@ -31,8 +31,8 @@ __all__ = [
     "Invitation",
     "Person",
     "Qualification",
-    "Qualifications",
     "Role",
+    "save_qualification",
 ]
 
 TABLES: Final = """
@@ -181,22 +181,22 @@ class Accounts:
     def renew(self, id: int) -> Invitation | None:
         """Another link for somebody; the old one and their logins end."""
         token = secrets.token_urlsafe(24)
-        with self._database.writing() as run:
-            rows = run(
-                f"UPDATE people SET token = ? WHERE id = ? AND role <> ? RETURNING {_COLUMNS}",
-                (_fingerprint(token), id, ADMIN),
-            )
-            run("DELETE FROM logins WHERE person = ?", (id,))
-        return Invitation(record_of(Person, rows[0]), token) if rows else None
+        person = self._change(id, "token = ?", _fingerprint(token))
+        return None if person is None else Invitation(person, token)
 
     def set_active(self, id: int, is_active: bool) -> Person | None:
         """Unblock somebody, or block them; nobody blocks the admin."""
+        return self._change(id, "is_active = ?", int(is_active), end_logins=not is_active)
+
+    def _change(
+        self, id: int, assignment: str, value: str | int, *, end_logins: bool = True
+    ) -> Person | None:
         with self._database.writing() as run:
             rows = run(
-                f"UPDATE people SET is_active = ? WHERE id = ? AND role <> ? RETURNING {_COLUMNS}",
-                (int(is_active), id, ADMIN),
+                f"UPDATE people SET {assignment} WHERE id = ? AND role <> ? RETURNING {_COLUMNS}",
+                (value, id, ADMIN),
             )
-            if not is_active:
+            if end_logins:
                 run("DELETE FROM logins WHERE person = ?", (id,))
         return record_of(Person, rows[0]) if rows else None
 
@@ -250,39 +250,15 @@ class Accounts:
         return record_of(Person, row)
 
 
-class Qualifications:
-    """All decisions; a later one takes the place of an earlier."""
-
-    def __init__(self, database: Database, clock: Callable[[], float] = time.time) -> None:
-        self._database = database
-        self._clock = clock
-
-    def decide(
-        self, person: int, kind: str, status: QualificationStatus, decider: int, note: str = ""
-    ) -> Qualification:
-        decision = Qualification(person, kind, status, self._clock(), decider, note)
-        self._database.run(
-            "INSERT INTO qualifications VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (person, kind) DO"
-            " UPDATE SET status = excluded.status, at = excluded.at, decider = excluded.decider,"
-            " note = excluded.note",
-            msgspec.structs.astuple(decision),
-        )
-        return decision
-
-    def of(self, person: int, kind: str) -> Qualification | None:
-        return select_one(
-            self._database.rows,
-            Qualification,
-            "qualifications WHERE person = ? AND kind = ?",
-            (person, kind),
-        )
-
-    def everybody(self, kind: str) -> dict[int, Qualification]:
-        """All decisions of a kind, by person."""
-        decisions = select(
-            self._database.rows, Qualification, "qualifications WHERE kind = ?", (kind,)
-        )
-        return {one.person: one for one in decisions}
+def save_qualification(database: Database, decision: Qualification) -> Qualification:
+    """Note a decision, which takes the place of an earlier one."""
+    database.run(
+        "INSERT INTO qualifications VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (person, kind) DO"
+        " UPDATE SET status = excluded.status, at = excluded.at, decider = excluded.decider,"
+        " note = excluded.note",
+        msgspec.structs.astuple(decision),
+    )
+    return decision
 
 
 def _fingerprint(token: str) -> str:

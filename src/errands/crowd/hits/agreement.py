@@ -50,21 +50,21 @@ def agreements(
     of_item: dict[int, list[dict[str, str]]] = {}
     for assignment in done:
         of_item.setdefault(assignment.item, []).append(assignment.answers)
-    found = []
+    figures = []
     for name in fields:
         type = types.get(name, "")
         # A box that is not ticked is an answer; a text that was not written is none.
-        given = [
+        answered = [
             [
                 answers.get(name, "")
-                for answers in held
+                for answers in forms
                 if type == "checkbox" or answers.get(name, "")
             ]
-            for held in of_item.values()
+            for forms in of_item.values()
         ]
-        units = [unit for unit in given if len(unit) > 1]
+        units = [unit for unit in answered if len(unit) > 1]
         is_text = bool(type) and type not in CHOICES and type not in _SCALES
-        found.append(
+        figures.append(
             FieldAgreement(
                 name,
                 type,
@@ -76,7 +76,7 @@ def agreements(
                 _likeness(units) if is_text else None,
             )
         )
-    return found
+    return figures
 
 
 def pair_agreement(units: Units) -> float | None:
@@ -103,7 +103,7 @@ def fleiss_kappa(units: Units) -> float | None:
     count = totals.total()
     if len(totals) < 2:
         return None
-    chance = sum((held / count) ** 2 for held in totals.values())
+    chance = sum((times / count) ** 2 for times in totals.values())
     return (observed - chance) / (1 - chance)
 
 
@@ -115,10 +115,10 @@ def krippendorff_alpha(units: Units) -> float | None:
     if len(totals) < 2:
         return None
     observed = sum(
-        (len(unit) ** 2 - sum(held**2 for held in Counter(unit).values())) / (len(unit) - 1)
+        (len(unit) ** 2 - sum(times**2 for times in Counter(unit).values())) / (len(unit) - 1)
         for unit in paired
     )
-    expected = (count**2 - sum(held**2 for held in totals.values())) / (count - 1)
+    expected = (count**2 - sum(times**2 for times in totals.values())) / (count - 1)
     return 1 - observed / expected
 
 

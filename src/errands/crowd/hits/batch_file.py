@@ -98,12 +98,9 @@ def read_batch(data: bytes, template: str = "") -> BatchFile:
     for name, cells in table.columns.items():
         if name.startswith(ANSWER):
             answers[name.removeprefix(ANSWER)] = cells
-        elif is_results:
-            if name.startswith(INPUT):
-                inputs[name.removeprefix(INPUT)] = cells
-            else:
-                noted[name] = cells
-        elif name not in BOOKKEEPING or f"${{{name}}}" in template:
+        elif is_results and name.startswith(INPUT):
+            inputs[name.removeprefix(INPUT)] = cells
+        elif not is_results and (name not in BOOKKEEPING or f"${{{name}}}" in template):
             inputs[name] = cells
         else:
             noted[name] = cells

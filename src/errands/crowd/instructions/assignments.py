@@ -14,7 +14,7 @@ from typing import Annotated, Any, Final, Literal, NamedTuple
 
 import msgspec
 
-from errands.crowd.accounts.accounts import Person, Qualification, Qualifications
+from errands.crowd.accounts.accounts import Person, Qualification, save_qualification
 from errands.crowd.errors import Conflict, NotAllowed, NotFound
 from errands.crowd.instructions.checks import (
     DraftProblem,
@@ -97,6 +97,9 @@ WriterStatus = Literal["trial", "waiting", "granted", "refused"]
 
 _OCCUPIED: Final = "('taken', 'submitted', 'accepted')"
 _HANDED_IN: Final = "('submitted', 'accepted', 'refused')"
+_COUNTS: Final = (
+    "status, is_trial, count(*), sum(pay), sum(CASE WHEN reviewed IS NULL THEN 0 ELSE 1 END)"
+)
 DRAWS: Final = 200
 """Draws before those that are left must be so few that one had better look."""
 WALK: Final = 20_000
@@ -238,7 +241,6 @@ class WritingAssignments:
     def __init__(self, database: Database, clock: Callable[[], float] = time.time) -> None:
         self._database = database
         self._clock = clock
-        self.qualifications = Qualifications(database, clock)
 
     @property
     def settings(self) -> WritingSettings:
@@ -402,7 +404,10 @@ class WritingAssignments:
                     " review all of them before you qualify somebody.",
                     _DONE,
                 )
-        return self.qualifications.decide(person, KIND, verdict, decider.id, note)
+        return save_qualification(
+            self._database,
+            Qualification(person, KIND, verdict, self._clock(), decider.id, note),
+        )
 
     def _one(self, condition: str, values: tuple[Any, ...]) -> WritingAssignment | None:
         source = f"writings WHERE {condition}"
@@ -410,10 +415,7 @@ class WritingAssignments:
 
     def _account(self, run: Run, person: int) -> WriterAccount:
         rows = run(
-            "SELECT status, is_trial, count(*), sum(pay),"
-            " sum(CASE WHEN reviewed IS NULL THEN 0 ELSE 1 END)"
-            " FROM writings WHERE person = ? GROUP BY status, is_trial",
-            (person,),
+            f"SELECT {_COUNTS} FROM writings WHERE person = ? GROUP BY status, is_trial", (person,)
         )
         decided = run(
             "SELECT status, note FROM qualifications WHERE person = ? AND kind = ?", (person, KIND)
@@ -493,13 +495,9 @@ def waiting(source: ReadDatabase, most: int = PAGE) -> list[WritingAssignment]:
 def writers(source: ReadDatabase) -> list[Writer]:
     """Everybody who has begun; those who wait for a decision first."""
     counts: dict[int, list[Sequence[Any]]] = {}
-    rows = source.rows(
-        "SELECT person, status, is_trial, count(*), sum(pay),"
-        " sum(CASE WHEN reviewed IS NULL THEN 0 ELSE 1 END)"
-        " FROM writings GROUP BY person, status, is_trial"
-    )
+    rows = source.rows(f"SELECT person, {_COUNTS} FROM writings GROUP BY person, status, is_trial")
     for person, *rest in rows:
-        counts.setdefault(person, []).append(tuple(rest))
+        counts.setdefault(person, []).append(rest)
     named = source.rows(
         "SELECT p.id, p.name, coalesce(q.status, ''), coalesce(q.note, '') FROM people p"
         " LEFT JOIN qualifications q ON q.person = p.id AND q.kind = ?"

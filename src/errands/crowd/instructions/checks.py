@@ -98,63 +98,48 @@ def tidied(draft: InstructionDraft) -> InstructionDraft:
 
 def problems(seen: ShownProduct, draft: InstructionDraft) -> list[DraftProblem]:
     """All that is wrong with a tidied draft; empty if it is taken."""
-    return [
-        *_attribute_problems(seen, draft.attributes),
-        *_option_problems(seen, draft.options),
-        *_instruction_problems(seen, draft.instruction),
-        *_comment_problems(draft.comment),
-    ]
+    messages = {
+        "attributes": _attribute_problem(seen, draft.attributes),
+        "options": _option_problem(seen, draft.options),
+        "instruction": _instruction_problem(seen, draft.instruction),
+        "comment": _comment_problem(draft.comment),
+    }
+    return [DraftProblem(field, message) for field, message in messages.items() if message]
 
 
-def _attribute_problems(seen: ShownProduct, ticked: Sequence[str]) -> list[DraftProblem]:
+def _attribute_problem(seen: ShownProduct, ticked: Sequence[str]) -> str:
     if not ticked:
-        return [
-            DraftProblem("attributes", "Tick at least one attribute that your instruction uses.")
-        ]
+        return "Tick at least one attribute that your instruction uses."
     if not set(ticked) <= set(seen.attributes):
-        return [DraftProblem("attributes", "Tick only attributes that this product has.")]
-    return []
+        return "Tick only attributes that this product has."
+    return ""
 
 
-def _option_problems(seen: ShownProduct, chosen: dict[str, str]) -> list[DraftProblem]:
+def _option_problem(seen: ShownProduct, chosen: dict[str, str]) -> str:
     missing = [name for name in seen.options if not chosen.get(name)]
     if missing:
-        return [
-            DraftProblem("options", f"Choose one value of each option; {_list(missing)} has none.")
-        ]
-    for name, value in chosen.items():
-        if value not in seen.options.get(name, ()):
-            return [DraftProblem("options", "Choose only options that this product has.")]
-    return []
+        return f"Choose one value of each option; {_list(missing)} has none."
+    if any(value not in seen.options.get(name, ()) for name, value in chosen.items()):
+        return "Choose only options that this product has."
+    return ""
 
 
-def _instruction_problems(seen: ShownProduct, instruction: str) -> list[DraftProblem]:
+def _instruction_problem(seen: ShownProduct, instruction: str) -> str:
     if not instruction:
-        return [DraftProblem("instruction", "Write an instruction.")]
+        return "Write an instruction."
     if len(instruction) > LONGEST_INSTRUCTION:
-        return [
-            DraftProblem(
-                "instruction",
-                f"Write at most {LONGEST_INSTRUCTION:,} characters; these are"
-                f" {len(instruction):,}.",
-            )
-        ]
+        return f"Write at most {LONGEST_INSTRUCTION:,} characters; these are {len(instruction):,}."
     if len(_words(instruction)) < FEWEST_WORDS:
-        return [DraftProblem("instruction", f"Write at least {FEWEST_WORDS} words.")]
+        return f"Write at least {FEWEST_WORDS} words."
     if copied_words(seen.title, instruction):
-        return [
-            DraftProblem(
-                "instruction",
-                "Do not copy the title; say in your own words what kind of product you want.",
-            )
-        ]
-    return []
+        return "Do not copy the title; say in your own words what kind of product you want."
+    return ""
 
 
-def _comment_problems(comment: str) -> list[DraftProblem]:
+def _comment_problem(comment: str) -> str:
     if len(comment) > LONGEST_COMMENT:
-        return [DraftProblem("comment", f"Comment in at most {LONGEST_COMMENT:,} characters.")]
-    return []
+        return f"Comment in at most {LONGEST_COMMENT:,} characters."
+    return ""
 
 
 def copied_words(title: str, instruction: str) -> int:

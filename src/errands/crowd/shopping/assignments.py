@@ -22,7 +22,7 @@ from errands.crowd.shopping.worker_quality import (
     Worker,
     WorkerStatus,
     WorkerVerdict,
-    trial_status,
+    status_of,
     workers,
 )
 from errands.crowd.store.database import Database, ReadDatabase, Run, select, where
@@ -257,17 +257,16 @@ class ShoppingAssignments:
 
     def status(self, person: int) -> WorkerStatus:
         """Whether somebody is on trial, qualified or refused."""
-        said = self.database.rows(
+        verdicts = self.database.rows(
             "SELECT verdict FROM verdicts WHERE person = ? ORDER BY number DESC LIMIT 1", (person,)
         )
-        if said and said[0][0] != "results":
-            return "qualified" if said[0][0] == "granted" else "refused"
+        verdict: WorkerVerdict = verdicts[0][0] if verdicts else "results"
         settings = self.settings()
         rows = self.database.rows(
             "SELECT reward FROM outings WHERE person = ? AND state = 'done' ORDER BY ended, number",
             (person,),
         )
-        return trial_status([reward for (reward,) in rows], settings.trials, settings.bar)
+        return status_of(verdict, [reward for (reward,) in rows], settings.trials, settings.bar)
 
     def begin(
         self, person: int, start: Callable[[int, Callable[[Run, int], None]], Any]

@@ -103,18 +103,18 @@ def finished_sessions(database: ReadDatabase, wanted: SessionFilter) -> list[Fin
         " FROM sessions s LEFT JOIN outings o ON o.session = s.number"
         " WHERE s.finished IS NOT NULL ORDER BY s.number"
     )
-    found = []
+    sessions = []
     for number, name, goal, person, is_trial, began, reward, state in rows:
-        if reward < wanted.min_reward:
-            continue
         if person is None:
-            if wanted.visitors:
-                found.append(FinishedSession(number, name, goal, VISITOR, False, began, reward))
-        elif person in chosen and state == "done" and (wanted.include_trials or not is_trial):
-            found.append(
-                FinishedSession(number, name, goal, f"w{person}", bool(is_trial), began, reward)
+            passes, worker = wanted.visitors, VISITOR
+        else:
+            passes = state == "done" and (wanted.include_trials or not is_trial)
+            passes, worker = passes and person in chosen, f"w{person}"
+        if passes and reward >= wanted.min_reward:
+            sessions.append(
+                FinishedSession(number, name, goal, worker, bool(is_trial), began, reward)
             )
-    return found
+    return sessions
 
 
 class Overview(msgspec.Struct, frozen=True, kw_only=True):
@@ -178,19 +178,19 @@ def export_run(
 ) -> DemonstrationExport:
     """Write the sessions that pass the filter as a run; `goals` is needed where they are a file."""
     protocol = _protocol_of(database, catalog, goals, observation)
-    found = finished_sessions(database, wanted)
-    if not found:
+    sessions = finished_sessions(database, wanted)
+    if not sessions:
         raise SettingError(
             f"{database.place} has no finished session of {wanted.description};"
             " `errands demonstrations info` says what there is."
         )
-    held = Catalog.open(protocol.data).goals(protocol.goals)
+    goal_set = Catalog.open(protocol.data).goals(protocol.goals)
     records = _goal_records(database)
     paths: list[SessionPath] = []
     unfit: list[RejectedSession] = []
-    for one in found:
+    for one in sessions:
         try:
-            if not _is_same_goal(records.get(one.goal), held[one.goal]):
+            if not _is_same_goal(records.get(one.goal), goal_set[one.goal]):
                 raise NotReplayable(f"goal {one.goal} of this catalogue is another")
             paths.append((one, path_to_purchase(session_steps(database, one.session))))
         except NotReplayable as reason:
@@ -218,12 +218,12 @@ def _protocol_of(
     is_file = named not in opened.manifest.goals
     if is_file:
         named = str(Path(named).absolute())
-    held = opened.goals(named)
+    goal_set = opened.goals(named)
     # A file may have moved since; each goal is compared later.
-    if len(held) != count or not (is_file or held.name == name):
+    if len(goal_set) != count or not (is_file or goal_set.name == name):
         raise SettingError(
-            f"{database.place} belongs to the goals {about['goals']}, not {held.name}"
-            f" ({len(held)}); name the right ones with --goals."
+            f"{database.place} belongs to the goals {about['goals']}, not {goal_set.name}"
+            f" ({len(goal_set)}); name the right ones with --goals."
         )
     return human_protocol(opened, named, observation, about["rules"])
 

@@ -26,7 +26,6 @@ from errands.runs.episode_source import ShopSource
 from errands.runs.play import PlayConfig, play
 from errands.runs.protocol import Protocol
 from errands.runs.runner import protocol_key
-from errands.runs.store.base import Store
 from errands.runs.store.places import create_run, read_place, run_lock
 from errands.shop.catalog.catalog import Catalog
 
@@ -216,54 +215,46 @@ def _write(
         stack.enter_context(run_lock(place))
         info = _info(protocol, source, fit, unfit, who)
         store = stack.enter_context(contextlib.closing(create_run(place, info, fsync=True)))
-        _write_episodes(store, source, fit, on_episode)
-    rewards = [one.reward for one, _ in fit]
+        writer = stack.enter_context(store.writer())
+        env = source.env()
+        rules = PlayConfig(observations="full", seconds=None)
+        for number, (one, steps) in enumerate(fit):
+            episode = play(source, env, _RecordedActions(steps), number, rules)
+            writer.write(_timed(episode, one, steps))
+            if on_episode is not None:
+                on_episode()
+    score, success = _score_and_success([one.reward for one, _ in fit])
     return DemonstrationExport(
         place=place,
         run=info.id,
         protocol=info.protocol_key,
         kept=len(fit),
         workers=len({one.worker for one, _ in fit}),
-        score=100 * sum(rewards) / len(fit),
-        success=100 * sum(reward >= 1.0 for reward in rewards) / len(fit),
+        score=score,
+        success=success,
         unfit=unfit,
         protocol_file=_write_protocol(place, protocol),
     )
 
 
-def _write_episodes(
-    store: Store,
-    source: ShopSource,
-    fit: Sequence[SessionPath],
-    on_episode: Callable[[], None] | None,
-) -> None:
-    env = source.env()
-    rules = PlayConfig(observations="full", seconds=None)
-    with store.writer() as writer:
-        for number, (one, steps) in enumerate(fit):
-            writer.write(
-                _timed(play(source, env, _RecordedActions(steps), number, rules), one, steps)
-            )
-            if on_episode is not None:
-                on_episode()
-
-
 def _timed(episode: Episode, one: FinishedSession, steps: Sequence[LoggedStep]) -> Episode:
     """The episode with the times that the person took, and who it was."""
     replace = msgspec.structs.replace
-    taken = [max(0.0, step.at - before.at) for before, step in itertools.pairwise(steps)]
-    who: dict[str, Any] = {"worker": one.worker, "session": digest(one.name)[:12]}
-    who |= {"is_trial": one.is_trial}
+    times = [max(0.0, step.at - before.at) for before, step in itertools.pairwise(steps)]
+    parts: dict[str, Any] = {
+        **episode.summary.parts,
+        "worker": one.worker,
+        "session": digest(one.name)[:12],
+        "is_trial": one.is_trial,
+    }
     if one.logged is not None:
-        who["logged_reward"] = one.logged
+        parts["logged_reward"] = one.logged
     return replace(
         episode,
-        summary=replace(
-            episode.summary, seconds=sum(taken), parts={**episode.summary.parts, **who}
-        ),
+        summary=replace(episode.summary, seconds=sum(times), parts=parts),
         steps=tuple(
             replace(step, seconds=seconds)
-            for step, seconds in zip(episode.steps, taken, strict=True)
+            for step, seconds in zip(episode.steps, times, strict=True)
         ),
     )
 
@@ -302,9 +293,7 @@ def _remarks(fit: Sequence[FinishedSession], unfit: Sequence[RejectedSession]) -
     best, last = ranked[0], ranked[-1]
 
     def result(who: str) -> str:
-        rewards = by_worker[who]
-        score = 100 * sum(rewards) / len(rewards)
-        success = 100 * sum(reward >= 1.0 for reward in rewards) / len(rewards)
+        score, success = _score_and_success(by_worker[who])
         return f"{who} with a score of {score:.1f} and a success rate of {success:.1f} %"
 
     collected = f"Collected from {count_people(len(by_worker))} on the website"
@@ -316,6 +305,11 @@ def _remarks(fit: Sequence[FinishedSession], unfit: Sequence[RejectedSession]) -
             f"{len(unfit)} more finished sessions are left out, since their way to the purchase"
             " cannot be done again in the environment"
         )
+
+
+def _score_and_success(rewards: Sequence[float]) -> tuple[float, float]:
+    count = len(rewards)
+    return 100 * sum(rewards) / count, 100 * sum(reward >= 1.0 for reward in rewards) / count
 
 
 def count_people(count: int) -> str:
@@ -343,5 +337,5 @@ def _write_protocol(place: str, protocol: Protocol) -> str:
 
 def _toml(value: Any) -> str:
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{name} = {_toml(held)}" for name, held in value.items()) + "}"
+        return "{" + ", ".join(f"{name} = {_toml(item)}" for name, item in value.items()) + "}"
     return json.dumps(value, ensure_ascii=False)

@@ -9,7 +9,7 @@ no times in these logs.
 import ast
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -184,8 +184,7 @@ def import_logs(
     if not files:
         raise SettingError(f"{folder} has no .jsonl files; expected one for each session.")
     opened = Catalog.open(catalog)
-    held = opened.goals(goals)
-    known = _by_text(held)
+    known = _by_text(opened.goals(goals))
     shop = Shop(opened, search_anywhere=True, show_attrs=True)
     paths: list[SessionPath] = []
     unfit: list[RejectedSession] = []
@@ -217,25 +216,21 @@ def import_logs(
 
 def _by_text(goals: GoalSet) -> dict[tuple[str, str], int]:
     """The first goal of each product and instruction."""
-    found: dict[tuple[str, str], int] = {}
-    for number, goal in _numbered(goals):
-        record = {
-            "asin": goal.asin,
-            "instruction_text": goal.instruction_text,
-            "price_upper": goal.price_upper,
-        }
-        found.setdefault(_key(record), number)
-    return found
+    numbers: dict[tuple[str, str], int] = {}
+    for number in range(len(goals)):
+        goal = goals[number]
+        key = goal.asin, _without_price(goal.instruction_text, goal.price_upper)
+        numbers.setdefault(key, number)
+    return numbers
 
 
-def _numbered(goals: GoalSet) -> Iterator[tuple[int, Any]]:
-    return ((number, goals[number]) for number in range(len(goals)))
+def _without_price(instruction: str, price_upper: float) -> str:
+    return instruction.removesuffix(price_phrase(price_upper)).strip()
 
 
 def _key(record: Mapping[str, Any]) -> tuple[str, str]:
     try:
-        text = str(record["instruction_text"])
-        phrase = price_phrase(float(record["price_upper"]))
-        return str(record["asin"]), text.removesuffix(phrase).strip()
+        text, price = str(record["instruction_text"]), float(record["price_upper"])
+        return str(record["asin"]), _without_price(text, price)
     except (KeyError, TypeError, ValueError, OverflowError):
         raise NotReplayable("its goal has no product, instruction or price") from None

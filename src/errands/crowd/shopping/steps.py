@@ -167,9 +167,7 @@ class StepLog:
 
     def finish(self, session: int, step: LoggedStep, bought: LoggedPurchase) -> None:
         """Note the step that was the purchase, and what it was worth: both, or neither."""
-        watcher = self.watcher
-        if watcher is not None and not watcher.watches(session):
-            watcher = None
+        watcher = self.watcher if self.is_watched(session) else None
         with self._database.writing(durable=watcher is not None) as run:
             run(_STEP, _values(session, step))
             run(

@@ -22,6 +22,7 @@ __all__ = [
     "WorkerVerdict",
     "experts",
     "figures",
+    "status_of",
     "trial_status",
     "workers",
 ]
@@ -104,6 +105,15 @@ def trial_status(rewards: Sequence[float], trials: int = TRIALS, bar: float = BA
     return "qualified" if math.fsum(rewards[:trials]) / trials > bar else "refused"
 
 
+def status_of(
+    verdict: WorkerVerdict, rewards: Sequence[float], trials: int, bar: float
+) -> WorkerStatus:
+    """Where somebody stands: by what the admin said, else by the trial."""
+    if verdict == "results":
+        return trial_status(rewards, trials, bar)
+    return "qualified" if verdict == "granted" else "refused"
+
+
 def experts(averages: Mapping[int, tuple[float, int]]) -> set[int]:
     """The better half of the qualified, rounded up, by average reward.
 
@@ -157,10 +167,7 @@ def workers(
     averages: dict[int, tuple[float, int]] = {}
     for id in names:
         rewards = [one.reward for one in by_worker[id]]
-        verdict = verdicts.get(id, "results")
-        statuses[id] = trial_status(rewards, trials, bar)
-        if verdict != "results":
-            statuses[id] = "qualified" if verdict == "granted" else "refused"
+        statuses[id] = status_of(verdicts.get(id, "results"), rewards, trials, bar)
         if statuses[id] == "qualified" and rewards:
             averages[id] = math.fsum(rewards) / len(rewards), len(rewards)
     best = experts(averages)

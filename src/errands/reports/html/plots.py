@@ -1,7 +1,7 @@
 """The plots of a report, as inline SVG in the colours of the page's style sheet, light and dark."""
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 from errands.markup import Markup, html, join
@@ -66,55 +66,58 @@ def _colour(number: int) -> str:
     return f"c{number % COLOURS}"
 
 
-def _describe(name: str, value: Estimate, unit: str, digits: int = 1) -> str:
+def _describe(name: str, value: Estimate, unit: str) -> str:
     if value.mean is None:
         return f"{name}: no figure"
-    description = f"{name}: {value.mean:.{digits}f}{unit}"
+    description = f"{name}: {value.mean:.1f}{unit}"
     if value.low is not None and value.high is not None and value.low != value.high:
-        description += f" (95 % interval {value.low:.{digits}f} to {value.high:.{digits}f})"
+        description += f" (95 % interval {value.low:.1f} to {value.high:.1f})"
     return description
 
 
-def bars(
-    title: str, marks: Sequence[PlotMark], *, top: float = 100.0, unit: str = " %", digits: int = 1
-) -> Markup:
-    """A bar a run, its name above it, its interval as a whisker, its figure at the end."""
+def bars(title: str, marks: Sequence[PlotMark]) -> Markup:
+    """A bar in percent for each run, with its name, its figure, and its interval as a whisker."""
     left, right = 2.0, WIDTH - 56.0
     pitch = 44.0
     bottom = len(marks) * pitch + 8
-
-    def x(value: float) -> float:
-        return left + (right - left) * min(max(value / top, 0.0), 1.0)
-
-    body = [
-        part
-        for tick in svg.ticks(top)
-        for part in (
-            svg.line(x(tick), 4, x(tick), bottom, "gridline"),
-            svg.text(
-                x(tick), bottom + 16, svg.number(tick), "tick", "start" if not tick else "middle"
-            ),
-        )
-    ]
+    x = _Percent(left, right)
+    body = x.gridlines(4, bottom, "middle")
     for place, (name, colour, value) in enumerate(marks):
         y = place * pitch + 4
-        description = _describe(name, value, unit, digits)
         body.append(svg.text(left, y + 13, cut(name, 50), "label"))
         if value.mean is None:
             body.append(svg.text(left, y + 33, "no figure", "tick"))
             continue
         body.append(svg.rect(left, y + 19, right - left, 16, "track"))
-        body.append(
-            svg.rect(left, y + 19, max(2.0, x(value.mean) - left), 16, _colour(colour), description)
-        )
+        width = max(2.0, x(value.mean) - left)
+        description = _describe(name, value, " %")
+        body.append(svg.rect(left, y + 19, width, 16, _colour(colour), description))
         body += _whisker(x, value, y + 27)
-        body.append(svg.text(right + 8, y + 32, f"{value.mean:.{digits}f}", "value"))
-    return svg.plot(
-        bottom + 24, title, "; ".join(_describe(m[0], m[2], unit, digits) for m in marks), body
-    )
+        body.append(svg.text(right + 8, y + 32, f"{value.mean:.1f}", "value"))
+    description = "; ".join(_describe(mark.name, mark.value, " %") for mark in marks)
+    return svg.plot(bottom + 24, title, description, body)
 
 
-def _whisker(x: Callable[[float], float], value: Estimate, y: float) -> list[Markup]:
+class _Percent:
+    """From 0 on the left to 100 on the right; what is beyond stands at its end."""
+
+    def __init__(self, left: float, right: float) -> None:
+        self._left, self._right = left, right
+
+    def __call__(self, value: float) -> float:
+        return self._left + (self._right - self._left) * min(max(value / 100, 0.0), 1.0)
+
+    def gridlines(self, above: float, below: float, last: str) -> list[Markup]:
+        """A line with its number at each tick; `last` is where the 100 is anchored."""
+        body = []
+        for tick in svg.ticks(100):
+            anchor = "start" if not tick else last if tick == 100 else "middle"
+            body.append(svg.line(self(tick), above, self(tick), below, "gridline"))
+            body.append(svg.text(self(tick), below + 16, svg.number(tick), "tick", anchor))
+        return body
+
+
+def _whisker(x: _Percent, value: Estimate, y: float) -> list[Markup]:
     if value.low is None or value.high is None or value.high == value.low:
         return []
     low, high = x(value.low), x(value.high)
@@ -143,19 +146,18 @@ def histogram(
         x = left + place * pitch
         kind = "muted" if last_apart and place == len(shares) - 1 else _colour(colour)
         description = f"{name}: {share:.1%} ({count:,})"
-        body.append(
-            svg.rect(x + pitch * 0.1, base - height, pitch * 0.8, height, kind, description)
-        )
+        y, middle = base - height, x + pitch / 2
+        body.append(svg.rect(x + pitch * 0.1, y, pitch * 0.8, height, kind, description))
         if share > 0:
             percent = f"{share:.0%}" if share >= 0.01 else "<1%"
-            body.append(svg.text(x + pitch / 2, base - height - 6, percent, "tick", "middle"))
-        body.append(svg.text(x + pitch / 2, base + 16, name, "small", "middle"))
+            body.append(svg.text(middle, y - 6, percent, "tick", "middle"))
+        body.append(svg.text(middle, base + 16, name, "small", "middle"))
     body.append(svg.text(WIDTH / 2, base + 38, axis, "tick", "middle"))
     description = "; ".join(f"{name}: {share:.1%}" for name, share, _ in shares)
     return svg.plot(base + 46, title, description, body)
 
 
-def dots(title: str, rows: Sequence[DotRow], *, top: float = 100.0, unit: str = " %") -> Markup:
+def dots(title: str, rows: Sequence[DotRow]) -> Markup:
     """A line for each task, its name above, and a dot for each run on it."""
     left, right = 8.0, WIDTH - 8.0
     # Each run has a lane of its own, so that none hides another.
@@ -163,24 +165,8 @@ def dots(title: str, rows: Sequence[DotRow], *, top: float = 100.0, unit: str = 
     lane = 7.0
     pitch = 27.0 + lane * lanes
     bottom = len(rows) * pitch + 2
-
-    def x(value: float) -> float:
-        return left + (right - left) * min(max(value / top, 0.0), 1.0)
-
-    body = [
-        part
-        for tick in svg.ticks(top)
-        for part in (
-            svg.line(x(tick), 2, x(tick), bottom, "gridline"),
-            svg.text(
-                x(tick),
-                bottom + 16,
-                svg.number(tick),
-                "tick",
-                "start" if not tick else "end" if tick == top else "middle",
-            ),
-        )
-    ]
+    x = _Percent(left, right)
+    body = x.gridlines(2, bottom, "end")
     for place, row in enumerate(rows):
         top_y = place * pitch + 14
         body.append(svg.text(left, top_y, cut(row.label, 54), "small name"))
@@ -189,15 +175,14 @@ def dots(title: str, rows: Sequence[DotRow], *, top: float = 100.0, unit: str = 
             y = top_y + 7 + lane * (number + 0.5)
             if mark.value.mean is None:
                 continue
-            description = _describe(f"{row.label}, {mark.name}", mark.value, unit)
+            description = _describe(f"{row.label}, {mark.name}", mark.value, " %")
             if mark.value.low is not None and mark.value.high is not None:
                 ends = x(mark.value.low), x(mark.value.high)
                 body.append(svg.line(ends[0], y, ends[1], y, f"reach s{mark.colour % COLOURS}"))
-            body.append(
-                svg.dot(x(mark.value.mean), y, 4.2, f"dot {_colour(mark.colour)}", description)
-            )
+            kind = f"dot {_colour(mark.colour)}"
+            body.append(svg.dot(x(mark.value.mean), y, 4.2, kind, description))
     description = "; ".join(
-        f"{row.label}: " + ", ".join(_describe(m.name, m.value, unit) for m in row.marks)
+        f"{row.label}: " + ", ".join(_describe(m.name, m.value, " %") for m in row.marks)
         for row in rows
     )
     return svg.plot(bottom + 24, title, description, body)
@@ -206,7 +191,7 @@ def dots(title: str, rows: Sequence[DotRow], *, top: float = 100.0, unit: str = 
 class _Frame:
     """Axes of a plot with a scale on both sides."""
 
-    left, right, top, base = 40.0, WIDTH - 14.0, 12.0, 214.0
+    left, right, top, base = 40.0, WIDTH - 14.0, 30.0, 214.0
 
     def __init__(self, low: float, high: float, most: float, least: float = 0.0) -> None:
         self.low, self.high = low, high if high > low else low + 1.0
@@ -221,14 +206,11 @@ class _Frame:
         return self.base - (self.base - self.top) * min(max(part, 0.0), 1.0)
 
     def sides(self, x_title: str, y_title: str) -> list[Markup]:
-        body = [
-            part
-            for tick in svg.ticks_between(self.least, self.most)
-            for part in (
-                svg.line(self.left, self.y(tick), self.right, self.y(tick), "gridline"),
-                svg.text(self.left - 8, self.y(tick) + 4, svg.number(tick), "tick", "end"),
-            )
-        ]
+        body = []
+        for tick in svg.ticks_between(self.least, self.most):
+            y = self.y(tick)
+            body.append(svg.line(self.left, y, self.right, y, "gridline"))
+            body.append(svg.text(self.left - 8, y + 4, svg.number(tick), "tick", "end"))
         middle = (self.left + self.right) / 2
         body.append(svg.line(self.left, self.base, self.right, self.base, "axis"))
         body.append(svg.text(middle, self.base + 38, x_title, "tick", "middle"))
@@ -250,7 +232,6 @@ def scatter(
     if not spots:
         return _empty(title)
     frame = _Frame(math.log10(min(spots)) - 0.05, math.log10(max(spots)) + 0.05, 100.0)
-    frame.top = 30.0
     body = frame.sides(x_title, y_title)
     for tick in svg.log_ticks(min(spots), max(spots)):
         x = frame.x(math.log10(tick))
@@ -260,10 +241,8 @@ def scatter(
         faint = f"faint {_colour(colour)}"
         for spot, score in points:
             if spot > 0:
-                description = f"{name}: {spot:,.0f}, {score:.1f}"
-                body.append(
-                    svg.dot(frame.x(math.log10(spot)), frame.y(score), 2.5, faint, description)
-                )
+                x, y = frame.x(math.log10(spot)), frame.y(score)
+                body.append(svg.dot(x, y, 2.5, faint, f"{name}: {spot:,.0f}, {score:.1f}"))
     body += _strokes(frame, trends, logarithmic=True)
     description = "; ".join(_describe(s.name, v, "") for s in trends for _, v in s.points)
     return svg.plot(frame.base + 46, title, description, body)
@@ -280,7 +259,6 @@ def lines(title: str, series: Sequence[Series], *, x_title: str, y_title: str) -
         return _empty(title)
     margin = max((places[-1] - places[0]) * 0.04, 0.2)
     frame = _Frame(places[0] - margin, places[-1] + margin, 100.0)
-    frame.top = 30.0
     body = frame.sides(x_title, y_title)
     for place in places:
         body.append(svg.text(frame.x(place), frame.base + 17, svg.number(place), "small", "middle"))
@@ -301,7 +279,6 @@ def curves(title: str, series: Sequence[PlotLine], *, x_title: str, y_title: str
     step = svg.ticks(high - low)[1] if high > low else 1.0
     least, most = math.floor(low / step + 1e-9) * step, math.ceil(high / step - 1e-9) * step
     frame = _Frame(min(0.0, *places), max(places), most if most > least else least + step, least)
-    frame.top = 30.0
     body = frame.sides(x_title, y_title)
     for tick in svg.ticks(frame.high):
         end = "end" if tick > 0.97 * frame.high else "middle"
@@ -364,30 +341,25 @@ def differences(
         kind = "muted" if place == middle else _colour(colours[place > middle])
         near = (place - middle) * 2.1 / len(counts)
         description = f"difference about {near:+.1f}: {count:,} episodes ({count / total:.1%})"
-        body.append(
-            svg.rect(
-                left + place * pitch + 1.5, base - height, pitch - 3, height, kind, description
-            )
-        )
+        x, y = left + place * pitch + 1.5, base - height
+        body.append(svg.rect(x, y, pitch - 3, height, kind, description))
         if count and (place == middle or count == most):
             spot = left + (place + 0.5) * pitch
-            body.append(svg.text(spot, base - height - 5, f"{count:,}", "tick", "middle"))
+            body.append(svg.text(spot, y - 5, f"{count:,}", "tick", "middle"))
     tall = max(scale * math.sqrt(counts[middle]), 0.0) + 18 if counts else 0.0
     body.append(svg.line(centre, top - 16, centre, base - tall, "zero"))
     if mean.mean is not None and mean.low is not None and mean.high is not None:
         spots = [centre + (right - left) / 2.1 * v / 100 for v in (mean.low, mean.mean, mean.high)]
         body.append(svg.line(spots[0], base + 8, spots[2], base + 8, "whisker thick"))
-        body.append(
-            svg.dot(spots[1], base + 8, 5, "dot ink", _describe("mean difference", mean, " points"))
-        )
+        description = _describe("mean difference", mean, " points")
+        body.append(svg.dot(spots[1], base + 8, 5, "dot ink", description))
     for value in (-1, -0.5, 0.5, 1):
         spot = centre + (right - left) / 2.1 * value
         body.append(svg.text(spot, base + 30, f"{value:+g}", "tick", "middle"))
     body.append(svg.text(centre, base + 30, "same reward", "tick", "middle"))
-    body.append(svg.text(left, 16, f"← {cut(first, 20)} better", f"label t{colours[0] % COLOURS}"))
-    body.append(
-        svg.text(right, 16, f"{cut(second, 20)} better →", f"label t{colours[1] % COLOURS}", "end")
-    )
+    kinds = [f"label t{colour % COLOURS}" for colour in colours]
+    body.append(svg.text(left, 16, f"← {cut(first, 20)} better", kinds[0]))
+    body.append(svg.text(right, 16, f"{cut(second, 20)} better →", kinds[1], "end"))
     description = _describe(f"{second} minus {first}", mean, " points")
     return svg.plot(base + 40, title, description, body)
 
@@ -401,10 +373,10 @@ def split_bar(title: str, pieces: Sequence[tuple[str, int, str]]) -> Markup:
         description = f"{count:,} {name} ({count / total:.0%})"
         if count:
             body.append(svg.rect(x, 0, max(width - 2, 1), 26, kind, description))
-        if width > 7.5 * len(f"{count:,} {name}") + 8:
-            body.append(svg.text(x + width / 2 - 1, 18, f"{count:,} {name}", "on", "middle"))
-        elif width > 7.5 * len(f"{count:,}") + 6:
-            body.append(svg.text(x + width / 2 - 1, 18, f"{count:,}", "on", "middle"))
+        for label, margin in ((f"{count:,} {name}", 8), (f"{count:,}", 6)):
+            if width > 7.5 * len(label) + margin:
+                body.append(svg.text(x + width / 2 - 1, 18, label, "on", "middle"))
+                break
         x += width
     return svg.plot(26, title, "; ".join(f"{count:,} {name}" for name, count, _ in pieces), body)
 

@@ -367,12 +367,18 @@ def errors(runs: Coloured) -> Iterator[Markup]:
 def repeating(runs: Coloured) -> Iterator[Markup]:
     """What each run was, and the command that repeats it."""
     for at, run in runs:
-        yield html(
-            '<details class="run e{}"><summary>{}</summary>{}</details>',
-            at % plots.COLOURS,
-            named(run),
-            run_facts(run.info, run.command),
-        )
+        yield details(at, named(run), run_facts(run.info, run.command))
+
+
+def details(colour: int, title: str, content: Markup, *, is_open: bool = False) -> Markup:
+    """What is shown of a run or a training when its name is clicked."""
+    return html(
+        '<details class="run e{}"{}><summary>{}</summary>{}</details>',
+        colour % plots.COLOURS,
+        html(" open") if is_open else EMPTY,
+        title,
+        content,
+    )
 
 
 def run_facts(info: RunInfo, command: str) -> Markup:

@@ -9,7 +9,7 @@ from errands.reports.formatting import DASH
 from errands.reports.html import plots
 from errands.reports.html.elements import cut, definitions, figure, grid
 from errands.reports.html.plots import PlotLine, PlotMark
-from errands.reports.html.sections import callout, code, headline, legend
+from errands.reports.html.sections import callout, code, details, headline, legend
 from errands.reports.statistics.estimate import Estimate
 from errands.reports.statistics.training import Training
 
@@ -49,6 +49,13 @@ _PLOTS: Final = (
         note="dashed: a second of the processor; without evaluations",
     ),
 )  # fmt: skip
+_HEADLINES: Final = (
+    ("best_score", 1, "best score on other goals"),
+    ("score", 1, "score of the last 100 episodes"),
+    ("held_out_accuracy", 100, "% right of what is held out"),
+    ("accuracy", 100, "% right"),
+)
+"""The figure a training is known by: the first that it has."""
 _HOW: Final = {"imitation": "by imitation", "reinforcement": "by reinforcement"}
 _KINDS: Final = {"choice": "Choice model", "search": "Search model"}
 
@@ -60,15 +67,10 @@ def cards(trainings: Coloured) -> Markup:
 
 def _card(at: int, one: Training) -> Markup:
     known = one.figures
-    big, unit = DASH, ""
-    if "best_score" in known:
-        big, unit = f"{known['best_score']:.1f}", "best score on other goals"
-    elif "score" in known:
-        big, unit = f"{known['score']:.1f}", "score of the last 100 episodes"
-    elif "held_out_accuracy" in known:
-        big, unit = f"{100 * known['held_out_accuracy']:.1f}", "% right of what is held out"
-    elif "accuracy" in known:
-        big, unit = f"{100 * known['accuracy']:.1f}", "% right"
+    big, unit = next(
+        ((f"{scale * known[name]:.1f}", unit) for name, scale, unit in _HEADLINES if name in known),
+        (DASH, ""),
+    )
     speed = next(
         (
             f"{curve.last:,.0f} {word} a second"
@@ -172,13 +174,7 @@ def facts(trainings: Coloured) -> Iterator[Markup]:
                 for name, value in one.settings.items()
             ),
         ]
-        yield html(
-            '<details class="run e{}"{}><summary>{}</summary>{}</details>',
-            at % plots.COLOURS,
-            html(" open") if len(trainings) == 1 else EMPTY,
-            one.label,
-            definitions(listed),
-        )
+        yield details(at, one.label, definitions(listed), is_open=len(trainings) == 1)
 
 
 def _formatted(name: str, value: float) -> str:

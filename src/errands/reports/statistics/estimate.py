@@ -84,25 +84,24 @@ def resampled_means(
     weighted: WeightedValues, rng: np.random.Generator, resamples: int = RESAMPLES
 ) -> Floats | None:
     """The mean of each resample; None where there are too many values to draw."""
-    distinct = len(weighted.values)
-    means = np.empty(resamples)
-    if distinct <= MOST_DISTINCT:
-        shares = weighted.counts / weighted.size
-        step = max(1, _CHUNK // distinct)
-        for start in range(0, resamples, step):
-            end = min(start + step, resamples)
-            drawn = rng.multinomial(weighted.size, shares, size=end - start)
-            means[start:end] = drawn @ weighted.values / weighted.size
-        return means
-    if weighted.size > MOST_DRAWN:
+    size, width = weighted.size, len(weighted.values)
+    if width <= MOST_DISTINCT:
+        shares = weighted.counts / size
+
+        def draw(count: int) -> Floats:
+            counts = rng.multinomial(size, shares, size=count)
+            return np.asarray(counts @ weighted.values / size)
+    elif size <= MOST_DRAWN:
+        width = size
+        plain = np.repeat(weighted.values, weighted.counts)
+
+        def draw(count: int) -> Floats:
+            return np.asarray(plain[rng.integers(size, size=(count, size))].mean(axis=1))
+    else:
         return None
-    plain = np.repeat(weighted.values, weighted.counts)
-    step = max(1, _CHUNK // weighted.size)
-    for start in range(0, resamples, step):
-        end = min(start + step, resamples)
-        picked = rng.integers(weighted.size, size=(end - start, weighted.size))
-        means[start:end] = plain[picked].mean(axis=1)
-    return means
+    step = max(1, _CHUNK // width)
+    starts = range(0, resamples, step)
+    return np.concatenate([draw(min(step, resamples - start)) for start in starts])
 
 
 def estimate(

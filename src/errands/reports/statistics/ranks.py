@@ -15,7 +15,6 @@ from errands.errors import CatalogError, GoalError
 from errands.reports.statistics.columns import Columns, summaries_of
 from errands.reports.statistics.estimate import named_rng
 from errands.reports.statistics.figures import Bin
-from errands.runs.episode import RunInfo
 from errands.runs.store.base import Store
 from errands.shop.catalog.catalog import Catalog
 from errands.shop.catalog.library import DEMO, demo_folder
@@ -70,41 +69,32 @@ def rank_goals(catalog: Catalog, goals: str, numbers: Sequence[int]) -> list[int
 
 def run_ranks(store: Store, columns: Columns, *, seed: int = 0) -> Ranks:
     """The ranks of the goals that a run played."""
-    info = store.info
-    data, goals = _source(info)
-    if data == DEMO and not demo_folder().exists():
-        return Ranks(data=data, goals=goals, remark=_absent(data))
+    protocol = store.info.protocol
+    data, goals = str(protocol.get("data", "")), str(protocol.get("goals", "synthetic"))
     try:
+        if data == DEMO and not demo_folder().exists():
+            raise CatalogError("Opening it would build it.")
         catalog = Catalog.open(data)
-        wanted, drawn = _wanted(store, columns, seed)
-        ranks = rank_goals(catalog, goals, wanted)
+        numbers, drawn = _looked_up(store, columns, seed)
+        return _binned(data, goals, rank_goals(catalog, goals, numbers), drawn)
     except CatalogError:
-        return Ranks(data=data, goals=goals, remark=_absent(data))
+        remark = f"The catalogue {data!r} is not on this machine, so ranks were not computed."
     except (GoalError, IndexError):
         remark = f"The catalogue {data!r} on this machine has not the run's goals: no ranks."
-        return Ranks(data=data, goals=goals, remark=remark)
-    return _binned(data, goals, ranks, drawn)
+    return Ranks(data=data, goals=goals, remark=remark)
 
 
-def _wanted(store: Store, columns: Columns, seed: int) -> tuple[tuple[int, ...], bool]:
+def _looked_up(store: Store, columns: Columns, seed: int) -> tuple[tuple[int, ...], bool]:
     """The goals to look up, and whether they are a draw."""
     numbers, rng = columns.number, named_rng(seed, "rank goals")
     # Episodes may share goals, so a few more than needed are looked at.
     some = len(numbers) > 3 * MOST_GOALS
     if some:
         numbers = np.sort(rng.choice(numbers, 3 * MOST_GOALS, replace=False))
-    wanted = goal_numbers([summary.key for summary in summaries_of(store, numbers)])
-    if len(wanted) > MOST_GOALS:
-        return tuple(sorted(rng.choice(wanted, MOST_GOALS, replace=False).tolist())), True
-    return wanted, some
-
-
-def _source(info: RunInfo) -> tuple[str, str]:
-    return str(info.protocol.get("data", "")), str(info.protocol.get("goals", "synthetic"))
-
-
-def _absent(data: str) -> str:
-    return f"The catalogue {data!r} is not on this machine, so ranks were not computed."
+    goals = goal_numbers([summary.key for summary in summaries_of(store, numbers)])
+    if len(goals) > MOST_GOALS:
+        return tuple(sorted(rng.choice(goals, MOST_GOALS, replace=False).tolist())), True
+    return goals, some
 
 
 def _binned(data: str, goals: str, ranks: Sequence[int | None], drawn: bool) -> Ranks:
