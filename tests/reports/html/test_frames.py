@@ -4,6 +4,7 @@ import re
 
 from hypothesis import given
 from hypothesis import strategies as st
+from packed_pages import unpack
 
 from errands.reports.html.frames import (
     StyleSheets,
@@ -11,7 +12,6 @@ from errands.reports.html.frames import (
     pack,
     policy,
     script,
-    unpack,
     visible_text,
 )
 

@@ -1,9 +1,10 @@
 import re
 
 import msgspec
+from packed_pages import unpack
 from played import MemoryStore, made, play_shop, watch_shop
 
-from errands.reports.html.frames import StyleSheets, unpack
+from errands.reports.html.frames import StyleSheets
 from errands.reports.html.replay import MOST_STEPS, PageView, instruction_of, replay, views
 from errands.runs.episode import Episode, Step
 

@@ -179,12 +179,12 @@ def time_of(text: str) -> float | None:
     >>> time_of("Thu Jan 01 00:00:00 PST 1970")
     28800.0
     """
-    found = _MTURK_TIME.fullmatch(text.strip())
+    match = _MTURK_TIME.fullmatch(text.strip())
     try:
-        if found is None:
+        if match is None:
             then = datetime.fromisoformat(text.strip())
             return _stamp(then.replace(tzinfo=then.tzinfo or UTC))
-        month, day, hour, minute, second, zone, year = found.groups()
+        month, day, hour, minute, second, zone, year = match.groups()
         return _stamp(
             datetime(
                 *(int(year), _MONTHS.index(month) + 1, int(day)),

@@ -80,26 +80,21 @@ def results_csv(
     """One row for each submitted assignment."""
     inputs = {item.number: item.inputs for item in items}
     names = answer_names(template, done)
+    columns = [
+        *BEFORE,
+        *(INPUT + column for column in project.columns),
+        *(ANSWER + name for name in names),
+        *AFTER,
+    ]
     out = io.StringIO(newline="")
-    writer = csv.writer(out, quoting=csv.QUOTE_ALL, lineterminator="\n")
-    writer.writerow(
-        [
-            *BEFORE,
-            *(INPUT + column for column in project.columns),
-            *(ANSWER + name for name in names),
-            *AFTER,
-        ]
-    )
+    writer = csv.DictWriter(out, columns, quoting=csv.QUOTE_ALL, lineterminator="\n")
+    writer.writeheader()
     for one in done:
         shown = inputs[one.item]
-        noted = _noted(project, one, shown)
         writer.writerow(
-            [
-                *(noted.get(column, "") for column in BEFORE),
-                *(shown.get(column, "") for column in project.columns),
-                *(one.answers.get(name, "") for name in names),
-                *("" for _ in AFTER),
-            ]
+            _noted(project, one, shown)
+            | {INPUT + column: shown.get(column, "") for column in project.columns}
+            | {ANSWER + name: answer for name, answer in one.answers.items()}
         )
     return out.getvalue().encode("utf-8", "replace")
 
@@ -180,6 +175,6 @@ def task_records(task: Task) -> list[ImportedAnswers]:
     for instance in task.instances:
         count = max((len(labels) for labels in instance.labels.values()), default=0)
         for place in range(count):
-            answers = {name: written(held[place]) for name, held in instance.labels.items()}
+            answers = {name: written(labels[place]) for name, labels in instance.labels.items()}
             records.append(ImportedAnswers(instance.row, answers, worker=f"label {place + 1}"))
     return records

@@ -80,7 +80,7 @@ def task_page(
     page = f"</head>\n<body>\n{before}{filled}\n{button}{after}</body>\n</html>\n"
     page = _ADDRESS.sub(_nearer, without_integrity(page))
     # Last, so that nothing that was taken out has left the word behind.
-    return head + _SHADOW.sub(lambda found: f"-{found[0]}", page)
+    return head + _SHADOW.sub(lambda match: f"-{match[0]}", page)
 
 
 def has_own_form(template: str) -> bool:
@@ -116,13 +116,13 @@ def _own_form(page: str, action: str, hidden: str) -> tuple[str, str]:
     """The page with our address in its forms, and the name of the first of them."""
     named = ""
 
-    def ours(found: re.Match[str]) -> str:
+    def ours(match: re.Match[str]) -> str:
         nonlocal named
-        rest = found[1]
+        rest = match[1]
         if _EXTERNAL not in rest.lower():
-            return found[0]
-        held = _ID.search(rest)
-        id = next((text for text in held.groups() if text), "") if held else ""
+            return match[0]
+        named_id = _ID.search(rest)
+        id = next((text for text in named_id.groups() if text), "") if named_id else ""
         named = named or html.unescape(id) or _FORM_ID
         own = "" if id else f' id="{_FORM_ID}"'
         # Of two attributes of a name, browsers take the first.
@@ -132,21 +132,21 @@ def _own_form(page: str, action: str, hidden: str) -> tuple[str, str]:
 
 
 def _button(form: str, is_preview: bool) -> str:
-    said = "Accept the task before you submit" if is_preview else "Submit"
+    label = "Accept the task before you submit" if is_preview else "Submit"
     off = " disabled" if is_preview else ""
     return (
         f'<p class="text-center"><input type="submit" id="submitButton" class="btn btn-primary"'
-        f' form="{_escape(form)}" value="{said}"{off}></p>\n'
+        f' form="{_escape(form)}" value="{label}"{off}></p>\n'
     )
 
 
-def _nearer(found: re.Match[str]) -> str:
+def _nearer(match: re.Match[str]) -> str:
     """An address of a well-known library, as ours; any other as it is."""
-    before, mark, quoted, bare = found.groups()
+    before, mark, quoted, bare = match.groups()
     address = html.unescape(quoted or bare)
     if address.startswith("//"):
         address = f"https:{address}"
     if library(address) is None and EXTERNAL_SCRIPT.fullmatch(address) is None:
-        return found[0]
+        return match[0]
     path = address.partition("://")[2].partition("?")[0].partition("#")[0]
     return f"{before}{mark or chr(34)}{LIBRARIES}{quote(path, safe='/@.-_~')}{mark or chr(34)}"

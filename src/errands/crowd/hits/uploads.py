@@ -85,7 +85,7 @@ def import_results(
 ) -> ImportSummary:
     """Take a file of results into a project."""
     batch = read_batch(data, projects.template(project.id))
-    found = match_results(project, projects.items(project.id), batch)
-    new = work.import_answers(project.id, found.records)
-    known = len(found.records) - new
-    return ImportSummary(new, known, found.strangers, found.rejected, found.empty)
+    match = match_results(project, projects.items(project.id), batch)
+    new = work.import_answers(project.id, match.records)
+    known = len(match.records) - new
+    return ImportSummary(new, known, match.strangers, match.rejected, match.empty)

@@ -157,9 +157,9 @@ def copied_words(title: str, instruction: str) -> int:
     if len(words) < SHORT_TITLE:
         return 0
     most = len(words) if len(words) < LONG_TITLE else -(-len(words) * 4 // 5)
-    said = f" {' '.join(_words(instruction))} "
+    text = f" {' '.join(_words(instruction))} "
     rows = (words[start : start + most] for start in range(len(words) - most + 1))
-    return most if any(f" {' '.join(row)} " in said for row in rows) else 0
+    return most if any(f" {' '.join(row)} " in text for row in rows) else 0
 
 
 def _words(text: str) -> list[str]:

@@ -106,10 +106,10 @@ def _address(name: str, record: Any) -> Address:
     if page == DONE:
         return Address(DONE, name, asin=asin, options=options)
     if not page:
-        found = _DETAIL.search(urlsplit(record["url"]).path)
-        if found is None:
+        detail = _DETAIL.search(urlsplit(record["url"]).path)
+        if detail is None:
             raise ValueError("a page below a product, and the URL does not say which")
-        page = found[1].lower()
+        page = detail[1].lower()
     return Address(page, name, _query(content["keywords"]), int(content["page"]), asin, options)
 
 
@@ -136,7 +136,7 @@ def retrace(shop: Shop, addresses: Sequence[Address]) -> list[LoggedStep]:
         if shown == seen[-1]:
             continue
         for address in (*pages_between(seen[-1], shown), shown):
-            action, exact, source = _found(shop, seen, address)
+            action, exact, source = _action_to(shop, seen, address)
             steps.append(
                 LoggedStep(len(seen), 0.0, action, source, exact, address.page, build(address))
             )
@@ -144,7 +144,7 @@ def retrace(shop: Shop, addresses: Sequence[Address]) -> list[LoggedStep]:
     return steps
 
 
-def _found(shop: Shop, seen: Sequence[Address], address: Address) -> tuple[str, bool, int]:
+def _action_to(shop: Shop, seen: Sequence[Address], address: Address) -> tuple[str, bool, int]:
     first = None
     tried: set[Address] = set()
     for source in range(len(seen) - 1, -1, -1):

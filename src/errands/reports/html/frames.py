@@ -30,7 +30,6 @@ __all__ = [
     "pack",
     "policy",
     "script",
-    "unpack",
     "visible_text",
 ]
 
@@ -43,8 +42,6 @@ _PAGE: Final = re.compile(r"<(?:!doctype|html|head|body|form|table|div|p|h[1-6])
 _BLANKS: Final = re.compile(r"\s*\n\s*")
 
 _STYLE: Final = re.compile(r"<style>([^<]{400,})</style>")
-
-_Change = tuple[int, int, str]
 
 
 class StyleSheets:
@@ -84,11 +81,11 @@ def pack(pages: Sequence[str]) -> str:
 
     Places are counted as JavaScript counts them, in UTF-16 units, where a rare letter is two.
     """
-    changes: list[_Change] = []
+    changes: list[tuple[int, int, str]] = []
     before = b""
     for page in pages:
         now = page.encode("utf-16-le", "replace")
-        start, end = _common(before, now), 0
+        start = _common(before, now)
         room = min(len(before), len(now)) - start
         end = min(_common(before[::-1], now[::-1]), room) & ~1
         changes.append(
@@ -110,17 +107,6 @@ def _common(first: bytes, second: bytes) -> int:
     low &= ~1
     # Not between the two halves of a rare letter.
     return low - 2 if low and 0xD8 <= first[low - 1] <= 0xDB else low
-
-
-def unpack(block: str) -> list[str]:
-    """What `report.js` does with a block, for tests and tools."""
-    packed = zlib.decompress(base64.b64decode(block))
-    pages: list[bytes] = []
-    before = b""
-    for start, end, middle in msgspec.json.decode(packed, type=list[_Change]):
-        before = before[: 2 * start] + middle.encode("utf-16-le") + before[len(before) - 2 * end :]
-        pages.append(before)
-    return [page.decode("utf-16-le") for page in pages]
 
 
 @cache

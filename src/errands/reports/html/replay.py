@@ -70,10 +70,10 @@ class PageView(NamedTuple):
 
 def views(info: RunInfo, episode: Episode, watch: Watch | None) -> list[PageView]:
     """The page before each action, and the last: what was kept, else what a new play shows."""
-    kept = [step.observation for step in episode.steps] + [episode.last]
+    recorded = [step.observation for step in episode.steps] + [episode.last]
     seen = watch(info, episode) if watch is not None else None
     shown = []
-    for place, text in enumerate(kept):
+    for place, text in enumerate(recorded):
         again = seen[place] if seen is not None and place < len(seen) else None
         page = again.html if again is not None else ""
         if text is None:

@@ -7,7 +7,7 @@ decide every bound.
 """
 
 import zlib
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 import numpy as np
@@ -56,14 +56,16 @@ class WeightedValues:
     __slots__ = ("counts", "size", "values")
 
     def __init__(self, values: npt.ArrayLike, counts: npt.ArrayLike | None = None) -> None:
-        given = np.asarray(values, dtype=np.float64)
+        numbers = np.asarray(values, dtype=np.float64)
         if counts is None:
-            self.values, self.counts = np.unique(given, return_counts=True)
+            self.values, self.counts = np.unique(numbers, return_counts=True)
         else:
             weights = np.asarray(counts, dtype=np.int64)
-            self.values, where = np.unique(given, return_inverse=True)
+            self.values, where = np.unique(numbers, return_inverse=True)
             self.counts = np.zeros(len(self.values), dtype=np.int64)
             np.add.at(self.counts, where, weights)
+            present = self.counts > 0
+            self.values, self.counts = self.values[present], self.counts[present]
         self.size = int(self.counts.sum())
 
     @property
@@ -128,11 +130,5 @@ def estimate(
         spread = float(np.sqrt(((weighted.values - mean) ** 2) @ weighted.counts) / weighted.size)
         low, high = mean - 1.959964 * spread, mean + 1.959964 * spread
     else:
-        low, high = bounds(means)
+        low, high = np.percentile(means, [2.5, 97.5]).tolist()
     return Estimate(mean, min(low, mean), max(high, mean), weighted.size)
-
-
-def bounds(resampled: Any) -> tuple[float, float]:
-    """Where the middle 95 % of resamples lie."""
-    low, high = np.percentile(resampled, [2.5, 97.5])
-    return float(low), float(high)

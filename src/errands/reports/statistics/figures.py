@@ -137,12 +137,11 @@ def run_figures(store: Store, columns: Columns, *, seed: int = 0) -> RunFigures:
     shop = store.info.domain == "shop"
     bought, parts = _shop_parts(store.parts(), rewards.size, seed) if shop else (None, ())
     success = WeightedValues([0.0, 1.0], _wins(rewards))
-    score = estimate(rewards, "score", seed=seed).times(100)
-    won = _share(success, "success", seed)
-    least, least_won = score, won
+    score = least = _percentage(rewards, "score", seed)
+    won = least_won = _percentage(success, "success", seed)
     if errors:
-        least = estimate(rewards.plus(0.0, errors), "score at least", seed=seed).times(100)
-        least_won = _share(success.plus(0.0, errors), "success at least", seed)
+        least = _percentage(rewards.plus(0.0, errors), "score at least", seed)
+        least_won = _percentage(success.plus(0.0, errors), "success at least", seed)
     return RunFigures(
         episodes=len(columns.number),
         planned=store.info.episodes,
@@ -172,12 +171,8 @@ def _wins(rewards: WeightedValues) -> tuple[int, int]:
     return rewards.size - won, won
 
 
-def _share(weighted: WeightedValues, name: str, seed: int) -> Estimate:
-    """A percentage; the values that never came are dropped first."""
-    there = weighted.counts > 0
-    return estimate(
-        WeightedValues(weighted.values[there], weighted.counts[there]), name, seed=seed
-    ).times(100)
+def _percentage(weighted: WeightedValues, name: str, seed: int) -> Estimate:
+    return estimate(weighted, name, seed=seed).times(100)
 
 
 def reward_bins(rewards: WeightedValues) -> tuple[Bin, ...]:
@@ -204,7 +199,9 @@ def _shop_parts(
         if "r_type" in part:
             kinds[tuple(map(part.get, names))] += 1
     bought = sum(kinds.values())
-    share = _share(WeightedValues([0.0, 1.0], [max(0, scored - bought), bought]), "bought", seed)
+    share = _percentage(
+        WeightedValues([0.0, 1.0], [max(0, scored - bought), bought]), "bought", seed
+    )
     parts = []
     for at, name in enumerate(names):
         there = [(kind[at], count) for kind, count in kinds.items() if kind[at] is not None]
@@ -241,11 +238,11 @@ def _failures(store: Store, columns: Columns) -> tuple[Failures, ...]:
     for summary in summaries_of(store, columns.number[columns.failed]):
         owner = summary.owner or "unknown"
         counts[owner] += 1
-        kept = examples.setdefault(owner, {})
+        of_owner = examples.setdefault(owner, {})
         reason = summary.error[:500]
         # Different reasons say more than the same one thrice.
-        if len(kept) < EXAMPLES and reason not in kept:
-            kept[reason] = FailureExample(summary.number, summary.key, reason)
+        if len(of_owner) < EXAMPLES and reason not in of_owner:
+            of_owner[reason] = FailureExample(summary.number, summary.key, reason)
     return tuple(
         Failures(owner, count, tuple(examples[owner].values()))
         for owner, count in sorted(counts.items(), key=lambda item: (-item[1], item[0]))

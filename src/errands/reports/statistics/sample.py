@@ -57,10 +57,10 @@ def pick(columns: Columns, *, most: int = MOST, each: int = EACH, seed: int = 0)
     return EpisodeSample(numbers, kinds, rule)
 
 
-def _drawn(numbers: Any, taken: dict[int, str], count: int, seed: int) -> list[int]:
+def _drawn(numbers: Any, listed: dict[int, str], count: int, seed: int) -> list[int]:
     if count <= 0:
         return []
     rng = named_rng(seed, "listed episodes")
     # A few more than needed, since some may be taken already.
-    drawn = rng.choice(numbers, min(len(numbers), count + len(taken)), replace=False)
-    return [number for number in drawn.tolist() if number not in taken][:count]
+    drawn = rng.choice(numbers, min(len(numbers), count + len(listed)), replace=False)
+    return [number for number in drawn.tolist() if number not in listed][:count]

@@ -209,7 +209,7 @@ def _curves(log: bytes) -> tuple[tuple[Curve, ...], int]:
 def _thin(points: list[tuple[float, float]]) -> tuple[tuple[float, float], ...]:
     """Few enough to draw: every so many-th, and the last."""
     stride = -(-len(points) // MOST_POINTS)
-    kept = points[::stride]
-    if kept[-1] != points[-1]:
-        kept.append(points[-1])
-    return tuple(kept)
+    thinned = points[::stride]
+    if thinned[-1] != points[-1]:
+        thinned.append(points[-1])
+    return tuple(thinned)
