@@ -16,7 +16,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from errands.web.core.http_errors import HttpError, send_error
 
-__all__ = ["AuthMiddleware"]
+__all__ = ["AuthMiddleware", "basic_password"]
 
 PROGRAMS: Final = frozenset({"v1", "metrics", "runs"})
 """First parts of the addresses that visitors of the shop have no business with."""
@@ -82,7 +82,7 @@ class AuthMiddleware:
             return None
         if hmac.compare_digest(authorization, self._expected):
             return None
-        if _is_page(scope) and hmac.compare_digest(_password(authorization), self._token):
+        if _is_page(scope) and hmac.compare_digest(basic_password(authorization), self._token):
             return None
         return HttpError(
             401, "unauthorized", "This server wants its token: Authorization: Bearer TOKEN."
@@ -101,7 +101,7 @@ def _is_page(scope: Scope) -> bool:
     return path == PAGES or path.startswith(f"{PAGES}/")
 
 
-def _password(authorization: bytes) -> bytes:
+def basic_password(authorization: bytes) -> bytes:
     """The password of HTTP's basic authentication; nothing where there is none."""
     kind, _, rest = authorization.partition(b" ")
     if kind.lower() != b"basic":

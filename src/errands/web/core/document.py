@@ -1,15 +1,65 @@
-"""The HTML document around every page that is not the shop's, and the headers it is sent with.
+"""The HTML document around every page that is not the shop's, its headers, style sheet and script.
 
-Nothing is loaded from elsewhere, and no script or style stands in a page itself.
+Nothing is loaded from elsewhere, and no script or style stands in a page itself: each is a file,
+whose address changes with its content, so that browsers may keep it for long.
 """
 
-from collections.abc import Iterable, Mapping
+import hashlib
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from functools import cached_property
+from pathlib import Path
 from typing import Final
 
-from errands.markup import EMPTY, Markup, html, join
-from errands.web.core.assets import Assets
+from starlette.requests import Request
+from starlette.responses import Response
 
-__all__ = ["document", "navigation", "page_headers"]
+from errands.markup import EMPTY, Markup, html, join
+from errands.reports.html.page import style_sheet
+from errands.web.core.application import Route
+
+__all__ = ["Assets", "document", "file_headers", "navigation", "page_headers"]
+
+_HEADERS: Final = {
+    "Cache-Control": "max-age=31536000, immutable",
+    "X-Content-Type-Options": "nosniff",
+}
+
+
+class Assets:
+    """The style sheet of reports with what a part adds: `NAME.css` and `NAME.js` in its folder."""
+
+    def __init__(self, name: str, beside: str, files: str = "") -> None:
+        """`files` is what the two are called where that is not the `name` in their addresses."""
+        self._name = name
+        self._beside = Path(beside).with_name(files or name)
+        self._address = f"/{name}/static/{name}"
+
+    @cached_property
+    def _sheet(self) -> bytes:
+        own = self._beside.with_suffix(".css").read_text(encoding="utf-8")
+        return f"{style_sheet()}\n{own}".encode()
+
+    @cached_property
+    def _script(self) -> bytes:
+        return self._beside.with_suffix(".js").read_bytes()
+
+    @cached_property
+    def tags(self) -> Markup:
+        """For the head of a page."""
+        return html(
+            '<link rel="stylesheet" href="{address}.css?v={version}">\n'
+            '<script src="{address}.js?v={version}" defer></script>\n',
+            address=self._address,
+            version=hashlib.blake2b(self._sheet + self._script, digest_size=6).hexdigest(),
+        )
+
+    def routes(self) -> list[Route]:
+        """Where the files are."""
+        return [
+            Route(f"{self._address}.css", _file(self._sheet, "text/css"), methods=["GET"]),
+            Route(f"{self._address}.js", _file(self._script, "text/javascript"), methods=["GET"]),
+        ]
+
 
 _BRAND: Final = Markup("Errands")
 
@@ -25,6 +75,14 @@ def page_headers(policy: str) -> Mapping[str, str]:
         "Referrer-Policy": "same-origin",
         "Cache-Control": "no-store",
     }
+
+
+def file_headers(name: str = "") -> dict[str, str]:
+    """Headers of what is no page; with a name, browsers save it as a file."""
+    headers = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
+    if name:
+        headers["Content-Disposition"] = f'attachment; filename="{name}"'
+    return headers
 
 
 def navigation(links: Iterable[tuple[str, str]], here: str) -> Markup:
@@ -75,3 +133,10 @@ def document(
         main=main,
         body=body,
     ).encode("utf-8", "replace")
+
+
+def _file(content: bytes, kind: str) -> Callable[[Request], Awaitable[Response]]:
+    async def endpoint(request: Request) -> Response:
+        return Response(content, media_type=kind, headers=_HEADERS)
+
+    return endpoint

@@ -8,6 +8,7 @@ import asyncio
 import gc
 import logging
 import socket
+import threading
 from collections.abc import Callable, Sequence
 from types import FrameType
 from typing import Final
@@ -58,9 +59,12 @@ class Server(uvicorn.Server):
         limits: ServerLimits,
         on_start: Callable[[], None] | None = None,
     ) -> None:
+        stopping = threading.Event()
+        own = AppPart((), ready=lambda: not stopping.is_set(), drain=stopping.set)
+        self._parts = [own, *parts]
         super().__init__(
             uvicorn.Config(
-                application(parts, auth),
+                application(self._parts, auth),
                 http=_BoundedHead,
                 log_level="warning",
                 access_log=False,
@@ -78,9 +82,8 @@ class Server(uvicorn.Server):
             )
         )
         logging.getLogger("uvicorn.error").addFilter(_is_ours)
-        self._parts = parts
         self._drain_seconds = limits.drain_seconds
-        self._is_draining = False
+        self._stopping = stopping
         self._on_start = on_start
         self._drain: asyncio.Task[None] | None = None
 
@@ -93,14 +96,13 @@ class Server(uvicorn.Server):
             self._on_start()
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        if not self.started or self._is_draining:
+        if not self.started or self._stopping.is_set():
             self.should_exit = True
         else:
             self._loop.call_soon_threadsafe(self.stop)
 
     def stop(self) -> None:
         """Finish what is in flight, then end."""
-        self._is_draining = True
         for part in self._parts:
             part.drain()
         self._drain = self._loop.create_task(self._finish())

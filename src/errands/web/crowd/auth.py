@@ -6,8 +6,6 @@ somebody with a cookie carries a second key, which a page from elsewhere cannot 
 """
 
 import asyncio
-import base64
-import binascii
 import contextlib
 import hashlib
 import hmac
@@ -27,6 +25,7 @@ from errands.crowd.store.database import StorageError
 from errands.errors import ErrandsError
 from errands.remote.messages import encode_json
 from errands.web.core.application import read_body
+from errands.web.core.auth import basic_password
 from errands.web.core.forms import FORM_BYTES, Form, read_form
 from errands.web.core.http_errors import HttpError, bad_request, decode_request, internal, not_found
 from errands.web.crowd.document import HEADERS, error_page, worker_links
@@ -205,12 +204,14 @@ class Auth:
         return person
 
     async def _program(self, request: Request) -> Person:
-        kind, _, rest = request.headers.get("authorization", "").partition(" ")
+        header = request.headers.get("authorization", "")
+        kind, _, token = header.partition(" ")
         person = None
         if kind.lower() == "bearer":
-            person = self.accounts.by_token(rest.strip())
+            person = self.accounts.by_token(token.strip())
         elif kind.lower() == "basic":
-            person = await self.admin(_password(rest), request)
+            password = basic_password(header.encode("latin-1")).decode("utf-8", "replace")
+            person = await self.admin(password, request)
         if person is None:
             raise HttpError(
                 401,
@@ -283,13 +284,6 @@ def _recent(times: deque[float], now: float) -> int:
     while times and now - times[0] > _WRONG_SECONDS:
         times.popleft()
     return len(times)
-
-
-def _password(given: str) -> str:
-    try:
-        return base64.b64decode(given.strip(), validate=True).partition(b":")[2].decode()
-    except (binascii.Error, ValueError):
-        return ""
 
 
 def _refusal(failure: Exception) -> HttpError:

@@ -9,7 +9,7 @@ from errands.crowd.accounts.accounts import Person
 from errands.markup import EMPTY, Markup
 from errands.web.core import document as core
 from errands.web.core import elements as ui
-from errands.web.core.assets import Assets
+from errands.web.core.document import Assets
 from errands.web.core.elements import Link
 from errands.web.core.http_errors import HttpError
 

@@ -118,7 +118,6 @@ def crowd_part(site: CrowdSite, factories: Iterable[RouteFactory]) -> AppPart:
             for kind in ("schemas", "paths")
         }
 
-    state = {"draining": False}
     return AppPart(
         routes=(
             _CrowdRoutes(
@@ -127,8 +126,6 @@ def crowd_part(site: CrowdSite, factories: Iterable[RouteFactory]) -> AppPart:
             ),
         ),
         paths=paths,
-        ready=lambda: not state["draining"],
-        drain=lambda: state.update(draining=True),
         busy=lambda: site.auth.in_flight > 0,
     )
 

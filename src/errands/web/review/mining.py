@@ -24,7 +24,7 @@ from errands.mining.uses import DROP, USES
 from errands.reports.html.elements import badge, cut, table
 from errands.web.core import document as core
 from errands.web.core.application import AppPart, Route
-from errands.web.core.assets import Assets
+from errands.web.core.document import Assets
 from errands.web.core.forms import Form, read_form
 from errands.web.core.http_errors import HttpError, not_found
 

@@ -1,4 +1,4 @@
-"""The desk at which a person scores purchases: one after the other, each kept before the next.
+"""Where a person scores purchases: one after the other, each kept before the next.
 
     GET  /scoring        how far one is; the table, once every purchase is scored
     GET  /scoring/3      the third purchase of the sample
@@ -32,7 +32,7 @@ from errands.web.core import elements as ui
 from errands.web.core.application import AppPart, Route
 from errands.web.core.forms import Form, read_form
 from errands.web.core.http_errors import HttpError, not_found
-from errands.web.crowd.document import ASSETS, HEADERS, document, error_page
+from errands.web.crowd.document import ASSETS, document, error_page, html_response
 from errands.web.crowd.routes import operation, paths
 
 __all__ = ["ScoringSite"]
@@ -56,20 +56,11 @@ assert set(_KINDS) == set(TYPES)
 class ScoreDraft(NamedTuple):
     """What is ticked on the form."""
 
-    type: float | None = None
-    attributes: frozenset[int] = frozenset()
-    options: frozenset[int] = frozenset()
-    price: bool = False
-    note: str = ""
-
-    @classmethod
-    def of(cls, score: HandScore) -> "ScoreDraft":
-        def ticked(held: Sequence[bool]) -> frozenset[int]:
-            return frozenset(place for place, is_ticked in enumerate(held) if is_ticked)
-
-        return cls(
-            score.type, ticked(score.attributes), ticked(score.options), score.price, score.note
-        )
+    type: float | None
+    attributes: tuple[bool, ...]
+    options: tuple[bool, ...]
+    price: bool
+    note: str
 
 
 _WAYS: Final = [(HOME, "Purchases to score")]
@@ -93,8 +84,8 @@ class ScoringSite:
     @property
     def scored(self) -> set[int]:
         """The places of the sample that have a score, from 1."""
-        held = self._file.scores
-        return {place for place, one in enumerate(self._chosen, 1) if one.number in held}
+        scores = self._file.scores
+        return {place for place, one in enumerate(self._chosen, 1) if one.number in scores}
 
     def part(self) -> AppPart:
         async def front(request: Request) -> Response:
@@ -126,8 +117,11 @@ class ScoringSite:
 
     async def look(self, request: Request) -> Response:
         place, one = self._one(request)
-        held = self._file.scores.get(one.number)
-        draft = ScoreDraft() if held is None else ScoreDraft.of(held)
+        score = self._file.scores.get(one.number)
+        if score is None:
+            draft, _ = _drafted(Form(), one)
+        else:
+            draft = ScoreDraft(*(getattr(score, name) for name in ScoreDraft._fields))
         return self._form(place, one, draft)
 
     async def save(self, request: Request) -> Response:
@@ -139,16 +133,11 @@ class ScoringSite:
         if wrong:
             return self._form(place, one, draft, wrong, 400)
         assert draft.type is not None
-        goal = one.goal
         self._file.add(
             HandScore(
                 run=self._material.info.id,
                 episode=one.number,
-                type=draft.type,
-                attributes=tuple(at in draft.attributes for at in range(len(goal.attributes))),
-                options=tuple(at in draft.options for at in range(len(goal.goal_options))),
-                price=draft.price,
-                note=draft.note,
+                **draft._asdict(),
                 at=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
             )
         )
@@ -174,8 +163,7 @@ class ScoringSite:
     def _table(self) -> Markup:
         """What came of it, made once for each new score."""
         if self._verified is None or self._verified[0] != self._saved:
-            held = self._file.scores
-            sampled = {one.number: held[one.number] for one in self._chosen}
+            sampled = {one.number: self._file.scores[one.number] for one in self._chosen}
             made = verification_body(verify(self._material, self._rules, sampled))
             self._verified = (self._saved, made)
         return self._verified[1]
@@ -187,8 +175,8 @@ def _drafted(form: Form, one: Trajectory) -> tuple[ScoreDraft, str]:
     note = form.text("note").strip()
     draft = ScoreDraft(
         type=kind,
-        attributes=_places(form.texts("attribute"), len(one.goal.attributes)),
-        options=_places(form.texts("option"), len(one.goal.goal_options)),
+        attributes=_ticked(form.texts("attribute"), len(one.goal.attributes)),
+        options=_ticked(form.texts("option"), len(one.goal.goal_options)),
         price=form.text("price") == "1",
         note=note[:LONGEST_NOTE],
     )
@@ -199,14 +187,12 @@ def _drafted(form: Form, one: Trajectory) -> tuple[ScoreDraft, str]:
     return draft, ""
 
 
-def _places(texts: Sequence[str], count: int) -> frozenset[int]:
-    known = {str(place): place for place in range(count)}
-    return frozenset(known[text] for text in texts if text in known)
+def _ticked(sent: Sequence[str], count: int) -> tuple[bool, ...]:
+    return tuple(str(place) in sent for place in range(count))
 
 
 def _page(title: str, body: Markup, status: int = 200) -> Response:
-    content = document(title, body, ways=_WAYS, here=HOME)
-    return Response(content, status, HEADERS, media_type="text/html")
+    return html_response(document(title, body, ways=_WAYS, here=HOME), status)
 
 
 def _explained(work: Work) -> Work:
@@ -216,11 +202,10 @@ def _explained(work: Work) -> Work:
         try:
             return await work(request)
         except HttpError as refusal:
-            found = refusal
+            error = refusal
         except ErrandsError as failure:
-            found = HttpError(503, "unavailable", str(failure))
-        page = error_page(found, _WAYS)
-        return Response(page, found.status, HEADERS, media_type="text/html")
+            error = HttpError(503, "unavailable", str(failure))
+        return html_response(error_page(error, _WAYS), error.status)
 
     return endpoint
 
@@ -380,8 +365,11 @@ def _questions(place: int, goal: Goal, purchase: Purchase, draft: ScoreDraft, ch
     return html("<h2>Your score</h2>{}", content)
 
 
-def _ticks(name: str, texts: Sequence[str], ticked: Collection[int]) -> Markup:
-    boxes = join(ui.tick(name, place, text, place in ticked) for place, text in enumerate(texts))
+def _ticks(name: str, texts: Sequence[str], ticked: Sequence[bool]) -> Markup:
+    boxes = join(
+        ui.tick(name, place, text, is_ticked)
+        for place, (text, is_ticked) in enumerate(zip(texts, ticked, strict=True))
+    )
     none = ui.paragraph("None were wanted.", "note")
     return html("<fieldset><legend>{}</legend>{}</fieldset>", _ASKED[name], boxes or none)
 

@@ -7,7 +7,7 @@ from errands.markup import EMPTY, Markup, html, join
 from errands.reports.html.elements import cut
 from errands.runs.episode import RunInfo
 from errands.web.core import document as core
-from errands.web.core.assets import Assets
+from errands.web.core.document import Assets
 
 __all__ = ["ASSETS", "HEADERS", "document", "error_page", "protocol_of", "title_of"]
 

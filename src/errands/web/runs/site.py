@@ -25,6 +25,7 @@ from errands.reports.formatting import count
 from errands.reports.markdown import to_markdown
 from errands.runs.episode import Episode
 from errands.web.core.application import AppPart, Route
+from errands.web.core.document import file_headers
 from errands.web.core.http_errors import HttpError, bad_request, busy, internal
 from errands.web.core.metrics import metric
 from errands.web.runs.api import (
@@ -285,11 +286,11 @@ class _Site:
     def report_markdown(self, request: Request) -> Response:
         text = to_markdown(self._report([self._run(request)]))
         body = text.encode("utf-8", "replace")
-        return Response(body, headers=_PLAIN, media_type="text/markdown")
+        return Response(body, headers=file_headers(), media_type="text/markdown")
 
     def report_json(self, request: Request) -> Response:
         body = to_json(self._report([self._run(request)]))
-        return Response(body, headers=_PLAIN, media_type="application/json")
+        return Response(body, headers=file_headers(), media_type="application/json")
 
     def compare(self, request: Request) -> Response:
         ids = list(dict.fromkeys(request.query_params.getlist("run")))
@@ -367,7 +368,6 @@ _TITLES: Final = {
     500: "A defect",
     503: "Not now",
 }
-_PLAIN: Final = {"X-Content-Type-Options": "nosniff", "Cache-Control": "no-store"}
 
 
 def _episode(run: RunEntry, request: Request) -> Episode:
@@ -383,7 +383,7 @@ def _html(body: bytes) -> Response:
 
 
 def _json(answer: Any, status: int = 200) -> Response:
-    return Response(as_json(answer), status, _PLAIN, media_type="application/json")
+    return Response(as_json(answer), status, file_headers(), media_type="application/json")
 
 
 def _json_error(error: HttpError) -> Response:

@@ -93,54 +93,42 @@ Headers = Sequence[tuple[bytes, bytes]]
 Answer = tuple[int, Headers, bytes]
 
 
-class SiteMetrics:
-    """Counters of one site."""
-
-    def __init__(self, visitors: Visitors) -> None:
-        self._visitors = visitors
-        self.pages: Counter[str] = Counter()
-        """Pages shown, by kind."""
-        self.errors: Counter[int] = Counter()
-        """Errors, by status."""
-        self.purchases = 0
-        self.latency = Histogram()
-
-    def text(self) -> str:
-        """Everything, for `GET /metrics`."""
-        visitors = self._visitors
-        lines = chain(
-            metric("site_shoppers", "gauge", "Visitors in memory.", len(visitors)),
-            metric("site_sessions_total", "counter", "Sessions begun.", visitors.begun),
-            metric("site_purchases_total", "counter", "Products bought.", self.purchases),
-            metric("site_pages_total", "counter", "Pages shown, by kind.", self.pages, "kind"),
-            metric("site_refusals_total", "counter", "Errors, by status.", self.errors, "status"),
-            metric(
-                *("site_seconds", "histogram", "How long answers take to make."),
-                {"site": self.latency},
-                "part",
-            ),
-        )
-        return "\n".join(lines) + "\n"
-
-
 class ShopSite:
     """Answers requests for the shop's pages."""
 
     def __init__(self, context: ShopContext, visitors: Visitors) -> None:
         self._context = context
         self._visitors = visitors
-        self.metrics = SiteMetrics(visitors)
+        self._pages: Counter[str] = Counter()
+        """Pages shown, by kind."""
+        self._errors: Counter[int] = Counter()
+        """Errors, by status."""
+        self._purchases = 0
+        self._latency = Histogram()
         # Ten products of a results page would be read for their pictures' sake alone.
         self._image_of = lru_cache(2**14)(lambda asin: context.catalog[asin].image)
         self.in_flight = 0
-        self.is_draining = False
+
+    def metrics(self) -> str:
+        """Its counters, for `GET /metrics`."""
+        about = "How long answers take to make."
+        begun = self._visitors.begun
+        lines = chain(
+            metric("site_shoppers", "gauge", "Visitors in memory.", len(self._visitors)),
+            metric("site_sessions_total", "counter", "Sessions begun.", begun),
+            metric("site_purchases_total", "counter", "Products bought.", self._purchases),
+            metric("site_pages_total", "counter", "Pages shown, by kind.", self._pages, "kind"),
+            metric("site_refusals_total", "counter", "Errors, by status.", self._errors, "status"),
+            metric("site_seconds", "histogram", about, {"site": self._latency}, "part"),
+        )
+        return "\n".join(lines) + "\n"
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         begun = time.perf_counter()
         self.in_flight += 1
         try:
             status, headers, body = await self._answer(scope, receive)
-            self.metrics.latency.add(time.perf_counter() - begun)
+            self._latency.add(time.perf_counter() - begun)
             length = (b"content-length", str(len(body)).encode())
             start = {"status": status, "headers": [*headers, *_SAFETY, length]}
             await send({"type": "http.response.start", **start})
@@ -165,7 +153,7 @@ class ShopSite:
             # A defect of ours: the log says which, and the other visitors go on.
             _log.exception("a page could not be made")
             error = internal()
-        self.metrics.errors[error.status] += 1
+        self._errors[error.status] += 1
         more = [(b"connection", b"close")] if error.status in (408, 413) else []
         if error.status == 405:
             more.append((b"allow", b"GET, POST"))
@@ -218,7 +206,7 @@ class ShopSite:
             raise
         body = self._render(page, visitor).encode()
         self._visitors.step(visitor, address, referrer)
-        self.metrics.pages[address.page] += 1
+        self._pages[address.page] += 1
         return 200, _PAGE, body
 
     def _purchase(
@@ -255,11 +243,11 @@ class ShopSite:
             price = self._context.goals.price(product)
             reward = self._context.rules(Purchase(product, page.options, price), visitor.goal)
             self._visitors.buy(visitor, address, referrer, price, reward)
-            self.metrics.purchases += 1
+            self._purchases += 1
         if method == "POST":
             # So that a reload does not ask whether to buy again.
             return _redirect(build(address))
-        self.metrics.pages[DONE] += 1
+        self._pages[DONE] += 1
         return 200, _PAGE, self._render(page, visitor).encode()
 
     def _render(self, page: Page, visitor: Visitor) -> str:
@@ -283,16 +271,10 @@ class ShopSite:
 
 def shop_site(site: ShopSite) -> AppPart:
     """The part of an application that is the shop's website."""
-
-    def drain() -> None:
-        site.is_draining = True
-
     return AppPart(
         routes=(_ShopRoute(site),),
         paths=site_paths,
-        metrics=site.metrics.text,
-        ready=lambda: not site.is_draining,
-        drain=drain,
+        metrics=site.metrics,
         busy=lambda: site.in_flight > 0,
     )
 

@@ -20,7 +20,7 @@ from errands.web.core.auth import AuthMiddleware
 from errands.web.core.limits import ServerLimits, listen
 from errands.web.core.server import Server
 from errands.web.crowd.application import open_crowd_site
-from errands.web.crowd.instructions.writing_pages import EXAMPLE
+from errands.web.crowd.instructions.writing import EXAMPLE
 
 OFFICE, WORK = "/v1/office/instructions", "/v1/work/instructions"
 

@@ -15,13 +15,13 @@ from errands.crowd.hits.results import answer_names, field_kinds, results_csv
 from errands.crowd.hits.uploads import ImportSummary, import_results, publish_files, publish_task
 from errands.markup import EMPTY, Markup
 from errands.web.core import elements as ui
+from errands.web.core.document import file_headers
 from errands.web.core.forms import Form
 from errands.web.core.http_errors import bad_request
 from errands.web.crowd.auth import CrowdRequest, redirect
 from errands.web.crowd.hits import project_pages as pages
 from errands.web.crowd.hits.project_pages import PROJECTS
-from errands.web.crowd.hits.task_frame import frame, frame_address, preview_key
-from errands.web.crowd.hits.tasks import hit_name
+from errands.web.crowd.hits.task_frame import frame, preview_address
 from errands.web.crowd.routes import Routes, api, page
 from errands.web.crowd.site import CrowdSite, staff_response
 
@@ -224,11 +224,7 @@ class ProjectRoutes(Routes):
     async def results(self, request: CrowdRequest) -> Response:
         project = self._project(request)
         data = await asyncio.to_thread(self._results_csv, project)
-        headers = {
-            "Content-Disposition": f'attachment; filename="project-{project.id}-results.csv"',
-            "Cache-Control": "no-store",
-            "X-Content-Type-Options": "nosniff",
-        }
+        headers = file_headers(f"project-{project.id}-results.csv")
         return Response(data, headers=headers, media_type="text/csv; charset=utf-8")
 
     @api("GET", _API, "Projects")
@@ -342,8 +338,7 @@ class ProjectRoutes(Routes):
         item = self._projects.item(project.id, request.number("number"))
         if item is None:
             raise NotFound("There is no such instance.")
-        key = preview_key(self._site.secret, project.id, item.number)
-        return item, frame_address(request.http, key, hit_name(project.id, item.number))
+        return item, preview_address(request.http, self._site.secret, project.id, item.number)
 
 
 def _owner(request: CrowdRequest) -> int | None:

@@ -34,7 +34,7 @@ from errands.web.crowd.document import HEADERS
 from errands.web.crowd.routes import Routes, RouteSpec, open_page
 from errands.web.crowd.site import CrowdSite
 
-__all__ = ["UNAVAILABLE", "FrameRoutes", "frame", "frame_address", "preview_key"]
+__all__ = ["UNAVAILABLE", "FrameRoutes", "frame", "frame_address", "hit_name", "preview_address"]
 
 _FRAME: Final = "/frame/{key}/"
 
@@ -77,6 +77,16 @@ def preview_key(secret: bytes, project: int, item: int) -> str:
     said = f"preview {project} {item}".encode()
     sign = hmac.new(secret, said, hashlib.sha256).hexdigest()[:32]
     return f"preview-{project}-{item}-{sign}"
+
+
+def preview_address(request: Request, secret: bytes, project: int, item: int) -> str:
+    """Where the frame of an instance's preview leads."""
+    return frame_address(request, preview_key(secret, project, item), hit_name(project, item))
+
+
+def hit_name(project: int, item: int) -> str:
+    """What a page is told to be its HIT."""
+    return f"H{project}-{item}"
 
 
 def frame_address(request: Request, key: str, hit: str, worker: str = "") -> str:

@@ -14,18 +14,18 @@ from errands.crowd.accounts.accounts import Person
 from errands.crowd.errors import Conflict, NotFound
 from errands.crowd.hits.assignments import Assignment, Assignments
 from errands.crowd.hits.batch_file import mturk_time
-from errands.crowd.hits.projects import Item, Project, Projects
+from errands.crowd.hits.projects import Project, Projects
 from errands.crowd.hits.task_page import NO_ANSWERS
 from errands.markup import EMPTY, Markup, html
 from errands.web.core import elements as ui
 from errands.web.core.forms import MOST_FIELDS
 from errands.web.core.http_errors import bad_request
 from errands.web.crowd.auth import CrowdRequest, redirect
-from errands.web.crowd.hits.task_frame import frame, frame_address, preview_key
+from errands.web.crowd.hits.task_frame import frame, frame_address, hit_name, preview_address
 from errands.web.crowd.routes import Routes, WorkCard, api, worker_page
 from errands.web.crowd.site import CrowdSite, worker_response
 
-__all__ = ["TaskRoutes", "hit_name"]
+__all__ = ["TaskRoutes"]
 
 _TASK: Final = "/work/{token}/tasks/{id:int}"
 _ASSIGNMENT: Final = "/work/{token}/assignments/{id:int}"
@@ -105,11 +105,6 @@ class AcceptedTask(msgspec.Struct, frozen=True):
     pay: float
 
 
-def hit_name(project: int, item: int) -> str:
-    """What a page is told to be its HIT."""
-    return f"H{project}-{item}"
-
-
 class TaskRoutes(Routes):
     """Tasks for workers."""
 
@@ -167,7 +162,7 @@ class TaskRoutes(Routes):
                 ui.button("Skip", f"{here}/skip", fields=number),
             ),
             html("<h2>Instance {} (preview)</h2>", item.number + 1),
-            frame(self._preview(request.http, project, item), "Preview of the task"),
+            frame(self._preview(request, item.number), "Preview of the task"),
             ui.paragraph(f"{done} done, {ui.dollars(earned)} earned", "note"),
         )
         return _page(project, request, body)
@@ -259,7 +254,7 @@ class TaskRoutes(Routes):
         item = self._work.upcoming(project, request.person.id) if project.is_open else None
         if item is None:
             raise Conflict("There is nothing left to do here for you.", "nothing_left")
-        return ItemUpcoming(item.number, item.inputs, self._preview(request.http, project, item))
+        return ItemUpcoming(item.number, item.inputs, self._preview(request, item.number))
 
     @api("POST", f"{_API_TASK}/accept", "Accept an instance", status=201)
     async def api_accept(self, request: CrowdRequest, choice: ItemChoice = _NEXT) -> AcceptedTask:
@@ -329,9 +324,8 @@ class TaskRoutes(Routes):
             raise NotFound("There is no such work for you.")
         return assignment
 
-    def _preview(self, request: Request, project: Project, item: Item) -> str:
-        key = preview_key(self._secret, project.id, item.number)
-        return frame_address(request, key, hit_name(project.id, item.number))
+    def _preview(self, request: CrowdRequest, item: int) -> str:
+        return preview_address(request.http, self._secret, request.number("id"), item)
 
     def _frame(self, request: Request, one: Assignment) -> str:
         return frame_address(request, one.key, hit_name(one.project, one.item), one.worker)

@@ -28,8 +28,9 @@ from errands.errors import SettingError
 from errands.markup import EMPTY, Markup, html, join
 from errands.reports.html.elements import badge, cut, table
 from errands.web.core import elements as ui
+from errands.web.core.document import file_headers
 from errands.web.crowd.auth import CrowdRequest, redirect
-from errands.web.crowd.instructions.writing_pages import BADGES, product_view, status_badge
+from errands.web.crowd.instructions.writing import BADGES, product_view, status_badge
 from errands.web.crowd.routes import Routes, api, page
 from errands.web.crowd.site import CrowdSite, staff_response
 
@@ -97,7 +98,7 @@ class InstructionRoutes(Routes):
 
     @page("GET", HERE, "Written instructions", query=_FILTERS)
     async def overview(self, request: CrowdRequest) -> Response:
-        body = overview_body(
+        body = _overview_body(
             request.check,
             summary(self._database),
             self._assignments.settings,
@@ -115,7 +116,7 @@ class InstructionRoutes(Routes):
         assignment = self._one(request.number("id"))
         person = self._site.accounts.person(assignment.person)
         name = "" if person is None else person.name
-        body = one_body(request.check, assignment, name)
+        body = _one_body(request.check, assignment, name)
         return staff_response(f"Instruction {assignment.id}", body, request, HERE)
 
     @page("POST", f"{HERE}/settings", "Save settings", form=WritingSettings.__struct_fields__)
@@ -137,11 +138,7 @@ class InstructionRoutes(Routes):
     @page("GET", FILE, "The accepted ones as items_human_ins.json", media="application/json")
     @api("GET", f"{API}/file", "The accepted ones as items_human_ins.json")
     async def file(self, request: CrowdRequest) -> Response:
-        headers = {
-            "Cache-Control": "no-store",
-            "Content-Disposition": 'attachment; filename="items_human_ins.json"',
-            "X-Content-Type-Options": "nosniff",
-        }
+        headers = file_headers("items_human_ins.json")
         content = human_file(self._database)
         return Response(content, headers=headers, media_type="application/json")
 
@@ -203,7 +200,7 @@ class InstructionRoutes(Routes):
         return listed(self._database, person=worker, status=status, page=at)
 
 
-def overview_body(
+def _overview_body(
     check: str,
     summary: WritingSummary,
     settings: WritingSettings,
@@ -223,7 +220,7 @@ def overview_body(
     )
 
 
-def one_body(check: str, assignment: WritingAssignment, name: str) -> Markup:
+def _one_body(check: str, assignment: WritingAssignment, name: str) -> Markup:
     """One instruction with everything that is known of it."""
     return ui.section(_card(check, assignment, name), html('<p><a href="{}">All</a></p>', HERE))
 

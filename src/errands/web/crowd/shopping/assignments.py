@@ -201,7 +201,7 @@ class _ShoppingRoutes(Routes):
 
     def _page(self, request: CrowdRequest, wrong: str = "", status: int = 200) -> Response:
         shopping = self._shopping(request.person)
-        body = shopping_body(shopping, _own(request), wrong, self._assignments.settings())
+        body = _shopping_body(shopping, _own(request), wrong, self._assignments.settings())
         return worker_response(_TITLE, body, request, status)
 
 
@@ -209,7 +209,7 @@ def _own(request: CrowdRequest) -> str:
     return f"/work/{request.token}/shopping"
 
 
-def shopping_body(
+def _shopping_body(
     shopping: WorkerShopping, own: str, wrong: str, settings: ShoppingSettings
 ) -> Markup:
     """The page; `own` is its address, `wrong` what is wrong with a code."""
@@ -318,6 +318,7 @@ def _table(assignments: Sequence[WorkerAssignment]) -> Markup:
     return table(["number", "instruction", "state", "score", "pay", "code"], rows)
 
 
+# What the WebShop paper told its workers (its last appendix), in our own words and for our shop.
 GUIDE: Final = html("""
 <details class="card guide"><summary><h2>How it works</h2></summary>
 <ol>

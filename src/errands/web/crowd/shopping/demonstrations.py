@@ -40,6 +40,7 @@ from errands.reports.html.elements import badge, cut, table
 from errands.runs.export import export
 from errands.runs.store.places import open_run
 from errands.web.core import elements as ui
+from errands.web.core.document import file_headers
 from errands.web.core.http_errors import bad_request
 from errands.web.crowd.auth import Auth, CrowdRequest, redirect
 from errands.web.crowd.routes import Routes, api, page
@@ -153,7 +154,7 @@ class _DemonstrationRoutes(Routes):
             raise
         return FileResponse(
             path,
-            headers={"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"},
+            headers=file_headers(),
             media_type="application/jsonl",
             filename="demonstrations.jsonl",
             background=tidy,
