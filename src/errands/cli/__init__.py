@@ -30,7 +30,6 @@ _MODULES: Final[Mapping[str, tuple[str, ...]]] = {
     "crowd.instructions": ("instructions",),
     "crowd.demonstrations": ("demonstrations",),
     "train.commands": ("train",),
-    "train.pictures": ("train",),
     "experiment": ("experiment",),
     "transfer.commands": ("transfer",),
     "data": ("data",),

@@ -6,9 +6,17 @@ from typing import Any
 
 import msgspec
 import typer
-from rich.table import Table
 
-from errands.cli.output import Json, print_json, progress_bar, remarks, results
+from errands.cli.output import (
+    Json,
+    answer,
+    print_json,
+    progress_bar,
+    remarks,
+    results,
+    table,
+    write_new,
+)
 from errands.errors import CatalogError
 from errands.home import catalogs_dir
 from errands.shop.catalog.catalog import Catalog, Manifest, damage
@@ -24,6 +32,11 @@ group = typer.Typer(
 )
 
 _CATALOG = typer.Argument("demo", metavar="[CATALOG]", help="A catalogue's directory or name.")
+_ITEMS = typer.Option(..., help="Products, as in items_shuffle.json.")
+_ATTRIBUTES = typer.Option(
+    ..., help="Mined attributes and synthetic instructions, as in items_ins_v2.json."
+)
+_HUMAN = typer.Option(None, help="Human instructions, as in items_human_ins.json.")
 _FORCE = typer.Option(False, "--force", help="Replace a catalogue that is there already.")
 _TAGGER = typer.Option(
     "lexicon",
@@ -43,11 +56,9 @@ def register(app: typer.Typer) -> None:
 @group.command()
 def build(
     out: Path = typer.Argument(help="The directory to make."),
-    items: Path = typer.Option(..., help="Products, as in items_shuffle.json."),
-    attributes: Path = typer.Option(
-        ..., help="Mined attributes and synthetic instructions, as in items_ins_v2.json."
-    ),
-    human: Path | None = typer.Option(None, help="Human instructions, as in items_human_ins.json."),
+    items: Path = _ITEMS,
+    attributes: Path = _ATTRIBUTES,
+    human: Path | None = _HUMAN,
     nouns: Path | None = typer.Option(
         None, help="Nouns of titles by asin, instead of the tagger's."
     ),
@@ -115,11 +126,9 @@ def generate(
 @group.command()
 def export(
     catalog: str = typer.Argument(help="A catalogue's directory or name."),
-    items: Path = typer.Option(..., help="Products, as in items_shuffle.json."),
-    attributes: Path = typer.Option(
-        ..., help="Mined attributes and synthetic instructions, as in items_ins_v2.json."
-    ),
-    human: Path | None = typer.Option(None, help="Human instructions, as in items_human_ins.json."),
+    items: Path = _ITEMS,
+    attributes: Path = _ATTRIBUTES,
+    human: Path | None = _HUMAN,
     nouns: Path | None = typer.Option(None, help="Nouns of titles by asin."),
     force: bool = typer.Option(False, "--force", help="Replace files that are there already."),
     as_json: bool = Json,
@@ -150,7 +159,7 @@ def export(
     manifest = opened.manifest
     if as_json:
         files = {
-            name: {"path": str(file.path), "products": file.members, "bytes": file.bytes}
+            name: {"path": file.path, "products": file.members, "bytes": file.bytes}
             for name, file in written.items()
         }
         print_json({"seed": manifest.seed, "tagger": manifest.tagger, "files": files})
@@ -166,9 +175,7 @@ def export(
     tagger = re.sub(r"-[\d.]+$", "", manifest.tagger)
     if tagger != "file":
         given += f" --tagger {tagger}"
-    results.print(
-        f"The same again: errands catalog build OUT {given} --seed {manifest.seed}", soft_wrap=True
-    )
+    results.print(f"The same again: errands catalog build OUT {given} --seed {manifest.seed}")
 
 
 @group.command()
@@ -191,7 +198,7 @@ def info(
         "dropped": manifest.dropped,
         "terms": len(index),
         "indexed tokens": index.statistics.tokens,
-        "bytes": sum(held.bytes for held in manifest.files.values()),
+        "bytes": sum(file.bytes for file in manifest.files.values()),
         "made": manifest.made,
         "sources": msgspec.to_builtins(manifest.sources),
         "price seed": manifest.seed,
@@ -204,15 +211,17 @@ def info(
     if as_json:
         print_json(facts if counted is None else {**facts, "statistics": counted})
         return
-    table = Table("fact", "value", title=f"Catalogue {catalog}", show_header=False)
+    shown = table("fact", "value", title=f"Catalogue {catalog}")
+    shown.show_header = False
     for name, value in facts.items():
-        table.add_row(name, _plain(value))
-    results.print(table)
+        shown.add_row(name, _plain(value))
+    results.print(shown)
     if counted is not None:
-        beside = Table("statistic", "here", "in the paper", title="Beside the paper's")
-        for name, both in counted.items():
-            beside.add_row(name, _figure(both["here"]), _figure(both["paper"]))
-        results.print(beside)
+        rows = [
+            (name, _figure(both["here"]), _figure(both["paper"])) for name, both in counted.items()
+        ]
+        headings = ("statistic", "here", "in the paper")
+        results.print(table(*headings, rows=rows, title="Beside the paper's"))
 
 
 def _counted(opened: Catalog) -> dict[str, dict[str, Any]]:
@@ -241,13 +250,8 @@ def list_catalogs(as_json: bool = Json) -> None:
 
     Example: errands catalog list
     """
-    found = names()
-    if as_json:
-        print_json(found)
-        return
-    for name in found:
-        results.print(name)
-    results.print(f"A catalogue built as {catalogs_dir()}/NAME can be named NAME.")
+    advice = f"A catalogue built as {catalogs_dir()}/NAME can be named NAME."
+    answer(as_json, names(), *names(), advice)
 
 
 @group.command()
@@ -260,7 +264,7 @@ def verify(catalog: str = _CATALOG, as_json: bool = Json) -> None:
     folder = locate(catalog)
     problems = damage(folder)
     if as_json:
-        print_json({"path": str(folder), "ok": not problems, "problems": problems})
+        print_json({"path": folder, "ok": not problems, "problems": problems})
     elif not problems:
         results.print(f"{folder}: every file is as it was built.")
     if problems:
@@ -322,17 +326,14 @@ def picture(
     if out is None:
         typer.echo(drawn)
         return
-    try:
-        out.write_text(drawn, encoding="utf-8")
-    except OSError as failure:
-        raise CatalogError(f"{out} cannot be written ({failure.strerror}).") from None
+    write_new(out, drawn, replace=True)
     remarks.print(f"{out} written.")
 
 
 def _report(out: Path, manifest: Manifest, as_json: bool) -> None:
     """The closing report: what is there, and what was left out and why."""
     if as_json:
-        print_json({"path": str(out), **msgspec.to_builtins(manifest)})
+        print_json({"path": out, **msgspec.structs.asdict(manifest)})
         return
     counts = ", ".join(f"{count:,} {kind} goals" for kind, count in manifest.goals.items())
     products = "1 product" if manifest.products == 1 else f"{manifest.products:,} products"

@@ -1,27 +1,17 @@
 """`errands data`: the original data sets, from a server or a folder onto this machine."""
 
-import json
 import shlex
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.filesize import decimal
-from rich.progress import (
-    BarColumn,
-    DownloadColumn,
-    Progress,
-    TaskID,
-    TextColumn,
-    TimeRemainingColumn,
-    TransferSpeedColumn,
-)
+from rich.progress import DownloadColumn, TaskID, TimeRemainingColumn, TransferSpeedColumn
 from rich.table import Table
 
+from errands.cli.output import print_json, progress, results
 from errands.data import DATASETS, Dataset, FetchReport, fetch, find_dataset
 from errands.home import catalogs_dir, data_dir
 from errands.progress import Progress as OnProgress
@@ -43,45 +33,38 @@ the data sets are listed. Examples:
 
 
 def register(app: typer.Typer) -> None:
-    """Add the command `data` to `app`."""
     app.command("data", help=_HELP)(_data)
 
 
 def _data(
-    name: Annotated[
-        str | None,
-        typer.Argument(metavar="NAME", help=", ".join(d.name for d in DATASETS) + "."),
-    ] = None,
-    url: Annotated[
-        str | None,
-        typer.Option(
-            "--url",
-            metavar="URL",
-            help="Server that has the files at URL/NAME/FILE or URL/FILE, or a task archive's "
-            "address (default: $ERRANDS_DATA_URL).",
-        ),
-    ] = None,
-    folder: Annotated[
-        Path | None,
-        typer.Option("--from", metavar="FOLDER", help="Folder (or task archive) to copy from."),
-    ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", metavar="DIR", help="Where the files go (default: the cache)."),
-    ] = None,
-    force: Annotated[
-        bool, typer.Option("--force", help="Bring the files again although they are there.")
-    ] = False,
-    no_verify: Annotated[
-        bool, typer.Option("--no-verify", help="Take files that are none of the known versions.")
-    ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    name: str | None = typer.Argument(
+        None, metavar="NAME", help=", ".join(dataset.name for dataset in DATASETS) + "."
+    ),
+    url: str | None = typer.Option(
+        None,
+        metavar="URL",
+        help="Server that has the files at URL/NAME/FILE or URL/FILE, or a task archive's address"
+        " (default: $ERRANDS_DATA_URL).",
+    ),
+    folder: Path | None = typer.Option(
+        None, "--from", metavar="FOLDER", help="Folder (or task archive) to copy from."
+    ),
+    out: Path | None = typer.Option(
+        None, metavar="DIR", help="Where the files go (default: the cache)."
+    ),
+    force: bool = typer.Option(
+        False, "--force", help="Bring the files again although they are there."
+    ),
+    no_verify: bool = typer.Option(
+        False, "--no-verify", help="Take files that are none of the known versions."
+    ),
+    as_json: bool = typer.Option(False, "--json", help="Print one JSON object."),
 ) -> None:
     if name is None:
         _list(as_json)
         return
     dataset = find_dataset(name)
-    with _bars() as progress:
+    with _bars() as show:
         report = fetch(
             dataset,
             url=url,
@@ -89,10 +72,10 @@ def _data(
             out=out,
             force=force,
             verify=not no_verify,
-            progress=progress,
+            progress=show,
         )
     if as_json:
-        typer.echo(json.dumps(report.as_dict(), ensure_ascii=False))
+        print_json(report.as_dict())
     else:
         _print(dataset, report)
 
@@ -136,10 +119,10 @@ def _list(as_json: bool) -> None:
     rows = [(dataset, data_dir(dataset.name), _there(dataset)) for dataset in DATASETS]
     if as_json:
         sets = [
-            {"name": dataset.name, "folder": str(folder), "there": there, "of": of}
+            {"name": dataset.name, "folder": folder, "there": there, "of": of}
             for dataset, folder, (there, of) in rows
         ]
-        typer.echo(json.dumps({"datasets": sets}))
+        print_json({"datasets": sets})
         return
     table = Table(box=None, pad_edge=False)
     for heading in ("name", "what it is", "here"):
@@ -147,9 +130,8 @@ def _list(as_json: bool) -> None:
     for dataset, _, (there, of) in rows:
         kind = "tasks" if dataset.tasks else "files"
         table.add_row(dataset.name, dataset.summary, f"{there} of {of} {kind}")
-    console = Console()
-    console.print(table)
-    console.print(f"\nKept in {data_dir('NAME')}. Get one: errands data NAME", highlight=False)
+    results.print(table)
+    results.print(f"\nKept in {data_dir('NAME')}. Get one: errands data NAME")
 
 
 def _there(dataset: Dataset) -> tuple[int, int]:
@@ -163,17 +145,7 @@ def _there(dataset: Dataset) -> tuple[int, int]:
 @contextmanager
 def _bars() -> Iterator[OnProgress]:
     """A progress bar on standard error for the thing that is being done, if anybody watches."""
-    console = Console(stderr=True)
-    with Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        DownloadColumn(),
-        TransferSpeedColumn(),
-        TimeRemainingColumn(),
-        console=console,
-        transient=True,
-        disable=not console.is_terminal,
-    ) as bars:
+    with progress(DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn()) as bars:
         current: dict[str, TaskID] = {}
 
         def show(what: str, done: int, total: int | None) -> None:

@@ -2,16 +2,18 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import typer
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-from rich.table import Table as Printed
+from rich.progress import TextColumn, TimeElapsedColumn
 from rich.text import Text
 
-from errands.cli.output import Json, print_json, remarks, results
+from errands.cli.options import takes_records
+from errands.cli.output import Json, print_json, progress, results
+from errands.cli.output import table as printed_table
 from errands.cli.train.progress import need_torch
 from errands.errors import SettingError
 
@@ -23,14 +25,22 @@ app = typer.Typer(
     help="The paper's tables on our data: training, testing, comparing, in one command each.",
 )
 
-Out = typer.Option(None, help="The folder for trainings and runs (default: experiment).")
-Quick = typer.Option(
-    False, "--quick", help="Minutes instead of an hour: one seed, short trainings."
-)
-Seeds = typer.Option(None, min=1, help="How many trainings of each kind (default: 3).")
-Catalog = typer.Option("", help="Another catalogue than the demo, with human goals.")
-Workers = typer.Option(2, min=1, help="Jobs at once, a core each.")
-Check = typer.Option(False, "--check", help="Exit with status 1 if a claim does not hold.")
+
+@dataclass(frozen=True)
+class _ExperimentOptions:
+    """What all experiments are told."""
+
+    out: Path | None = typer.Option(
+        None, help="The folder for trainings and runs (default: experiment)."
+    )
+    quick: bool = typer.Option(
+        False, "--quick", help="Minutes instead of an hour: one seed, short trainings."
+    )
+    seeds: int | None = typer.Option(
+        None, min=1, help="How many trainings of each kind (default: 3)."
+    )
+    catalog: str = typer.Option("", help="Another catalogue than the demo, with human goals.")
+    workers: int = typer.Option(2, min=1, help="Jobs at once, a core each.")
 
 
 def register(main: typer.Typer) -> None:
@@ -38,13 +48,12 @@ def register(main: typer.Typer) -> None:
 
 
 @app.command("table")
+@takes_records
 def table(
-    out: Path | None = Out,
-    quick: bool = Quick,
-    seeds: int | None = Seeds,
-    catalog: str = Catalog,
-    workers: int = Workers,
-    check: bool = Check,
+    chosen: _ExperimentOptions,
+    check: bool = typer.Option(
+        False, "--check", help="Exit with status 1 if a claim does not hold."
+    ),
     as_json: bool = Json,
 ) -> None:
     """Rule, IL, RL, IL+RL, RNN and the choice oracle on held-out goals, over seeds.
@@ -58,22 +67,16 @@ def table(
       errands experiment table
       errands experiment table --quick --check
     """
-    _run("table", out, quick, seeds, catalog, workers, check, as_json)
+    _run("table", chosen, check, as_json)
 
 
 def _add(name: str, description: str) -> None:
     """A command of an experiment that claims nothing: all of them are called alike."""
 
     @app.command(name, help=f"{description}\n\nExamples:\n\n\b\n  errands experiment {name}")
-    def experiment(
-        out: Path | None = Out,
-        quick: bool = Quick,
-        seeds: int | None = Seeds,
-        catalog: str = Catalog,
-        workers: int = Workers,
-        as_json: bool = Json,
-    ) -> None:
-        _run(name, out, quick, seeds, catalog, workers, False, as_json)
+    @takes_records
+    def experiment(chosen: _ExperimentOptions, as_json: bool = Json) -> None:
+        _run(name, chosen, False, as_json)
 
 
 _add(
@@ -87,16 +90,7 @@ _add("pictures", "Imitation with and without pictures (table 8).")
 _add("search", "Imitation with and without a learnt search.")
 
 
-def _run(
-    name: str,
-    out: Path | None,
-    quick: bool,
-    seeds: int | None,
-    catalog: str,
-    workers: int,
-    check: bool,
-    as_json: bool,
-) -> None:
+def _run(name: str, chosen: _ExperimentOptions, check: bool, as_json: bool) -> None:
     need_torch()
     from errands.experiments.config import FULL, QUICK
     from errands.experiments.paper import EXPERIMENTS
@@ -104,16 +98,16 @@ def _run(
     from errands.experiments.table import to_markdown
     from errands.runs.store.lock import RunLock
 
-    config = msgspec.structs.replace(QUICK if quick else FULL, catalog=catalog)
-    if seeds is not None:
-        config = msgspec.structs.replace(config, seeds=tuple(range(seeds)))
-    folder = out or Path("experiment-quick" if quick else "experiment")
+    config = msgspec.structs.replace(QUICK if chosen.quick else FULL, catalog=chosen.catalog)
+    if chosen.seeds is not None:
+        config = msgspec.structs.replace(config, seeds=tuple(range(chosen.seeds)))
+    folder = chosen.out or Path("experiment-quick" if chosen.quick else "experiment")
     experiment = EXPERIMENTS[name]
     jobs = experiment.jobs(config)
     open_folder(folder, config)
     with RunLock(folder), _bars(len(jobs)) as show:
         try:
-            run_jobs(jobs, folder, config, workers, show)
+            run_jobs(jobs, folder, config, chosen.workers, show)
         except KeyboardInterrupt:
             raise SettingError(
                 f"Stopped; what is done is in {folder}, and the same command goes on."
@@ -135,8 +129,7 @@ def _run(
         _show(read)
         results.print(
             f"{len(jobs)} jobs, {cpu / 60:.0f} minutes of CPU time; in {folder}, the"
-            f" table as {name}.md. `errands report {folder}/run-...` tells more of any run.",
-            soft_wrap=True,
+            f" table as {name}.md. `errands report {folder}/run-...` tells more of any run."
         )
     if check and not read.holds:
         raise typer.Exit(1)
@@ -145,14 +138,7 @@ def _run(
 @contextmanager
 def _bars(total: int) -> Iterator[Callable[[Mapping[str, float], int], None]]:
     """A bar for everything, and one for each running job."""
-    with Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TextColumn("{task.percentage:>3.0f} %"),
-        TimeElapsedColumn(),
-        console=remarks,
-        transient=True,
-    ) as shown:
+    with progress(TextColumn("{task.percentage:>3.0f} %"), TimeElapsedColumn()) as shown:
         whole = shown.add_task("everything", total=total)
         bars: dict[str, Any] = {}
 
@@ -168,25 +154,26 @@ def _bars(total: int) -> Iterator[Callable[[Mapping[str, float], int], None]]:
         yield show
 
 
-def _show(table: Any) -> None:
-    printed = Printed(title=table.title, title_justify="left")
-    for column in ("agent", "score", "95 %", "sd", "success", "95 %", "sd", "steps"):
-        is_name = column == "agent"
-        printed.add_column(column, justify="left" if is_name else "right", no_wrap=is_name)
-    for row in table.rows:
-        printed.add_row(
+def _show(outcome: Any) -> None:
+    rows = [
+        (
             row.name,
             *_cells(row.score, row.score_spread, ""),
             *_cells(row.success, row.success_spread, " %"),
             f"{row.steps:.1f}",
         )
+        for row in outcome.rows
+    ]
+    headings = ("agent", "score", "95 %", "sd", "success", "95 %", "sd", "steps")
+    printed = printed_table(*headings, rows=rows, left=1, title=outcome.title)
+    printed.columns[0].no_wrap = True
     results.print(printed)
-    for claim in table.claims:
+    for claim in outcome.claims:
         mark = Text("shown", "green") if claim.holds else Text("not shown", "red")
         line = mark.append(f": {claim.says}: {claim.evidence}.", "default")
-        results.print(line, soft_wrap=True)
-    for note in table.notes:
-        results.print(note, soft_wrap=True)
+        results.print(line)
+    for note in outcome.notes:
+        results.print(note)
 
 
 def _cells(value: Any, spread: float | None, unit: str) -> tuple[str, str, str]:

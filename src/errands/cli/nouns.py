@@ -1,15 +1,12 @@
 """`errands nouns`: see what a tagger finds in a title, and what the choice of a tagger changes."""
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
 
 import msgspec
 import typer
-from rich.console import Console
-from rich.table import Table
 
+from errands.cli.output import answer, print_json, results, table
 from errands.errors import DataError
 from errands.experiments.noun_study import Study, run_study
 from errands.shop.product import Product, Unusable, parse_product
@@ -17,9 +14,10 @@ from errands.shop.rewards.nouns import nouns_from_file, tagger
 
 __all__ = ["register"]
 
+_JSON = typer.Option(False, "--json", help="Print a JSON object.")
+
 
 def register(app: typer.Typer) -> None:
-    """Add the group `nouns` to the command line."""
     group = typer.Typer(
         name="nouns",
         no_args_is_help=True,
@@ -31,41 +29,35 @@ def register(app: typer.Typer) -> None:
 
 
 def tag(
-    title: Annotated[str, typer.Argument(help="A product title.")],
-    by: Annotated[
-        str, typer.Option("--tagger", help="lexicon, lexicon-lower or spacy:MODEL.")
-    ] = "lexicon",
-    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON object.")] = False,
+    title: str = typer.Argument(help="A product title."),
+    by: str = typer.Option("lexicon", "--tagger", help="lexicon, lexicon-lower or spacy:MODEL."),
+    as_json: bool = _JSON,
 ) -> None:
     """Print the nouns that a tagger finds in a title."""
     chosen = tagger(by)
     nouns = chosen.nouns(title)
-    if as_json:
-        typer.echo(json.dumps({"tagger": chosen.name, "nouns": nouns}, ensure_ascii=False))
-    else:
-        typer.echo(" ".join(nouns))
+    answer(as_json, {"tagger": chosen.name, "nouns": nouns}, " ".join(nouns))
 
 
 def study(
-    items: Annotated[Path, typer.Option(help="An items file of WebShop's form.")],
-    nouns: Annotated[
-        Path | None, typer.Option(help="Also compare with this file of nouns per product.")
-    ] = None,
-    taggers: Annotated[
-        list[str] | None,
-        typer.Option("--tagger", help="Taggers to compare, the first with all others."),
-    ] = None,
-    limit: Annotated[int, typer.Option(min=2, help="Use the first so many products.")] = 2000,
-    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON object.")] = False,
+    items: Path = typer.Option(..., help="An items file of WebShop's form."),
+    nouns: Path | None = typer.Option(
+        None, help="Also compare with this file of nouns per product."
+    ),
+    taggers: list[str] | None = typer.Option(
+        None, "--tagger", help="Taggers to compare, the first with all others."
+    ),
+    limit: int = typer.Option(2000, min=2, help="Use the first so many products."),
+    as_json: bool = _JSON,
 ) -> None:
     """Tell how near taggers come to the original's title scores, and what rewards they move."""
     files = {nouns.name: nouns_from_file(nouns)} if nouns else {}
     chosen = [tagger(name) for name in taggers or ("lexicon", "lexicon-lower")]
     result = run_study(_read_products(items, limit), chosen, files)
     if as_json:
-        typer.echo(msgspec.json.encode(result).decode())
+        print_json(result)
     else:
-        _show(result, Console())
+        _show(result)
 
 
 def _read_products(path: Path, limit: int) -> Sequence[Product]:
@@ -91,20 +83,24 @@ def _read_products(path: Path, limit: int) -> Sequence[Product]:
     return list(products.values())
 
 
-def _show(study: Study, console: Console) -> None:
-    table = Table(title="Title scores that the original's tests expect of spaCy")
-    for heading in ("tagger", "pair", "expected", "got", "deviation", "within bounds"):
-        table.add_column(heading)
-    for row in study.expectations:
-        expected = f"{row.expected:.3f}" if row.expected else "< 0.05"
-        met = "yes" if row.met else "no"
-        table.add_row(
-            row.tagger, row.pair, expected, f"{row.got:.4f}", f"{row.deviation:+.4f}", met
+def _show(study: Study) -> None:
+    rows = [
+        (
+            row.tagger,
+            row.pair,
+            f"{row.expected:.3f}" if row.expected else "< 0.05",
+            f"{row.got:.4f}",
+            f"{row.deviation:+.4f}",
+            "yes" if row.met else "no",
         )
-    console.print(table)
-    table = Table(title=f"Ordered pairs of {study.products} products whose type reward changes")
-    for heading in ("change", "among", "pairs", "share"):
-        table.add_column(heading, justify="right" if heading in ("pairs", "share") else "left")
-    for share in study.shares:
-        table.add_row(share.change, share.among, f"{share.pairs:,}", f"{share.share:.2%}")
-    console.print(table)
+        for row in study.expectations
+    ]
+    headings = ("tagger", "pair", "expected", "got", "deviation", "within bounds")
+    title = "Title scores that the original's tests expect of spaCy"
+    results.print(table(*headings, rows=rows, title=title))
+    shares = [
+        (share.change, share.among, f"{share.pairs:,}", f"{share.share:.2%}")
+        for share in study.shares
+    ]
+    title = f"Ordered pairs of {study.products} products whose type reward changes"
+    results.print(table("change", "among", "pairs", "share", rows=shares, left=2, title=title))

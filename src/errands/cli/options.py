@@ -1,32 +1,52 @@
-"""Options that belong together, as records: a command takes records, not thirty parameters."""
+"""What commands' options share: records of those that belong together, and an agent's settings."""
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import fields, is_dataclass
 from typing import Any
 
-__all__ = ["takes_records"]
+from errands.errors import SettingError
+
+__all__ = ["agent_settings", "takes_records"]
+
+
+def agent_settings(
+    pairs: Iterable[str], model: str | None, checkpoint: str | None
+) -> dict[str, Any]:
+    """Settings of an agent: of `--set NAME=VALUE`, and of the options that have a name."""
+    settings: dict[str, Any] = {}
+    for pair in pairs:
+        name, equals, value = pair.partition("=")
+        if not equals or not name:
+            raise SettingError(f"--set {pair}: expected NAME=VALUE.")
+        settings[name.strip()] = value
+    named = {"model": model, "checkpoint": checkpoint}
+    return settings | {name: value for name, value in named.items() if value is not None}
 
 
 def takes_records(command: Callable[..., None]) -> Callable[..., None]:
-    """A command for typer out of one that takes dataclasses: each of their fields is an option."""
-    plain: list[inspect.Parameter] = []
+    """A command for typer out of one that takes dataclasses: each of their fields is an option.
+
+    In the help the command's own options come first, then the records', then `as_json`.
+    """
+    own: list[inspect.Parameter] = []
     records: dict[str, Any] = {}
     for parameter in inspect.signature(command).parameters.values():
-        kind = parameter.annotation
-        if not is_dataclass(kind):
-            plain.append(parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY))
-            continue
-        records[parameter.name] = kind
-        plain += [
-            inspect.Parameter(
-                field.name,
-                inspect.Parameter.KEYWORD_ONLY,
-                default=field.default,
-                annotation=field.type,
-            )
-            for field in fields(kind)
-        ]
+        if is_dataclass(parameter.annotation):
+            records[parameter.name] = parameter.annotation
+        else:
+            own.append(parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY))
+    of_records = [
+        inspect.Parameter(
+            field.name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=field.default,
+            annotation=field.type,
+        )
+        for kind in records.values()
+        for field in fields(kind)
+    ]
+    parameters = sorted([*own, *of_records], key=lambda parameter: parameter.name == "as_json")
 
     def call(**options: Any) -> None:
         made = {
@@ -37,6 +57,6 @@ def takes_records(command: Callable[..., None]) -> Callable[..., None]:
 
     call.__doc__ = command.__doc__
     call.__name__ = command.__name__
-    call.__signature__ = inspect.Signature(plain)  # type: ignore[attr-defined]
-    call.__annotations__ = {parameter.name: parameter.annotation for parameter in plain}
+    call.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    call.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return call

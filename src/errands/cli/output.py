@@ -4,20 +4,59 @@ import contextlib
 import json
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import Any
 
+import msgspec
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+from rich.table import Table
+from rich.text import Text
 
-__all__ = ["Json", "print_json", "program", "progress_bar", "remarks", "results"]
+from errands.errors import SettingError
+
+__all__ = [
+    "Json",
+    "answer",
+    "counting",
+    "print_json",
+    "printable",
+    "program",
+    "progress",
+    "progress_bar",
+    "remarks",
+    "results",
+    "table",
+    "write_new",
+]
 
 Json = typer.Option(False, "--json", help="Print JSON instead of a table.")
 
-# Paths and product texts may hold brackets: nothing is taken for markup.
-results = Console(highlight=False, markup=False)
-remarks = Console(stderr=True, highlight=False, markup=False)
+
+class _PlainConsole(Console):
+    """Takes nothing for markup, as paths and product texts may hold brackets, and leaves it to the
+    terminal to wrap lines, as they may hold commands to copy."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(highlight=False, markup=False, **options)
+
+    def print(self, *objects: Any, **options: Any) -> None:
+        is_text = all(isinstance(each, str | Text) for each in objects)
+        super().print(*objects, **{"soft_wrap": is_text, **options})
+
+
+results = _PlainConsole()
+remarks = _PlainConsole(stderr=True)
 
 
 def program() -> str:
@@ -28,11 +67,72 @@ def program() -> str:
 
 
 def print_json(value: Any) -> None:
-    """One JSON value on one line of standard output."""
-    typer.echo(json.dumps(value, ensure_ascii=False))
+    """One JSON value on one line of standard output; records and paths may be in it."""
+    typer.echo(json.dumps(value, ensure_ascii=False, default=_plain))
 
 
-class _Bar:
+def _plain(value: Any) -> Any:
+    return str(value) if isinstance(value, Path) else msgspec.to_builtins(value, enc_hook=_plain)
+
+
+def answer(as_json: bool, record: Any, *lines: str) -> None:
+    """What a command found: as JSON, or in words."""
+    if as_json:
+        print_json(record)
+        return
+    for line in lines:
+        results.print(line)
+
+
+def table(
+    *headings: str, rows: Iterable[Iterable[str]] = (), left: int | None = None, title: str = ""
+) -> Table:
+    """A table; after the `left` columns, all stand on the right, as numbers do."""
+    made = Table(*headings, title=title or None)
+    for column in made.columns[left:] if left is not None else ():
+        column.justify = "right"
+        column.no_wrap = True
+    for row in rows:
+        made.add_row(*row)
+    return made
+
+
+def printable(text: str) -> str:
+    """A text of others' for a terminal: nothing in it acts there."""
+    return "".join(mark if mark.isprintable() else "\ufffd" for mark in text)
+
+
+def write_new(path: Path, text: str, *, replace: bool) -> None:
+    """Write a file; one that is there is not lost by mistake."""
+    try:
+        with path.open("w" if replace else "x", encoding="utf-8", newline="") as file:
+            file.write(text)
+    except FileExistsError:
+        raise SettingError(f"{path} is there already; --force overwrites it.") from None
+    except OSError as failure:
+        raise SettingError(f"{path} cannot be written ({failure.strerror}).") from None
+
+
+def progress(*columns: ProgressColumn, transient: bool = True, quiet: bool = False) -> Progress:
+    """A bar on standard error, with what is said behind it; silent where that is no terminal."""
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        *columns,
+        console=remarks,
+        transient=transient,
+        disable=quiet or not remarks.is_terminal,
+    )
+
+
+def counting(*, transient: bool = True, quiet: bool = False) -> Progress:
+    """A bar that counts, and has room for a `remark` about each task."""
+    remark = TextColumn("{task.fields[remark]}")
+    times = TimeElapsedColumn(), TimeRemainingColumn()
+    return progress(MofNCompleteColumn(), remark, *times, transient=transient, quiet=quiet)
+
+
+class _StageBar:
     """A progress bar that is told stages, as the builder reports them."""
 
     def __init__(self, progress: Progress) -> None:
@@ -42,20 +142,14 @@ class _Bar:
     def __call__(self, stage: str, done: int, total: int | None) -> None:
         if stage not in self._tasks:
             for task in self._tasks.values():
-                held = self._progress.tasks[task]
-                self._progress.update(task, total=held.total or 1, completed=held.total or 1)
-            self._tasks[stage] = self._progress.add_task(stage, total=total)
+                whole = self._progress.tasks[task].total or 1
+                self._progress.update(task, total=whole, completed=whole)
+            self._tasks[stage] = self._progress.add_task(f"{stage:<20}", total=total)
         self._progress.update(self._tasks[stage], completed=done, total=total)
 
 
 @contextlib.contextmanager
-def progress_bar() -> Iterator[_Bar]:
-    """A bar on standard error; silent where that is not a terminal."""
-    columns = (
-        TextColumn("{task.description:<20}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-    )
-    with Progress(*columns, console=remarks, disable=not remarks.is_terminal) as progress:
-        yield _Bar(progress)
+def progress_bar() -> Iterator[_StageBar]:
+    """A bar for each stage of a piece of work."""
+    with progress(MofNCompleteColumn(), TimeElapsedColumn(), transient=False) as shown:
+        yield _StageBar(shown)

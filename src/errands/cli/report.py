@@ -7,9 +7,16 @@ from pathlib import Path
 from typing import Any, Final
 
 import typer
-from rich.table import Table
 
-from errands.cli.output import Json, print_json, progress_bar, remarks, results
+from errands.cli.output import (
+    Json,
+    answer,
+    print_json,
+    progress_bar,
+    remarks,
+    results,
+    table,
+)
 from errands.errors import SettingError
 from errands.reports.content import Report, gather
 from errands.reports.statistics.estimate import Estimate
@@ -66,10 +73,7 @@ def report_command(
             if len(stores) > 1:
                 raise SettingError("--episode shows an episode of one run; name one run only.")
             path = episode_page(stores[0], episode, folder, watch=replayer)
-            if as_json:
-                print_json({"written": [str(path)]})
-            else:
-                results.print(f"Episode {episode} is in {path}")
+            answer(as_json, {"written": [path]}, f"Episode {episode} is in {path}")
             return
         with remarks.status("reading the runs"):
             made = gather(stores, title=title, compare_anyway=compare_anyway, most_listed=listed)
@@ -77,7 +81,7 @@ def report_command(
             names = [name.strip() for name in formats.split(",") if name.strip()]
             paths = write(made, stores, folder, formats=names, watch=replayer)
         if as_json:
-            print_json({"written": [str(path) for path in paths], "runs": _plain(made)})
+            print_json({"written": paths, "runs": _plain(made)})
         else:
             show_report(made, paths)
 
@@ -105,27 +109,22 @@ def _plain(made: Report) -> list[dict[str, Any]]:
 
 def show_report(made: Report, paths: Sequence[Path]) -> None:
     """The headlines, and where the rest is."""
-    table = Table("run", "episodes", "score", "success %", "errors", title=made.title)
-    for column in range(1, 5):
-        table.columns[column].justify = "right"
-        table.columns[column].no_wrap = True
-    for run in made.runs:
-        figures = run.figures
-        table.add_row(
+    rows = [
+        (
             run.label + (" (shown the answers)" if run.info.privileged else ""),
-            f"{figures.episodes:,}",
-            _between(figures.score),
-            _between(figures.success),
-            str(figures.errors or ""),
+            f"{run.figures.episodes:,}",
+            _between(run.figures.score),
+            _between(run.figures.success),
+            str(run.figures.errors or ""),
         )
-    results.print(table)
-    comparisons = made.comparisons[:_SHOWN]
-    for comparison in comparisons:
+        for run in made.runs
+    ]
+    headings = ("run", "episodes", "score", "success %", "errors")
+    results.print(table(*headings, rows=rows, left=1, title=made.title))
+    for comparison in made.comparisons[:_SHOWN]:
         results.print(comparison.meaning or comparison.refused)
-    if len(comparisons) < len(made.comparisons):
-        results.print(
-            f"{len(made.comparisons) - len(comparisons)} more comparisons are in the report."
-        )
+    if (more := len(made.comparisons) - _SHOWN) > 0:
+        results.print(f"{more} more comparisons are in the report.")
     for path in paths:
         results.print(f"Written: {path}")
 
@@ -176,7 +175,7 @@ def replay_command(
                             "pages": result.pages,
                             "compared": result.compared,
                             "reward": result.reward,
-                            "differences": list(result.differences),
+                            "differences": result.differences,
                         }
                     )
                 else:
@@ -227,12 +226,11 @@ def export_command(
         count = export(
             store, path, form, replace=force, progress=lambda done: bar("writing", done, total)
         )
-    if as_json:
-        print_json({"written": str(path), "episodes": count})
-        return
-    results.print(f"{count:,} episodes written to {path}")
+    record = {"written": path, "episodes": count}
+    lines = [f"{count:,} episodes written to {path}"]
     if count < store.info.episodes:
-        results.print(
+        lines.append(
             f"The run is to have {store.info.episodes:,}; the command that began it goes on with"
             f" --out {shlex.quote(run)} --resume"
         )
+    answer(as_json, record, *lines)

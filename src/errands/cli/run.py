@@ -6,24 +6,17 @@ import re
 import shlex
 import signal
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 import msgspec
 import typer
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
-from rich.table import Table
 from typer.core import TyperCommand
 
 from errands.agents.registry import kinds
-from errands.cli.output import Json, print_json, program, remarks, results
+from errands.cli.options import agent_settings, takes_records
+from errands.cli.output import Json, counting, print_json, program, remarks, results, table
 from errands.errors import SettingError
 from errands.reports.statistics.columns import read_columns
 from errands.reports.statistics.figures import RunFigures, run_figures
@@ -57,25 +50,57 @@ class _RunCommand(TyperCommand):
         return super().parse_args(ctx, told)
 
 
-def run_command(
-    protocol: str = typer.Argument(help="A protocol's id, or FILE.toml#id of your own."),
-    agent: str = typer.Option(..., help="An agent's name (`errands agents`), or module:attribute."),
-    episodes: int | None = typer.Option(None, min=1, help="Only the first so many."),
+@dataclass(frozen=True)
+class _PlayOptions:
+    """What `errands.run` takes under the same names."""
+
+    episodes: int | None = typer.Option(None, min=1, help="Only the first so many.")
     workers: int | None = typer.Option(
         None, min=1, help="Episodes at once (default: 1; with --ray: every CPU)."
-    ),
+    )
     ray: str | None = typer.Option(
         None,
         metavar="[ADDRESS]",
         help="Play on a Ray cluster: HOST:PORT, auto, or local (the default without RAY_ADDRESS).",
-    ),
+    )
     out: str | None = typer.Option(
         None, help="A new directory (default: below runs/), or a PostgreSQL address."
-    ),
-    resume: bool = typer.Option(False, "--resume", help="Go on with the run that --out holds."),
+    )
+    resume: bool = typer.Option(False, "--resume", help="Go on with the run that --out holds.")
     retry_errors: bool = typer.Option(
         False, "--retry-errors", help="With --resume: play failed episodes once more."
-    ),
+    )
+    data: str | None = typer.Option(None, help="Another catalogue or folder of tasks.")
+    max_steps: int | None = typer.Option(None, min=1, help="Another limit of steps.")
+    rules: str | None = typer.Option(
+        None,
+        help="Other rules of the reward: released, paper, synonym, an installed name, or"
+        " module:attribute of your own (docs/reward.md).",
+    )
+    observation: str | None = typer.Option(
+        None,
+        help="Another format of pages: text, html, ... (docs/environment.md), an installed one, or"
+        " module:attribute of your own.",
+    )
+    split: str | None = typer.Option(None, help="Another split of the goals or tasks.")
+    per_task: int | None = typer.Option(
+        None, min=1, help="TurkingBench: so many instances of each task."
+    )
+    driver: str | None = typer.Option(
+        None, help="TurkingBench: auto, dom, browser, an installed one, or module:attribute."
+    )
+    observations: str = typer.Option(
+        "auto", help="What is kept of pages: full, hash, none; auto: full for models and forms."
+    )
+    seed: int | None = typer.Option(None, min=0, help="Of the agent's chance.")
+    fsync: bool = typer.Option(False, "--fsync", help="Survive a power cut, not only a kill.")
+
+
+@takes_records
+def run_command(
+    play: _PlayOptions,
+    protocol: str = typer.Argument(help="A protocol's id, or FILE.toml#id of your own."),
+    agent: str = typer.Option(..., help="An agent's name (`errands agents`), or module:attribute."),
     model: str | None = typer.Option(None, help="The model of `--agent llm`."),
     checkpoint: str | None = typer.Option(
         None, help="What a trained agent was saved in (`errands train`)."
@@ -83,31 +108,7 @@ def run_command(
     setting: list[str] = typer.Option(
         [], "--set", metavar="NAME=VALUE", help="A setting of the agent; may be repeated."
     ),
-    data: str | None = typer.Option(None, help="Another catalogue or folder of tasks."),
-    max_steps: int | None = typer.Option(None, min=1, help="Another limit of steps."),
-    rules: str | None = typer.Option(
-        None,
-        help="Other rules of the reward: released, paper, synonym, an installed name, or"
-        " module:attribute of your own (docs/reward.md).",
-    ),
-    observation: str | None = typer.Option(
-        None,
-        help="Another format of pages: text, html, ... (docs/environment.md), an installed one, or"
-        " module:attribute of your own.",
-    ),
-    split: str | None = typer.Option(None, help="Another split of the goals or tasks."),
-    per_task: int | None = typer.Option(
-        None, min=1, help="TurkingBench: so many instances of each task."
-    ),
-    driver: str | None = typer.Option(
-        None, help="TurkingBench: auto, dom, browser, an installed one, or module:attribute."
-    ),
     seconds: float = typer.Option(DEFAULT_SECONDS, help="An episode's time; 0: no limit."),
-    observations: str = typer.Option(
-        "auto", help="What is kept of pages: full, hash, none; auto: full for models and forms."
-    ),
-    seed: int | None = typer.Option(None, min=0, help="Of the agent's chance."),
-    fsync: bool = typer.Option(False, "--fsync", help="Survive a power cut, not only a kill."),
     as_json: bool = Json,
 ) -> None:
     """Play an agent under a protocol; every finished episode is kept at once.
@@ -128,14 +129,10 @@ def run_command(
 
       errands run webshop-1k --data shop-1k --agent random --ray head:6379
     """
-    settings: dict[str, Any] = dict(_pair(text) for text in setting)
-    if model is not None:
-        settings["model"] = model
-    if checkpoint is not None:
-        settings["checkpoint"] = checkpoint
-    if retry_errors and not resume:
+    settings = agent_settings(setting, model, checkpoint)
+    if play.retry_errors and not play.resume:
         raise SettingError("--retry-errors goes with --resume and the --out of a run.")
-    if resume and out is None:
+    if play.resume and play.out is None:
         raise SettingError("--resume needs --out, the directory of the run to go on with.")
     show = _Show()
     try:
@@ -143,32 +140,17 @@ def run_command(
             finished = run(
                 protocol,
                 agent,
-                out=out,
-                data=data,
-                episodes=episodes,
-                max_steps=max_steps,
-                rules=rules,
-                observation=observation,
-                split=split,
-                per_task=per_task,
-                driver=driver,
                 settings=settings,
-                workers=workers,
-                ray=ray,
-                resume=resume,
-                retry_errors=retry_errors,
-                observations=observations,
                 seconds=seconds or None,
-                seed=seed,
-                fsync=fsync,
                 on_start=show.start,
                 on_episode=show.episode,
-                on_remark=lambda text: remarks.print(f"Note: {text}.", soft_wrap=True),
+                on_remark=lambda text: remarks.print(f"Note: {text}."),
+                **vars(play),
             )
     except KeyboardInterrupt:
-        _tell_how_to_go_on(show.info, out)
+        _tell_how_to_go_on(show.info, play.out)
         raise typer.Exit(130) from None
-    with contextlib.closing(open_run(out or finished.place)) as store:
+    with contextlib.closing(open_run(play.out or finished.place)) as store:
         figures = run_figures(store, read_columns(store))
         tasks = [] if figures.turk is None else task_figures(store.summaries())
     if as_json:
@@ -181,9 +163,9 @@ def run_command(
                 "played": finished.played,
                 "ended": finished.ended,
                 "errors": figures.errors,
-                "score": msgspec.to_builtins(figures.score),
-                "success": msgspec.to_builtins(figures.success),
-                **({"tasks": msgspec.to_builtins(tasks)} if tasks else {}),
+                "score": figures.score,
+                "success": figures.success,
+                **({"tasks": tasks} if tasks else {}),
             }
         )
     else:
@@ -230,32 +212,15 @@ def _tell_how_to_go_on(info: RunInfo | None, out: str | None) -> None:
         kept = len(store.numbers())
     remarks.print(
         f"Stopped: {kept} of {info.episodes} episodes are kept; the same command with --out"
-        f" {shlex.quote(place)} --resume goes on.",
-        soft_wrap=True,
+        f" {shlex.quote(place)} --resume goes on."
     )
-
-
-def _pair(text: str) -> tuple[str, str]:
-    name, equals, value = text.partition("=")
-    if not equals or not name:
-        raise SettingError(f"--set {text}: expected NAME=VALUE.")
-    return name.strip(), value
 
 
 class _Show:
     """The progress bar, with the score so far."""
 
     def __init__(self) -> None:
-        self.progress = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TextColumn("{task.fields[score]}"),
-            TimeElapsedColumn(),
-            TimeRemainingColumn(),
-            console=remarks,
-            disable=not remarks.is_terminal,
-        )
+        self.progress = counting(transient=False)
         self.info: RunInfo | None = None
         self._task: Any = None
         self._sum = 0.0
@@ -266,12 +231,12 @@ class _Show:
     def start(self, info: RunInfo, pending: Sequence[int]) -> None:
         self.info = info
         for remark in info.remarks:
-            remarks.print(f"Note: {remark}.", soft_wrap=True)
+            remarks.print(f"Note: {remark}.")
         self._task = self.progress.add_task(
             f"{info.agent} on {info.protocol['id']}",
             total=info.episodes,
             completed=info.episodes - len(pending),
-            score="",
+            remark="",
         )
 
     def episode(self, summary: Summary) -> None:
@@ -287,23 +252,25 @@ class _Show:
             score += f", success {100 * self._full / self._scored:.1f} %"
         if self._errors:
             score += f", {self._errors} failed"
-        self.progress.update(self._task, advance=1, score=score)
+        self.progress.update(self._task, advance=1, remark=score)
 
 
 def _print_tasks(tasks: Sequence[TaskFigures]) -> None:
     if not tasks:
         return
-    table = Table("task", "instances", "failed", "per instance", "worst", *RULES)
+    rows = []
     for task in tasks:
         figures = (*task.instance_figure.values(), task.paper, task.released)
         shares = ("-" if value is None else f"{value:.3f}" for value in figures)
-        table.add_row(task.task, str(task.instances), str(task.errors), *shares)
-    results.print(table)
+        rows.append((task.task, str(task.instances), str(task.errors), *shares))
+    headings = ("task", "instances", "failed", "per instance", "worst", *RULES)
+    results.print(table(*headings, rows=rows))
 
 
 def _print_figures(info: RunInfo, figures: RunFigures) -> None:
-    table = Table("figure", "value", "95 % interval", title=f"{info.agent} on {info.protocol_key}")
-    table.columns[1].justify = "right"
+    title = f"{info.agent} on {info.protocol_key}"
+    shown = table("figure", "value", "95 % interval", title=title)
+    shown.columns[1].justify = "right"
     rows = [("task score", figures.score), ("success rate, %", figures.success)]
     if figures.turk is not None:
         rows = [
@@ -311,14 +278,14 @@ def _print_figures(info: RunInfo, figures: RunFigures) -> None:
             for summary in figures.turk.rules.values()
             for over, figure in (("tasks", summary.macro), ("fields", summary.micro))
         ]
-    for name, held in rows:
-        if held.mean is None or held.low is None or held.high is None:
-            table.add_row(name, "-", "")
+    for name, figure in rows:
+        if figure.mean is None or figure.low is None or figure.high is None:
+            shown.add_row(name, "-", "")
         else:
-            table.add_row(name, f"{held.mean:.1f}", f"{held.low:.1f} to {held.high:.1f}")
-    table.add_row("episodes", f"{figures.episodes:,}", "")
-    table.add_row("failed", f"{figures.errors:,}", "")
-    results.print(table)
+            shown.add_row(name, f"{figure.mean:.1f}", f"{figure.low:.1f} to {figure.high:.1f}")
+    shown.add_row("episodes", f"{figures.episodes:,}", "")
+    shown.add_row("failed", f"{figures.errors:,}", "")
+    results.print(shown)
     for failures in figures.failures:
         for example in failures.examples[:1]:
             remarks.print(f"{failures.count} failed ({failures.owner}): {example.reason}")
@@ -341,23 +308,23 @@ def protocols_command(
     """
     if show is not None:
         name = show if file is None else f"{file}#{show}"
-        found = [find_protocol(name)]
+        protocols = [find_protocol(name)]
     else:
         known = named_protocols() if file is None else read_protocols(Path(file))
-        found = list(known.values())
+        protocols = list(known.values())
     if as_json:
-        for protocol in found:
-            print_json(msgspec.to_builtins(protocol))
+        for protocol in protocols:
+            print_json(protocol)
         return
     if show is not None:
-        typer.echo(json.dumps(msgspec.to_builtins(found[0]), indent=2, ensure_ascii=False))
+        typer.echo(json.dumps(msgspec.to_builtins(protocols[0]), indent=2, ensure_ascii=False))
         return
-    table = Table("id", "data", "what is played", "steps")
-    for protocol in found:
+    rows = []
+    for protocol in protocols:
         title = protocol.title + (" (LEAKS)" if "leaks" in protocol.warning else "")
         steps = "" if protocol.max_steps is None else str(protocol.max_steps)
-        table.add_row(f"{protocol.id}@{protocol.version}", protocol.data, title, steps)
-    results.print(table)
+        rows.append((f"{protocol.id}@{protocol.version}", protocol.data, title, steps))
+    results.print(table("id", "data", "what is played", "steps", rows=rows))
 
 
 def agents_command(as_json: bool = Json) -> None:
@@ -375,20 +342,16 @@ def agents_command(as_json: bool = Json) -> None:
                     "mode": kind.mode,
                     "insider": kind.privileged,
                     "settings": {
-                        name: {
-                            "type": held.type.__name__,
-                            "default": held.default,
-                            "help": held.help,
-                        }
-                        for name, held in kind.settings.items()
+                        name: {"type": one.type.__name__, "default": one.default, "help": one.help}
+                        for name, one in kind.settings.items()
                     },
                 }
             )
         return
-    table = Table("agent", "plays", "what it does", "settings")
+    rows = []
     for kind in kinds():
-        settings = "\n".join(f"{name}: {held.help}" for name, held in kind.settings.items())
+        settings = "\n".join(f"{name}: {one.help}" for name, one in kind.settings.items())
         if kind.own_settings:
             settings = "model, base_url, ...: see docs/language-models.md"
-        table.add_row(kind.name, ", ".join(kind.domains), kind.summary, settings)
-    results.print(table)
+        rows.append((kind.name, ", ".join(kind.domains), kind.summary, settings))
+    results.print(table("agent", "plays", "what it does", "settings", rows=rows))

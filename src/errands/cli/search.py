@@ -1,9 +1,8 @@
 """`errands search`: ask a catalogue's search engine."""
 
 import typer
-from rich.table import Table
 
-from errands.cli.output import Json, print_json, results
+from errands.cli.output import Json, print_json, results, table
 from errands.errors import CatalogError, SettingError
 from errands.shop.catalog.catalog import Catalog
 from errands.shop.catalog.library import locate
@@ -32,28 +31,24 @@ def search(
       errands search "red shoes" -k 5
       errands search shop-1k "red shoes" --json
     """
-    opened, query = _asked(words)
-    hits = opened.search(query, k)
+    opened, query = _catalog_and_query(words)
+    hits = [(hit, opened[hit.asin]) for hit in opened.search(query, k)]
     if as_json:
-        for hit in hits:
-            product = opened[hit.asin]
-            print_json(
-                {
-                    "asin": hit.asin,
-                    "score": hit.score,
-                    "title": product.title,
-                    "price": product.price_tag,
-                }
-            )
+        for hit, product in hits:
+            record = {"asin": hit.asin, "score": hit.score, "title": product.title}
+            print_json({**record, "price": product.price_tag})
         return
-    table = Table("rank", "asin", "score", "price", "title")
-    for rank, hit in enumerate(hits, 1):
-        product = opened[hit.asin]
-        table.add_row(str(rank), hit.asin, f"{hit.score:.4f}", product.price_tag, product.title)
-    results.print(table if hits else f"Nothing in {opened.path} matches {query!r}.")
+    rows = [
+        (str(rank), hit.asin, f"{hit.score:.4f}", product.price_tag, product.title)
+        for rank, (hit, product) in enumerate(hits, 1)
+    ]
+    if rows:
+        results.print(table("rank", "asin", "score", "price", "title", rows=rows))
+    else:
+        results.print(f"Nothing in {opened.path} matches {query!r}.")
 
 
-def _asked(words: list[str]) -> tuple[Catalog, str]:
+def _catalog_and_query(words: list[str]) -> tuple[Catalog, str]:
     """The catalogue and the query, with a word of advice where they cannot be told apart."""
     if len(words) == 1:
         if _is_catalog(words[0]):

@@ -124,23 +124,22 @@ def serve(
             ("runs", bool(runs)),
         )
         what = " and ".join(name for name, is_there in served if is_there)
-        results.print(f"Serving {what} on {address}", soft_wrap=True)
+        results.print(f"Serving {what} on {address}")
         results.file.flush()
         if has_site or has_crowd:
-            remarks.print(f"Everything is kept in {shown(store)}.", soft_wrap=True)
+            remarks.print(f"Everything is kept in {shown(store)}.")
         if start.password is not None:
             remarks.print(
                 f"The admin's password, shown only now: {start.password}",
-                soft_wrap=True,
                 markup=False,
                 highlight=False,
             )
         if has_crowd:
-            remarks.print(f"Open {address}/office to invite people.", soft_wrap=True)
+            remarks.print(f"Open {address}/office to invite people.")
         if runs:
             secret = "; the password is the token" if token else ""
-            remarks.print(f"Open {address}/runs in a browser{secret}.", soft_wrap=True)
-        remarks.print(_advice(address, host, token, environments, has_site), soft_wrap=True)
+            remarks.print(f"Open {address}/runs in a browser{secret}.")
+        remarks.print(_advice(address, host, token, environments, has_site))
 
     run(
         catalog=catalog,

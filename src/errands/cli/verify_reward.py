@@ -4,9 +4,8 @@ from contextlib import closing
 from pathlib import Path
 
 import typer
-from rich.table import Table
 
-from errands.cli.output import Json, print_json, progress_bar, remarks, results
+from errands.cli.output import Json, print_json, progress_bar, remarks, results, table
 from errands.errors import SettingError
 from errands.reports.formatting import dash, share
 from errands.runs.store.places import open_run
@@ -90,20 +89,19 @@ def verify_reward(
 
 def _show(verification: Verification) -> None:
     results.print(summary_line(verification))
-    table = Table("scorer", *PARTS, title=f"{verification.agent} on {verification.protocol}")
-    for column in table.columns[1:]:
-        column.justify = "right"
-    for name, parts in verification.means.items():
-        table.add_row(name, *(dash(parts[part]) for part in PARTS))
+    title = f"{verification.agent} on {verification.protocol}"
+    shown = table("scorer", *PARTS, left=1, title=title)
+    for name, means in verification.means.items():
+        shown.add_row(name, *(dash(means[part]) for part in PARTS))
     for pair in verification.agreements:
-        table.add_section()
-        table.add_row(f"{pair.first} and {pair.second}")
-        parts_of = pair.parts
-        table.add_row("  Pearson", *(dash(parts_of[part].pearson, 3) for part in PARTS))
-        table.add_row("  within 10 %", *(share(parts_of[part].near) for part in PARTS))
-        table.add_row("  equal", *(f"{parts_of[part].equal:,}" for part in PARTS))
-        table.add_row("  second is lower", *(f"{parts_of[part].below:,}" for part in PARTS))
-    results.print(table)
+        shown.add_section()
+        shown.add_row(f"{pair.first} and {pair.second}")
+        parts = [pair.parts[part] for part in PARTS]
+        shown.add_row("  Pearson", *(dash(part.pearson, 3) for part in parts))
+        shown.add_row("  within 10 %", *(share(part.near) for part in parts))
+        shown.add_row("  equal", *(f"{part.equal:,}" for part in parts))
+        shown.add_row("  second is lower", *(f"{part.below:,}" for part in parts))
+    results.print(shown)
     results.print(f"Second scorer: {verification.rules}. {NOTE}")
     if verification.counted:
         counted = ", ".join(
@@ -112,11 +110,10 @@ def _show(verification: Verification) -> None:
         results.print(f"Synonyms that counted: {counted}.")
     for one in verification.examples:
         scores = ", ".join(f"{name} {score.overall:.2f}" for name, score in one.scores.items())
-        results.print(f"Episode {one.episode} ({one.key}): {scores}", soft_wrap=True)
+        results.print(f"Episode {one.episode} ({one.key}): {scores}")
         for credit in one.credits:
             results.print(
-                f"  {credit.part}: {credit.found!r} ({credit.place}) counted for {credit.wanted!r}",
-                soft_wrap=True,
+                f"  {credit.part}: {credit.found!r} ({credit.place}) counted for {credit.wanted!r}"
             )
 
 
@@ -124,9 +121,9 @@ def _serve(material: Material, place: Path, rules: str, count: int, seed: int, p
     from errands.web.review.servers import serve_scoring
 
     def started(address: str, wanted: int, done: int) -> None:
-        results.print(f"Serving {wanted} purchases to score on {address}", soft_wrap=True)
+        results.print(f"Serving {wanted} purchases to score on {address}")
         results.file.flush()
-        remarks.print(f"{done} of them are scored; scores are kept in {place}.", soft_wrap=True)
+        remarks.print(f"{done} of them are scored; scores are kept in {place}.")
         remarks.print("Only this machine can reach it. Ctrl-C ends it.")
 
     serve_scoring(material, place, rules, count, seed, port, started)

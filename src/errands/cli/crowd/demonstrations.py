@@ -4,11 +4,9 @@ import shlex
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import typer
-from rich.table import Table
 
-from errands.cli.output import Json, print_json, program, remarks, results
+from errands.cli.output import Json, print_json, program, remarks, results, table
 from errands.crowd.shopping.human_run import DemonstrationExport, count_people
 
 __all__ = ["register"]
@@ -19,6 +17,9 @@ group = typer.Typer(
     no_args_is_help=True,
 )
 _STORE = typer.Argument(help="The --store of `errands serve`: a file, or postgresql://...")
+_OUT = typer.Option(..., help="A new directory for the run, or a PostgreSQL address.")
+_MIN_REWARD = typer.Option(0.0, min=0.0, max=1.0, help="Leave out lower rewards.")
+_OBSERVATION = typer.Option("text_rich", help="How pages are kept: text, text_rich, html, url.")
 _TRIALS = typer.Option(False, "--include-trials", help="Count the assignments of trials, too.")
 
 
@@ -42,37 +43,38 @@ def info(store: str = _STORE, include_trials: bool = _TRIALS, as_json: bool = Js
     with open_read_only(store) as database:
         told = read_overview(database, include_trials=include_trials)
     if as_json:
-        print_json(msgspec.to_builtins(told))
+        print_json(told)
         return
-    table = Table("worker", "status", "trial", "assignments", "score", "success %", "deviation")
-    for column in range(2, 7):
-        table.columns[column].justify = "right"
-    for worker in told.workers:
-        figures = worker.figures
-        table.add_row(
+    workers = [
+        (
             f"w{worker.id} {worker.name}",
             "expert" if worker.is_expert else worker.status,
             _number(worker.trial, 2),
-            str(figures.count),
-            _number(figures.score),
-            _number(figures.success),
-            _number(figures.deviation),
+            str(worker.figures.count),
+            _number(worker.figures.score),
+            _number(worker.figures.success),
+            _number(worker.figures.deviation),
         )
-    results.print(table)
-    counted = Table(
-        "who", "assignments", "score", "success %", "steps", "states", "items", "searches"
-    )
-    for column in range(1, 8):
-        counted.columns[column].justify = "right"
-    for who, held in (("all", told.all), ("qualified", told.qualified), ("experts", told.experts)):
-        counted.add_row(
+        for worker in told.workers
+    ]
+    headings = ("worker", "status", "trial", "assignments", "score", "success %", "deviation")
+    results.print(table(*headings, rows=workers, left=2))
+    groups = [
+        (
             who,
-            str(held.count),
-            _number(held.score),
-            _number(held.success),
-            *(_spread(one) for one in (held.steps, held.states, held.items, held.searches)),
+            str(group.count),
+            _number(group.score),
+            _number(group.success),
+            *map(_spread, (group.steps, group.states, group.items, group.searches)),
         )
-    results.print(counted)
+        for who, group in (
+            ("all", told.all),
+            ("qualified", told.qualified),
+            ("experts", told.experts),
+        )
+    ]
+    headings = ("who", "assignments", "score", "success %", "steps", "states", "items", "searches")
+    results.print(table(*headings, rows=groups, left=1))
     results.print(
         f"{told.finished} assignments are finished, {told.open} open, {told.returned} returned;"
         f" {told.visitors} visitors without an assignment bought something."
@@ -82,7 +84,7 @@ def info(store: str = _STORE, include_trials: bool = _TRIALS, as_json: bool = Js
 @group.command()
 def export(
     store: str = _STORE,
-    out: str = typer.Option(..., help="A new directory for the run, or a PostgreSQL address."),
+    out: str = _OUT,
     catalog: str = typer.Option("demo", help="The catalogue that people shopped in."),
     goals: str | None = typer.Option(
         None, help="What they shopped for, where that was a goal file."
@@ -91,11 +93,9 @@ def export(
     qualified: bool = typer.Option(False, "--qualified", help="Those who passed the trial."),
     worker: int | None = typer.Option(None, min=1, help="One worker alone, by number."),
     visitors: bool = typer.Option(False, "--visitors", help="Also people without an assignment."),
-    min_reward: float = typer.Option(0.0, min=0.0, max=1.0, help="Leave out lower rewards."),
+    min_reward: float = _MIN_REWARD,
     include_trials: bool = _TRIALS,
-    observation: str = typer.Option(
-        "text_rich", help="How pages are kept: text, text_rich, html, url."
-    ),
+    observation: str = _OBSERVATION,
     as_json: bool = Json,
 ) -> None:
     """Write demonstrations as a run, which `report`, `replay`, `export` and `serve --runs` read.
@@ -133,13 +133,11 @@ def export(
 @group.command("import-logs")
 def import_logs(
     folder: Path = typer.Argument(help="The original's user_session_logs, or a folder of them."),
-    out: str = typer.Option(..., help="A new directory for the run, or a PostgreSQL address."),
+    out: str = _OUT,
     catalog: str = typer.Option(..., help="The catalogue of the products they shopped in."),
     goals: str = typer.Option("human", help="What they shopped for: human, synthetic, a file."),
-    min_reward: float = typer.Option(0.0, min=0.0, max=1.0, help="Leave out lower rewards."),
-    observation: str = typer.Option(
-        "text_rich", help="How pages are kept: text, text_rich, html, url."
-    ),
+    min_reward: float = _MIN_REWARD,
+    observation: str = _OBSERVATION,
     as_json: bool = Json,
 ) -> None:
     """Write the original WebShop's logs of people as a run, with the actions that they lack.
@@ -164,25 +162,20 @@ def import_logs(
 
 def _tell(made: DemonstrationExport, as_json: bool) -> None:
     if as_json:
-        print_json(msgspec.to_builtins(made))
+        print_json(made)
         return
     for one in made.unfit:
-        remarks.print(
-            f"Left out: {one.session} of {one.worker} (goal {one.goal}): {one.reason}.",
-            soft_wrap=True,
-        )
+        remarks.print(f"Left out: {one.session} of {one.worker} (goal {one.goal}): {one.reason}.")
     place = shlex.quote(made.place)
     results.print(
         f"In {made.place}: {made.kept} demonstrations of {count_people(made.workers)}, score"
-        f" {made.score:.1f}, success {made.success:.1f} %; left out: {len(made.unfit)}.",
-        soft_wrap=True,
+        f" {made.score:.1f}, success {made.success:.1f} %; left out: {len(made.unfit)}."
     )
-    remarks.print(f"Look at them: {program()} report {place}", soft_wrap=True)
+    remarks.print(f"Look at them: {program()} report {place}")
     if made.protocol_file:
         remarks.print(
             f"Run an agent on the same goals: {program()} run {shlex.quote(made.protocol_file)}"
-            " --agent rule",
-            soft_wrap=True,
+            " --agent rule"
         )
 
 
@@ -190,5 +183,5 @@ def _number(value: float | None, digits: int = 1) -> str:
     return "-" if value is None else f"{value:.{digits}f}"
 
 
-def _spread(held: Any) -> str:
-    return "-" if held is None else f"{held.mean:.1f} (to {held.most:.0f})"
+def _spread(spread: Any) -> str:
+    return "-" if spread is None else f"{spread.mean:.1f} (to {spread.most:.0f})"

@@ -2,11 +2,9 @@
 
 from pathlib import Path
 
-import msgspec
 import typer
-from rich.table import Table
 
-from errands.cli.output import Json, print_json, results
+from errands.cli.output import Json, answer, print_json, results, table
 from errands.crowd.instructions.human_file import summary, write_human_file
 from errands.crowd.store.database import open_read_only
 
@@ -40,18 +38,18 @@ def info(store: str = _STORE, as_json: bool = Json) -> None:
       errands instructions info site.sqlite
     """
     with open_read_only(store) as source:
-        found = summary(source)
+        facts = summary(source)
     if as_json:
-        print_json(msgspec.to_builtins(found))
+        print_json(facts)
         return
-    table = Table("instructions", "number")
-    for status, count in sorted(found.statuses.items()):
-        table.add_row(status.replace("_", " "), f"{count:,}")
-    table.add_row("submitted as trials", f"{found.trials:,}")
-    table.add_row("products with an accepted one", f"{found.products:,}")
-    table.add_row("writers of accepted ones", f"{found.writers:,}")
-    table.add_row("pay for accepted ones", f"${found.pay:,.2f}")
-    results.print(table)
+    rows = [
+        *((name.replace("_", " "), f"{count:,}") for name, count in sorted(facts.statuses.items())),
+        ("submitted as trials", f"{facts.trials:,}"),
+        ("products with an accepted one", f"{facts.products:,}"),
+        ("writers of accepted ones", f"{facts.writers:,}"),
+        ("pay for accepted ones", f"${facts.pay:,.2f}"),
+    ]
+    results.print(table("instructions", "number", rows=rows))
 
 
 def export(
@@ -68,11 +66,11 @@ def export(
       errands instructions export site.sqlite --out items_human_ins.json
     """
     with open_read_only(store) as source:
-        found = summary(source)
+        facts = summary(source)
         size = write_human_file(source, out, replace=force)
-    count = found.statuses.get("accepted", 0)
-    if as_json:
-        told = {"instructions": count, "products": found.products, "file": str(out), "bytes": size}
-        print_json(told)
-        return
-    results.print(f"{count:,} instructions for {found.products:,} products are in {out}.")
+    count = facts.statuses.get("accepted", 0)
+    answer(
+        as_json,
+        {"instructions": count, "products": facts.products, "file": out, "bytes": size},
+        f"{count:,} instructions for {facts.products:,} products are in {out}.",
+    )

@@ -7,9 +7,16 @@ from pathlib import Path
 from typing import Any
 
 import typer
-from rich.table import Table
 
-from errands.cli.output import Json, print_json, progress_bar, remarks, results
+from errands.cli.output import (
+    Json,
+    print_json,
+    printable,
+    progress_bar,
+    remarks,
+    results,
+    table,
+)
 from errands.errors import SettingError
 
 __all__ = ["register"]
@@ -37,7 +44,7 @@ def register(app: typer.Typer) -> None:
 
 @group.command("map")
 def write_map(
-    table: Path = _TABLE,
+    products: Path = _TABLE,
     out: Path | None = typer.Option(None, help="The TOML file to write; else standard output."),
     force: bool = _FORCE,
 ) -> None:
@@ -52,7 +59,7 @@ def write_map(
     from errands.mining.column_map import ColumnMap, guessed, starter
     from errands.mining.table_file import TableFile
 
-    header = TableFile(table).header
+    header = TableFile(products).header
     try:
         made = guessed(header)
     except SettingError:
@@ -63,12 +70,12 @@ def write_map(
         return
     with atomic_files([out], replace=force) as [work]:
         work.write_text(text, encoding="utf-8")
-    results.print(f"{out}: look it over; a title is all that must be there.", soft_wrap=True)
+    results.print(f"{out}: look it over; a title is all that must be there.")
 
 
 @group.command("products")
-def products(
-    table: Path = _TABLE,
+def products_command(
+    products: Path = _TABLE,
     out: Path = typer.Option(..., help="The items file to write."),
     map_file: Path | None = _MAP,
     force: bool = _FORCE,
@@ -88,13 +95,13 @@ def products(
     from errands.mining.column_map import read_map
     from errands.mining.own_shop import take_products
 
-    given = None if map_file is None else read_map(map_file)
+    column_map = None if map_file is None else read_map(map_file)
     with progress_bar() as bar:
-        taken, used = take_products(table, out, given, replace=force, progress=bar)
+        taken, used = take_products(products, out, column_map, replace=force, progress=bar)
     if as_json:
         print_json(
             {
-                "file": str(out),
+                "file": out,
                 "rows": taken.rows,
                 "products": taken.products,
                 "dropped": taken.dropped,
@@ -103,11 +110,10 @@ def products(
             }
         )
         return
-    told = ", ".join(f"{field} = {column}" for field, column in used.told().items())
-    remarks.print(f"Columns: {told}.", soft_wrap=True)
-    results.print(f"{out}: {taken.products:,} products of {taken.rows:,} rows.", soft_wrap=True)
-    _tell_counts("Left out", taken.dropped)
-    _tell_counts("Of those taken", taken.remarks)
+    columns = ", ".join(f"{field} = {column}" for field, column in used.told().items())
+    remarks.print(f"Columns: {columns}.")
+    results.print(f"{out}: {taken.products:,} products of {taken.rows:,} rows.")
+    _tell_counts(taken)
 
 
 @group.command("attributes")
@@ -146,8 +152,6 @@ def attributes(
       errands mine attributes --items items.json --by query --top 50 --out candidates.json
       errands mine attributes --items items_shuffle_1000.json --against items_ins_v2_1000.json
     """
-    import msgspec
-
     from errands.atomic import atomic_files
     from errands.mining.candidates import stream_items
     from errands.mining.comparison import compare, read_listed
@@ -172,49 +176,46 @@ def attributes(
         )
         for work in works:
             mined.write(work)
-    found = None if listed is None else compare(mined, stream_items(items), listed, common)
+    compared = None if listed is None else compare(mined, stream_items(items), listed, common)
     dropped = Counter(one.proposal.use for one in mined.candidates)["drop"]
     if as_json:
         print_json(
             {
-                "file": None if out is None else str(out),
+                "file": out,
                 "products": mined.products,
                 "by": by,
                 "groups": mined.groups,
                 "thin": mined.thin,
                 "candidates": len(mined.candidates),
                 "proposed_to_drop": dropped,
-                "against": None if found is None else msgspec.to_builtins(found),
+                "against": compared,
             }
         )
         return
     if show and mined.candidates:
-        listing = Table("candidate", "score", "products", "group", "the filter says")
-        for one in mined.candidates[:show]:
-            first = one.groups[0]
-            listing.add_row(
+        rows = [
+            (
                 one.phrase,
                 f"{one.score:.4f}",
                 f"{one.products:,}",
-                f"{_seen(first.name)} #{first.rank}",
-                f"{one.proposal.use} ({_seen(one.proposal.reason)})",
+                f"{printable(one.groups[0].name)} #{one.groups[0].rank}",
+                f"{one.proposal.use} ({printable(one.proposal.reason)})",
             )
-        results.print(listing)
+            for one in mined.candidates[:show]
+        ]
+        headings = ("candidate", "score", "products", "group", "the filter says")
+        results.print(table(*headings, rows=rows))
     where = "" if out is None else f"{out}: "
     results.print(
         f"{where}{len(mined.candidates):,} candidates of {mined.products:,} products in"
-        f" {len(mined.groups):,} groups; the filter would drop {dropped:,}.",
-        soft_wrap=True,
+        f" {len(mined.groups):,} groups; the filter would drop {dropped:,}."
     )
     if mined.thin:
         results.print(f"Without candidates: {mined.thin:,} groups that are too small.")
-    if found is not None:
-        beside = Table("beside the list", "number", "share")
-        for row in found.table():
-            beside.add_row(*row)
-        results.print(beside)
+    if compared is not None:
+        results.print(table("beside the list", "number", "share", rows=compared.table()))
     if out is not None:
-        remarks.print(f"Next: errands mine review {shlex.quote(str(out))}", soft_wrap=True)
+        remarks.print(f"Next: errands mine review {shlex.quote(str(out))}")
 
 
 @group.command("review")
@@ -257,12 +258,12 @@ def review(
         going = Review(mined, Decisions(place), name)
         _tell_standing(place, going, read_decisions(place))
         return
-    with Decisions(place) as held:
-        going = Review(mined, held, name)
+    with Decisions(place) as answers:
+        going = Review(mined, answers, name)
         if accept is not None:
             count = going.accept(accept)
             if as_json:
-                _tell_standing(place, going, held.made, count)
+                _tell_standing(place, going, answers.made, count)
                 return
             results.print(f"{count:,} answers of the filter's were taken.")
         elif web:
@@ -273,8 +274,7 @@ def review(
             ask(going)
         progress = going.progress()
     results.print(
-        f"{place}: {progress.kept:,} kept, {progress.dropped:,} dropped, {progress.left:,} left.",
-        soft_wrap=True,
+        f"{place}: {progress.kept:,} kept, {progress.dropped:,} dropped, {progress.left:,} left."
     )
 
 
@@ -282,7 +282,7 @@ def _tell_standing(place: Path, going: Any, made: Mapping[str, str], accepted: i
     said = [made.get(one.phrase) for one in going.candidates]
     print_json(
         {
-            "file": str(place),
+            "file": place,
             "candidates": len(said),
             "accepted": accepted,
             "left": said.count(None),
@@ -299,7 +299,7 @@ def _serve_review(going: Any, port: int) -> None:
     from errands.web.review.servers import serve_review
 
     def started(address: str) -> None:
-        results.print(f"Review on {address}/mining", soft_wrap=True)
+        results.print(f"Review on {address}/mining")
         results.file.flush()
         remarks.print("Only this machine can reach it. Ctrl-C ends it; nothing is lost.")
 
@@ -347,37 +347,35 @@ def assign(
         done = give_out(
             items, uses, out, least=least, most=most, fields=fields, replace=force, progress=bar
         )
-    unused = len(uses) - len(done.used)
+    each = done.given / max(done.products, 1)
     if as_json:
         print_json(
             {
-                "file": str(out),
+                "file": out,
                 "attributes": len(uses),
-                "without_products": unused,
+                "without_products": len(uses) - len(done.used),
                 "products": done.products,
                 "with_attributes": done.with_attributes,
                 "with_instruction": done.with_instruction,
-                "attributes_per_product": round(done.given / max(done.products, 1), 3),
+                "attributes_per_product": round(each, 3),
             }
         )
         return
-    each = done.given / max(done.products, 1)
     results.print(
         f"{out}: {len(uses):,} attributes; {done.with_attributes:,} of {done.products:,} products"
-        f" have some ({each:.1f} each), {done.with_instruction:,} have an instruction.",
-        soft_wrap=True,
+        f" have some ({each:.1f} each), {done.with_instruction:,} have an instruction."
     )
     if not done.with_instruction:
         results.print(
             f"No product has {least} attributes to ask for; a shop needs goals: --least 1."
         )
     built = f"--items {shlex.quote(str(items))} --attributes {shlex.quote(str(out))}"
-    remarks.print(f"Next: errands catalog build my-shop {built}", soft_wrap=True)
+    remarks.print(f"Next: errands catalog build my-shop {built}")
 
 
 @group.command("shop")
 def shop(
-    table: Path = _TABLE,
+    products: Path = _TABLE,
     out: Path = typer.Option(
         ..., help="The directory to make: the shop, and the files on the way."
     ),
@@ -402,15 +400,15 @@ def shop(
     from errands.mining.column_map import read_map
     from errands.mining.own_shop import make_shop
 
-    given = None if map_file is None else read_map(map_file)
+    column_map = None if map_file is None else read_map(map_file)
     with progress_bar() as bar:
         made = make_shop(
-            table, out, given, by=by, top=top, least=least, replace=force, progress=bar
+            products, out, column_map, by=by, top=top, least=least, replace=force, progress=bar
         )
     if as_json:
         print_json(
             {
-                "catalog": str(made.catalog),
+                "catalog": made.catalog,
                 "rows": made.taken.rows,
                 "products": made.manifest.products,
                 "dropped": made.taken.dropped,
@@ -425,19 +423,13 @@ def shop(
     results.print(
         f"{made.catalog}: {made.manifest.products:,} products of {made.taken.rows:,} rows,"
         f" {made.assigned.with_instruction:,} of them with an instruction,"
-        f" {made.manifest.goals.get('synthetic', 0):,} synthetic goals.",
-        soft_wrap=True,
+        f" {made.manifest.goals.get('synthetic', 0):,} synthetic goals."
     )
-    _tell_counts("Left out", made.taken.dropped)
-    _tell_counts("Of those taken", made.taken.remarks)
-    remarks.print(f"Next: errands serve --catalog {shlex.quote(str(made.catalog))}", soft_wrap=True)
+    _tell_counts(made.taken)
+    remarks.print(f"Next: errands serve --catalog {shlex.quote(str(made.catalog))}")
 
 
-def _tell_counts(what: str, counts: Counter[str]) -> None:
-    for reason, count in counts.most_common():
-        results.print(f"{what} {count:,}: {_seen(reason)}", soft_wrap=True)
-
-
-def _seen(text: str) -> str:
-    """A text of others' for a terminal: nothing in it acts there."""
-    return "".join(mark if mark.isprintable() else "\ufffd" for mark in text)
+def _tell_counts(taken: Any) -> None:
+    for what, counts in (("Left out", taken.dropped), ("Of those taken", taken.remarks)):
+        for reason, count in counts.most_common():
+            results.print(f"{what} {count:,}: {printable(reason)}")

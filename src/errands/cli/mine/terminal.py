@@ -5,7 +5,7 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import TextIO
 
-from errands.cli.output import results
+from errands.cli.output import printable, results
 from errands.mining.candidates import AttributeCandidate
 from errands.mining.review import KEYS, Review
 
@@ -57,29 +57,24 @@ def _answered(going: Review, one: AttributeCandidate, key: Callable[[], str]) ->
 
 def _show(going: Review, one: AttributeCandidate) -> None:
     progress = going.progress()
-    groups = ", ".join(f"{_seen(held.name)} #{held.rank}" for held in one.groups[:3])
+    groups = ", ".join(f"{printable(group.name)} #{group.rank}" for group in one.groups[:3])
     more = len(one.groups) - 3
     results.print(
-        f"\n[{progress.decided + 1:,} of {progress.total:,}] {_seen(one.phrase)}", style="bold"
+        f"\n[{progress.decided + 1:,} of {progress.total:,}] {printable(one.phrase)}", style="bold"
     )
     results.print(f"  {one.products:,} products; {groups}{f' and {more} more' if more > 0 else ''}")
     for example in one.examples:
-        results.print(f"  “{_seen(example)}”", style="dim")
+        results.print(f"  “{printable(example)}”", style="dim")
     proposal = one.proposal
-    results.print(f"  proposed: {proposal.use} ({_seen(proposal.reason)})")
+    results.print(f"  proposed: {proposal.use} ({printable(proposal.reason)})")
     results.print(f"  {_HELP}", style="dim")
-
-
-def _seen(text: str) -> str:
-    """A text of others' for a terminal: nothing in it acts there."""
-    return "".join(mark if mark.isprintable() else "\ufffd" for mark in text)
 
 
 def _next_in(source: TextIO) -> str:
     """The next character of a pipe; its lines' ends say nothing."""
-    while (found := source.read(1)) in ("\n", "\r"):
+    while (character := source.read(1)) in ("\n", "\r"):
         pass
-    return found
+    return character
 
 
 @contextlib.contextmanager

@@ -6,32 +6,20 @@ from typing import Any
 
 import typer
 
-from errands.cli.output import Json, print_json, remarks, results
-from errands.cli.train import report as train_report
-from errands.cli.train import rl as train_rl
+from errands.cli.options import takes_records
+from errands.cli.output import Json, answer, counting, remarks
+from errands.cli.train import pictures, report, rl
 from errands.cli.train.progress import (
-    Catalog,
-    Device,
-    Epochs,
-    Evaluate,
     Force,
-    LearningRate,
-    Least,
-    Out,
-    Resume,
-    SaveEvery,
-    Seed,
-    Threads,
-    Track,
-    bar,
+    SupervisedOptions,
+    TrainingRun,
     changed,
     checked,
     end,
-    explain_supervised,
     find_preset,
     need_torch,
-    others,
-    training,
+    refuse_to_replace,
+    time_shares,
 )
 from errands.errors import SettingError
 
@@ -45,8 +33,9 @@ app = typer.Typer(
 
 
 def register(main: typer.Typer) -> None:
-    train_rl.register(app)
-    train_report.register(app)
+    app.command("rl")(rl.rl)
+    app.command("report")(report.report)
+    app.command("pictures")(pictures.pictures)
     main.add_typer(app)
 
 
@@ -73,8 +62,8 @@ def demonstrations(
     from errands.runs.runner import run
 
     try:
-        with bar("shopping") as shown:
-            task = shown.add_task("", total=episodes)
+        with counting() as shown:
+            task = shown.add_task("shopping", total=episodes, remark="")
             finished = run(
                 protocol,
                 "shopper",
@@ -92,16 +81,16 @@ def demonstrations(
     except KeyboardInterrupt:
         end(was_stopped=True)
         raise
-    if as_json:
-        print_json({"run": str(finished.place), "episodes": finished.kept})
-        return
-    results.print(f"{finished.place}: {finished.kept:,} episodes.", soft_wrap=True)
+    record = {"run": finished.place, "episodes": finished.kept}
+    answer(as_json, record, f"{finished.place}: {finished.kept:,} episodes.")
 
 
 @app.command("choice")
+@takes_records
 def choice(
+    lesson: SupervisedOptions,
+    how: TrainingRun,
     demonstrations: str = typer.Argument(help="A run with whole text_rich pages, or JSONL."),
-    out: str = Out,
     preset: str | None = typer.Option(
         None,
         help="small (the default), rnn, or paper: the paper's schedule, with --encoder its whole"
@@ -116,20 +105,9 @@ def choice(
     pictures: Path | None = typer.Option(
         None, help="Vectors of products' pictures, of `train pictures`."
     ),
-    least: float = Least,
-    epochs: int | None = Epochs,
-    learning_rate: float | None = LearningRate,
     width: int | None = typer.Option(
         None, min=4, help="Width of the vectors (default of a pretrained encoder: its own)."
     ),
-    threads: int | None = Threads,
-    evaluate: str | None = Evaluate,
-    catalog: str | None = Catalog,
-    device: str = Device,
-    seed: int = Seed,
-    resume: bool = Resume,
-    save_every: float = SaveEvery,
-    track: str | None = Track,
     as_json: bool = Json,
 ) -> None:
     """Train a choice model by imitation.
@@ -157,57 +135,29 @@ def choice(
                 f"--preset {name} has an encoder of its own; leave --encoder or --preset out."
             )
         config = with_encoder(config, encoder)
-    share, other = others(evaluate, least)
-    config = changed(
-        config,
-        choice=changed(config.choice, width=width),
-        epochs=epochs,
-        learning_rate=learning_rate,
-        threads=threads,
-        seed=seed,
-        held_out=share,
-    )
-    shown = checked(demonstrations, catalog, least)
-    remarks.print(
-        f"{len(shown.choices):,} choices of {shown.episodes:,} episodes; {shown.left_out:,} left"
-        " out for their reward.",
-        soft_wrap=True,
-    )
-    run = {"resume": resume, "track": track, "device": device, "save_every": save_every}
-    with training("learning", _describe("choices"), **run) as options:
-        trained = train_choice(
-            shown,
-            Path(out),
-            config,
-            pictures=None if pictures is None else Pictures.read(pictures),
-            others=() if other is None else other.choices,
-            options=options,
+    config = changed(config, choice=changed(config.choice, width=width))
+
+    def train(shown: Any, others: Any, config: Any, options: Any) -> Any:
+        seen = None if pictures is None else Pictures.read(pictures)
+        return train_choice(
+            shown, Path(lesson.out), config, pictures=seen, others=others, options=options
         )
-    explain_supervised(trained, "choices", "choices", as_json)
-    end(options.stop())
+
+    _train_supervised(train, config, demonstrations, lesson, how, "choices", "choices", as_json)
 
 
 @app.command("search")
+@takes_records
 def search(
+    lesson: SupervisedOptions,
+    how: TrainingRun,
     demonstrations: str = typer.Argument(help="A run with whole text_rich pages."),
-    out: str = Out,
     preset: str | None = typer.Option(
         None, help="small (from scratch), or paper (with --model; BART by default)."
     ),
     model: str | None = typer.Option(
         None, help="A BART or T5 checkpoint of Hugging Face's to train, by name or path."
     ),
-    least: float = Least,
-    epochs: int | None = Epochs,
-    learning_rate: float | None = LearningRate,
-    threads: int | None = Threads,
-    evaluate: str | None = Evaluate,
-    catalog: str | None = Catalog,
-    device: str = Device,
-    seed: int = Seed,
-    resume: bool = Resume,
-    save_every: float = SaveEvery,
-    track: str | None = Track,
     as_json: bool = Json,
 ) -> None:
     """Train a search model: from an instruction to what to search for.
@@ -225,36 +175,79 @@ def search(
     from errands.learn.search import PRESETS, train_search
 
     name = preset or ("paper" if model else "small")
-    config = find_preset(name, PRESETS)
+    config = changed(find_preset(name, PRESETS), model=model)
     if name == "small" and model:
         raise SettingError("--preset small trains from scratch; leave --model or --preset out.")
-    share, other = others(evaluate, least)
-    config = changed(
-        config,
-        model=model,
-        epochs=epochs,
-        learning_rate=learning_rate,
-        threads=threads,
-        seed=seed,
-        held_out=share,
-    )
-    shown = checked(demonstrations, catalog, least)
-    remarks.print(
-        f"{len(shown.queries):,} queries of {shown.episodes:,} episodes; {shown.left_out:,} left"
-        " out for their reward.",
-        soft_wrap=True,
-    )
-    run = {"resume": resume, "track": track, "device": device, "save_every": save_every}
-    with training("learning", _describe("words"), **run) as options:
-        trained = train_search(
-            shown.queries,
-            Path(out),
-            config,
-            others=() if other is None else other.queries,
+
+    def train(shown: Any, others: Any, config: Any, options: Any) -> Any:
+        return train_search(
+            *(shown.queries, Path(lesson.out), config),
+            others=others,
             checksum=shown.checksum,
             options=options,
         )
-    explain_supervised(trained, "words", "queries", as_json)
+
+    _train_supervised(train, config, demonstrations, lesson, how, "queries", "words", as_json)
+
+
+def _train_supervised(
+    train: Callable[[Any, Any, Any, Any], Any],
+    config: Any,
+    demonstrations: str,
+    lesson: SupervisedOptions,
+    how: TrainingRun,
+    examples: str,
+    unit: str,
+    as_json: bool,
+) -> None:
+    """Learn from demonstrations: `examples` is what is taken from them, `unit` what can be right.
+
+    `train` gets the demonstrations, other examples to measure on, the config and the options.
+    """
+    share, other = lesson.measured()
+    config = changed(
+        config,
+        epochs=lesson.epochs,
+        learning_rate=lesson.learning_rate,
+        threads=how.threads,
+        seed=how.seed,
+        held_out=share,
+    )
+    shown = checked(demonstrations, lesson.catalog, lesson.least)
+    remarks.print(
+        f"{len(getattr(shown, examples)):,} {examples} of {shown.episodes:,} episodes;"
+        f" {shown.left_out:,} left out for their reward."
+    )
+
+    def describe(progress: Any) -> str:
+        return f"loss {progress.loss:.3f}, {progress.accuracy:.0%} of {unit} right"
+
+    with how.training("learning", describe) as options:
+        trained = train(shown, () if other is None else getattr(other, examples), config, options)
+    record = {
+        "checkpoint": trained.folder,
+        "updates": trained.steps,
+        "loss": trained.loss,
+        "accuracy": trained.accuracy,
+        **trained.held_out,
+        f"{examples}_per_second": trained.choices_per_second,
+        f"{examples}_per_cpu_second": trained.choices_per_cpu_second,
+        "shares": trained.shares,
+    }
+    held_out = ""
+    if trained.held_out:
+        held_out = (
+            f" ({trained.held_out['held_out_accuracy']:.1%} of those it was measured on, loss"
+            f" {trained.held_out['held_out_loss']:.3f})"
+        )
+    answer(
+        as_json,
+        record,
+        f"{trained.folder}: {trained.steps:,} updates, loss {trained.loss:.3f},"
+        f" {trained.accuracy:.1%} of {unit} right{held_out}. {trained.choices_per_second:,.0f}"
+        f" {examples} a second, {trained.choices_per_cpu_second:,.0f} a CPU second; time:"
+        f" {time_shares(trained.shares)}.",
+    )
     end(options.stop())
 
 
@@ -284,22 +277,14 @@ def queries(
     from errands.shop.catalog.catalog import Catalog
     from errands.shop.splits import split_indices
 
-    if out.exists() and not force:
-        raise SettingError(f"{out} is there already; add --force to replace it.")
+    refuse_to_replace(out, force)
     goal_set = Catalog.open(catalog).goals(goals)
     indices = split_indices(split, goal_set)
     model = open_search_model(checkpoint)
-    with bar("searching") as shown:
-        task = shown.add_task("", total=len(indices))
+    with counting() as shown:
+        task = shown.add_task("searching", total=len(indices), remark="")
         instructions = (goal_set[index].instruction_text for index in indices)
         predicted = predict_queries(model, instructions, beams, on_text=lambda: shown.advance(task))
     write_queries(out, predicted, replace=force)
-    if as_json:
-        print_json({"file": str(out), "instructions": len(predicted)})
-        return
-    results.print(f"{out}: queries for {len(predicted):,} instructions.", soft_wrap=True)
-
-
-def _describe(what: str) -> Callable[[Any], str]:
-    """How well a supervised training goes."""
-    return lambda progress: f"loss {progress.loss:.3f}, {progress.accuracy:.0%} of {what} right"
+    record = {"file": out, "instructions": len(predicted)}
+    answer(as_json, record, f"{out}: queries for {len(predicted):,} instructions.")

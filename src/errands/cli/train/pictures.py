@@ -4,16 +4,18 @@ from pathlib import Path
 
 import typer
 
-from errands.cli.output import Json, print_json, results
-from errands.cli.train.commands import app
-from errands.cli.train.progress import Epochs, Force, Seed, bar, changed, need_torch
+from errands.cli.output import Json, answer, counting
+from errands.cli.train.progress import (
+    Epochs,
+    Force,
+    Seed,
+    changed,
+    need_torch,
+    refuse_to_replace,
+)
 from errands.errors import SettingError
 
-__all__ = ["register"]
-
-
-def register(main: typer.Typer) -> None:
-    app.command("pictures")(pictures)
+__all__ = ["pictures"]
 
 
 def pictures(
@@ -49,36 +51,31 @@ def pictures(
 
     if (features is None) != (addresses is None):
         raise SettingError("--features and --addresses go together; give both, or none.")
-    if out.exists() and not force:
-        raise SettingError(f"{out} is there already; add --force to replace it.")
+    refuse_to_replace(out, force)
     opened = Catalog.open(catalog)
     if features is not None and addresses is not None:
         table = original_features(features, addresses, opened)
         figures: dict[str, float] = {}
     else:
         config = changed(PictureConfig(), epochs=epochs, width=width, seed=seed)
-        with bar("learning") as shown:
-            task = shown.add_task("drawing", total=config.epochs)
-            trained = train_pictures(
-                opened,
-                config,
-                lambda epoch, loss: shown.update(
-                    task, completed=epoch, description=f"loss {loss:.3f}"
-                ),
-            )
+        with counting() as shown:
+            task = shown.add_task("learning", total=config.epochs, remark="drawing")
+
+            def show(epoch: int, loss: float) -> None:
+                shown.update(task, completed=epoch, remark=f"loss {loss:.3f}")
+
+            trained = train_pictures(opened, config, show)
         table = trained.pictures
         figures = {"different": trained.different, "right": trained.right}
     table.write(out)
-    if as_json:
-        print_json({"file": str(out), "products": len(table), "width": table.width, **figures})
-        return
     accuracy = ""
     if figures:
         accuracy = (
             f" {figures['different']:,.0f} different pictures; the encoder's most likely word"
             f" is in the title for {figures['right']:.0%}."
         )
-    results.print(
+    answer(
+        as_json,
+        {"file": out, "products": len(table), "width": table.width, **figures},
         f"{out}: vectors of {table.width} numbers for {len(table):,} products.{accuracy}",
-        soft_wrap=True,
     )

@@ -6,11 +6,7 @@ import typer
 
 from errands.cli.output import Json, print_json, remarks, results
 
-__all__ = ["register"]
-
-
-def register(train: typer.Typer) -> None:
-    train.command("report")(report)
+__all__ = ["report"]
 
 
 def report(
@@ -32,8 +28,6 @@ def report(
       errands train report il
       errands train report il rl --out training.html
     """
-    import msgspec
-
     from errands.reports.statistics.training import labelled, read_training
     from errands.reports.writing import training_report
 
@@ -43,15 +37,15 @@ def report(
     ]
     training_report(trainings, out, title=title)
     if as_json:
-        print_json({"written": str(out), "trainings": msgspec.to_builtins(trainings)})
+        print_json({"written": out, "trainings": trainings})
         return
     for one in trainings:
         for remark in one.remarks:
-            remarks.print(f"{one.label}: {remark}", soft_wrap=True)
+            remarks.print(f"{one.label}: {remark}")
         listed = ", ".join(
             f"{name.replace('_', ' ')} {value:,.4g}"
             for name, value in one.figures.items()
             if name != "step"
         )
-        results.print(f"{one.label}: {one.trained}, {one.step:,} steps; {listed}", soft_wrap=True)
-    results.print(f"Written: {out}", soft_wrap=True)
+        results.print(f"{one.label}: {one.trained}, {one.step:,} steps; {listed}")
+    results.print(f"Written: {out}")

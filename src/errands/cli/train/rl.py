@@ -6,36 +6,29 @@ from typing import Any, Final
 
 import typer
 
-from errands.cli.output import Json, print_json, remarks, results
+from errands.cli.options import takes_records
+from errands.cli.output import Json, answer, remarks
 from errands.cli.train.progress import (
-    Device,
     LearningRate,
     Least,
     Out,
-    Resume,
-    SaveEvery,
-    Seed,
-    Threads,
-    Track,
+    TrainingRun,
     changed,
     checked,
     end,
     find_preset,
     need_torch,
     time_shares,
-    training,
 )
 
-__all__ = ["register"]
+__all__ = ["rl"]
 
 _IMITATION: Final = 0.2
 
 
-def register(train: typer.Typer) -> None:
-    train.command("rl")(rl)
-
-
+@takes_records
 def rl(
+    how: TrainingRun,
     out: str = Out,
     start: str | None = typer.Option(None, "--from", help="The choice model to begin with."),
     demonstrations: str | None = typer.Option(
@@ -77,12 +70,6 @@ def rl(
     evaluate_choose: str = typer.Option(
         "best", metavar="best|sample", help="Evaluate with greedy or with sampled actions."
     ),
-    threads: int | None = Threads,
-    device: str = Device,
-    seed: int = Seed,
-    resume: bool = Resume,
-    save_every: float = SaveEvery,
-    track: str | None = Track,
     as_json: bool = Json,
 ) -> None:
     """Train a choice model by reinforcement, from scratch or from a model that imitates.
@@ -123,13 +110,13 @@ def rl(
         vf_coef=vf_coef,
         max_grad_norm=max_grad_norm,
         imitation_coef=imitation,
-        threads=threads,
-        seed=seed,
+        threads=how.threads,
+        seed=how.seed,
     )
     start_info = None if start is None else read_info(Path(start), "choice")
     training_env = open_training_env(protocol, config.num_envs, catalog)
     if training_env.test_goals:
-        _remark(
+        remarks.print(
             f"{protocol} also trains on {training_env.test_goals:,} goals of disjoint-test, so do"
             " not test the model on them."
         )
@@ -143,7 +130,7 @@ def rl(
             catalog=catalog,
         )
         if not set(evaluation.goals).isdisjoint(training_env.goals):
-            _remark(
+            remarks.print(
                 f"{protocol} also trains on goals that it is evaluated on, so evaluations are"
                 " too good."
             )
@@ -156,7 +143,7 @@ def rl(
         )
     if start_info is not None and start_info.checksum not in ("", training_env.checksum):
         # To go on in another shop may be intended, so this is no error.
-        _remark(
+        remarks.print(
             f"{start} was trained on another catalogue; words of this one that it does not know"
             " are told apart by their hash alone."
         )
@@ -165,8 +152,7 @@ def rl(
         # Goals come again; what can be searched for them is the same each time.
         source = cache(open_search_model(search).queries)
         search_policy = SearchPolicy(source, queries == "sample", _source_name(search, queries))
-    run = {"resume": resume, "track": track, "device": device, "save_every": save_every}
-    with training("playing", _describe, **run) as options:
+    with how.training("playing", _describe) as options:
         trained = train_rl(
             training_env,
             Path(out),
@@ -182,10 +168,6 @@ def rl(
     end(options.stop())
 
 
-def _remark(text: str) -> None:
-    remarks.print(text, soft_wrap=True)
-
-
 def _describe(progress: Any) -> str:
     return f"score {progress.score:.1f}, {progress.success:.0%} right"
 
@@ -197,22 +179,20 @@ def _source_name(search: str, queries: str) -> str:
 
 
 def _explain(trained: Any, out: str, as_json: bool) -> None:
-    if as_json:
-        record = {**trained._asdict(), "folder": str(trained.folder)}
-        for name in ("evaluated", "best"):
-            record[name] = None if record[name] is None else record[name]._asdict()
-        print_json(record)
-        return
+    record = trained._asdict()
+    for name in ("evaluated", "best"):
+        record[name] = None if record[name] is None else record[name]._asdict()
     evaluated = ""
     if trained.evaluated is not None and trained.best is not None:
         evaluated = (
             f" On other goals {trained.evaluated.score:.1f}, {trained.evaluated.success:.1%} right;"
             f" at best {trained.best.score:.1f}, kept in {Path(out) / 'best'}."
         )
-    results.print(
+    answer(
+        as_json,
+        record,
         f"{out}: {trained.steps:,} steps, {trained.episodes:,} episodes; the last ones scored"
         f" {trained.score:.1f}, {trained.success:.1%} right.{evaluated}"
         f" {trained.steps_per_second:,.0f} steps a second, {trained.steps_per_cpu_second:,.0f} a"
         f" CPU second; time: {time_shares(trained.shares)}. Words: from {trained.words_from}.",
-        soft_wrap=True,
     )

@@ -9,19 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 import typer
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from typer.core import TyperGroup
 
-from errands.cli.options import takes_records
-from errands.cli.output import Json, print_json, program, remarks, results
-from errands.cli.transfer.output import (
-    entered_scores,
-    plain,
-    print_run,
-    print_tables,
-    run_json,
-)
+from errands.cli.options import agent_settings, takes_records
+from errands.cli.output import Json, counting, print_json, program, remarks, results, write_new
+from errands.cli.transfer.output import entered_scores, plain, print_run, print_tables, run_json
 from errands.errors import SettingError
 
 if TYPE_CHECKING:
@@ -166,9 +159,7 @@ class _AgentOptions:
     seed: int = typer.Option(0, min=0, help="Of the agent's randomness.")
 
     def settings(self) -> dict[str, Any]:
-        named = {"model": self.model, "checkpoint": self.checkpoint}
-        given = {name: value for name, value in named.items() if value is not None}
-        return {**dict(map(_pair, self.setting)), **given}
+        return agent_settings(self.setting, self.model, self.checkpoint)
 
 
 @dataclass(frozen=True)
@@ -221,8 +212,9 @@ def play(
     reader = where.site(site)
     goals = wanted.read()
     file = how.file(reader.name, who.agent)
-    with _told_how_to_go_on(file), where.open(reader) as (fetch, pages), _bar(who.agent) as bar:
-        task = bar.add_task(f"{who.agent} on {reader.name}", total=len(goals))
+    shown = counting(quiet=who.agent == "human")
+    with _told_how_to_go_on(file), where.open(reader) as (fetch, pages), shown as bar:
+        task = bar.add_task(f"{who.agent} on {reader.name}", total=len(goals), remark="")
         config = TransferConfig(
             agent=who.agent,
             out=file,
@@ -251,20 +243,18 @@ def _print_played(run: "TransferRun", reason: str, is_spent: bool, *, as_json: b
 
     rows = rows_of([run])
     if as_json:
-        print_json({**run_json(run), "ended": reason, "tables": msgspec.to_builtins(rows)})
+        print_json({**run_json(run), "ended": reason, "tables": rows})
         return
     print_run(run)
     print_tables(rows)
     if reason:
         more = " and a larger --run-requests" if is_spent else ""
         remarks.print(
-            f"The run ended early: {reason}. The same with --out {run.path} --resume{more} goes"
-            " on.",
-            soft_wrap=True,
+            f"The run ended early: {reason}. The same with --out {run.path} --resume{more} goes on."
         )
-    results.print(f"Kept in {run.path}.", soft_wrap=True)
+    results.print(f"Kept in {run.path}.")
     if rows and rows[0].unscored:
-        results.print(f"Score by hand: {program()} transfer score {run.path}", soft_wrap=True)
+        results.print(f"Score by hand: {program()} transfer score {run.path}")
 
 
 @app.command("read")
@@ -298,8 +288,8 @@ def read(
     found: Any = shop.read_results(html, url) if kind == "search" else shop.read_item(html, url)
     if as_page:
         page = preview(shop, html, kind, "(no instruction)")
-        results.print(plain(page.text, keep_lines=True), soft_wrap=True)
-        results.print(f"Can be clicked: {plain(page.clickables)}", soft_wrap=True)
+        results.print(plain(page.text, keep_lines=True))
+        results.print(f"Can be clicked: {plain(page.clickables)}")
     elif as_json:
         print_json({"kind": kind, **msgspec.to_builtins(found)})
     else:
@@ -341,8 +331,8 @@ def score(
 
     played = read_run(run)
     if form is not None:
-        _write_new(form, write_form(played), force)
-        results.print(f"{form}: {len(unscored(played))} purchases to be scored.", soft_wrap=True)
+        write_new(form, write_form(played), replace=force)
+        results.print(f"{form}: {len(unscored(played))} purchases to be scored.")
         return
     entered = 0
     with TransferJournal(run) as journal, contextlib.suppress(EndOfRun):
@@ -352,7 +342,7 @@ def score(
             entered += 1
     rows = rows_of([read_run(run)])
     if as_json:
-        print_json({"entered": entered, "tables": msgspec.to_builtins(rows)})
+        print_json({"entered": entered, "tables": rows})
         return
     results.print(f"{entered} scores entered.")
     print_tables(rows)
@@ -380,7 +370,7 @@ def table_command(
     if paper:
         rows += [msgspec.structs.replace(row, agent=f"{row.agent} (paper)") for row in PAPER]
     if as_json:
-        print_json(msgspec.to_builtins(rows))
+        print_json(rows)
     elif markdown:
         typer.echo(to_markdown(rows), nl=False)
     else:
@@ -408,17 +398,6 @@ def compare(
         typer.echo(to_markdown(facts), nl=False)
 
 
-def _write_new(path: Path, text: str, force: bool) -> None:
-    """Write a file; one that is there, perhaps filled in, is not lost by mistake."""
-    try:
-        with path.open("w" if force else "x", encoding="utf-8", newline="") as file:
-            file.write(text)
-    except FileExistsError:
-        raise SettingError(f"{path} is there already; --force overwrites it.") from None
-    except OSError as failure:
-        raise SettingError(f"{path} cannot be written ({failure.strerror}).") from None
-
-
 @contextlib.contextmanager
 def _told_how_to_go_on(place: Path) -> Iterator[None]:
     try:
@@ -426,26 +405,6 @@ def _told_how_to_go_on(place: Path) -> Iterator[None]:
     except KeyboardInterrupt:
         remarks.print(
             f"Stopped; what was played is kept in {place}. The same command with --out {place}"
-            " --resume goes on.",
-            soft_wrap=True,
+            " --resume goes on."
         )
         raise typer.Exit(130) from None
-
-
-def _bar(agent: str) -> Progress:
-    return Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        console=remarks,
-        transient=True,
-        disable=not remarks.is_terminal or agent == "human",
-    )
-
-
-def _pair(text: str) -> tuple[str, str]:
-    name, equals, value = text.partition("=")
-    if not equals or not name:
-        raise SettingError(f"--set {text}: expected NAME=VALUE.")
-    return name.strip(), value

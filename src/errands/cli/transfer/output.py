@@ -3,10 +3,7 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-from rich.table import Table
-
-from errands.cli.output import results
+from errands.cli.output import results, table
 
 if TYPE_CHECKING:
     from errands.transfer.journal import ScoreLine, TransferRun
@@ -29,7 +26,7 @@ def plain(value: Any, keep_lines: bool = False) -> str:
 
 def run_json(run: "TransferRun") -> dict[str, Any]:
     return {
-        "run": str(run.path),
+        "run": run.path,
         "site": run.info.site,
         "agent": run.info.agent,
         "requests": run.requests,
@@ -42,8 +39,8 @@ def run_json(run: "TransferRun") -> dict[str, Any]:
                 "status": played.end.status if played.end else "",
                 "error": played.end.error if played.end else "",
                 "notes": played.end.notes if played.end else [],
-                "bought": msgspec.to_builtins(played.purchase),
-                "score": msgspec.to_builtins(played.score),
+                "bought": played.purchase,
+                "score": played.score,
             }
             for played in run.finished
         ],
@@ -56,7 +53,7 @@ def print_run(run: "TransferRun") -> None:
         results.print(f"{played.number}: {plain(played.instruction)}", style="bold")
         for step in played.steps:
             if step.action:
-                results.print(f"  {plain(step.action)}", soft_wrap=True)
+                results.print(f"  {plain(step.action)}")
         kinds = [request.kind for request in played.requests]
         counts = f"{kinds.count('search')} searches and {kinds.count('item')} items requested"
         if played.purchase is not None:
@@ -64,12 +61,11 @@ def print_run(run: "TransferRun") -> None:
             chosen = ", ".join(
                 f"{name}: {value}" for name, value in played.purchase.options.items()
             )
-            line = f"  purchase: {product.title} [{product.id}] {chosen}"
-            results.print(plain(line), soft_wrap=True)
+            results.print(plain(f"  purchase: {product.title} [{product.id}] {chosen}"))
         if played.end.error:
-            results.print(plain(f"  error: {played.end.error}"), soft_wrap=True)
+            results.print(plain(f"  error: {played.end.error}"))
         for note in played.end.notes:
-            results.print(plain(f"  note: {note}"), soft_wrap=True)
+            results.print(plain(f"  note: {note}"))
         results.print(f"  {counts}; {played.end.seconds:.1f} seconds")
 
 
@@ -77,20 +73,17 @@ def print_tables(rows: "list[TransferRow]") -> None:
     def said(value: float | None) -> str:
         return "–" if value is None else f"{value:.1f}"
 
-    first = Table(title="Table 6", title_justify="left")
-    for name in ("agent", "site", "score", "success %", "seconds", "scored", "unscored", "errors"):
-        first.add_column(name, justify="left" if name in ("agent", "site") else "right")
-    second = Table(title="Table 9", title_justify="left")
-    for name in ("agent", "site", "all", "attribute", "option", "type", "price"):
-        second.add_column(name, justify="left" if name in ("agent", "site") else "right")
+    figures, parts = [], []
     for row in rows:
+        who = (plain(row.agent), row.site)
         counts = (str(row.episodes), str(row.unscored), str(row.errors))
-        figures = (said(row.score), said(row.success), said(row.seconds), *counts)
-        first.add_row(plain(row.agent), row.site, *figures)
-        parts = (row.score, row.attribute, row.option, row.type, row.price)
-        second.add_row(plain(row.agent), row.site, *map(said, parts))
-    results.print(first)
-    results.print(second)
+        figures.append((*who, *map(said, (row.score, row.success, row.seconds)), *counts))
+        each = (row.score, row.attribute, row.option, row.type, row.price)
+        parts.append((*who, *map(said, each)))
+    first = ("agent", "site", "score", "success %", "seconds", "scored", "unscored", "errors")
+    second = ("agent", "site", "all", "attribute", "option", "type", "price")
+    results.print(table(*first, rows=figures, left=2, title="Table 6"))
+    results.print(table(*second, rows=parts, left=2, title="Table 9"))
 
 
 def entered_scores(run: "TransferRun", by: str) -> "Iterator[ScoreLine]":

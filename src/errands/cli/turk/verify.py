@@ -71,7 +71,7 @@ def verify(
     if not as_json:
         _show(verifications)
     if opened.left_out:
-        remarks.print(f"Note: {opened.left_out}.", soft_wrap=True)
+        remarks.print(f"Note: {opened.left_out}.")
 
 
 def _browser(*, required: bool) -> Driver | None:
