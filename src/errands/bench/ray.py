@@ -16,7 +16,7 @@ from typing import Any, Final
 
 import msgspec
 
-from errands.bench.figure import Figure
+from errands.bench.figure import Figure, cost
 from errands.bench.runs import bench_protocol
 from errands.runs.episode import Episode
 from errands.runs.play import PlayConfig
@@ -51,17 +51,12 @@ def bench_ray(catalog: str, *, episodes: int = 12_000) -> Iterator[Figure]:
             size = len(pack(WorkerReply(done=tuple(played)))) / len(played)
             yield Figure(f"a worker: episodes a second of CPU, {observations}", pace, "1/s")
             yield Figure(f"bytes of an episode, {observations}", size, "B")
-            cost = min(_keeping(place, Path(folder), played) for _ in range(_ROUNDS))
+            spent = min(_keeping(place, Path(folder), played) for _ in range(_ROUNDS))
             name = f"runner: CPU to read and keep an episode, {observations}"
-            yield Figure(name, cost * 1e6, "us", None, None, False)
+            yield cost(name, spent * 1e6, "us")
         with joined(cluster.address) as ray:
-            job = Job(
-                protocol=protocol,
-                agent="random",
-                settings={},
-                rules=PlayConfig(0, None, "hash"),
-                place="",
-            )
+            config = PlayConfig(0, None, "hash")
+            job = Job(protocol=protocol, agent="random", settings={}, rules=config, place="")
             yield from _one_worker(ray, job, second, cluster)
 
 

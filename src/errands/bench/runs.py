@@ -6,11 +6,7 @@ clock, between the first and the last finished episode, so that starting up does
 """
 
 import contextlib
-import os
 import random
-import resource
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -19,7 +15,8 @@ from pathlib import Path
 import msgspec
 
 from errands.agents.registry import make_factory
-from errands.bench.figure import Figure
+from errands.bench.figure import Figure, cost
+from errands.bench.process import errands_command, measure
 from errands.runs.episode import Episode, RunInfo, Step, Summary
 from errands.runs.episode_source import open_source
 from errands.runs.play import episode_seed
@@ -56,17 +53,17 @@ def bench_runs(catalog: str, *, episodes: int = 12_000, workers: int = 2) -> Ite
             kept.append(_kept(protocol, Path(folder) / f"one-{round_}"))
         yield Figure("bare environment: steps per second", max(bare), "1/s")
         yield Figure("runner, 1 process: steps per second", max(kept), "1/s")
-        yield Figure("runner / bare", max(kept) / max(bare), "", 0.6, None)
+        yield Figure("runner / bare", max(kept) / max(bare), "", 0.6)
         paces = {1: [0.0], workers: [0.0]}
         for round_ in range(_ROUNDS):
             for count in paces:
                 place = Path(folder) / f"w{count}-{round_}"
                 paces[count].append(_pace(protocol, place, count))
-        for count, found in paces.items():
-            yield Figure(f"{count} worker(s): episodes per second", max(found), "1/s")
+        for count, measured in paces.items():
+            yield Figure(f"{count} worker(s): episodes per second", max(measured), "1/s")
         ratio = max(paces[workers]) / max(paces[1])
         # 1.7 is asked of 2 workers on 2 cores.
-        yield Figure(f"{workers} workers / 1", ratio, "", 0.85 * workers, None)
+        yield Figure(f"{workers} workers / 1", ratio, "", 0.85 * workers)
 
 
 def _bare(protocol: Protocol) -> float:
@@ -125,28 +122,13 @@ def bench_store(episodes: int = 1_000_000) -> Iterator[Figure]:
         begun = time.process_time()
         _fill(place, episodes)
         each = (time.process_time() - begun) / episodes * 1e6
-        yield Figure("keeping an episode", each, "us", None, None, False)
+        yield cost("keeping an episode", each, "us")
         size = sum(file.stat().st_size for file in place.iterdir())
-        yield Figure("size of the store", size / 2**20, "MB", None, None, False)
-        code = (
-            "import sys; from errands.cli import main;"
-            " sys.argv[0] = 'errands'; main()"
-        )  # fmt: skip
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        begun = time.perf_counter()
-        subprocess.run(
-            [sys.executable, "-c", code, "report", str(place), "--out", f"{folder}/report"],
-            check=True,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
-        )
-        wall = time.perf_counter() - begun
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-        yield Figure(f"opening and reporting on {episodes:,} episodes", cpu, "s", 10, None, False)
-        yield Figure("the same, by the clock", wall, "s", None, None, False)
-        yield Figure("its memory", after.ru_maxrss / 1024, "MB", 500, None, False)
+        yield cost("size of the store", size / 2**20, "MB")
+        reported = measure(errands_command("report", place, "--out", f"{folder}/report"))
+        yield cost(f"opening and reporting on {episodes:,} episodes", reported.cpu, "s", 10)
+        yield cost("the same, by the clock", reported.seconds, "s")
+        yield cost("its memory", reported.resident / 2**20, "MB", 500)
 
 
 def _fill(place: Path, episodes: int) -> None:

@@ -1,12 +1,13 @@
 """How fast TurkingBench is: the oracle on every task, scoring and loading included."""
 
 import concurrent.futures
+import contextlib
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
 
-from errands.bench.figure import Figure, private_memory
+from errands.bench.figure import Figure, cost, private_memory
 from errands.turk.drivers import start_browser
 from errands.turk.effects.verify import evenly_spaced
 from errands.turk.oracle.field_oracle import play_oracle
@@ -38,10 +39,8 @@ def bench_turk(
             driver = _driver(name)
         except DriverError:
             continue
-        try:
+        with contextlib.closing(driver):
             yield from _measure(name, driver, tasks, instances)
-        finally:
-            driver.close()
 
 
 def _driver(name: str) -> Driver:
@@ -68,7 +67,7 @@ def _measure(name: str, driver: Driver, tasks: str, instances: int) -> Iterator[
     floor, aim = FLOORS[name]
     yield Figure(f"{name}: instances per second", rate, "1/s", floor, aim)
     yield Figure(f"{name}: instances", count, "")
-    yield Figure(f"{name}: failed", failed, "", 0, None, more_is_better=False)
+    yield cost(f"{name}: failed", failed, "", 0)
     yield Figure(f"{name}: memory gained", (private_memory() - before) / 2**20, "MB")
 
 
@@ -91,21 +90,20 @@ def few_at_once(work: Callable[[T], R], inputs: Iterable[T], most: int) -> Itera
             yield waiting.popleft().result()
 
 
-def _instances(tasks: str, instances: int) -> Iterator[tuple[Task, Instance]]:
+def _instances(tasks: str, most: int | None = None) -> Iterator[tuple[Task, Instance]]:
+    """Every instance, or at most so many of each task."""
     for task in load_tasks(tasks):
-        for row in evenly_spaced(len(task.instances), instances):
+        count = len(task.instances)
+        for row in evenly_spaced(count, count if most is None else most):
             yield task, task.instances[row]
 
 
 def _play(driver: Driver, task: Task, instance: Instance) -> bool:
     """Play one instance; whether the page held."""
     try:
-        page = driver.open(page_html(task, instance))
-        try:
+        with contextlib.closing(driver.open(page_html(task, instance))) as page:
             play_oracle(page, instance)
             score_page(page, instance)
-        finally:
-            page.close()
     except DriverError:
         return False
     return True
@@ -120,7 +118,7 @@ def bench_turk_memory(tasks: str) -> Iterator[Figure]:
     driver = _driver("dom")
     count = failed = 0
     begun = time.process_time()
-    for count, (task, instance) in enumerate(_every_instance(tasks), 1):
+    for count, (task, instance) in enumerate(_instances(tasks), 1):
         failed += not _play(driver, task, instance)
         if count in WAYMARKS:
             yield Figure(f"dom: memory after {count:,}", private_memory() / 2**20, "MB")
@@ -129,10 +127,4 @@ def bench_turk_memory(tasks: str) -> Iterator[Figure]:
     yield Figure("dom: memory at the end", private_memory() / 2**20, "MB")
     yield Figure("dom: instances per second", rate, "1/s", floor, aim)
     yield Figure("dom: instances", count, "")
-    yield Figure("dom: failed", failed, "", 0, None, more_is_better=False)
-
-
-def _every_instance(tasks: str) -> Iterator[tuple[Task, Instance]]:
-    for task in load_tasks(tasks):
-        for instance in task.instances:
-            yield task, instance
+    yield cost("dom: failed", failed, "", 0)

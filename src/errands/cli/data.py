@@ -30,6 +30,7 @@ the data sets are listed. Examples:
   errands data webshop --url https://example.org/data
   errands data turkingbench --from turking-bench-main.zip
 """
+_NAMES = [dataset.name for dataset in DATASETS]
 
 
 def register(app: typer.Typer) -> None:
@@ -37,9 +38,7 @@ def register(app: typer.Typer) -> None:
 
 
 def _data(
-    name: str | None = typer.Argument(
-        None, metavar="NAME", help=", ".join(dataset.name for dataset in DATASETS) + "."
-    ),
+    name: str | None = typer.Argument(None, metavar="NAME", help=f"{', '.join(_NAMES)}."),
     url: str | None = typer.Option(
         None,
         metavar="URL",

@@ -57,7 +57,15 @@ def info(store: str = _STORE, include_trials: bool = _TRIALS, as_json: bool = Js
         )
         for worker in told.workers
     ]
-    headings = ("worker", "status", "trial", "assignments", "score", "success %", "deviation")
+    headings: tuple[str, ...] = (
+        "worker",
+        "status",
+        "trial",
+        "assignments",
+        "score",
+        "success %",
+        "deviation",
+    )
     results.print(table(*headings, rows=workers, left=2))
     groups = [
         (

@@ -1,12 +1,12 @@
 """`errands turk challenge`: what pointer and keys add to filling in fields, task by task."""
 
-import msgspec
-import typer
-from rich.table import Table
+from contextlib import closing
 
-from errands.cli.output import Json, print_json, progress_bar, remarks, results
+import typer
+
+from errands.cli.output import Json, print_json, progress_bar, remarks, results, table
 from errands.cli.turk.info import group
-from errands.cli.turk.verify import register
+from errands.cli.turk.verify import figure_pair, register
 from errands.turk.drivers import Pages
 from errands.turk.effects.verify import evenly_spaced
 from errands.turk.oracle.coverage import ORACLES, Coverage, measure_coverage
@@ -31,43 +31,35 @@ def challenge_command(
     Example: errands turk challenge tasks --instances 5
     """
     opened = load_tasks(tasks, split)
-    pages = Pages("browser")
-    table = Table(
-        "task", "instances", "fields", *(f"{agent}: score, answered" for agent in ORACLES)
-    )
+    cells: list[tuple[str, ...]] = []
     failed: list[str] = []
-    try:
+    with closing(Pages("browser")) as pages, progress_bar() as bar:
         for name in opened.names[:1]:
             # Without a browser there is nothing to compare: said at once, not for each page.
             pages.driver_for(opened.task(name))
-        with progress_bar() as bar:
-            for number, name in enumerate(opened.names, 1):
-                task = opened.task(name)
-                rows = evenly_spaced(len(task.instances), instances or len(task.instances))
-                coverage = {
-                    name: measure_coverage(play, task, rows, pages)
-                    for name, play in ORACLES.items()
-                }
-                bar("playing tasks", number, len(opened))
-                failed += [f"{name} {error}" for one in coverage.values() for error in one.errors]
-                if as_json:
-                    print_json({"task": name, **msgspec.to_builtins(coverage)})
-                last = coverage["pointer-oracle"]
-                cells = [_cell(one) for one in coverage.values()]
-                table.add_row(name, str(last.instances), str(last.fields), *cells)
-    finally:
-        pages.close()
+        for number, name in enumerate(opened.names, 1):
+            task = opened.task(name)
+            rows = evenly_spaced(len(task.instances), instances or len(task.instances))
+            coverage = {
+                oracle: measure_coverage(play, task, rows, pages)
+                for oracle, play in ORACLES.items()
+            }
+            bar("playing tasks", number, len(opened))
+            failed += [f"{name} {error}" for one in coverage.values() for error in one.errors]
+            if as_json:
+                print_json({"task": name, **coverage})
+            last = coverage["pointer-oracle"]
+            counts = (str(last.instances), str(last.fields))
+            cells.append((name, *counts, *map(_cell, coverage.values())))
     if not as_json:
-        results.print(table)
+        headings = ("task", "instances", "fields")
+        results.print(
+            table(*headings, *(f"{name}: score, answered" for name in ORACLES), rows=cells)
+        )
         results.print(f"Score and answered are {' / '.join(RULES)}.")
     for error in failed[:20]:
         remarks.print(error)
 
 
 def _cell(one: Coverage) -> str:
-    return f"{_both(one.scores)}, {_both(one.answered)}"
-
-
-def _both(figures: dict[str, float | None]) -> str:
-    shown = ("-" if value is None else f"{value:.2f}" for value in figures.values())
-    return " / ".join(shown)
+    return f"{figure_pair(one.scores)}, {figure_pair(one.answered)}"

@@ -1,10 +1,11 @@
 """`errands turk demo`: one form filled in, action by action, by somebody who knows the answers."""
 
+from contextlib import closing
+
 import typer
 from rich.panel import Panel
-from rich.table import Table
 
-from errands.cli.output import program, results
+from errands.cli.output import program, results, table
 from errands.cli.turk.challenge import register
 from errands.cli.turk.info import group
 from errands.errors import SettingError
@@ -35,9 +36,7 @@ def demo(
     if row >= len(chosen.instances):
         raise SettingError(f"{task!r} has no row {row}; expected 0 to {len(chosen.instances) - 1}.")
     instance = chosen.instances[row]
-    pages = Pages(driver)
-    try:
-        page = pages.open(chosen, instance)
+    with closing(Pages(driver)) as pages, closing(pages.open(chosen, instance)) as page:
         lines = page.text().splitlines()
         rest = len(lines) - _LINES
         shown = [*lines[:_LINES], *([f"... and {rest} more lines"] if rest > 0 else [])]
@@ -49,15 +48,13 @@ def demo(
         for number, action in enumerate(done, 1):
             results.print(f"  {number}. {format_action(action)}")
         scored = score_page(page, instance)
-        page.close()
-    finally:
-        pages.close()
-    table = Table("field", "type", "answered", "people said", *RULES, title="Scores")
+    rows = []
     for field in scored:
         labels = ", ".join("-" if a is None else str(a) for a in instance.labels[field.name])
         scores = (f"{field.scores[rules]:.2f}" if rules in field.scores else "" for rules in RULES)
-        table.add_row(field.name, field.type, ", ".join(field.values), labels, *scores)
-    results.print(table)
+        rows.append((field.name, field.type, ", ".join(field.values), labels, *scores))
+    headings = ("field", "type", "answered", "people said", *RULES)
+    results.print(table(*headings, rows=rows, title="Scores"))
     after = instance_figure(scored, "paper")
     results.print(f"Score: {after or 0:.2f}; doing nothing would have given {before or 0:.2f}.\n")
     results.print("What to try next:")

@@ -1,14 +1,11 @@
 """`errands turk`: look at sets of crowdsourcing tasks."""
 
-import dataclasses
 from pathlib import Path
 from typing import Any
 
 import typer
-from rich.table import Table
 
-from errands.cli.output import Json, print_json, remarks, results
-from errands.errors import DataError
+from errands.cli.output import Json, print_json, remarks, results, table, write_new
 from errands.reports.html.turk_chart import draw
 from errands.turk.tasks.loader import load_tasks
 from errands.turk.tasks.splits import SPLITS
@@ -55,7 +52,8 @@ def info(
     with remarks.status("reading the tasks") as status:
         statistics = survey(opened, progress=lambda name: status.update(f"reading {name}"))
     if plot is not None:
-        _write(plot, draw(statistics))
+        write_new(plot, draw(statistics), replace=True)
+        remarks.print(f"The plot is in {plot}.")
     if as_json:
         print_json(_facts(statistics))
     else:
@@ -65,14 +63,6 @@ def info(
         remarks.print(f"{problem.task}: {problem.message}{left}")
 
 
-def _write(path: Path, text: str) -> None:
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise DataError(f"{path} cannot be written ({error.strerror}).") from None
-    remarks.print(f"The plot is in {path}.")
-
-
 def _facts(statistics: TaskSetStatistics) -> dict[str, Any]:
     return {
         "place": statistics.place,
@@ -80,35 +70,33 @@ def _facts(statistics: TaskSetStatistics) -> dict[str, Any]:
         "tasks": len(statistics.tasks),
         "instances": statistics.instances,
         "answers": statistics.answers,
-        "spreads": {
-            name: dataclasses.asdict(spread) for name, spread in statistics.spreads.items()
-        },
-        "types": [dataclasses.asdict(fact) for fact in statistics.types],
-        "each": [dataclasses.asdict(task) for task in statistics.tasks],
+        "spreads": statistics.spreads,
+        "types": statistics.types,
+        "each": statistics.tasks,
         "missing": statistics.missing,
-        "problems": [dataclasses.asdict(problem) for problem in statistics.problems],
+        "problems": statistics.problems,
     }
 
 
 def _show(statistics: TaskSetStatistics, each: bool) -> None:
     split = "" if statistics.split == "all" else f", split {statistics.split}"
-    table = Table("measure", title=f"Tasks of {statistics.place}{split}")
-    for heading in ("total", "mean", "median", "least", "most"):
-        table.add_column(heading, justify="right")
-    table.add_row("tasks", f"{len(statistics.tasks):,}")
-    table.add_row("instances", f"{statistics.instances:,}")
-    table.add_row("answers of workers", f"{statistics.answers:,}")
-    for name, spread in statistics.spreads.items():
-        table.add_row(name, "", *_figures(spread))
-    results.print(table)
-    table = Table("type", title="Fields by type")
-    for heading in ("fields", "in tasks", "on all pages", "share"):
-        table.add_column(heading, justify="right")
+    measures = [
+        ("tasks", f"{len(statistics.tasks):,}"),
+        ("instances", f"{statistics.instances:,}"),
+        ("answers of workers", f"{statistics.answers:,}"),
+        *((name, "", *_figures(spread)) for name, spread in statistics.spreads.items()),
+    ]
+    headings: tuple[str, ...] = ("measure", "total", "mean", "median", "least", "most")
+    title = f"Tasks of {statistics.place}{split}"
+    results.print(table(*headings, rows=measures, left=1, title=title))
     whole = sum(fact.on_pages for fact in statistics.types) or 1
-    for fact in statistics.types:
-        share = f"{fact.on_pages / whole:.1%}"
-        table.add_row(fact.type, f"{fact.fields:,}", f"{fact.tasks:,}", f"{fact.on_pages:,}", share)
-    results.print(table)
+    types = [
+        (fact.type, *(f"{count:,}" for count in (fact.fields, fact.tasks, fact.on_pages)),
+         f"{fact.on_pages / whole:.1%}")
+        for fact in statistics.types
+    ]  # fmt: skip
+    headings = ("type", "fields", "in tasks", "on all pages", "share")
+    results.print(table(*headings, rows=types, left=1, title="Fields by type"))
     unplaced = sum(task.unplaced for task in statistics.tasks)
     if unplaced:
         results.print(
@@ -123,15 +111,12 @@ def _show(statistics: TaskSetStatistics, each: bool) -> None:
 
 
 def _list(statistics: TaskSetStatistics) -> None:
-    table = Table("task", "split", title="Every task")
-    for heading in ("instances", "fields", "characters"):
-        table.add_column(heading, justify="right")
+    rows = []
     for task in ranked(statistics.tasks):
-        fields = sum(task.fields.values())
-        table.add_row(
-            task.name, task.split, f"{task.instances:,}", f"{fields:,}", f"{task.characters:,}"
-        )
-    results.print(table)
+        counts = (task.instances, sum(task.fields.values()), task.characters)
+        rows.append((task.name, task.split, *(f"{count:,}" for count in counts)))
+    headings = ("task", "split", "instances", "fields", "characters")
+    results.print(table(*headings, rows=rows, left=2, title="Every task"))
 
 
 def _figures(spread: Spread) -> list[str]:

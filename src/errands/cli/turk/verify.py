@@ -1,14 +1,13 @@
 """`errands turk verify|score|oracle-actions`: check tasks, score answers, export the oracle's."""
 
 from collections.abc import Sequence
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import typer
-from rich.table import Table
 
-from errands.cli.output import Json, print_json, progress_bar, remarks, results
+from errands.cli.output import Json, print_json, progress_bar, remarks, results, table
 from errands.cli.turk.info import group, register
 from errands.errors import DataError, ErrandsError, SettingError
 from errands.turk.dom.driver import DomDriver
@@ -25,7 +24,7 @@ from errands.turk.scoring.metrics import RULES
 from errands.turk.scoring.summary import ScoreEstimate, ScoreSummary, summarize
 from errands.turk.tasks.loader import load_tasks
 
-__all__ = ["register", "show_summaries"]
+__all__ = ["figure_pair", "register"]
 
 _TASKS = typer.Argument("demo", metavar="[DIR]", help="A folder of tasks, or demo.")
 _DRIVER = typer.Option(
@@ -52,22 +51,21 @@ def verify(
     Example: errands turk verify tasks --instances 3
     """
     opened = load_tasks(tasks, split)
-    browser = None if driver == "dom" else _browser(required=driver == "browser")
-    pages = Pages(driver, browser=(lambda: browser) if browser is not None else None)
-    dom = DomDriver()
     verifications: list[TaskVerification] = []
-    try:
-        with progress_bar() as bar:
-            for number, name in enumerate(opened.names, 1):
-                verified = _verified(opened, name, pages, instances, dom, browser)
-                verifications.append(verified)
-                if as_json:
-                    print_json(msgspec.to_builtins(verified))
-                bar("verifying", number, len(opened))
-    finally:
-        pages.close()
+    with ExitStack() as stack:
+        browser = None if driver == "dom" else _browser(required=driver == "browser")
         if browser is not None:
-            browser.close()
+            stack.enter_context(closing(browser))
+        own = None if browser is None else (lambda: browser)
+        pages = stack.enter_context(closing(Pages(driver, browser=own)))
+        bar = stack.enter_context(progress_bar())
+        dom = DomDriver()
+        for number, name in enumerate(opened.names, 1):
+            verified = _verified(opened, name, pages, instances, dom, browser)
+            verifications.append(verified)
+            if as_json:
+                print_json(verified)
+            bar("verifying", number, len(opened))
     if not as_json:
         _show(verifications)
     if opened.left_out:
@@ -97,24 +95,25 @@ def _verified(
 
 
 def _show(verifications: list[TaskVerification]) -> None:
-    table = Table("task", "split", "driver", "equal", "oracle", "do nothing", "seconds", "remark")
-    for row in verifications:
-        table.add_row(
-            row.task,
-            row.split,
-            row.driver,
+    rows = [
+        (
+            *(row.task, row.split, row.driver),
             {True: "yes", False: "no", None: "?"}[row.equal],
-            _pair(row.oracle),
-            _pair(row.do_nothing),
+            figure_pair(row.oracle),
+            figure_pair(row.do_nothing),
             f"{row.seconds:.1f}",
             row.error or "",
         )
-    results.print(table)
+        for row in verifications
+    ]
+    headings = ("task", "split", "driver", "equal", "oracle", "do nothing", "seconds", "remark")
+    results.print(table(*headings, rows=rows))
     equal = sum(row.equal is True for row in verifications)
     results.print(f"{equal} of {len(verifications)} tasks look the same without a browser.")
 
 
-def _pair(figures: dict[str, float | None]) -> str:
+def figure_pair(figures: dict[str, float | None]) -> str:
+    """A figure under both rules."""
     return " / ".join("-" if v is None else f"{v:.2f}" for v in figures.values())
 
 
@@ -131,18 +130,18 @@ def oracle_actions(
     Example: errands turk oracle-actions demo --split train --out actions.jsonl
     """
     opened = load_tasks(tasks, split)
-    pages = Pages(driver)
     count = 0
     try:
-        with out.open("w", encoding="utf-8") as file, progress_bar() as bar:
-            for line in oracle_lines(opened, pages, limit):
+        with (
+            closing(Pages(driver)) as pages,
+            out.open("w", encoding="utf-8") as file,
+            progress_bar() as bar,
+        ):
+            for count, line in enumerate(oracle_lines(opened, pages, limit), 1):
                 file.write(f"{line}\n")
-                count += 1
                 bar("instances", count, None)
     except OSError as failure:
         raise DataError(f"{out} cannot be written ({failure.strerror}).") from None
-    finally:
-        pages.close()
     results.print(f"{out}: the oracle's actions on {count:,} instances.")
 
 
@@ -158,11 +157,8 @@ def score(
     Example: errands turk score predictions.jsonl --tasks tasks
     """
     opened = load_tasks(tasks)
-    pages = Pages(driver)
-    try:
+    with closing(Pages(driver)) as pages:
         scored = [score_prediction(line, opened, pages) for line in read_predictions(predictions)]
-    finally:
-        pages.close()
     if not scored:
         raise SettingError(f"{predictions} has no predictions.")
     failures = [row for row in scored if row.error is not None]
@@ -171,27 +167,27 @@ def score(
         print_json(
             {
                 "instances": len(scored),
-                "errors": [msgspec.to_builtins(row) for row in failures],
+                "errors": failures,
                 "failed_actions": sum(row.failed_actions for row in scored),
-                **{summary.rules: msgspec.to_builtins(summary) for summary in summaries},
+                **{summary.rules: summary for summary in summaries},
             }
         )
         return
     for row in failures:
         remarks.print(f"{row.task} row {row.row}: {row.error}")
-    show_summaries(summaries)
+    _show_summaries(summaries)
 
 
-def show_summaries(summaries: Sequence[ScoreSummary]) -> None:
+def _show_summaries(summaries: Sequence[ScoreSummary]) -> None:
     """Both rules beside each other: the headline, the micro average, and each field type."""
-    table = Table("figure", *(summary.rules for summary in summaries))
-    table.add_row("all tasks (macro)", *(_shown(summary.macro) for summary in summaries))
-    table.add_row("all fields (micro)", *(_shown(summary.micro) for summary in summaries))
-    kinds = sorted({kind.type for summary in summaries for kind in summary.types})
-    for kind in kinds:
+    rows = [
+        ("all tasks (macro)", *(_shown(summary.macro) for summary in summaries)),
+        ("all fields (micro)", *(_shown(summary.micro) for summary in summaries)),
+    ]
+    for kind in sorted({kind.type for summary in summaries for kind in summary.types}):
         figures = ({t.type: t.macro for t in summary.types}.get(kind) for summary in summaries)
-        table.add_row(kind, *map(_shown, figures))
-    results.print(table)
+        rows.append((kind, *map(_shown, figures)))
+    results.print(table("figure", *(summary.rules for summary in summaries), rows=rows))
     results.print("Per cent, with 95 % intervals over instances.")
 
 
