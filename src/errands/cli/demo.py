@@ -87,38 +87,34 @@ def _explain(shop: ShopEnv, reward: float, parts: Mapping[str, Any]) -> None:
     wanted = goal.goal_options
     options = list(wanted.values()) if isinstance(wanted, dict) else list(wanted)
     price = episode.context.goals.price(product)
-    table = Table("part", "wanted", "bought", "part's value", title="The reward, part by part")
     reasons = [
         f"{parts['title_score']:.0%} of the target's nouns",
         "same search term" if parts["query_match"] else "",
         "same category" if parts["category_match"] else "",
     ]
     why = ", ".join(filter(None, reasons))
-    table.add_row(
-        "type", escape(goal.name), escape(product.title), f"{parts['r_type']:.2f} ({why})"
-    )
-    table.add_row(
-        "attributes",
-        escape(", ".join(goal.attributes)),
-        escape(", ".join(product.attributes)),
-        f"{parts['r_att']:.2f} (weight {parts['w_att']:.2f})",
-    )
+    rows = [
+        ("type", goal.name, product.title, f"{parts['r_type']:.2f} ({why})"),
+        (
+            "attributes",
+            ", ".join(goal.attributes),
+            ", ".join(product.attributes),
+            _weighed(parts, "att"),
+        ),
+        ("price", f"up to ${goal.price_upper:,.2f}", f"${price:,.2f}", _weighed(parts, "price")),
+    ]
     if "r_option" in parts:
         chosen = ", ".join(episode.page.options.values()) or "nothing chosen"
-        table.add_row(
-            "options",
-            escape(", ".join(options)),
-            escape(chosen),
-            f"{parts['r_option']:.2f} (weight {parts['w_option']:.2f})",
-        )
-    table.add_row(
-        "price",
-        f"up to ${goal.price_upper:,.2f}",
-        f"${price:,.2f}",
-        f"{float(parts['r_price']):.2f} (weight {parts['w_price']:.2f})",
-    )
+        rows.insert(2, ("options", ", ".join(options), chosen, _weighed(parts, "option")))
+    table = Table("part", "wanted", "bought", "part's value", title="The reward, part by part")
+    for row in rows:
+        table.add_row(*map(escape, row))
     stage.print(table)
     stage.print(f"[bold]Reward: {reward:.4f}[/bold] = type x the weighted sum of the others.\n")
+
+
+def _weighed(parts: Mapping[str, Any], name: str) -> str:
+    return f"{float(parts[f'r_{name}']):.2f} (weight {parts[f'w_{name}']:.2f})"
 
 
 def _suggest(catalog: str, goals: str, goal: int) -> None:

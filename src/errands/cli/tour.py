@@ -2,17 +2,16 @@
 
 import contextlib
 import datetime
-from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
 
 import typer
+from rich.progress import Progress
 
-from errands.cli.output import Json, print_json, program, progress_bar, remarks, results
+from errands.cli.output import Json, counting, print_json, program, remarks, results
 from errands.cli.report import show_report
 from errands.reports.content import gather
 from errands.reports.writing import PageReplayer, write
-from errands.runs.episode import RunInfo, Summary
 from errands.runs.runner import run
 from errands.runs.store.places import open_run
 
@@ -41,13 +40,11 @@ def tour(
     stamp = datetime.datetime.now(datetime.UTC).strftime("%Y%m%dT%H%M%S")
     folder = out or Path("runs") / f"tour-{stamp}"
     places = []
-    with progress_bar() as bar:
+    with counting(transient=False) as shown:
         for protocol, agents in AGENTS.items():
             for agent in agents:
-                place = folder / f"{protocol}-{agent}"
-                counter = _Counter(bar, f"{agent} on {protocol}")
-                run(protocol, agent, out=place, on_start=counter.begun, on_episode=counter.played)
-                places.append(place)
+                places.append(folder / f"{protocol}-{agent}")
+                _play(protocol, agent, places[-1], shown)
     with contextlib.ExitStack() as stack:
         stores = [stack.enter_context(contextlib.closing(open_run(place))) for place in places]
         replayer = stack.enter_context(contextlib.closing(PageReplayer(remarks.print)))
@@ -57,7 +54,7 @@ def tour(
             )
             paths = write(made, stores, folder, watch=replayer)
     if as_json:
-        print_json({"report": str(paths[0]), "runs": [str(place) for place in places]})
+        print_json({"report": paths[0], "runs": places})
         return
     show_report(made, paths)
     results.print(
@@ -66,18 +63,12 @@ def tour(
     results.print(f"Your own agent: {program()} run shop-demo --agent module:Class")
 
 
-class _Counter:
-    """Counts a run's episodes on the progress bar."""
-
-    def __init__(self, bar: Callable[[str, int, int | None], None], label: str) -> None:
-        self._bar = bar
-        self._label = label
-        self._count = 0
-        self._planned = 0
-
-    def begun(self, info: RunInfo, pending: Sequence[int]) -> None:
-        self._planned = len(pending)
-
-    def played(self, summary: Summary) -> None:
-        self._count += 1
-        self._bar(self._label, self._count, self._planned)
+def _play(protocol: str, agent: str, place: Path, shown: Progress) -> None:
+    task = shown.add_task(f"{agent} on {protocol}", total=None, remark="")
+    run(
+        protocol,
+        agent,
+        out=place,
+        on_start=lambda info, pending: shown.update(task, total=len(pending)),
+        on_episode=lambda summary: shown.advance(task),
+    )
