@@ -9,19 +9,15 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
-import typer
 from typer.testing import CliRunner
 
-from errands.cli.data import next_command, register
+from errands.cli import app
+from errands.cli.data import next_command
 from errands.data import find_dataset
 from errands.errors import DataError
 
 SHARED = Path(__file__).parents[3] / "shared" / "data"
 NAMES = ("template.html", "batch.csv")
-
-app = typer.Typer()
-app.callback()(lambda: None)
-register(app)
 
 
 def run(*arguments: str) -> str:

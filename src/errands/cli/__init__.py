@@ -36,7 +36,7 @@ _MODULES: Final[Mapping[str, tuple[str, ...]]] = {
     "nouns": ("nouns",),
     "bench": ("bench",),
 }
-"""Each module below this package with the commands it brings, in the order of the help."""
+"""Each module below this package with the commands that its `app` has, in the order of the help."""
 
 if TYPE_CHECKING:
     app: typer.Typer
@@ -71,7 +71,11 @@ def _application(modules: Iterable[str]) -> typer.Typer:
         pass
 
     for name in modules:
-        importlib.import_module(f"{__name__}.{name}").register(made)
+        group = importlib.import_module(f"{__name__}.{name}").app
+        if isinstance(group.info.name, str):
+            made.add_typer(group)
+        else:  # Commands that stand beside the others.
+            made.registered_commands += group.registered_commands
     return made
 
 

@@ -12,16 +12,12 @@ from errands.bench.figure import Figure, machine
 from errands.cli.output import Json, print_json, remarks, results
 from errands.errors import SettingError
 
-__all__ = ["register"]
+__all__ = ["app"]
 
-group = typer.Typer(name="bench", help="Measure speed and memory.", no_args_is_help=True)
-
-
-def register(app: typer.Typer) -> None:
-    app.add_typer(group)
+app = typer.Typer(name="bench", help="Measure speed and memory.", no_args_is_help=True)
 
 
-@group.command()
+@app.command()
 def shop(
     catalog: str = typer.Option("demo", help="A catalogue's directory or name."),
     steps: int = typer.Option(50_000, min=1000, help="Environment steps of one measurement."),
@@ -37,7 +33,7 @@ def shop(
     _report(f"Shop {catalog}", bench_shop(catalog, steps=steps, seed=seed), as_json)
 
 
-@group.command()
+@app.command()
 def turk(
     tasks: str = typer.Option("demo", help="A folder of tasks, or demo."),
     instances: int = typer.Option(5, min=1, help="Instances of each task."),
@@ -66,7 +62,7 @@ def turk(
     _report(f"Tasks {tasks}", bench_turk(tasks, instances=instances, drivers=drivers), as_json)
 
 
-@group.command()
+@app.command()
 def runs(
     catalog: str = typer.Option("demo", help="A catalogue's directory or name."),
     episodes: int = typer.Option(12_000, min=100, help="Episodes of one measurement."),
@@ -87,7 +83,7 @@ def runs(
     _report(f"Runs on {catalog}", itertools.chain(measured, stored), as_json)
 
 
-@group.command()
+@app.command()
 def search(
     catalog: str = typer.Option("demo", help="A catalogue's directory or name."),
     queries: int = typer.Option(2000, min=100, help="How many queries, of 8 to 16 words."),
@@ -114,7 +110,7 @@ def search(
     _report(f"Search in {catalog}", measured, as_json)
 
 
-@group.command()
+@app.command()
 def scale(
     sizes: str = typer.Option("1000,10000,100000,1181436", help="Numbers of products."),
     out: Path = typer.Option(Path("scale"), help="Where table, picture and figures are written."),
@@ -152,7 +148,7 @@ def scale(
         results.print(f"Written: {out}/scale.md, scale.svg, scale.json.")
 
 
-@group.command()
+@app.command()
 def ray(
     catalog: str = typer.Option("demo", help="A catalogue's directory or name."),
     episodes: int = typer.Option(12_000, min=1000, help="Episodes of the run."),
@@ -167,7 +163,7 @@ def ray(
     _report(f"Ray on {catalog}", bench_ray(catalog, episodes=episodes), as_json)
 
 
-@group.command()
+@app.command()
 def serve(
     catalog: str = typer.Option("demo", help="A catalogue's directory or name."),
     sessions: int = typer.Option(2000, min=1, help="Sessions that are open and played."),
@@ -190,7 +186,7 @@ def serve(
     _report(f"Serving {catalog} ({transport})", measured, as_json)
 
 
-@group.command()
+@app.command()
 def site(
     catalog: str = typer.Option("demo", help="A catalogue's directory or name."),
     shoppers: int = typer.Option(500, min=1, help="People who shop at once."),

@@ -23,9 +23,9 @@ from errands.shop.catalog.catalog import Catalog, Manifest, damage
 from errands.shop.catalog.library import locate, names
 from errands.shop.goals import SHUFFLE_SEED, select_goals, split_range, write_goals
 
-__all__ = ["register"]
+__all__ = ["app"]
 
-group = typer.Typer(
+app = typer.Typer(
     name="catalog",
     help="Build, generate, inspect, check and export catalogues.",
     no_args_is_help=True,
@@ -49,11 +49,7 @@ _WORKERS = typer.Option(
 )
 
 
-def register(app: typer.Typer) -> None:
-    app.add_typer(group)
-
-
-@group.command()
+@app.command()
 def build(
     out: Path = typer.Argument(help="The directory to make."),
     items: Path = _ITEMS,
@@ -94,7 +90,7 @@ def build(
     _report(out, manifest, as_json)
 
 
-@group.command()
+@app.command()
 def generate(
     out: Path = typer.Argument(help="The directory to make."),
     products: int = typer.Option(5000, help="How many products."),
@@ -123,7 +119,7 @@ def generate(
     _report(out, manifest, as_json)
 
 
-@group.command()
+@app.command()
 def export(
     catalog: str = typer.Argument(help="A catalogue's directory or name."),
     items: Path = _ITEMS,
@@ -178,7 +174,7 @@ def export(
     results.print(f"The same again: errands catalog build OUT {given} --seed {manifest.seed}")
 
 
-@group.command()
+@app.command()
 def info(
     catalog: str = _CATALOG,
     quick: bool = typer.Option(False, "--quick", help="Count nothing: only what is written down."),
@@ -244,7 +240,7 @@ def _figure(value: Any) -> str:
     return f"{value:,}" if isinstance(value, int) else f"{value:,.2f}"
 
 
-@group.command("list")
+@app.command("list")
 def list_catalogs(as_json: bool = Json) -> None:
     """List the catalogues that can be named: demo, and those in Errands' home.
 
@@ -254,7 +250,7 @@ def list_catalogs(as_json: bool = Json) -> None:
     answer(as_json, names(), *names(), advice)
 
 
-@group.command()
+@app.command()
 def verify(catalog: str = _CATALOG, as_json: bool = Json) -> None:
     """Check every file of a catalogue against the checksums of its manifest.
 
@@ -271,7 +267,7 @@ def verify(catalog: str = _CATALOG, as_json: bool = Json) -> None:
         raise CatalogError(f"{folder} is damaged: {'; '.join(problems)}. Build it again.")
 
 
-@group.command()
+@app.command()
 def goals(
     catalog: str = _CATALOG,
     out: Path = typer.Option(..., help="The goal file to write."),
@@ -299,7 +295,7 @@ def goals(
     results.print(f"{out}: {len(chosen):,} goals and {len(opened):,} prices.")
 
 
-@group.command()
+@app.command()
 def picture(
     asin: str = typer.Argument(help="The product's id."),
     catalog: str = typer.Option("demo", help="A catalogue's directory or name."),

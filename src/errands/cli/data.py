@@ -16,7 +16,7 @@ from errands.data import DATASETS, Dataset, FetchReport, fetch, find_dataset
 from errands.home import catalogs_dir, data_dir
 from errands.progress import Progress as OnProgress
 
-__all__ = ["next_command", "register"]
+__all__ = ["app", "next_command"]
 
 _HELP = """Bring a data set of WebShop or TurkingBench onto this machine, checked.
 
@@ -33,10 +33,10 @@ the data sets are listed. Examples:
 _NAMES = [dataset.name for dataset in DATASETS]
 
 
-def register(app: typer.Typer) -> None:
-    app.command("data", help=_HELP)(_data)
+app = typer.Typer()
 
 
+@app.command("data", help=_HELP)
 def _data(
     name: str | None = typer.Argument(None, metavar="NAME", help=f"{', '.join(_NAMES)}."),
     url: str | None = typer.Option(

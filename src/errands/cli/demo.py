@@ -16,7 +16,7 @@ from errands.envs.shop import ShopEnv
 from errands.shop.catalog.catalog import Catalog
 from errands.shop.catalog.library import demo_folder
 
-__all__ = ["register"]
+__all__ = ["app"]
 
 _STEPS = 15
 _NODES = 33
@@ -24,10 +24,10 @@ _NODES = 33
 stage = Console(highlight=False)
 
 
-def register(app: typer.Typer) -> None:
-    app.command()(demo)
+app = typer.Typer()
 
 
+@app.command()
 def demo(
     catalog: str = typer.Option("demo", help="A catalogue's directory or name."),
     goals: str = typer.Option("human", help="synthetic, human or a goal file."),

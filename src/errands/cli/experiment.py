@@ -17,7 +17,7 @@ from errands.cli.output import table as printed_table
 from errands.cli.train.progress import need_torch
 from errands.errors import SettingError
 
-__all__ = ["register"]
+__all__ = ["app"]
 
 app = typer.Typer(
     name="experiment",
@@ -41,10 +41,6 @@ class _ExperimentOptions:
     )
     catalog: str = typer.Option("", help="Another catalogue than the demo, with human goals.")
     workers: int = typer.Option(2, min=1, help="Jobs at once, a core each.")
-
-
-def register(main: typer.Typer) -> None:
-    main.add_typer(app)
 
 
 @app.command("table")

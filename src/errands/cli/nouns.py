@@ -12,22 +12,19 @@ from errands.experiments.noun_study import Study, run_study
 from errands.shop.product import Product, Unusable, parse_product
 from errands.shop.rewards.nouns import nouns_from_file, tagger
 
-__all__ = ["register"]
+__all__ = ["app"]
 
 _JSON = typer.Option(False, "--json", help="Print a JSON object.")
 
 
-def register(app: typer.Typer) -> None:
-    group = typer.Typer(
-        name="nouns",
-        no_args_is_help=True,
-        help="The nouns of titles, on which the type reward rests.",
-    )
-    group.command("tag")(tag)
-    group.command("study")(study)
-    app.add_typer(group)
+app = typer.Typer(
+    name="nouns",
+    no_args_is_help=True,
+    help="The nouns of titles, on which the type reward rests.",
+)
 
 
+@app.command("tag")
 def tag(
     title: str = typer.Argument(help="A product title."),
     by: str = typer.Option("lexicon", "--tagger", help="lexicon, lexicon-lower or spacy:MODEL."),
@@ -39,6 +36,7 @@ def tag(
     answer(as_json, {"tagger": chosen.name, "nouns": nouns}, " ".join(nouns))
 
 
+@app.command("study")
 def study(
     items: Path = typer.Option(..., help="An items file of WebShop's form."),
     nouns: Path | None = typer.Option(

@@ -23,7 +23,7 @@ from rich.progress import (
 from rich.table import Table
 from rich.text import Text
 
-from errands.errors import SettingError
+from errands.errors import DataError, SettingError
 
 __all__ = [
     "Json",
@@ -110,7 +110,7 @@ def write_new(path: Path, text: str, *, replace: bool) -> None:
     except FileExistsError:
         raise SettingError(f"{path} is there already; --force overwrites it.") from None
     except OSError as failure:
-        raise SettingError(f"{path} cannot be written ({failure.strerror}).") from None
+        raise DataError(f"{path} cannot be written ({failure.strerror}).") from None
 
 
 def progress(*columns: ProgressColumn, transient: bool = True, quiet: bool = False) -> Progress:

@@ -27,19 +27,17 @@ from errands.runs.replay import reopen_source, replay
 from errands.runs.store.base import Store
 from errands.runs.store.places import open_run
 
-__all__ = ["register", "show_report"]
+__all__ = ["app", "show_report"]
 
 
 _SHOWN: Final = 3
 """Comparisons that the command prints; a report has them all."""
 
 
-def register(app: typer.Typer) -> None:
-    app.command("report")(report_command)
-    app.command("replay")(replay_command)
-    app.command("export")(export_command)
+app = typer.Typer()
 
 
+@app.command("report")
 def report_command(
     runs: list[str] = typer.Argument(metavar="RUN...", help="Directories of runs, or addresses."),
     out: Path | None = typer.Option(
@@ -135,6 +133,7 @@ def _between(estimate: Estimate) -> str:
     return f"{estimate.mean:.1f} ({estimate.low:.1f}-{estimate.high:.1f})"
 
 
+@app.command("replay")
 def replay_command(
     run: str = typer.Argument(help="The directory of a run, or its address."),
     episodes: list[int] = typer.Argument(None, metavar="[EPISODE]...", help="Numbers; none: all."),
@@ -204,6 +203,7 @@ def _conclude(store: Store, episodes: int, pages: int, different: int) -> None:
         )
 
 
+@app.command("export")
 def export_command(
     run: str = typer.Argument(help="The directory of a run, or its address."),
     path: Path = typer.Argument(help="What to write: a file; for atif a directory, or a .jsonl."),

@@ -27,13 +27,10 @@ from errands.runs.runner import DEFAULT_SECONDS, RunResult, default_place, run
 from errands.runs.store.places import open_run
 from errands.turk.scoring.metrics import RULES
 
-__all__ = ["register"]
+__all__ = ["app"]
 
 
-def register(app: typer.Typer) -> None:
-    app.command("run", cls=_RunCommand)(run_command)
-    app.command("protocols")(protocols_command)
-    app.command("agents")(agents_command)
+app = typer.Typer()
 
 
 class _RunCommand(TyperCommand):
@@ -96,6 +93,7 @@ class _PlayOptions:
     fsync: bool = typer.Option(False, "--fsync", help="Survive a power cut, not only a kill.")
 
 
+@app.command("run", cls=_RunCommand)
 @takes_records
 def run_command(
     play: _PlayOptions,
@@ -291,6 +289,7 @@ def _print_figures(info: RunInfo, figures: RunFigures) -> None:
             remarks.print(f"{failures.count} failed ({failures.owner}): {example.reason}")
 
 
+@app.command("protocols")
 def protocols_command(
     file: str | None = typer.Argument(None, help="A TOML file with protocols of your own."),
     show: str | None = typer.Option(None, help="One protocol's every setting."),
@@ -327,6 +326,7 @@ def protocols_command(
     results.print(table("id", "data", "what is played", "steps", rows=rows))
 
 
+@app.command("agents")
 def agents_command(as_json: bool = Json) -> None:
     """List the agents, what they play and what can be set.
 

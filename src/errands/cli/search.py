@@ -7,13 +7,13 @@ from errands.errors import CatalogError, SettingError
 from errands.shop.catalog.catalog import Catalog
 from errands.shop.catalog.library import locate
 
-__all__ = ["register"]
+__all__ = ["app"]
 
 
-def register(app: typer.Typer) -> None:
-    app.command()(search)
+app = typer.Typer()
 
 
+@app.command()
 def search(
     words: list[str] = typer.Argument(
         metavar="[CATALOG] QUERY",

@@ -5,13 +5,13 @@ import typer
 from errands.cli.output import remarks, results
 from errands.errors import SettingError
 
-__all__ = ["register"]
+__all__ = ["app"]
 
 
-def register(app: typer.Typer) -> None:
-    app.command()(serve)
+app = typer.Typer()
 
 
+@app.command()
 def serve(
     environments: bool = typer.Option(
         False, "--environments", help="Serve environments over HTTP and WebSocket instead."

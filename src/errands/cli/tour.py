@@ -15,7 +15,7 @@ from errands.reports.writing import PageReplayer, write
 from errands.runs.runner import run
 from errands.runs.store.places import open_run
 
-__all__ = ["register"]
+__all__ = ["app"]
 
 AGENTS: Final = {
     "shop-demo": ("random", "rule", "careful", "choice-oracle"),
@@ -25,10 +25,10 @@ _LISTED: Final = 40
 """Episodes of each run that can be looked at in the report."""
 
 
-def register(app: typer.Typer) -> None:
-    app.command("tour")(tour)
+app = typer.Typer()
 
 
+@app.command("tour")
 def tour(
     out: Path | None = typer.Option(None, help="A new directory (default: below runs/)."),
     as_json: bool = Json,

@@ -14,13 +14,13 @@ from errands.verify.page import NOTE, summary_line, write_verification_page
 from errands.verify.scores import PARTS
 from errands.verify.verification import Material, Verification, verify
 
-__all__ = ["register"]
+__all__ = ["app"]
 
 
-def register(app: typer.Typer) -> None:
-    app.command("verify-reward")(verify_reward)
+app = typer.Typer()
 
 
+@app.command("verify-reward")
 def verify_reward(
     run: str = typer.Argument(help="The directory of a run of the shop, or its address."),
     rules: str = typer.Option("synonym", help="The second scorer: synonym, paper, or your own."),

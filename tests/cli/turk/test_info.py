@@ -4,16 +4,11 @@ import json
 from pathlib import Path
 
 import pytest
-import typer
 from click.testing import Result
 from typer.testing import CliRunner
 
-from errands.cli.turk.info import register
+from errands.cli import app
 from errands.errors import DataError, SettingError
-
-app = typer.Typer()
-app.callback()(lambda: None)
-register(app)
 
 
 def run(*arguments: str) -> Result:

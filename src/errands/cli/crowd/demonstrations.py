@@ -9,9 +9,9 @@ import typer
 from errands.cli.output import Json, print_json, program, remarks, results, table
 from errands.crowd.shopping.human_run import DemonstrationExport, count_people
 
-__all__ = ["register"]
+__all__ = ["app"]
 
-group = typer.Typer(
+app = typer.Typer(
     name="demonstrations",
     help="What people did in the shop: who they are, how well they did, and all of it as a run.",
     no_args_is_help=True,
@@ -23,11 +23,7 @@ _OBSERVATION = typer.Option("text_rich", help="How pages are kept: text, text_ri
 _TRIALS = typer.Option(False, "--include-trials", help="Count the assignments of trials, too.")
 
 
-def register(app: typer.Typer) -> None:
-    app.add_typer(group)
-
-
-@group.command()
+@app.command()
 def info(store: str = _STORE, include_trials: bool = _TRIALS, as_json: bool = Json) -> None:
     """Count workers, their status and figures.
 
@@ -89,7 +85,7 @@ def info(store: str = _STORE, include_trials: bool = _TRIALS, as_json: bool = Js
     )
 
 
-@group.command()
+@app.command()
 def export(
     store: str = _STORE,
     out: str = _OUT,
@@ -138,7 +134,7 @@ def export(
     _tell(made, as_json)
 
 
-@group.command("import-logs")
+@app.command("import-logs")
 def import_logs(
     folder: Path = typer.Argument(help="The original's user_session_logs, or a folder of them."),
     out: str = _OUT,

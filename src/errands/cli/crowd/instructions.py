@@ -8,7 +8,7 @@ from errands.cli.output import Json, answer, print_json, results, table
 from errands.crowd.instructions.human_file import summary, write_human_file
 from errands.crowd.store.database import open_read_only
 
-__all__ = ["register"]
+__all__ = ["app"]
 
 _STORE = typer.Argument(
     metavar="STORE",
@@ -18,17 +18,14 @@ _STORE = typer.Argument(
 )
 
 
-def register(app: typer.Typer) -> None:
-    group = typer.Typer(
-        name="instructions",
-        no_args_is_help=True,
-        help="Instructions that people wrote on the website.",
-    )
-    group.command("info")(info)
-    group.command("export")(export)
-    app.add_typer(group)
+app = typer.Typer(
+    name="instructions",
+    no_args_is_help=True,
+    help="Instructions that people wrote on the website.",
+)
 
 
+@app.command("info")
 def info(store: str = _STORE, as_json: bool = Json) -> None:
     """Say how many instructions there are, and what they cost.
 
@@ -52,6 +49,7 @@ def info(store: str = _STORE, as_json: bool = Json) -> None:
     results.print(table("instructions", "number", rows=rows))
 
 
+@app.command("export")
 def export(
     store: str = _STORE,
     out: Path = typer.Option(..., "--out", help="Where to write; items_human_ins.json, say."),

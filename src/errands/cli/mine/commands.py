@@ -19,9 +19,9 @@ from errands.cli.output import (
 )
 from errands.errors import SettingError
 
-__all__ = ["register"]
+__all__ = ["app"]
 
-group = typer.Typer(
+app = typer.Typer(
     name="mine",
     no_args_is_help=True,
     help="Your own shop: products of any table, attributes mined from them, goals.",
@@ -38,11 +38,7 @@ _TEXT = typer.Option(
 )
 
 
-def register(app: typer.Typer) -> None:
-    app.add_typer(group)
-
-
-@group.command("map")
+@app.command("map")
 def write_map(
     products: Path = _TABLE,
     out: Path | None = typer.Option(None, help="The TOML file to write; else standard output."),
@@ -73,7 +69,7 @@ def write_map(
     results.print(f"{out}: look it over; a title is all that must be there.")
 
 
-@group.command("products")
+@app.command("products")
 def products_command(
     products: Path = _TABLE,
     out: Path = typer.Option(..., help="The items file to write."),
@@ -116,7 +112,7 @@ def products_command(
     _tell_counts(taken)
 
 
-@group.command("attributes")
+@app.command("attributes")
 def attributes(
     items: Path = _ITEMS,
     out: Path | None = typer.Option(
@@ -218,7 +214,7 @@ def attributes(
         remarks.print(f"Next: errands mine review {shlex.quote(str(out))}")
 
 
-@group.command("review")
+@app.command("review")
 def review(
     candidates: Path = typer.Argument(help="What `errands mine attributes` wrote."),
     decisions: Path | None = typer.Option(
@@ -306,7 +302,7 @@ def _serve_review(going: Any, port: int) -> None:
     serve_review(going, port, started)
 
 
-@group.command("assign")
+@app.command("assign")
 def assign(
     items: Path = _ITEMS,
     candidates: Path = typer.Option(..., help="What `errands mine attributes` wrote."),
@@ -373,7 +369,7 @@ def assign(
     remarks.print(f"Next: errands catalog build my-shop {built}")
 
 
-@group.command("shop")
+@app.command("shop")
 def shop(
     products: Path = _TABLE,
     out: Path = typer.Option(

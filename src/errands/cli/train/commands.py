@@ -23,20 +23,13 @@ from errands.cli.train.progress import (
 )
 from errands.errors import SettingError
 
-__all__ = ["app", "register"]
+__all__ = ["app"]
 
 app = typer.Typer(
     name="train",
     no_args_is_help=True,
     help="Train agents: demonstrations, search, imitation, reinforcement.",
 )
-
-
-def register(main: typer.Typer) -> None:
-    app.command("rl")(rl.rl)
-    app.command("report")(report.report)
-    app.command("pictures")(pictures.pictures)
-    main.add_typer(app)
 
 
 @app.command("demonstrations")
@@ -288,3 +281,8 @@ def queries(
     write_queries(out, predicted, replace=force)
     record = {"file": out, "instructions": len(predicted)}
     answer(as_json, record, f"{out}: queries for {len(predicted):,} instructions.")
+
+
+app.command("rl")(rl.rl)
+app.command("report")(report.report)
+app.command("pictures")(pictures.pictures)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from errands.transfer.journal import TransferRun
     from errands.transfer.sites.site import SiteReader
 
-__all__ = ["register"]
+__all__ = ["app"]
 
 
 class _PlayByDefault(TyperGroup):
@@ -41,10 +41,6 @@ app = typer.Typer(
     no_args_is_help=True,
     help="Agents in real shops: their pages as ours, two kinds of request and no third.",
 )
-
-
-def register(main: typer.Typer) -> None:
-    main.add_typer(app)
 
 
 _SITE = typer.Option(

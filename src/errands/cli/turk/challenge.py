@@ -5,18 +5,17 @@ from contextlib import closing
 import typer
 
 from errands.cli.output import Json, print_json, progress_bar, remarks, results, table
-from errands.cli.turk.info import group
-from errands.cli.turk.verify import figure_pair, register
+from errands.cli.turk.verify import app, figure_pair
 from errands.turk.drivers import Pages
 from errands.turk.effects.verify import evenly_spaced
 from errands.turk.oracle.coverage import ORACLES, Coverage, measure_coverage
 from errands.turk.scoring.metrics import RULES
 from errands.turk.tasks.loader import load_tasks
 
-__all__ = ["register"]
+__all__ = ["app"]
 
 
-@group.command("challenge")
+@app.command("challenge")
 def challenge_command(
     tasks: str = typer.Argument("demo", metavar="[DIR]", help="A folder of tasks, or demo."),
     split: str = typer.Option("test_challenge", help="Which tasks; or all."),

@@ -6,8 +6,7 @@ import typer
 from rich.panel import Panel
 
 from errands.cli.output import program, results, table
-from errands.cli.turk.challenge import register
-from errands.cli.turk.info import group
+from errands.cli.turk.challenge import app
 from errands.errors import SettingError
 from errands.turk.actions.grammar import format_action
 from errands.turk.drivers import Pages
@@ -16,12 +15,12 @@ from errands.turk.scoring.instance_score import instance_figure, score_page
 from errands.turk.scoring.metrics import RULES
 from errands.turk.tasks.loader import load_tasks
 
-__all__ = ["register"]
+__all__ = ["app"]
 
 _LINES = 24
 
 
-@group.command()
+@app.command()
 def demo(
     tasks: str = typer.Option("demo", help="A folder of tasks, or demo."),
     task: str = typer.Option("Teapot Reviews", help="Which task."),

@@ -11,25 +11,21 @@ from errands.turk.tasks.loader import load_tasks
 from errands.turk.tasks.splits import SPLITS
 from errands.turk.tasks.statistics import Spread, TaskSetStatistics, ranked, survey
 
-__all__ = ["group", "register"]
+__all__ = ["app"]
 
-group = typer.Typer(
+app = typer.Typer(
     name="turk",
     help="Crowdsourcing tasks: pages to fill in, and how people filled them in.",
     no_args_is_help=True,
 )
 
 
-def register(app: typer.Typer) -> None:
-    app.add_typer(group)
-
-
-@group.callback()
+@app.callback()
 def _turk() -> None:
     pass
 
 
-@group.command()
+@app.command()
 def info(
     tasks: str = typer.Argument(
         "demo", metavar="DIR", help="A folder of tasks, one task's folder, demo or turkingbench."

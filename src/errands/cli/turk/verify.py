@@ -8,7 +8,7 @@ from typing import Any
 import typer
 
 from errands.cli.output import Json, print_json, progress_bar, remarks, results, table
-from errands.cli.turk.info import group, register
+from errands.cli.turk.info import app
 from errands.errors import DataError, ErrandsError, SettingError
 from errands.turk.dom.driver import DomDriver
 from errands.turk.drivers import Pages, start_browser
@@ -24,7 +24,7 @@ from errands.turk.scoring.metrics import RULES
 from errands.turk.scoring.summary import ScoreEstimate, ScoreSummary, summarize
 from errands.turk.tasks.loader import load_tasks
 
-__all__ = ["figure_pair", "register"]
+__all__ = ["app", "figure_pair"]
 
 _TASKS = typer.Argument("demo", metavar="[DIR]", help="A folder of tasks, or demo.")
 _DRIVER = typer.Option(
@@ -33,7 +33,7 @@ _DRIVER = typer.Option(
 _SPLIT = typer.Option("all", help="train, test, test_challenge, subjective or all.")
 
 
-@group.command()
+@app.command()
 def verify(
     tasks: str = _TASKS,
     instances: int = typer.Option(
@@ -117,7 +117,7 @@ def figure_pair(figures: dict[str, float | None]) -> str:
     return " / ".join("-" if v is None else f"{v:.2f}" for v in figures.values())
 
 
-@group.command("oracle-actions")
+@app.command("oracle-actions")
 def oracle_actions(
     tasks: str = _TASKS,
     out: Path = typer.Option(..., help="The file of JSON lines to write."),
@@ -145,7 +145,7 @@ def oracle_actions(
     results.print(f"{out}: the oracle's actions on {count:,} instances.")
 
 
-@group.command()
+@app.command()
 def score(
     predictions: Path = typer.Argument(help="Lines of JSON: task, row, and answers or actions."),
     tasks: str = typer.Option("demo", help="A folder of tasks, or demo."),
