@@ -13,25 +13,15 @@ if TYPE_CHECKING:
     from playwright.async_api import Browser, Playwright
 
 __all__ = [
-    "MISSING_BROWSER",
-    "MISSING_PACKAGE",
-    "VARIABLE",
-    "BrowserError",
-    "end",
-    "find",
-    "launch",
+    "MISSING_BROWSER", "MISSING_PACKAGE", "VARIABLE", "BrowserError", "end", "find", "launch",
     "processes",
-]
+]  # fmt: skip
 
 VARIABLE: Final = "ERRANDS_CHROMIUM"
 # Debian's headless shell is the same Chromium without a window's machinery (autofill, tab strip),
 # which takes half of a page's time; so it is taken where it is installed.
 _NAMES: Final = (
-    "chromium-headless-shell",
-    "chromium",
-    "chromium-browser",
-    "google-chrome",
-    "google-chrome-stable",
+    "chromium-headless-shell chromium chromium-browser google-chrome google-chrome-stable".split()
 )
 
 MISSING_PACKAGE: Final = (
@@ -99,11 +89,8 @@ def find(executable: str | os.PathLike[str] | None = None) -> Path | None:
             where = "the argument executable" if executable else VARIABLE
             raise BrowserError(f"{path} (from {where}) is not a program: give Chromium's path")
         return path
-    for name in _NAMES:
-        path_of = shutil.which(name)
-        if path_of:
-            return Path(path_of)
-    return None
+    system = next(filter(None, map(shutil.which, _NAMES)), None)
+    return None if system is None else Path(system)
 
 
 _UNPAINTED: Final = (

@@ -40,11 +40,14 @@ class TabConfig(msgspec.Struct, frozen=True):
     """How pages are loaded."""
 
     load_seconds: float = 10.0
+    """How long a page may take to load."""
     step_seconds: float = 5.0
+    """How long it may take to answer one step."""
     seed: int | None = 0
     """Of `Math.random`; None leaves randomness to the browser."""
     clock: int | None = 1_704_110_400_000
-    """What the page's clock starts at, in ms since 1970 (12:00 on 1 January 2024, UTC)."""
+    """What the page's clock starts at, in ms since 1970 (12:00 on 1 January 2024, UTC); None
+    leaves it to the browser."""
     allow: tuple[str, ...] = ()
     """Hosts that pages may load from."""
     pictures: bool = True

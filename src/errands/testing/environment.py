@@ -356,12 +356,8 @@ def _plain(value: Any) -> Any:
 
 def _ruin(value: Any) -> None:
     """Spoil a value from within, as a careless caller might."""
-    if isinstance(value, dict):
-        for part in value.values():
-            _ruin(part)
-        value.clear()
-    elif isinstance(value, list):
-        for part in value:
+    if isinstance(value, dict | list):
+        for part in value.values() if isinstance(value, dict) else value:
             _ruin(part)
         value.clear()
     elif isinstance(value, np.ndarray) and value.flags.writeable:

@@ -58,10 +58,6 @@ ACTIONS: Final[Mapping[str, tuple[Parameter, ...]]] = {
     "maximize": (),
     "go_to": (Parameter("selector"),),
     "drag": (Parameter("source"), Parameter("target")),
-    "select_text": (
-        Parameter("selector"),
-        Parameter("start", (int,)),
-        Parameter("end", (int,)),
-    ),
+    "select_text": (Parameter("selector"), Parameter("start", (int,)), Parameter("end", (int,))),
 }
 """Every action with its parameters, in order; selectors are CSS selectors."""

@@ -47,15 +47,11 @@ def _probe() -> str:
 
 
 class BrowserDriver:
-    """Opens pages in Chromium.
+    """Opens pages in Chromium; nothing is started before the first page.
 
     `executable` is Chromium's path (default: the variable `ERRANDS_CHROMIUM`, the system's, or
-    Playwright's own); `allow` names hosts that pages may load from; `load_seconds` and
-    `step_seconds` are how long a page may take to load and to answer one step; `seed` is that
-    of the page's `Math.random` and `clock` what its clock starts at, in ms since 1970 (None
-    leaves either to the browser). Without `pictures` pages are not painted, which is faster;
-    screenshots and dragging are not to be had then. `height` is the window's, in pixels. Nothing
-    is started before the first page.
+    Playwright's own); the other options are those of `TabConfig`. Without `pictures`, screenshots
+    and dragging are not to be had.
     """
 
     def __init__(

@@ -21,17 +21,14 @@ from errands.turk.dom.input_value import cut, is_number, number_text, sanitize, 
 from errands.turk.dom.text import page_text
 from errands.turk.dom.visibility import Cascade
 from errands.turk.pages.driver import ActionError, Result, Unsupported
-from errands.turk.pages.field import EXCLUDED, MARK, TEXTS, Field, excerpt
+from errands.turk.pages.field import EXCLUDED, FREE_TEXTS, MARK, TEXTS, Field, excerpt
 
 __all__ = ["ACTIONS", "DomPage"]
 
 C = TypeVar("C", Control, Option)
 
 _NUMERIC = re.compile(r"[+-]?\d+\.?\d*")
-_LIMITED: Final = frozenset("text search url tel email password textarea".split())
-_READ_ONLY: Final = frozenset(
-    "text search url tel email password date month week time datetime-local number textarea".split()
-)
+_READ_ONLY: Final = TEXTS - {"color"}
 """Types to which `readonly` applies."""
 _CALLED: Final = {
     "radio": "radio buttons", "checkbox": "check boxes", "select": "a drop-down",
@@ -192,7 +189,7 @@ class DomPage:
             control.node.inner_html = _scalar(typed)
         else:
             line = typed.strip() if kind in _FORMS else typed.replace("\n", "")
-            if kind in _LIMITED:
+            if kind in FREE_TEXTS:
                 line = cut(line, attributes.get("maxlength"))
             control.text = sanitize(kind, line, attributes)
             control.node.attrs["value"] = _scalar(typed)

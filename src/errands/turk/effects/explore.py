@@ -2,15 +2,14 @@
 
 import random
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from errands.turk.actions.action import Action, Value
 from errands.turk.pages.driver import OpenPage
-from errands.turk.pages.field import Field
+from errands.turk.pages.field import CHOICES, FREE_TEXTS, Field
 
 __all__ = ["Attempt", "explore"]
 
-_WORDS: Final = frozenset("text textarea search url tel email password".split())
 Attempt = tuple[str, str]
 """What is tried: a field's name, and which of its choices in which state."""
 
@@ -70,10 +69,10 @@ def _possible(page: OpenPage, names: Sequence[str], written: int) -> Iterator[_P
 
 
 def _values(field: Field, written: int) -> Sequence[Value]:
-    if field.type in ("radio", "checkbox", "select"):
+    if field.type in CHOICES:
         # An empty value is no choice to these actions, and a bar parts the values of boxes.
         return [value for value in field.options if value and "|" not in value]
-    if field.type in _WORDS:
+    if field.type in FREE_TEXTS:
         return (f"some words {written}",)
     if field.type in ("number", "range"):
         return (str(written),)

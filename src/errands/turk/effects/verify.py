@@ -75,13 +75,7 @@ def _kinds(instance: Instance) -> set[tuple[str, str]]:
 
 
 def verify_task(
-    task: Task,
-    split: str,
-    pages: Pages,
-    *,
-    instances: int,
-    dom: Driver,
-    browser: Driver | None,
+    task: Task, split: str, pages: Pages, *, instances: int, dom: Driver, browser: Driver | None
 ) -> TaskVerification:
     """Check one task; what goes wrong is in the result, never raised."""
     begun = time.monotonic()

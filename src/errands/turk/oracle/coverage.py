@@ -29,10 +29,7 @@ from errands.turk.tasks.task import Instance, Label, Task
 __all__ = ["ORACLES", "AnsweredFields", "Coverage", "answered_fields", "measure_coverage"]
 
 Play = Callable[[OpenPage, Instance], object]
-ORACLES: Final[Mapping[str, Play]] = {
-    "oracle": play_oracle,
-    "pointer-oracle": play_pointer,
-}
+ORACLES: Final[Mapping[str, Play]] = {"oracle": play_oracle, "pointer-oracle": play_pointer}
 """By filling in fields, and with pointer and keys as well."""
 
 

@@ -5,13 +5,15 @@ from typing import Final
 
 import msgspec
 
-__all__ = ["CHOICES", "EXCLUDED", "INPUT_TYPES", "MARK", "TEXTS", "Field", "excerpt"]
+__all__ = ["CHOICES", "EXCLUDED", "FREE_TEXTS", "INPUT_TYPES", "MARK", "TEXTS", "Field", "excerpt"]
 
 TEXTS: Final = frozenset(
     {"text", "textarea", "password", "email", "number", "tel", "url", "search", "date", "time",
      "month", "week", "datetime-local", "color"}
 )  # fmt: skip
 """Types that hold one text."""
+FREE_TEXTS: Final = frozenset("text textarea search url tel email password".split())
+"""Those of them that take any text."""
 INPUT_TYPES: Final = (TEXTS - {"textarea"}) | frozenset(
     "button checkbox file hidden image radio range reset submit".split()
 )

@@ -23,14 +23,8 @@ import numpy.typing as npt
 from errands.errors import SettingError
 
 __all__ = [
-    "FieldScore",
-    "InstanceScore",
-    "ScoreEstimate",
-    "ScoreSummary",
-    "TaskSummary",
-    "TypeSummary",
-    "instance_scores",
-    "summarize",
+    "FieldScore", "InstanceScore", "ScoreEstimate", "ScoreSummary", "TaskSummary", "TypeSummary",
+    "instance_scores", "summarize",
 ]  # fmt: skip
 
 _RULES: Final = ("paper", "released")
@@ -38,6 +32,8 @@ _CHUNK: Final = 1 << 20
 """How many weights are drawn at once, to keep memory flat."""
 
 _Floats = npt.NDArray[np.float64]
+_Pool = dict[int, list[float]]
+"""The scores of one task's instances by row, of one type or all."""
 
 
 @dataclass(frozen=True)
@@ -158,35 +154,35 @@ def summarize(
         raise SettingError("A seed must not be negative, and at least 1 resample is needed.")
     tasks: dict[str, dict[str, _Pool]] = {}
     for score in scores:
-        pools = tasks.setdefault(score.task, {"": _Pool()})
+        pools = tasks.setdefault(score.task, {"": {}})
         value = score.under(rules)
         if value is not None:
             for kind in ("", score.type):
-                pools.setdefault(kind, _Pool()).add(score.row, value)
+                pools.setdefault(kind, {}).setdefault(score.row, []).append(value)
     drawn = {
-        task: {kind: pool.draw([seed, _key(task), _key(kind)], resamples)
-               for kind, pool in pools.items() if pool.rows}
+        task: {kind: _draw(pool, [seed, _key(task), _key(kind)], resamples)
+               for kind, pool in pools.items() if pool}
         for task, pools in tasks.items()
     }  # fmt: skip
     kinds = sorted({kind for draws in drawn.values() for kind in draws if kind})
     return ScoreSummary(
         rules,
-        sum(len(pools[""].rows) for pools in tasks.values()),
+        sum(len(pools[""]) for pools in tasks.values()),
         _macro(_of_kind(drawn, "")),
         _micro(_of_kind(drawn, "")),
         tuple(
             TaskSummary(
                 task,
-                len(tasks[task][""].rows),
+                len(tasks[task][""]),
                 _micro(_of_kind({task: draws}, "")),
                 {kind: _micro([draws[kind]]) for kind in sorted(draws) if kind},
             )
             for task, draws in drawn.items()
         ),
         tuple(
-            TypeSummary(kind, len(having), _macro(having), _micro(having))
+            TypeSummary(kind, len(draws), _macro(draws), _micro(draws))
             for kind in kinds
-            for having in [_of_kind(drawn, kind)]
+            for draws in [_of_kind(drawn, kind)]
         ),
     )
 
@@ -205,29 +201,20 @@ class _Draws:
     counts: _Floats
 
 
-@dataclass
-class _Pool:
-    """The scores of one task's instances, of one type or all."""
-
-    rows: dict[int, list[float]] = field(default_factory=dict)
-
-    def add(self, row: int, score: float) -> None:
-        self.rows.setdefault(row, []).append(score)
-
-    def draw(self, seed: Sequence[int], resamples: int) -> _Draws:
-        """Instances drawn with replacement; every one has fields, so no count is ever 0."""
-        sums = np.array([math.fsum(row) for row in self.rows.values()])
-        counts = np.array([len(row) for row in self.rows.values()], dtype=np.float64)
-        rng = np.random.default_rng(list(seed))
-        size = len(sums)
-        step = max(1, _CHUNK // size)
-        drawn_sums, drawn_counts = np.empty(resamples), np.empty(resamples)
-        for start in range(0, resamples, step):
-            end = min(start + step, resamples)
-            picked = rng.integers(size, size=(end - start, size))
-            drawn_sums[start:end] = sums[picked].sum(axis=1)
-            drawn_counts[start:end] = counts[picked].sum(axis=1)
-        return _Draws(math.fsum(sums), int(counts.sum()), drawn_sums, drawn_counts)
+def _draw(pool: _Pool, seed: Sequence[int], resamples: int) -> _Draws:
+    """Instances drawn with replacement; every one has fields, so no count is ever 0."""
+    sums = np.array([math.fsum(row) for row in pool.values()])
+    counts = np.array([len(row) for row in pool.values()], dtype=np.float64)
+    rng = np.random.default_rng(list(seed))
+    size = len(sums)
+    step = max(1, _CHUNK // size)
+    drawn_sums, drawn_counts = np.empty(resamples), np.empty(resamples)
+    for start in range(0, resamples, step):
+        end = min(start + step, resamples)
+        picked = rng.integers(size, size=(end - start, size))
+        drawn_sums[start:end] = sums[picked].sum(axis=1)
+        drawn_counts[start:end] = counts[picked].sum(axis=1)
+    return _Draws(math.fsum(sums), int(counts.sum()), drawn_sums, drawn_counts)
 
 
 def _of_kind(drawn: Mapping[str, Mapping[str, _Draws]], kind: str) -> list[_Draws]:

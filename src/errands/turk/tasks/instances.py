@@ -7,28 +7,22 @@ together, is found out when a task is read; the rest is done instance by instanc
 
 import operator
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple, overload
+from typing import Generic, NamedTuple, TypeVar, overload
 
 from errands.turk.tasks.table import MISSING, infer, meanings, written
 from errands.turk.tasks.task import Instance, Label
 
 __all__ = ["Instances", "form_instances", "plain_newlines"]
 
-
-class _Answers(NamedTuple):
-    """An answer column: one cell per row of the table."""
-
-    cells: Sequence[str]
-    meanings: Mapping[str, Label] | None
-    """What each cell stands for; None where cells are texts."""
+T = TypeVar("T")
 
 
-class _Inputs(NamedTuple):
-    """An input column: one cell per instance."""
+class _Column(NamedTuple, Generic[T]):
+    """A column: of inputs with a cell per instance, of answers with one per row of the table."""
 
     cells: Sequence[str]
-    texts: Mapping[str, str] | None
-    """What each cell is on a page; None where cells are texts."""
+    known: Mapping[str, T] | None
+    """What each cell stands for or is on a page; None where cells are texts."""
 
 
 class Instances(Sequence[Instance]):
@@ -40,8 +34,8 @@ class Instances(Sequence[Instance]):
         self,
         task: str,
         groups: Sequence[Sequence[int]],
-        inputs: Mapping[str, _Inputs],
-        answers: Mapping[str, _Answers],
+        inputs: Mapping[str, _Column[str]],
+        answers: Mapping[str, _Column[Label]],
     ) -> None:
         self._task = task
         self._groups = groups
@@ -99,8 +93,8 @@ def form_instances(
     return Instances(
         task,
         groups,
-        {name: _Inputs(cells, _texts(known[name])) for name, cells in firsts.items()},
-        {name: _Answers(cells, meanings(cells)) for name, cells in answers.items()},
+        {name: _Column(cells, _texts(known[name])) for name, cells in firsts.items()},
+        {name: _Column(cells, meanings(cells)) for name, cells in answers.items()},
     )
 
 

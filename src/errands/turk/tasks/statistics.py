@@ -19,14 +19,8 @@ from errands.turk.tasks.task import Task
 from errands.turk.tasks.template import page_html
 
 __all__ = [
-    "Spread",
-    "TaskFacts",
-    "TaskSetStatistics",
-    "TypeFacts",
-    "measure",
-    "ranked",
-    "survey",
-]
+    "Spread", "TaskFacts", "TaskSetStatistics", "TypeFacts", "measure", "ranked", "survey",
+]  # fmt: skip
 
 _PIECE = re.compile(r"\w+|[^\w\s]")
 _NOTHING: Final[Callable[[str], None]] = lambda name: None  # noqa: E731
