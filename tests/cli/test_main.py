@@ -1,7 +1,6 @@
 """The command itself: help, errors in one sentence, exit statuses."""
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -9,29 +8,21 @@ from typing import Any
 
 import pytest
 import typer
+from command import in_process as errands
+from command import in_shell
 
 from errands import __version__
 from errands.shop.catalog.catalog import Catalog
 
 
-def errands(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-c", "from errands.cli import main; main()", *arguments],
-        env={**os.environ, "COLUMNS": "200", **environment},
-        text=True,
-        capture_output=True,
-        check=False,
-    )
-
-
 def test_version_and_help() -> None:
-    assert errands("--version").stdout == f"errands {__version__}\n"
-    assert "demo" in errands("--help").stdout
+    assert in_shell("--version").stdout == f"errands {__version__}\n"
+    assert "demo" in in_shell("--help").stdout
     assert errands().returncode == 2 or "Usage" in errands().stdout
 
 
 def test_errors_are_one_sentence_and_status_2() -> None:
-    done = errands("catalog", "info", "nowhere")
+    done = in_shell("catalog", "info", "nowhere")
     assert done.returncode == 2
     assert done.stdout == ""
     assert done.stderr.startswith("errands: There is no catalogue 'nowhere'")
@@ -176,7 +167,7 @@ def test_search_tells_catalogues_and_queries_apart(words: tuple[str, ...], advic
 def test_any_terminal_will_do(little: Catalog) -> None:
     product = little.product(0)
     for settings in ({"PYTHONIOENCODING": "latin-1"}, {"PYTHONIOENCODING": "ascii"}):
-        done = errands("search", str(little.path), product.title, "-k", "3", **settings)
+        done = in_shell("search", little.path, product.title, "-k", "3", **settings)
         assert done.returncode == 0, done.stderr
 
 

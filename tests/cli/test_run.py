@@ -1,24 +1,19 @@
 """`errands run`, `report`, `replay`, `export` and their like, as a user calls them."""
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from command import in_process, in_shell
 
 from errands.shop.catalog.catalog import Catalog
 
 
-def errands(*arguments: object, cwd: Path, status: int = 0) -> str:
+def errands(*arguments: object, cwd: Path, status: int = 0, shell: bool = False) -> str:
     """What the command prints; its errors where it fails."""
-    done = subprocess.run(
-        [sys.executable, "-m", "errands", *map(str, arguments)],
-        cwd=cwd, text=True, capture_output=True, check=False, timeout=300,
-        env={**os.environ, "COLUMNS": "120"},
-    )  # fmt: skip
+    call = in_shell if shell else in_process
+    done = call(*arguments, cwd=cwd, COLUMNS="120")
     assert done.returncode == status, done.stdout + done.stderr
     assert "Traceback" not in done.stderr
     return done.stdout if status in (0, 1) else done.stderr
@@ -50,6 +45,7 @@ def test_a_run_says_what_it_reached_and_where_it_is(place: Path) -> None:
             "five",
             "--json",
             cwd=place,
+            shell=True,
         )
     )
     assert (told["place"], told["episodes"], told["errors"]) == ("five", 5, 0)

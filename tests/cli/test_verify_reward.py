@@ -1,13 +1,11 @@
 """`errands verify-reward`, as a user calls it."""
 
 import json
-import os
-import subprocess
-import sys
 from contextlib import closing
 from pathlib import Path
 
 import pytest
+from command import in_process
 
 from errands.runs.protocol import Protocol
 from errands.runs.runner import run
@@ -18,11 +16,7 @@ from errands.verify.hand_scores import HandFile, HandScore
 
 def errands(*arguments: object, cwd: Path, status: int = 0) -> str:
     """What the command prints; its errors where it fails."""
-    done = subprocess.run(
-        [sys.executable, "-m", "errands", "verify-reward", *map(str, arguments)],
-        cwd=cwd, text=True, capture_output=True, check=False, timeout=300,
-        env={**os.environ, "COLUMNS": "120"},
-    )  # fmt: skip
+    done = in_process("verify-reward", *arguments, cwd=cwd, COLUMNS="120")
     assert done.returncode == status, done.stdout + done.stderr
     assert "Traceback" not in done.stderr
     if status:

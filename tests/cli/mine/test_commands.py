@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from command import in_process
 
 from errands.cli import main
 from errands.shop.catalog.catalog import Catalog
@@ -24,15 +25,7 @@ COMMAND = (sys.executable, "-m", "errands", "mine")
 
 
 def _mine(*words: object, status: int = 0, keys: str | None = None) -> str:
-    done = subprocess.run(
-        [*COMMAND, *map(str, words)],
-        input=keys or "",
-        text=True,
-        capture_output=True,
-        check=False,
-        timeout=300,
-        env={**os.environ, "COLUMNS": "160"},
-    )
+    done = in_process("mine", *words, keys=keys or "", COLUMNS="160")
     assert done.returncode == status, done.stdout + done.stderr
     assert "Traceback" not in done.stderr
     if status:

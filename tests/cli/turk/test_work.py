@@ -1,25 +1,13 @@
 """`errands turk`, `errands run turk` and `errands bench turk`, without a browser."""
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from command import in_process as errands
 
 from errands.turk.drivers import start_browser
 from errands.turk.pages.driver import DriverError
-
-
-def errands(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "errands", *arguments],
-        env={**os.environ, "COLUMNS": "200"},
-        text=True,
-        capture_output=True,
-        check=False,
-    )
 
 
 def chromium_found() -> bool:
