@@ -5,6 +5,11 @@ VENV := .venv
 BIN := $(VENV)/bin
 BASE := $(VENV)/.base
 READY := $(VENV)/.ready
+# Long files first, so that none is left over at the end: tests/conftest.py has their order.
+PYTEST := $(BIN)/python -m pytest --dist loadfile --no-loadscope-reorder
+
+# Hundreds of processes are started by the tests, and each would compile the sources anew.
+unit check test-slow: export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: setup demo test check test-slow test-learn test-llm test-trl lint types unit wheel docs bench oracle clean
 
@@ -49,16 +54,16 @@ types: setup
 	$(BIN)/mypy
 
 unit: setup
-	$(BIN)/python -m pytest -n 3 --dist loadfile -rs
+	$(PYTEST) -n 3 -rs
 
 # For the inner loop: lint, types, and the tests that need no browser, database or process.
 check: setup lint types
-	$(BIN)/python -m pytest -n 2 --dist loadfile -m 'not heavy'
+	$(PYTEST) -n 2 -m 'not heavy'
 
 # Exhaustive sweeps: the same tests with all their examples, kills and actions, and whatever is
 # too long for `make test`.
 test-slow: setup
-	ERRANDS_SLOW=1 $(BIN)/python -m pytest -n 2 --dist loadfile -rs $$(grep -rl 'from effort import' tests --include='test_*.py')
+	ERRANDS_SLOW=1 $(PYTEST) -n 2 -rs $$(grep -rl 'from effort import' tests --include='test_*.py')
 
 # Agents that learn, at a small scale: demonstrations, imitation, reinforcement, and the table that
 # must show rule < imitation < oracle on held-out goals. Minutes.

@@ -39,15 +39,43 @@ HEAVY = (
 """Below this folder: tests that start processes, browsers, databases or trainings. `make check`
 leaves them out."""
 HEAVY_FIXTURES = {"browser_driver", "postgres_url"}
+LONG = (
+    "runs/workers/test_ray_pool.py", "cli/train/test_stopped.py", "learn/test_a2c.py",
+    "turk/oracle/test_pointer_oracle.py", "turk/scoring/test_recorded_runs.py",
+    "web/crowd/instructions/test_process.py", "turk/browser/test_hostile_pages.py",
+    "web/crowd/instructions/test_browser.py", "experiments/test_experiments.py",
+    "web/env_api/test_schemathesis.py", "cli/test_run.py", "cli/test_main.py",
+    "runs/test_runner.py", "cli/train/test_commands.py", "cli/mine/test_commands.py",
+    "cli/turk/test_work.py", "learn/models/test_pretrained_encoder.py", "mining/test_tutorial.py",
+    "shop/synthetic/test_generator.py", "learn/test_evaluation.py", "runs/test_killed.py",
+    "cli/test_run_stopped.py", "transfer/test_fuzz.py", "bench/test_scale.py", "envs/test_shop.py",
+    "web/crowd/hits/test_frame_security.py", "web/crowd/hits/test_frame_peers.py",
+    "web/crowd/hits/test_browser.py", "web/runs/test_browser.py", "cli/train/test_encoder.py",
+)  # fmt: skip
+"""Files that take longest: workers begin with them, so that none is left over at the end."""
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    here = Path(__file__).parent
+def _place(path: Path) -> str:
+    return path.relative_to(Path(__file__).parent).as_posix()
+
+
+def _is_heavy(path: Path) -> bool:
+    place = _place(path)
+    return any(place == part or place.startswith(f"{part}/") for part in HEAVY)
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """What is left out need not be imported, with all that it imports."""
+    leaves_out = config.getoption("markexpr") == "not heavy"
+    return True if leaves_out and _is_heavy(collection_path) else None
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if hasattr(config, "workerinput"):
+        order = {place: number for number, place in enumerate(LONG)}
+        items.sort(key=lambda item: order.get(_place(item.path), len(LONG)))
     for item in items:
-        place = item.path.relative_to(here).as_posix()
-        if any(place == part or place.startswith(f"{part}/") for part in HEAVY) or (
-            HEAVY_FIXTURES & set(getattr(item, "fixturenames", ()))
-        ):
+        if _is_heavy(item.path) or HEAVY_FIXTURES & set(getattr(item, "fixturenames", ())):
             item.add_marker("heavy")
     if SHARED.is_dir():
         return
@@ -88,7 +116,7 @@ def little(tmp_path_factory: pytest.TempPathFactory) -> Catalog:
 @pytest.fixture(scope="session")
 def browser_driver() -> Iterator[BrowserDriver]:
     """A browser that works; where there is none, the reason to skip says how to install one."""
-    driver = BrowserDriver()
+    driver = BrowserDriver(load_seconds=60, step_seconds=30)  # The machine may be a busy one.
     try:
         driver.open("<p>Here</p>").close()
     except DriverError as error:

@@ -1,19 +1,45 @@
 """How cost grows: every size is built from files and measured; table and curves show it."""
 
+import functools
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
 from errands.bench.figure import Figure
 from errands.bench.scale import Point, bench_scale, markdown, plot
+from errands.bench.search import bench_queries
+from errands.bench.shop import bench_steps
 from errands.errors import SettingError
 from errands.reports.html.plots import log_curves
 
 
-def test_two_sizes(tmp_path: Path) -> None:
+class Measured(NamedTuple):
+    """Two sizes that were measured, in a folder in which something lay already."""
+
+    folder: Path
+    points: list[Point]
+    said: list[str]
+
+
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory: pytest.TempPathFactory) -> Measured:
+    """Few steps and queries: here it matters that they are measured, not how many."""
+    folder = tmp_path_factory.mktemp("scale")
+    (folder / "200").mkdir()
+    (folder / "200" / "precious.txt").write_text("mine")
     said: list[str] = []
-    points = list(bench_scale(tmp_path / "out", (60, 200), workers=1, say=said.append))
+    with pytest.MonkeyPatch.context() as patch:
+        scale = "errands.bench.scale"
+        patch.setattr(f"{scale}.bench_steps", functools.partial(bench_steps, steps=1000))
+        patch.setattr(f"{scale}.bench_queries", functools.partial(bench_queries, queries=200))
+        points = list(bench_scale(folder, (60, 200), workers=1, say=said.append))
+    return Measured(folder, points, said)
+
+
+def test_two_sizes(measured: Measured) -> None:
+    points = measured.points
     assert [point.products for point in points] == [60, 200]
     for point in points:
         figures = {figure.name: figure for figure in point.figures}
@@ -21,18 +47,15 @@ def test_two_sizes(tmp_path: Path) -> None:
         assert figures["build"].floor is None  # Bounds are for the full size.
         assert figures["queries with another answer then"].value == 0
         assert figures["steps per second"].value > 0
-    assert any("building" in stage for stage in said)
-    assert list((tmp_path / "out").iterdir()) == []  # Nothing was to be kept.
+    assert any("building" in stage for stage in measured.said)
+    assert not (measured.folder / "60").exists(), "nothing was to be kept"
     assert "| 60 | 200 |" in markdown(points)
     assert len(ElementTree.fromstring(plot(points)).findall(".//{*}polyline")) == 8
 
 
-def test_what_else_lies_there_is_left_alone(tmp_path: Path) -> None:
-    (tmp_path / "200").mkdir()
-    (tmp_path / "200" / "precious.txt").write_text("mine")
-    [point] = bench_scale(tmp_path, [200])
-    assert point.products == 200
-    assert [path.name for path in (tmp_path / "200").iterdir()] == ["precious.txt"]
+def test_what_else_lies_there_is_left_alone(measured: Measured) -> None:
+    assert [path.name for path in measured.folder.iterdir()] == ["200"]
+    assert [path.name for path in (measured.folder / "200").iterdir()] == ["precious.txt"]
 
 
 def test_a_place_that_is_none_is_one_sentence(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from effort import SLOW
 
 from errands.runs.store.places import open_run
 
@@ -51,8 +52,11 @@ def _episodes(place: Path) -> set[int]:
         return store.numbers()
 
 
-@pytest.mark.parametrize("workers", ["1", "2"])
-@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
+SAMPLE = [("1", signal.SIGINT), ("2", signal.SIGTERM)]
+ALL = [*SAMPLE, ("1", signal.SIGTERM), ("2", signal.SIGINT)]
+
+
+@pytest.mark.parametrize(("workers", "sent"), ALL if SLOW else SAMPLE)
 def test_a_run_that_is_stopped_says_how_it_goes_on(
     folder: Path, workers: str, sent: signal.Signals
 ) -> None:

@@ -43,7 +43,7 @@ class _Reader:
             text=True,
             capture_output=True,
             check=False,
-            timeout=110,
+            timeout=600,
             env={**os.environ, "COLUMNS": "120"},
         )
         assert done.returncode == 0, f"{words}: {done.stdout}{done.stderr}"

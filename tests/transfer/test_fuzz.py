@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from effort import effort
 from made_up_shops import (
     GOODS,
     MICRODATA,
@@ -26,7 +27,7 @@ from selectolax.lexbor import LexborHTMLParser
 from errands.transfer.sites.record import CARD_PARTS, PARTS, SiteProduct, SiteResults
 from errands.transfer.sites.site import site_named
 
-TRIALS = 250
+TRIALS = effort(60, 250)
 WHOLE_PAGE_TRIALS = 4
 
 MAIN_PARTS = {

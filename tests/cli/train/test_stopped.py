@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from effort import SLOW
 from school import Said, call, same_weights, started, wait_for
 
 from errands.shop.catalog.catalog import Catalog
@@ -23,7 +24,12 @@ class Lesson(NamedTuple):
     whole: Path
 
 
-@pytest.fixture(scope="module", params=["choice", "search", "rl"])
+SIGNALS = {"killed": signal.SIGKILL, "stopped": signal.SIGINT}
+SAMPLE = [("choice", "killed"), ("search", "stopped"), ("rl", "killed"), ("rl", "stopped")]
+ALL = [(model, end) for model in ("choice", "search", "rl") for end in SIGNALS]
+
+
+@pytest.fixture(scope="module")
 def lesson(
     request: pytest.FixtureRequest,
     demos: Path,
@@ -45,9 +51,11 @@ def lesson(
     return Lesson(given, whole)
 
 
-@pytest.mark.parametrize("sent", [signal.SIGKILL, signal.SIGINT], ids=["killed", "stopped"])
+@pytest.mark.parametrize(
+    ("lesson", "end"), ALL if SLOW else SAMPLE, indirect=["lesson"], scope="module"
+)
 def test_it_goes_on_to_the_same_weights(
-    sent: signal.Signals, lesson: Lesson, errands: Errands, tmp_path: Path
+    lesson: Lesson, end: str, errands: Errands, tmp_path: Path
 ) -> None:
     (words, whole), broken = lesson, tmp_path / "broken"
     child = started("train", *words, "--out", broken, "--save-every", 0)
@@ -55,10 +63,10 @@ def test_it_goes_on_to_the_same_weights(
     wait_for(progress.exists, child)
     first = progress.stat().st_mtime_ns
     wait_for(lambda: progress.stat().st_mtime_ns != first, child)
-    child.send_signal(sent)
+    child.send_signal(SIGNALS[end])
     _, said = child.communicate(timeout=200)
     assert "Traceback" not in said
-    if sent == signal.SIGINT:
+    if end == "stopped":
         assert child.returncode == 130
         assert "Stopped and saved; the same command with --resume goes on." in said
     assert not json.loads((broken / "about.json").read_text())["is_done"]

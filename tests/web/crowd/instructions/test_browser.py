@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 from crowd_site import call, invited
+from effort import SLOW
 from instructions_served import evil_catalog, qualify
-from looking import WIDTHS, logged_in, looked_at, opened
+from looking import logged_in, looked_at, opened
 from shop_served import Shop, shop_served
 
 from errands.browser import chromium
@@ -19,6 +20,8 @@ from errands.shop.catalog.catalog import Catalog
 
 sync_api = pytest.importorskip("playwright.sync_api", reason=chromium.MISSING_PACKAGE)
 
+LOOKS = [("desk", True), ("phone", True), ("desk", False)]
+"""A width, and whether scripts run; all four in `make test-slow`."""
 PICTURES = ("writing-form", "writing-problems", "writing-taken", "instructions", "instruction")
 
 
@@ -51,8 +54,7 @@ def with_options(page: Any) -> None:
     raise AssertionError("no product has options")
 
 
-@pytest.mark.parametrize("width", WIDTHS)
-@pytest.mark.parametrize("script", [True, False], ids=["script", "no-script"])
+@pytest.mark.parametrize(("width", "script"), [*LOOKS, ("phone", False)] if SLOW else LOOKS)
 def test_a_person_writes_instructions(
     browser: Any, little: Catalog, tmp_path: Path, width: str, script: bool
 ) -> None:
