@@ -16,7 +16,7 @@ from pathlib import Path
 
 from errands.errors import CatalogError
 
-__all__ = ["atomic_directory", "atomic_files", "atomic_write", "cut_off_torn_line"]
+__all__ = ["atomic_directory", "atomic_files", "atomic_write", "cut_off_torn_line", "to_disk"]
 
 _WATCHER = """
 import shutil, signal, sys
@@ -153,8 +153,13 @@ def _watched(*works: Path) -> Iterator[None]:
 def _settle(work: Path) -> None:
     """Have the files on disk before the rename makes them visible."""
     for path in [*work.rglob("*"), work]:
-        handle = os.open(path, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
+        to_disk(path)
+
+
+def to_disk(path: str | Path) -> None:
+    """A file, or what a directory lists, as safe as the disk is."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

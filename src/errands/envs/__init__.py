@@ -28,27 +28,20 @@ if TYPE_CHECKING:
 else:
     __getattr__ = lazy_exports(__name__)
 
-SHOP = "errands/Shop-v0"
-TURK = "errands/Turk-v0"
-REMOTE_SHOP = "errands/RemoteShop-v0"
-REAL_SHOP = "errands/RealShop-v0"
+_ENVIRONMENTS = {
+    "errands/Shop-v0": ("errands.envs.shop:ShopEnv", "errands.envs.shop_vector:ShopVectorEnv"),
+    "errands/Turk-v0": ("errands.envs.turk:TurkEnv", None),
+    "errands/RemoteShop-v0": (
+        "errands.remote.environments:RemoteShopEnv",
+        "errands.remote.environments:RemoteShopVectorEnv",
+    ),
+    "errands/RealShop-v0": ("errands.transfer.environment:LiveShopEnv", None),
+}
+"""The environments by id: the single one, and the vector one where there is one of its own."""
 
 
 def register() -> None:
     """Make the environments known to Gymnasium; calling it again changes nothing."""
-    if SHOP not in gymnasium.registry:
-        gymnasium.register(
-            SHOP,
-            entry_point="errands.envs.shop:ShopEnv",
-            vector_entry_point="errands.envs.shop_vector:ShopVectorEnv",
-        )
-    if TURK not in gymnasium.registry:
-        gymnasium.register(TURK, entry_point="errands.envs.turk:TurkEnv")
-    if REMOTE_SHOP not in gymnasium.registry:
-        gymnasium.register(
-            REMOTE_SHOP,
-            entry_point="errands.remote.environments:RemoteShopEnv",
-            vector_entry_point="errands.remote.environments:RemoteShopVectorEnv",
-        )
-    if REAL_SHOP not in gymnasium.registry:
-        gymnasium.register(REAL_SHOP, entry_point="errands.transfer.environment:LiveShopEnv")
+    for name, (single, vector) in _ENVIRONMENTS.items():
+        if name not in gymnasium.registry:
+            gymnasium.register(name, entry_point=single, vector_entry_point=vector)

@@ -100,20 +100,20 @@ def open_source(
         else TurkSource(protocol, observation)
     )
     if protocol.checksum and not source.checksum.startswith(protocol.checksum):
-        found = source.checksum[:16]
+        checksum = source.checksum[:16]
         source.close()
         raise ProtocolError(
             f"The protocol {protocol.id!r} is for data with the checksum {protocol.checksum[:16]},"
-            f" and {protocol.data!r} has {found}: other data would give other scores."
+            f" and {protocol.data!r} has {checksum}: other data would give other scores."
         )
     return source
 
 
-def _made(kind: Callable[..., Env], protocol: Protocol, **given: Any) -> Env:
+def _env(kind: Callable[..., Env], protocol: Protocol, **options: Any) -> Env:
     """An environment with the protocol's own settings, which may make no sense to it."""
     settings = {name: value for name, value in protocol.settings.items() if name != "driver"}
     try:
-        return kind(**given, **settings)
+        return kind(**options, **settings)
     except TypeError as failure:
         if not settings:
             raise
@@ -175,7 +175,7 @@ class ShopSource:
 
     def env(self) -> Env:
         protocol = self.protocol
-        return _made(
+        return _env(
             ShopEnv,
             protocol,
             catalog=self.catalog,
@@ -267,9 +267,9 @@ class TurkSource:
             rng = random.Random(f"{protocol.seed}/{name}")
             rows = sorted(rng.sample(range(count), min(protocol.per_task or count, count)))
             for row in rows:
-                held = task.instances[row]
-                labels = json.dumps([list(pair) for pair in held.labels.items()])
-                total.update(f"{held.id}\n{labels}\n".encode())
+                instance = task.instances[row]
+                labels = json.dumps([list(pair) for pair in instance.labels.items()])
+                total.update(f"{instance.id}\n{labels}\n".encode())
             total.update(task.template_hash.encode())
             chosen.append([(name, row) for row in rows])
         self._episodes = _in_turn(chosen)[: protocol.episodes]
@@ -306,18 +306,18 @@ class TurkSource:
             ) from None
 
     def _names(self) -> Sequence[str]:
-        wanted = self.protocol.tasks
-        unknown = [name for name in wanted if name not in self.tasks]
+        chosen = self.protocol.tasks
+        unknown = [name for name in chosen if name not in self.tasks]
         if unknown:
             raise ProtocolError(
                 f"The protocol {self.protocol.id!r} names the task {unknown[0]!r}, which"
                 f" {self.tasks.place} does not have."
             )
-        return wanted or self.tasks.names
+        return chosen or self.tasks.names
 
     def env(self) -> Env:
         protocol = self.protocol
-        return _made(
+        return _env(
             TurkEnv,
             protocol,
             tasks=self.tasks,
@@ -341,7 +341,7 @@ class TurkSource:
 def _in_turn(lists: Sequence[Sequence[tuple[str, int]]]) -> list[tuple[str, int]]:
     """The first of each list, then the second of each, and so on."""
     longest = max(map(len, lists), default=0)
-    return [held[at] for at in range(longest) for held in lists if at < len(held)]
+    return [one[at] for at in range(longest) for one in lists if at < len(one)]
 
 
 class _TurkTrack:

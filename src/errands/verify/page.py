@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Final
 
+from errands.atomic import atomic_write
 from errands.errors import DataError
 from errands.markup import EMPTY, Markup, html, join
 from errands.reports.formatting import count, dash, share
@@ -108,11 +109,8 @@ def write_verification_page(
     )
     if path.exists() and not replace:
         raise DataError(f"{path} exists already; --force replaces it.")
-    beside = path.with_name(f".{path.name}.new")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        beside.write_text(text, encoding="utf-8", errors="replace")
-        beside.replace(path)
+        atomic_write(path, lambda work: work.write_text(text, "utf-8", "replace"))
     except OSError as failure:
-        beside.unlink(missing_ok=True)
         raise DataError(f"{path} cannot be written ({failure.strerror}).") from None

@@ -18,9 +18,10 @@ from typing import Any, Final, Self
 
 import msgspec
 
+from errands.atomic import to_disk
 from errands.runs.store.base import StoreError
 
-__all__ = ["Entry", "Journal", "leftovers", "to_disk"]
+__all__ = ["Entry", "Journal", "leftovers"]
 
 Entry = tuple[tuple[Any, ...], bytes]
 """An episode as it lies in a database: the row of its summary, and its packed body."""
@@ -138,12 +139,3 @@ def _entries(data: bytes) -> Iterator[Entry]:
 
 def _prefix(database: Path) -> str:
     return f"{database.name}.kept-"
-
-
-def to_disk(path: str | Path) -> None:
-    """A file, or what a directory lists, as safe as the disk is."""
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

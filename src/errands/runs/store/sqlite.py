@@ -20,10 +20,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final, Self
 
+from errands.atomic import to_disk
 from errands.database import connect_sqlite
 from errands.runs.episode import FORMAT, Episode, RunInfo
 from errands.runs.store.base import EpisodeWriter, Query, Store, StoreError
-from errands.runs.store.journal import Entry, Journal, leftovers, to_disk
+from errands.runs.store.journal import Entry, Journal, leftovers
 from errands.runs.store.rows import COLUMNS, SUMMARY, pack, pack_body, summary_row, unpack
 
 __all__ = ["SqliteStore", "checked_info", "explained"]

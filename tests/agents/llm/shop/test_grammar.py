@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from errands.agents.llm.shop.grammar import NoAction, ShopAction, invalid, read
-from errands.agents.llm.transport.answer import ChatAnswer, ToolCall
+from errands.agents.llm.transport.messages import ChatAnswer, ToolCall
 from errands.shop.navigation import parse_action
 
 

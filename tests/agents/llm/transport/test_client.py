@@ -15,8 +15,8 @@ import pytest
 
 from errands.agents.agent import EndOfRun, ModelError, Usage
 from errands.agents.llm.settings import ClientSettings
-from errands.agents.llm.transport.answer import ChatAnswer, ChatRequest, ToolCall
 from errands.agents.llm.transport.client import ChatModel, Conversation
+from errands.agents.llm.transport.messages import ChatAnswer, ChatRequest, ToolCall
 from errands.agents.llm.transport.wire import retry_after
 from errands.errors import SettingError
 

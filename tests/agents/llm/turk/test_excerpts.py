@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from errands.agents.llm.transport.images import png, smaller
-from errands.agents.llm.transport.tokens import estimate, message_tokens
+from errands.agents.llm.transport.messages import estimate, message_tokens
 from errands.agents.llm.turk.excerpts import field_names, fit, fit_all, window
 from errands.browser.screenshots import decode
 from errands.turk.dom.driver import DomDriver

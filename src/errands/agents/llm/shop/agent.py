@@ -16,13 +16,15 @@ from errands.agents.llm.prompts import Prompt
 from errands.agents.llm.settings import ShopSettings
 from errands.agents.llm.shop.grammar import ARGUMENTS, NoAction, ShopAction, invalid, read
 from errands.agents.llm.shop.page import ShopView, look
-from errands.agents.llm.transport.answer import ChatAnswer, ChatRequest, shown
 from errands.agents.llm.transport.client import Conversation, Exchange
 from errands.agents.llm.transport.messages import (
+    ChatAnswer,
+    ChatRequest,
     Message,
     answered,
     called,
     offered,
+    shown,
     system,
     tool,
     user,

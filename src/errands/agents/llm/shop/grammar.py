@@ -10,7 +10,7 @@ from typing import Final
 
 import msgspec
 
-from errands.agents.llm.transport.answer import ChatAnswer
+from errands.agents.llm.transport.messages import ChatAnswer
 
 __all__ = ["ARGUMENTS", "NoAction", "ShopAction", "invalid", "read"]
 

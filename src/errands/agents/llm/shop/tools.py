@@ -20,8 +20,7 @@ from errands.agents.llm.settings import ShopSettings
 from errands.agents.llm.shop.agent import INVALID, opening
 from errands.agents.llm.shop.grammar import NoAction, ShopAction, invalid, read
 from errands.agents.llm.shop.page import ShopView, look
-from errands.agents.llm.transport.answer import ChatAnswer, ToolCall
-from errands.agents.llm.transport.messages import Message, clean, system, user
+from errands.agents.llm.transport.messages import ChatAnswer, Message, ToolCall, clean, system, user
 from errands.envs.episode import ShopContext, ShopEpisode
 from errands.envs.shop import ShopEnv
 from errands.errors import ErrandsError, GoalError

@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from errands.agents.agent import ModelError
-from errands.agents.llm.transport.answer import ChatAnswer
+from errands.agents.llm.transport.messages import ChatAnswer
 from errands.errors import SettingError
 
 __all__ = ["Cache", "fingerprint"]

@@ -13,13 +13,20 @@ from typing import Any, Final
 from errands.agents.agent import ModelError, Move, Usage
 from errands.agents.llm.prompts import Prompt
 from errands.agents.llm.settings import ClientSettings
-from errands.agents.llm.transport.answer import CallFailure, ChatAnswer, ChatRequest, shown
 from errands.agents.llm.transport.budget import Budget, price_of
 from errands.agents.llm.transport.cache import Cache, fingerprint
-from errands.agents.llm.transport.messages import Message, answered, user
+from errands.agents.llm.transport.messages import (
+    CallFailure,
+    ChatAnswer,
+    ChatRequest,
+    Message,
+    answered,
+    message_tokens,
+    shown,
+    user,
+)
 from errands.agents.llm.transport.rate import RateLimit
 from errands.agents.llm.transport.thread import LoopThread
-from errands.agents.llm.transport.tokens import message_tokens
 from errands.agents.llm.transport.wire import Wire
 from errands.errors import SettingError
 

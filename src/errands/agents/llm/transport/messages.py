@@ -1,22 +1,101 @@
-"""Messages of a chat, as an endpoint takes them."""
+"""What goes to a chat model and what comes back: messages, requests, answers, and their tokens.
+
+Tokens are estimated, as no tokenizer fits all models, and none is needed: a third of the bytes is
+a little more than most models need for HTML, and more than they need for prose.
+"""
 
 import json
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import msgspec
 
 __all__ = [
+    "BYTES_PER_TOKEN",
+    "CallFailure",
+    "ChatAnswer",
+    "ChatRequest",
     "Message",
+    "ToolCall",
     "answered",
     "assistant",
     "called",
     "clean",
+    "estimate",
+    "message_tokens",
     "offered",
+    "picture_tokens",
+    "shown",
     "system",
     "tool",
     "user",
 ]
 
 Message = dict[str, Any]
+
+BYTES_PER_TOKEN: Final = 3
+_PER_MESSAGE: Final = 5
+_PIXELS_PER_TOKEN: Final = 750
+_LONGEST_SHOWN: Final = 200_000
+
+
+class ToolCall(msgspec.Struct, frozen=True):
+    """A call as the model wrote it; nothing of it is checked yet."""
+
+    name: str
+    arguments: str
+    """JSON, or what the model takes for it."""
+
+
+class ChatRequest(msgspec.Struct, frozen=True):
+    """What is asked of a model."""
+
+    messages: list[dict[str, Any]]
+    tools: list[dict[str, Any]] = []
+    stop: list[str] = []
+
+
+class ChatAnswer(msgspec.Struct, frozen=True):
+    """What a model said, and how many tokens that took."""
+
+    text: str = ""
+    calls: tuple[ToolCall, ...] = ()
+    cut: bool = False
+    """Whether the limit of tokens ended it."""
+    tokens_in: int = 0
+    tokens_out: int = 0
+
+
+class CallFailure(Exception):
+    """A try that failed."""
+
+    def __init__(
+        self,
+        reason: str,
+        *,
+        again: bool,
+        after: float | None = None,
+        spent: ChatAnswer | None = None,
+    ) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        """What happened, to go into a sentence after the endpoint's name."""
+        self.again = again
+        """Whether another try may help."""
+        self.after = after
+        """Seconds to wait, where the endpoint said so."""
+        self.spent = spent
+        """What was paid for, where the endpoint said so."""
+
+
+def shown(answer: ChatAnswer) -> str:
+    """An answer as it is kept with a move: whole, unless it is absurdly long."""
+    lines = [answer.text] if answer.text else []
+    lines += [f"{call.name}({call.arguments})" for call in answer.calls]
+    text = "\n".join(lines)
+    if len(text) <= _LONGEST_SHOWN:
+        return text
+    return f"{text[:_LONGEST_SHOWN]} [{len(text) - _LONGEST_SHOWN} more characters]"
 
 
 def clean(text: str) -> str:
@@ -69,3 +148,27 @@ def tool(text: str, number: int) -> Message:
 def answered(text: str, longest: int = 2_000) -> Message:
     """A model's own answer, put before it again: cut where it is long."""
     return assistant(text if len(text) <= longest else f"{text[:longest]} [...]")
+
+
+def estimate(text: str) -> int:
+    """Tokens of a text."""
+    length = len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
+    return -(-length // BYTES_PER_TOKEN)
+
+
+def picture_tokens(width: int, height: int) -> int:
+    """Tokens of a picture."""
+    return -(-width * height // _PIXELS_PER_TOKEN)
+
+
+def message_tokens(messages: Sequence[dict[str, Any]]) -> int:
+    """Tokens of a request's messages; a picture counts as one of 600 x 380."""
+    total = 0
+    for message in messages:
+        total += _PER_MESSAGE
+        content = message.get("content")
+        for part in [{"text": content}] if isinstance(content, str) else content or ():
+            total += estimate(part["text"]) if "text" in part else picture_tokens(600, 380)
+        for call in message.get("tool_calls") or ():
+            total += estimate(call["function"]["name"] + call["function"]["arguments"])
+    return total

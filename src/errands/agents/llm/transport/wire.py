@@ -12,7 +12,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from typing import Any, Final
 
-from errands.agents.llm.transport.answer import CallFailure, ChatAnswer, ToolCall
+from errands.agents.llm.transport.messages import CallFailure, ChatAnswer, ToolCall
 from errands.errors import SettingError
 
 __all__ = ["Wire", "decode", "retry_after"]

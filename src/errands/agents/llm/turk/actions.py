@@ -5,8 +5,14 @@ import re
 from collections.abc import Sequence
 from typing import Any, Final
 
-from errands.agents.llm.transport.answer import ChatAnswer
-from errands.agents.llm.transport.messages import Message, assistant, called, offered, tool
+from errands.agents.llm.transport.messages import (
+    ChatAnswer,
+    Message,
+    assistant,
+    called,
+    offered,
+    tool,
+)
 from errands.turk.actions.action import ACTIONS, Action
 from errands.turk.actions.grammar import GrammarError, format_action, parse_answer
 

@@ -10,10 +10,16 @@ from typing import Any, Final
 from errands.agents.agent import Move
 from errands.agents.llm.prompts import Prompt
 from errands.agents.llm.settings import TurkSettings
-from errands.agents.llm.transport.answer import ChatRequest
 from errands.agents.llm.transport.client import Conversation, Exchange
-from errands.agents.llm.transport.messages import Message, system, user
-from errands.agents.llm.transport.tokens import BYTES_PER_TOKEN, estimate, message_tokens
+from errands.agents.llm.transport.messages import (
+    BYTES_PER_TOKEN,
+    ChatRequest,
+    Message,
+    estimate,
+    message_tokens,
+    system,
+    user,
+)
 from errands.agents.llm.turk.actions import action_list, demonstrated, read, tools
 from errands.agents.llm.turk.demonstrations import Demonstration
 from errands.agents.llm.turk.page import BlankField, FormView, Question, ask, see

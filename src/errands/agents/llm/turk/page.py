@@ -7,7 +7,7 @@ import numpy as np
 
 from errands.agents.llm.prompts import Prompt
 from errands.agents.llm.transport.images import data_address
-from errands.agents.llm.transport.tokens import picture_tokens
+from errands.agents.llm.transport.messages import picture_tokens
 from errands.agents.llm.turk.excerpts import Fitted, field_names, fit, fit_all, window
 from errands.turk.pages.field import CHOICES, TEXTS
 
