@@ -153,7 +153,6 @@ class Assignments:
     def accept(self, project: Project, person: int, item: int | None = None) -> Assignment:
         """The next instance, or the one that was shown if it is still free, for a worker; the one
         they have accepted already, if they have not finished it."""
-        self._expire()
         open_one = self.open_one(project.id, person)
         if open_one is not None:
             return open_one

@@ -266,12 +266,7 @@ class WritingAssignments:
         """A product to write about: the one begun already, else a new one; None if none is left."""
         now = self._clock()
         with self._database.writing() as run:
-            begun = select_one(
-                run,
-                WritingAssignment,
-                "writings WHERE person = ? AND status = 'taken'",
-                (person.id,),
-            )
+            begun = self._one("person = ? AND status = 'taken'", (person.id,), run)
             if begun is not None:
                 return begun
             account = self._account(run, person.id)
@@ -336,11 +331,7 @@ class WritingAssignments:
         """Check an instruction and store it; it is on disk when this returns."""
         draft = tidied(draft)
         with self._database.writing() as run:
-            before = _existing(
-                select_one(
-                    run, WritingAssignment, "writings WHERE id = ? AND person = ?", (id, person)
-                )
-            )
+            before = _existing(self._one("id = ? AND person = ?", (id, person), run))
             if before.status == "given_back":
                 raise Conflict(
                     "This product was returned (by you, or after a day by itself); start another.",
@@ -409,9 +400,11 @@ class WritingAssignments:
             Qualification(person, KIND, verdict, self._clock(), decider.id, note),
         )
 
-    def _one(self, condition: str, values: tuple[Any, ...]) -> WritingAssignment | None:
+    def _one(
+        self, condition: str, values: tuple[Any, ...], run: Run | None = None
+    ) -> WritingAssignment | None:
         source = f"writings WHERE {condition}"
-        return select_one(self._database.rows, WritingAssignment, source, values)
+        return select_one(run or self._database.rows, WritingAssignment, source, values)
 
     def _account(self, run: Run, person: int) -> WriterAccount:
         rows = run(
