@@ -9,13 +9,13 @@ from errands.atomic import atomic_write
 from errands.errors import ErrandsError, SettingError
 from errands.reports.content import Report, command_of, gather, to_json
 from errands.reports.html.page import single_page, training_page, write_page
-from errands.reports.html.replay import ShownPage, Watch
+from errands.reports.html.replay import Watch
 from errands.reports.markdown import to_markdown
 from errands.reports.statistics.sample import MOST
 from errands.reports.statistics.training import Training
 from errands.runs.episode import Episode, RunInfo
 from errands.runs.episode_source import EpisodeSource
-from errands.runs.replay import reopen_source, watch
+from errands.runs.replay import ReplayedPage, reopen_source, watch
 from errands.runs.store.base import Store
 from errands.runs.store.places import open_run
 
@@ -115,7 +115,7 @@ class PageReplayer:
         self._on_failure = on_failure
         self._sources: dict[str, EpisodeSource | None] = {}
 
-    def __call__(self, info: RunInfo, episode: Episode) -> Sequence[ShownPage] | None:
+    def __call__(self, info: RunInfo, episode: Episode) -> Sequence[ReplayedPage] | None:
         if info.id not in self._sources:
             try:
                 self._sources[info.id] = reopen_source(info)

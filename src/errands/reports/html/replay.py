@@ -8,18 +8,18 @@ episode gets an allowance: what does not fit is named, with the command that sho
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Final, NamedTuple, Protocol
+from typing import Final, NamedTuple
 
 from errands.markup import EMPTY, Markup, html, join
 from errands.reports.formatting import count, dollars, duration
 from errands.reports.html.elements import badge, cut
 from errands.reports.html.frames import StyleSheets, is_page, pack, visible_text
 from errands.runs.episode import Episode, RunInfo, Step, Summary
+from errands.runs.replay import ReplayedPage
 
 __all__ = [
     "MOST_STEPS",
     "PageView",
-    "ShownPage",
     "Watch",
     "end_card",
     "instruction_of",
@@ -39,33 +39,17 @@ MOST_THOUGHT: Final = 6_000
 _SEPARATOR: Final = " [SEP] "
 
 
-class ShownPage(Protocol):
-    """A page of an episode that was played again."""
-
-    @property
-    def html(self) -> str:
-        """A document that needs nothing else: the page as a person sees it."""
-        ...
-
-    @property
-    def text(self) -> str: ...
-
-    @property
-    def same(self) -> bool | None:
-        """Whether it is the page that was recorded; None where nothing was recorded of it."""
-        ...
-
-
-Watch = Callable[[RunInfo, Episode], "Sequence[ShownPage] | None"]
-"""Plays an episode again: the page before each action, and the last one."""
-
-
 class PageView(NamedTuple):
     """A page as the report can show it; either may be empty."""
 
     html: str = ""
     text: str = ""
     same: bool | None = None
+    """Of a page that was played again: whether it is the one that was recorded."""
+
+
+Watch = Callable[[RunInfo, Episode], Sequence[PageView | ReplayedPage] | None]
+"""Plays an episode again: the page before each action, and the last one."""
 
 
 def views(info: RunInfo, episode: Episode, watch: Watch | None) -> list[PageView]:
