@@ -70,22 +70,23 @@ def to_markdown(facts: list[Fact]) -> str:
 def _results(page: str, site: SiteReader, html: str) -> list[Fact]:
     theirs = original_results(site.name, html)
     ours: SiteResults = site.read_results(html)
-    priced = sum(bool(card.prices) for card in ours.cards)
-    ranges = sum(len(card.prices) == 2 for card in ours.cards)
-    return [
-        Fact(page, "products", str(len(theirs)), str(len(ours.cards))),
-        Fact(
-            page, "with a price", str(sum(each["price"] not in ("", "N/A") for each in theirs)),
-            str(priced),
+    rows: list[tuple[str, Any, Any]] = [
+        ("products", len(theirs), len(ours.cards)),
+        (
+            "with a price",
+            sum(each["price"] not in ("", _MISSING) for each in theirs),
+            sum(bool(card.prices) for card in ours.cards),
         ),
-        Fact(
-            page, "with a price range",
-            str(sum(isinstance(each["price"], list) for each in theirs)), str(ranges),
+        (
+            "with a price range",
+            sum(isinstance(each["price"], list) for each in theirs),
+            sum(len(card.prices) == 2 for card in ours.cards),
         ),
-        Fact(page, "results in all", "not read", _short(ours.total)),
-        Fact(page, "a next page", "never looked for", "yes" if ours.has_next else "no"),
-        Fact(page, "left out", "adverts unnoticed in the ten", str(ours.left_out)),
-    ]  # fmt: skip
+        ("results in all", "not read", _short(ours.total)),
+        ("a next page", "never looked for", "yes" if ours.has_next else "no"),
+        ("left out", "adverts unnoticed in the ten", ours.left_out),
+    ]
+    return [Fact(page, part, str(original), str(own)) for part, original, own in rows]
 
 
 def _item(page: str, site: SiteReader, html: str) -> list[Fact]:

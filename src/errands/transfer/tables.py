@@ -13,7 +13,7 @@ import msgspec
 from errands.reports.markdown import table, text
 from errands.reports.statistics.estimate import estimate
 from errands.transfer.fetch.fetcher import REQUEST_KINDS
-from errands.transfer.journal import RunLine, ScoreLine, TransferRun
+from errands.transfer.journal import RunLine, TransferRun
 
 __all__ = ["PAPER", "TransferRow", "rows_of", "to_markdown"]
 
@@ -44,8 +44,8 @@ class TransferRow(msgspec.Struct, frozen=True, kw_only=True):
     scored_by: tuple[str, ...] = ()
 
 
-def _paper(agent: str, site: str, *told: float | None) -> TransferRow:
-    score, success, seconds, attribute, option, type_, price = told
+def _paper(agent: str, site: str, *figures: float | None) -> TransferRow:
+    score, success, seconds, attribute, option, type_, price = figures
     return TransferRow(
         agent=agent, site=site, episodes=100, score=score, success=success, seconds=seconds,
         attribute=attribute, option=option, type=type_, price=price, scored_by=("the paper",),
@@ -78,14 +78,15 @@ def rows_of(runs: Sequence[TransferRun]) -> list[TransferRow]:
         info = run.info
         groups.setdefault((info.agent, info.site, tuple(_set(info).items())), []).append(run)
     rows = []
-    for (agent, site, given), held in groups.items():
+    for (agent, site, settings), same in groups.items():
         others = [dict(key[2]) for key in groups if key[:2] == (agent, site)]
-        told = [
+        differences = [
             f"{name} {value}".strip()
-            for name, value in given
+            for name, value in settings
             if any(other.get(name) != value for other in others)
         ]
-        rows.append(_row(f"{agent} ({', '.join(told)})" if told else agent, site, held))
+        label = f"{agent} ({', '.join(differences)})" if differences else agent
+        rows.append(_row(label, site, same))
     return rows
 
 
@@ -105,17 +106,15 @@ def _row(agent: str, site: str, runs: list[TransferRun]) -> TransferRow:
     played = [episode for run in runs for episode in run.finished]
     errors = [each for each in played if each.end and each.end.status == "error"]
     counted = [each for each in played if each not in errors]
-    scored = [each for each in counted if each.score is not None]
-    scores: list[ScoreLine] = [each.score for each in scored if each.score is not None]
-    totals = estimate([each.total for each in scores], f"{agent} on {site}")
-    held = totals.times(100)
+    scores = [each.score for each in counted if each.score is not None]
+    total = estimate([each.total for each in scores], f"{agent} on {site}").times(100)
     return TransferRow(
         agent=agent,
         site=site,
         episodes=len(scores),
-        score=held.mean,
-        low=held.low,
-        high=held.high,
+        score=total.mean,
+        low=total.low,
+        high=total.high,
         success=_mean([100.0 * (each.total >= _FULL) for each in scores]),
         seconds=_mean([each.end.seconds for each in counted if each.end]),
         attribute=_mean([100 * each.attribute for each in scores]),

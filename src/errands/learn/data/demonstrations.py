@@ -6,6 +6,7 @@ A run with whole `text_rich` observations is a set of demonstrations, whoever pl
 
 import json
 from collections.abc import Iterable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -59,12 +60,12 @@ def read_demonstrations(
 
     `checksum` is that of the catalogue that a model is to be trained for; another one is refused.
     """
-    store = open_run(place)
-    try:
-        _check(store.info, place, checksum)
-        choices: list[DemonstratedChoice] = []
-        queries: list[DemonstratedQuery] = []
-        episodes = left_out = 0
+    choices: list[DemonstratedChoice] = []
+    queries: list[DemonstratedQuery] = []
+    episodes = left_out = 0
+    with closing(open_run(place)) as store:
+        info = store.info
+        _check(info, place, checksum)
         for episode in store.episodes():
             if episode.summary.reward is None or episode.summary.reward < least:
                 left_out += 1
@@ -75,16 +76,12 @@ def read_demonstrations(
                     choices.append(decision)
                 else:
                     queries.append(decision)
-        if not episodes:
-            raise DataError(
-                f"{place} has no episode with a reward of {least:g} or more; there is nothing to"
-                " learn from."
-            )
-        return Demonstrations(
-            tuple(choices), tuple(queries), episodes, left_out, store.info.checksum
+    if not episodes:
+        raise DataError(
+            f"{place} has no episode with a reward of {least:g} or more; there is nothing to learn"
+            " from."
         )
-    finally:
-        store.close()
+    return Demonstrations(tuple(choices), tuple(queries), episodes, left_out, info.checksum)
 
 
 def decisions(
@@ -110,7 +107,7 @@ def decisions(
 
 def _check(info: RunInfo, place: str, checksum: str | None) -> None:
     if info.domain != "shop":
-        raise DataError(f"{place} is a run of paperwork; expected one of the shop.")
+        raise DataError(f"{place} is a run of form pages; expected one of the shop.")
     observation = info.protocol.get("observation")
     if observation != "text_rich":
         raise DataError(

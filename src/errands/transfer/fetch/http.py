@@ -18,6 +18,7 @@ import urllib.error
 import urllib.request
 import zlib
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any, Final
 from urllib.parse import quote, urlsplit
 
@@ -47,32 +48,30 @@ _CHARSET: Final = re.compile(rb"<meta[^>]+charset=[\"']?([A-Za-z0-9_-]+)", re.IG
 _READABLE: Final = ("text/", "application/xhtml", "application/xml", "application/json")
 
 
+@dataclass(eq=False, kw_only=True)
 class HttpFetch:
     """Gets pages of one site; `admits` says which address is of which kind."""
 
-    def __init__(
-        self,
-        hosts: tuple[str, ...],
-        *,
-        user_agent: str = USER_AGENT,
-        seconds: float = 20.0,
-        largest: int = _LARGEST,
-        allow_local: bool = False,
-        admits: Callable[[RequestKind, str], bool] | None = None,
-    ) -> None:
-        if not user_agent.strip() or not user_agent.isprintable() or not user_agent.isascii():
+    hosts: tuple[str, ...] = field(kw_only=False)
+    user_agent: str = USER_AGENT
+    seconds: float = 20.0
+    largest: int = _LARGEST
+    allow_local: bool = False
+    admits: Callable[[RequestKind, str], bool] | None = None
+
+    def __post_init__(self) -> None:
+        name = self.user_agent
+        if not name.strip() or not name.isprintable() or not name.isascii():
             raise SettingError("--user-agent: expected a plain text that says who is asking.")
-        if not 0 < seconds <= 600:
-            raise SettingError(f"--timeout {seconds:g}: expected more than 0, up to 600 seconds.")
-        self.user_agent = user_agent.strip()
-        self._hosts = hosts
-        self._admits = admits
-        self._seconds = seconds
-        self._largest = largest
+        if not 0 < self.seconds <= 600:
+            raise SettingError(
+                f"--timeout {self.seconds:g}: expected more than 0, up to 600 seconds."
+            )
+        self.user_agent = name.strip()
         opener = urllib.request.OpenerDirector()
         for handler in (
-            _HttpHandler(allow_local),
-            _HttpsHandler(allow_local),
+            _HttpHandler(self.allow_local),
+            _HttpsHandler(self.allow_local),
             urllib.request.HTTPDefaultErrorHandler(),
             urllib.request.HTTPErrorProcessor(),
         ):
@@ -84,9 +83,9 @@ class HttpFetch:
 
     def get(self, url: str, kind: str = "") -> FetchedPage:
         """A page, whatever its status. Where it has moved, of a `kind`, each hop is told aside."""
-        if not is_within(url, self._hosts):
+        if not is_within(url, self.hosts):
             raise FetchError(
-                f"{url} is not of {', '.join(self._hosts) or 'any allowed host'}; nothing was sent."
+                f"{url} is not of {', '.join(self.hosts) or 'any allowed host'}; nothing was sent."
             )
         at = url
         for hop in range(_MOST_HOPS + 1):
@@ -100,15 +99,15 @@ class HttpFetch:
             target = absolute(quote(leads_to, safe=string.punctuation), at)
             if not target:
                 break
-            if not is_within(target, self._hosts) or not self._same_kind(kind, target):
+            if not is_within(target, self.hosts) or not self._same_kind(kind, target):
                 raise FetchError(f"{url} leads away to {target}; that is not followed.")
             at = target
         raise FetchError(f"{url} leads on, but nowhere that is followed.")
 
     def _same_kind(self, kind: str, url: str) -> bool:
-        if self._admits is None:
+        if self.admits is None:
             return True
-        return all(self._admits(each, url) for each in REQUEST_KINDS if each == kind)
+        return all(self.admits(each, url) for each in REQUEST_KINDS if each == kind)
 
     def _once(self, url: str) -> tuple[FetchedPage, str]:
         """What is answered to one request, and where it leads on to."""
@@ -121,10 +120,10 @@ class HttpFetch:
                 "Accept-Encoding": "gzip",
             },
         )
-        end = time.monotonic() + self._seconds
+        end = time.monotonic() + self.seconds
         try:
             try:
-                answer = self._opener.open(asked, timeout=self._seconds)
+                answer = self._opener.open(asked, timeout=self.seconds)
             except urllib.error.HTTPError as refused:
                 answer = refused
             with answer:
@@ -134,14 +133,12 @@ class HttpFetch:
         except FetchError:
             raise
         except TimeoutError:
-            raise FetchError(f"{url} did not answer within {self._seconds:g} seconds.") from None
+            raise FetchError(f"{url} did not answer within {self.seconds:g} seconds.") from None
         except urllib.error.URLError as failure:
             if isinstance(failure.reason, FetchError):
                 raise failure.reason from None
             if isinstance(failure.reason, TimeoutError):
-                raise FetchError(
-                    f"{url} did not answer within {self._seconds:g} seconds."
-                ) from None
+                raise FetchError(f"{url} did not answer within {self.seconds:g} seconds.") from None
             raise FetchError(f"{url} cannot be reached ({failure.reason}).") from None
         except (OSError, EOFError, http.client.HTTPException, ValueError, zlib.error) as failure:
             raise FetchError(f"{url} broke off ({type(failure).__name__}: {failure}).") from None
@@ -156,12 +153,12 @@ class HttpFetch:
         data = bytearray()
         while piece := source.read(_PIECE):
             data += piece
-            if len(data) > self._largest:
+            if len(data) > self.largest:
                 raise FetchError(
-                    f"{answer.geturl()} is larger than {self._largest:,} bytes; that is no page."
+                    f"{answer.geturl()} is larger than {self.largest:,} bytes; that is no page."
                 )
             if time.monotonic() > end:
-                raise FetchError(f"{answer.geturl()} took longer than {self._seconds:g} seconds.")
+                raise FetchError(f"{answer.geturl()} took longer than {self.seconds:g} seconds.")
         return bytes(data)
 
 
@@ -182,11 +179,11 @@ def _check_peer(connected: socket.socket | None, host: str, allow_local: bool) -
     if allow_local or connected is None:
         return
     address = ipaddress.ip_address(str(connected.getpeername()[0]).partition("%")[0])
-    held = getattr(address, "ipv4_mapped", None) or address
-    if not held.is_global:
+    peer = getattr(address, "ipv4_mapped", None) or address
+    if not peer.is_global:
         connected.close()
         raise FetchError(
-            f"{host} is {held}, inside your own network; nothing was sent (--allow-local allows"
+            f"{host} is {peer}, inside your own network; nothing was sent (--allow-local allows"
             " it)."
         )
 

@@ -37,11 +37,11 @@ class Robots:
     def __init__(self, get: _Get, user_agent: str) -> None:
         self._get = get
         self._name = user_agent.partition("/")[0].strip() or "*"
-        self._held: dict[str, RobotsTxt] = {}
+        self._rules: dict[str, RobotsTxt] = {}
 
     def knows(self, url: str) -> bool:
         """Whether the robots.txt of an address was read already."""
-        return _place(url) in self._held
+        return _place(url) in self._rules
 
     def ask(self, url: str) -> None:
         """Ask for the robots.txt of an address."""
@@ -55,9 +55,9 @@ class Robots:
         finally:
             log_request(RequestRecord("robots", robots, status, time.perf_counter() - begun, error))
         if status == 200:
-            self._held[_place(url)] = read_robots(answer.body, self._name)
+            self._rules[_place(url)] = read_robots(answer.body, self._name)
         elif 400 <= status < 500 and status not in (401, 403, 429):
-            self._held[_place(url)] = RobotsTxt()  # There is none: everything is allowed.
+            self._rules[_place(url)] = RobotsTxt()  # There is none: everything is allowed.
         else:
             raise FetchError(
                 f"{robots} was answered with status {status}, so nobody knows what is allowed;"
@@ -68,7 +68,7 @@ class Robots:
         """Raises where an address must not be asked for; else the pause that the host asks for."""
         if not self.knows(url):
             self.ask(url)
-        rules = self._held[_place(url)]
+        rules = self._rules[_place(url)]
         if not rules.allows(url):
             raise FetchError(
                 f"{_place(url)}/robots.txt asks robots not to open {url}; use saved pages"

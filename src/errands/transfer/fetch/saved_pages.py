@@ -80,14 +80,14 @@ class SavedPages:
 
     def _read_index(self, index: Path) -> None:
         try:
-            held: Any = tomllib.loads(index.read_text("utf-8"))
+            document: Any = tomllib.loads(index.read_text("utf-8"))
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as failure:
             raise DataError(f"{index} is not TOML ({failure}).") from None
         except RecursionError:
             raise DataError(f"{index} nests too deeply; expected [[page]] tables.") from None
         except OSError as failure:
             raise DataError(f"{index} cannot be read ({failure.strerror}).") from None
-        pages = held.get("page")
+        pages = document.get("page")
         if not isinstance(pages, list) or not pages:
             raise DataError(f"{index} names no pages; expected [[page]] with url and file.")
         for number, page in enumerate(pages, 1):
@@ -112,8 +112,8 @@ class SavedPages:
             if kind == "search":
                 self._results.append(path)
             elif kind == "item":
-                found = self._site.read_item(html)
-                for key in (found.id.lower(), _same(found.url)):
+                product = self._site.read_item(html)
+                for key in (product.id.lower(), _same(product.url)):
                     if key:
                         self._items.setdefault(key, path)
 
@@ -126,9 +126,9 @@ class SavedPages:
 
     def _page_in(self, url: str) -> int:
         """The number of the page of results that an address asks for, by name or by place."""
-        asked = dict(parse_qsl(urlsplit(url).query))
-        told = asked.get("page") or asked.get("_pgn") or urlsplit(url).path.rsplit("/", 1)[-1]
-        return int(told) if told.isdecimal() and len(told) < 7 else 1
+        query = dict(parse_qsl(urlsplit(url).query))
+        number = query.get("page") or query.get("_pgn") or urlsplit(url).path.rsplit("/", 1)[-1]
+        return int(number) if number.isdecimal() and len(number) < 7 else 1
 
 
 def _same(url: str) -> str:

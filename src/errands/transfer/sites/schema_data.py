@@ -38,12 +38,12 @@ _FROM: Final = {
 
 def things(tree: LexborHTMLParser) -> list[Thing]:
     """Everything that a page says about itself, outermost first; scripts must still be in it."""
-    found: list[Thing] = []
-    for held in [*_json_ld(tree), *_microdata(tree)]:
-        found.extend(_flat(held))
-        if len(found) > _MOST:
+    everything: list[Thing] = []
+    for document in [*_json_ld(tree), *_microdata(tree)]:
+        everything.extend(_flat(document))
+        if len(everything) > _MOST:
             break
-    return found[:_MOST]
+    return everything[:_MOST]
 
 
 def kinds_of(thing: Thing) -> set[str]:
@@ -59,10 +59,10 @@ def values(thing: Any, name: str) -> list[Any]:
     """All values of a property; one alone is a list of one."""
     if not isinstance(thing, dict):
         return []
-    held = thing.get(name)
-    if isinstance(held, list):
-        return [value for value in held if value is not None]
-    return [] if held is None else [held]
+    value = thing.get(name)
+    if isinstance(value, list):
+        return [each for each in value if each is not None]
+    return [] if value is None else [value]
 
 
 def inside(thing: Thing) -> Iterator[Thing]:
@@ -99,15 +99,15 @@ def _flat(thing: Any) -> Iterator[Thing]:
     """A thing and all that is inside it, breadth first."""
     waiting: deque[tuple[Any, int]] = deque([(thing, 0)])
     while waiting:
-        held, depth = waiting.popleft()
+        part, depth = waiting.popleft()
         if depth > _DEEPEST or len(waiting) > _MOST:
             continue
-        if isinstance(held, list):
-            waiting += [(part, depth + 1) for part in held[:_MOST]]
-        elif isinstance(held, dict):
-            yield held
+        if isinstance(part, list):
+            waiting += [(each, depth + 1) for each in part[:_MOST]]
+        elif isinstance(part, dict):
+            yield part
             waiting += [
-                (part, depth + 1) for part in held.values() if isinstance(part, dict | list)
+                (each, depth + 1) for each in part.values() if isinstance(each, dict | list)
             ]
 
 
@@ -128,18 +128,18 @@ def _json_ld(tree: LexborHTMLParser) -> Iterator[Any]:
 
 def _microdata(tree: LexborHTMLParser) -> list[Thing]:
     """The page's items; one inside another is a value of it."""
-    held: dict[int, Thing] = {}
+    items: dict[int, Thing] = {}
     outermost: list[Thing] = []
     for node in tree.css("[itemscope], [itemprop]")[:_MOST]:
         value: Any
         is_item = "itemscope" in node.attributes
         if is_item:
             value = {"@type": attribute(node, "itemtype").split()}
-            held[node.mem_id] = value
+            items[node.mem_id] = value
         else:
             value = _value(node)
         names = list(dict.fromkeys(attribute(node, "itemprop").split()))[:_WIDEST]
-        above = _item_above(node, held)
+        above = _item_above(node, items)
         if names and above is not None:
             for name in names:
                 above.setdefault(name, []).append(value)
@@ -148,13 +148,13 @@ def _microdata(tree: LexborHTMLParser) -> list[Thing]:
     return outermost
 
 
-def _item_above(node: LexborNode, held: dict[int, Thing]) -> Thing | None:
+def _item_above(node: LexborNode, items: dict[int, Thing]) -> Thing | None:
     above = node.parent
     for _ in range(_HIGHEST):
         if above is None:
             break
-        if above.mem_id in held:
-            return held[above.mem_id]
+        if above.mem_id in items:
+            return items[above.mem_id]
         above = above.parent
     return None
 

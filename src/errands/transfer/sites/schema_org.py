@@ -91,19 +91,19 @@ class SchemaOrg(SiteReader):
         return ""
 
     def kind(self, html: str) -> PageKind:
-        held = things(parse(html, keep_scripts=True))
-        if len(_offered(held)) == 1:
+        data = things(parse(html, keep_scripts=True))
+        if len(_offered(data)) == 1:
             return "item"
-        if len(_entries(held)) > 1 or any("ItemList" in kinds_of(each) for each in held):
+        if len(_entries(data)) > 1 or any("ItemList" in kinds_of(each) for each in data):
             return "search"
-        return "item" if _main(held) is not None else ""
+        return "item" if _main(data) is not None else ""
 
     def read_results(self, html: str, url: str = "") -> SiteResults:
         tree = parse(html, keep_scripts=True)
         cards: list[SiteCard] = []
         left_out = no_id = 0
-        held = things(tree)
-        for entry in _entries(held):
+        data = things(tree)
+        for entry in _entries(data):
             link = absolute(value_text(entry, "url", "@id"), url)
             id = _id(entry, link)
             if not link or not id:
@@ -123,7 +123,7 @@ class SchemaOrg(SiteReader):
             )
         following = first_attribute(tree, "href", 'link[rel="next"]', 'a[rel="next"]')
         claims = [
-            value_text(each, "numberOfItems") for each in held if "ItemList" in kinds_of(each)
+            value_text(each, "numberOfItems") for each in data if "ItemList" in kinds_of(each)
         ]
         total = next((int(said) for said in claims if said.isdecimal() and len(said) < 13), None)
         return site_results(
@@ -132,8 +132,8 @@ class SchemaOrg(SiteReader):
 
     def read_item(self, html: str, url: str = "") -> SiteProduct:
         tree = parse(html, keep_scripts=True)
-        held = things(tree)
-        product = _main(held) or {}
+        data = things(tree)
+        product = _main(data) or {}
         for node in tree.css("script, style, noscript, template"):
             node.decompose()
         link = value_text(product, "url") or meta(tree, "og:url") or canonical(tree)
@@ -160,37 +160,37 @@ class SchemaOrg(SiteReader):
                 ),
                 options=options,
                 option_images=images,
-                category=_category(held, product),
+                category=_category(data, product),
             )
         )  # fmt: skip
 
 
-def _main(held: list[Thing]) -> Thing | None:
+def _main(data: list[Thing]) -> Thing | None:
     """The product a page is about: one that stands for itself and can be bought, or the first."""
-    products = [each for each in held if kinds_of(each) & _PRODUCT]
-    return next(iter([*_offered(held), *products]), None)
+    products = [each for each in data if kinds_of(each) & _PRODUCT]
+    return next(iter([*_offered(data), *products]), None)
 
 
-def _offered(held: list[Thing]) -> list[Thing]:
+def _offered(data: list[Thing]) -> list[Thing]:
     """Products with an offer or variants, but for those in a list and those like another one."""
     within: set[int] = set()
-    for each in held:
+    for each in data:
         # What is inside of a thing inside another is inside that, too: once is enough.
         if id(each) not in within and ("ItemList" in (kinds := kinds_of(each)) or kinds & _PRODUCT):
             within.update(id(part) for part in inside(each))
     return [
         each
-        for each in held
+        for each in data
         if kinds_of(each) & _PRODUCT
         and id(each) not in within
         and (each.get("offers") or each.get("hasVariant"))
     ]
 
 
-def _entries(held: list[Thing]) -> list[Thing]:
+def _entries(data: list[Thing]) -> list[Thing]:
     """What a page of results lists: the parts of its lists, or its products."""
     listed: list[Thing] = []
-    for each in held:
+    for each in data:
         if "ItemList" not in kinds_of(each) or "BreadcrumbList" in kinds_of(each):
             continue
         for element in values(each, "itemListElement")[: MOST_PARTS - len(listed)]:
@@ -205,7 +205,7 @@ def _entries(held: list[Thing]) -> list[Thing]:
     if listed:
         return listed
     products = [
-        each for each in held if kinds_of(each) & _PRODUCT and (each.get("url") or each.get("@id"))
+        each for each in data if kinds_of(each) & _PRODUCT and (each.get("url") or each.get("@id"))
     ]
     return products[:MOST_PARTS]
 
@@ -246,7 +246,7 @@ def _price(product: Thing) -> Money:
         offers += [one for one in values(place, "offers") if isinstance(one, dict)]
     # An offer of offers: the price is in one of them.
     offers += [
-        one for held in list(offers) for one in values(held, "offers") if isinstance(one, dict)
+        one for offer in list(offers) for one in values(offer, "offers") if isinstance(one, dict)
     ]
     found: list[float] = []
     currency = ""
@@ -308,14 +308,14 @@ def _options(product: Thing) -> tuple[dict[str, tuple[str, ...]], dict[str, str]
                 groups.setdefault(name, {})[said] = None
                 if name == "color" and (picture := value_text(variant, "image")):
                     images.setdefault(said, absolute(picture, "https://"))
-    varying = {name: tuple(held) for name, held in groups.items() if len(held) > 1 or name in named}
+    varying = {name: tuple(said) for name, said in groups.items() if len(said) > 1 or name in named}
     return varying, {value: image for value, image in images.items() if image}
 
 
-def _category(held: list[Thing], product: Thing) -> str:
+def _category(data: list[Thing], product: Thing) -> str:
     if said := value_text(product, "category"):
         return re.sub(r"\s*[>/|]\s*", " › ", said)
-    for each in held:
+    for each in data:
         if "BreadcrumbList" in kinds_of(each):
             steps = [one for one in values(each, "itemListElement") if isinstance(one, dict)]
             names = [value_text(step, "name") or value_text(step, "item") for step in steps]
