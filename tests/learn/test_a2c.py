@@ -10,6 +10,7 @@ import msgspec
 import numpy as np
 import pytest
 import torch
+from trainings import same_weights, stopper
 
 from errands.envs.shop import ShopEnv
 from errands.envs.shop_vector import ShopVectorEnv
@@ -52,21 +53,6 @@ def _env(little: Catalog, count: int = 2) -> ShopVectorEnv:
         count, autoreset="disabled", catalog=little, goals="human", observation="text_rich",
         max_steps=9,
     )  # fmt: skip
-
-
-def _stopper(updates: int) -> Any:
-    asked = [0]
-
-    def stop() -> bool:
-        asked[0] += 1
-        return asked[0] > updates
-
-    return stop
-
-
-def _same(one: Path, other: Path) -> bool:
-    pair = [torch.load(folder / "weights.pt", weights_only=True) for folder in (one, other)]
-    return all(torch.equal(weight, pair[1][name]) for name, weight in pair[0].items())
 
 
 def _log(folder: Path) -> list[dict[str, float]]:
@@ -187,12 +173,12 @@ def _train(little: Catalog, folder: Path, **more: Any) -> RLResult:
 def test_stopped_and_resumed_gives_the_same_weights(little: Catalog, tmp_path: Path) -> None:
     whole, parts = tmp_path / "whole", tmp_path / "parts"
     once = _train(little, whole)
-    _train(little, parts, options=TrainingOptions(stop=_stopper(7)))
+    _train(little, parts, options=TrainingOptions(stop=stopper(7)))
     assert not read_info(parts, "choice").is_done
-    assert not _same(whole, parts)
-    _train(little, parts, options=TrainingOptions(resume=True, stop=_stopper(9)))
+    assert not same_weights(whole, parts)
+    _train(little, parts, options=TrainingOptions(resume=True, stop=stopper(9)))
     last = _train(little, parts, options=TrainingOptions(resume=True))
-    assert _same(whole, parts)
+    assert same_weights(whole, parts)
     assert (last.steps, last.episodes, last.score) == (once.steps, once.episodes, once.score)
     assert read_info(parts, "choice").is_done
     assert _timeless(whole) == _timeless(parts)
@@ -207,7 +193,7 @@ def test_killed_and_resumed_gives_the_same_weights(little: Catalog, tmp_path: Pa
     with pytest.raises(MemoryError):
         _train(little, tmp_path / "killed", options=TrainingOptions(on_progress=dies, save_every=0))
     _train(little, tmp_path / "killed", options=TrainingOptions(resume=True))
-    assert _same(tmp_path / "whole", tmp_path / "killed")
+    assert same_weights(tmp_path / "whole", tmp_path / "killed")
 
 
 def test_a_longer_training_goes_on_from_a_shorter_one(little: Catalog, tmp_path: Path) -> None:
@@ -215,7 +201,7 @@ def test_a_longer_training_goes_on_from_a_shorter_one(little: Catalog, tmp_path:
     _train(little, tmp_path / "grown", config=short)
     _train(little, tmp_path / "grown", options=TrainingOptions(resume=True))
     _train(little, tmp_path / "whole")
-    assert _same(tmp_path / "whole", tmp_path / "grown")
+    assert same_weights(tmp_path / "whole", tmp_path / "grown")
 
 
 def test_goes_on_from_imitation_and_plays(little: Catalog, taught: Path, tmp_path: Path) -> None:
@@ -281,7 +267,7 @@ def test_evaluation_does_not_disturb_what_is_learnt(little: Catalog, tmp_path: P
     plain, seen = tmp_path / "plain", tmp_path / "seen"
     without = _train(little, plain)
     trained = _train(little, seen, evaluation=_eval_config(little))
-    assert _same(plain, seen)
+    assert same_weights(plain, seen)
     assert without.evaluated is None
     # Before the first update, at 104 and 200 of 240 steps (8 at once), and at the end.
     marks = {int(line["step"]): line for line in _log(seen) if "eval_score" in line}
@@ -302,13 +288,13 @@ def test_evaluation_of_a_resumed_training_is_the_same(little: Catalog, tmp_path:
     whole, parts = tmp_path / "whole", tmp_path / "parts"
     once = _train(little, whole, evaluation=_eval_config(little))
     _train(
-        little, parts, evaluation=_eval_config(little), options=TrainingOptions(stop=_stopper(15))
+        little, parts, evaluation=_eval_config(little), options=TrainingOptions(stop=stopper(15))
     )
     last = _train(
         little, parts, evaluation=_eval_config(little), options=TrainingOptions(resume=True)
     )
-    assert _same(whole, parts)
-    assert _same(whole / "best", parts / "best")
+    assert same_weights(whole, parts)
+    assert same_weights(whole / "best", parts / "best")
     assert (last.best, last.evaluated) == (once.best, once.evaluated)
     assert _timeless(whole) == _timeless(parts)
 
@@ -323,7 +309,7 @@ def test_a_resumed_training_refuses_another_world(
         little,
         tmp_path / "rl",
         demonstrations=shown,
-        options=TrainingOptions(stop=_stopper(2)),
+        options=TrainingOptions(stop=stopper(2)),
         **settings,
     )
     fewer = msgspec.structs.replace(shown, choices=shown.choices[1:])
@@ -408,7 +394,7 @@ def test_the_presets_have_the_paper_figures() -> None:
 def test_a_resumed_training_refuses_other_goals(little: Catalog, tmp_path: Path) -> None:
     folder = tmp_path / "rl"
     world = {"id": "school", "max_steps": 9}
-    _train(little, folder, options=TrainingOptions(stop=_stopper(1)), protocol=world)
+    _train(little, folder, options=TrainingOptions(stop=stopper(1)), protocol=world)
     assert read_info(folder, "choice").config["protocol"] == world
     with pytest.raises(SettingError, match="on other goals"):
         train_rl(
@@ -431,7 +417,7 @@ def test_a_resumed_training_refuses_other_goals(little: Catalog, tmp_path: Path)
     _train(
         little,
         folder,
-        options=TrainingOptions(resume=True, stop=_stopper(1)),
+        options=TrainingOptions(resume=True, stop=stopper(1)),
         protocol=world,
     )
     assert read_info(folder, "choice").config["protocol"] == world
@@ -455,7 +441,7 @@ def test_a_best_that_begins_late_sees_pictures(little: Catalog, tmp_path: Path) 
         tmp_path / "rl",
         config=config,
         pictures=table,
-        options=TrainingOptions(stop=_stopper(0)),
+        options=TrainingOptions(stop=stopper(0)),
     )
     _train(
         little,
@@ -472,7 +458,7 @@ def test_a_best_that_begins_late_sees_pictures(little: Catalog, tmp_path: Path) 
 def test_the_best_of_another_exam_is_no_mark_to_beat(little: Catalog, tmp_path: Path) -> None:
     folder = tmp_path / "rl"
     _train(
-        little, folder, evaluation=_eval_config(little), options=TrainingOptions(stop=_stopper(0))
+        little, folder, evaluation=_eval_config(little), options=TrainingOptions(stop=stopper(0))
     )
     left = torch.load(folder / "progress.pt", weights_only=True)
     torch.save({**left, "best": (1000.0, 1.0)}, folder / "progress.pt")

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 import torch
+from trainings import same_weights, stopper
 
 from errands.errors import DataError, SettingError
 from errands.learn import trainer as training
@@ -45,25 +46,8 @@ def _weights(folder: Path) -> dict[str, torch.Tensor]:
     return weights
 
 
-def _same(one: Path, other: Path) -> bool:
-    pair = _weights(one), _weights(other)
-    return pair[0].keys() == pair[1].keys() and all(
-        torch.equal(weight, pair[1][name]) for name, weight in pair[0].items()
-    )
-
-
 def _losses(folder: Path) -> list[float]:
     return [json.loads(line)["loss"] for line in (folder / "log.jsonl").read_text().splitlines()]
-
-
-def _stopper(updates: int) -> Any:
-    asked = [0]
-
-    def stop() -> bool:
-        asked[0] += 1
-        return asked[0] > updates
-
-    return stop
 
 
 def test_the_loss_falls(shown: Demonstrations, tmp_path: Path) -> None:
@@ -82,12 +66,12 @@ def test_stopped_and_resumed_gives_the_same_weights(
 ) -> None:
     whole, halves = tmp_path / "whole", tmp_path / "halves"
     train_choice(shown, whole, config)
-    stopped = train_choice(shown, halves, config, options=TrainingOptions(stop=_stopper(5)))
+    stopped = train_choice(shown, halves, config, options=TrainingOptions(stop=stopper(5)))
     assert not read_info(halves, "choice").is_done
-    assert not _same(whole, halves)
+    assert not same_weights(whole, halves)
     finished = train_choice(shown, halves, config, options=TrainingOptions(resume=True))
     assert stopped.steps < finished.steps
-    assert _same(whole, halves)
+    assert same_weights(whole, halves)
     again = train_choice(shown, halves, config, options=TrainingOptions(resume=True))
     figures = [read_info(folder, "choice").figures for folder in (whole, halves)]
     assert figures[0] == figures[1] == {"loss": again.loss, "accuracy": again.accuracy}
@@ -110,15 +94,15 @@ def test_killed_and_resumed_gives_the_same_weights(
             options=TrainingOptions(on_progress=dies, save_every=0),
         )
     train_choice(shown, tmp_path / "killed", SMALL, options=TrainingOptions(resume=True))
-    assert _same(tmp_path / "whole", tmp_path / "killed")
+    assert same_weights(tmp_path / "whole", tmp_path / "killed")
 
 
 def test_another_seed_gives_other_weights(shown: Demonstrations, tmp_path: Path) -> None:
     for name, seed in (("one", 0), ("same", 0), ("other", 1)):
         config = msgspec.structs.replace(SMALL, epochs=1, seed=seed)
         train_choice(shown, tmp_path / name, config)
-    assert _same(tmp_path / "one", tmp_path / "same")
-    assert not _same(tmp_path / "one", tmp_path / "other")
+    assert same_weights(tmp_path / "one", tmp_path / "same")
+    assert not same_weights(tmp_path / "one", tmp_path / "other")
 
 
 def test_a_checkpoint_is_neither_overwritten_nor_mixed(
@@ -155,21 +139,21 @@ def test_measuring_other_choices_leaves_no_trace_in_the_weights(
 ) -> None:
     train_choice(shown, tmp_path / "alone", SMALL)
     seen = train_choice(shown, tmp_path / "measured", SMALL, others=shown.choices[:40])
-    assert _same(tmp_path / "alone", tmp_path / "measured")
+    assert same_weights(tmp_path / "alone", tmp_path / "measured")
     assert seen.held_out["held_out_loss"] > 0
     stopped = tmp_path / "stopped"
     train_choice(
-        shown, stopped, SMALL, others=shown.choices[:40], options=TrainingOptions(stop=_stopper(10))
+        shown, stopped, SMALL, others=shown.choices[:40], options=TrainingOptions(stop=stopper(10))
     )
     resumed = train_choice(
         shown, stopped, SMALL, others=shown.choices[:40], options=TrainingOptions(resume=True)
     )
-    assert _same(tmp_path / "alone", stopped)
+    assert same_weights(tmp_path / "alone", stopped)
     assert resumed.held_out == seen.held_out
 
 
 def test_other_demonstrations_cannot_be_resumed_with(shown: Demonstrations, tmp_path: Path) -> None:
-    train_choice(shown, tmp_path / "il", SMALL, options=TrainingOptions(stop=_stopper(3)))
+    train_choice(shown, tmp_path / "il", SMALL, options=TrainingOptions(stop=stopper(3)))
     turned = msgspec.structs.replace(shown, choices=shown.choices[::-1])
     with pytest.raises(SettingError, match="other demonstrations; resume it with the same"):
         train_choice(turned, tmp_path / "il", SMALL, options=TrainingOptions(resume=True))

@@ -8,7 +8,7 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="needs PyTorch: pip install 'errands[train]'")
 
-from errands.learn.models.beam import beam_search  # noqa: E402
+from errands.learn.models.search import beam_search  # noqa: E402
 
 END, LETTERS, LONGEST = 0, 4, 4
 

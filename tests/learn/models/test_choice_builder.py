@@ -13,6 +13,7 @@ import msgspec
 import pytest
 import torch
 from protocols import Rules
+from trainings import same_weights, stopper
 
 from errands.envs.shop_vector import ShopVectorEnv
 from errands.errors import DataError, SettingError
@@ -50,23 +51,6 @@ def _config(place: Path, **settings: Any) -> ImitationConfig:
         threads=1,
     )
     return msgspec.structs.replace(base, **settings)
-
-
-def _same(one: Path, other: Path) -> bool:
-    pair = [torch.load(folder / "weights.pt", weights_only=True) for folder in (one, other)]
-    return pair[0].keys() == pair[1].keys() and all(
-        torch.equal(weight, pair[1][name]) for name, weight in pair[0].items()
-    )
-
-
-def _stopper(updates: int) -> Any:
-    asked = [0]
-
-    def stop() -> bool:
-        asked[0] += 1
-        return asked[0] > updates
-
-    return stop
 
 
 @pytest.fixture(scope="module")
@@ -120,12 +104,12 @@ def test_stopped_and_resumed_gives_the_same_weights(
     shutil.copytree(readers(kind), tmp_path / "hub")
     config = _config(tmp_path / "hub")
     train_choice(shown, tmp_path / "whole", config)
-    train_choice(shown, tmp_path / "halves", config, options=TrainingOptions(stop=_stopper(4)))
+    train_choice(shown, tmp_path / "halves", config, options=TrainingOptions(stop=stopper(4)))
     assert not read_info(tmp_path / "halves", "choice").is_done
-    assert not _same(tmp_path / "whole", tmp_path / "halves")
+    assert not same_weights(tmp_path / "whole", tmp_path / "halves")
     shutil.rmtree(tmp_path / "hub")  # What is resumed needs it no more.
     train_choice(shown, tmp_path / "halves", config, options=TrainingOptions(resume=True))
-    assert _same(tmp_path / "whole", tmp_path / "halves")
+    assert same_weights(tmp_path / "whole", tmp_path / "halves")
 
 
 def test_a_checkpoint_opens_without_network_or_origin(
@@ -174,11 +158,11 @@ def test_reinforcement_begins_with_it_and_resumes_to_the_same_weights(
 
     trained = train_rl(training_env(), tmp_path / "whole", config, start=bert)
     assert trained.words_from == "checkpoint"
-    assert not _same(bert, tmp_path / "whole")
+    assert not same_weights(bert, tmp_path / "whole")
     cut = tmp_path / "cut"
-    train_rl(training_env(), cut, config, start=bert, options=TrainingOptions(stop=_stopper(2)))
+    train_rl(training_env(), cut, config, start=bert, options=TrainingOptions(stop=stopper(2)))
     train_rl(training_env(), cut, config, options=TrainingOptions(resume=True))
-    assert _same(tmp_path / "whole", cut)
+    assert same_weights(tmp_path / "whole", cut)
     assert open_policy(str(cut)).config.encoder == "pretrained"
 
 

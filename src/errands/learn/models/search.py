@@ -8,7 +8,7 @@ product's name that it has never seen can be part of a query.
 """
 
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple, Protocol
 
 import msgspec
@@ -19,15 +19,16 @@ from torch import Tensor, nn
 from errands.agents.page_reading import read_instruction
 from errands.agents.page_reading import words as split
 from errands.learn.data.vocabulary import HASH_BUCKETS, PAD, Vocabulary
-from errands.learn.models.beam import beam_search
 
 __all__ = [
+    "Hypothesis",
     "QueryModel",
     "QueryPrefixes",
     "SearchConfig",
     "SearchModel",
     "Searcher",
     "SourceBatch",
+    "beam_search",
     "encode_instruction",
     "encode_query",
     "pack_sources",
@@ -40,6 +41,8 @@ _BEGIN: Final = 1
 """What stands before a query, as a number of the vocabulary: `[begin]`."""
 IGNORED: Final = -1
 _LEAST: Final = 1e-9
+
+Prefix = tuple[int, ...]
 
 
 class QueryModel(Protocol):
@@ -215,6 +218,56 @@ def pack_sources(instructions: Sequence[EncodedInstruction]) -> SourceBatch:
         output_ids[row, : len(instruction.words)] = instruction.output_ids
     unknown = max(len(instruction.unknown) for instruction in instructions)
     return SourceBatch(torch.from_numpy(numbers), torch.from_numpy(output_ids), unknown)
+
+
+class Hypothesis(NamedTuple):
+    """A sequence without its end, and the logarithm of its probability."""
+
+    sequence: Prefix
+    score: float
+
+
+def beam_search(
+    ahead: Callable[[Sequence[Prefix]], Tensor], *, end: int, beams: int, longest: int
+) -> list[Hypothesis]:
+    """Up to `beams` different sequences of 1 to `longest` members, the most probable first.
+
+    `ahead` gives the log-probabilities of what comes next, a row for each of some prefixes of
+    one length. The search ends as soon as nothing that is open can become better than what was
+    found; with as many beams as there are prefixes it is exhaustive.
+    """
+    opened = [Hypothesis((), 0.0)]
+    found: list[Hypothesis] = []
+    for length in range(longest + 1):
+        scores = ahead([path.sequence for path in opened]).double()
+        if length == 0:
+            scores[:, end] = -torch.inf
+        else:
+            found += [
+                Hypothesis(path.sequence, path.score + float(scores[row, end]))
+                for row, path in enumerate(opened)
+            ]
+            found = _best(found, beams)
+        if length == longest:
+            break
+        scores[:, end] = -torch.inf
+        totals = (scores + scores.new_tensor([[path.score] for path in opened])).flatten()
+        # Equally probable ones stay in their order, so that the outcome is always the same.
+        ranked, places = torch.sort(totals, descending=True, stable=True)
+        width = scores.shape[1]
+        opened = [
+            Hypothesis((*opened[place // width].sequence, place % width), score)
+            for score, place in zip(ranked[:beams].tolist(), places[:beams].tolist(), strict=True)
+            if score > -torch.inf
+        ]
+        if not opened or (len(found) == beams and found[-1].score >= opened[0].score):
+            break
+    return found
+
+
+def _best(found: list[Hypothesis], count: int) -> list[Hypothesis]:
+    usable = [one for one in found if one.score > -torch.inf]
+    return sorted(usable, key=lambda one: (-one.score, one.sequence))[:count]
 
 
 class Searcher:
