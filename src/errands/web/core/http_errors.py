@@ -1,7 +1,7 @@
 """Errors that a server answers with: a status, a code for programs and a sentence for people."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from starlette.types import Send
 
@@ -14,6 +14,7 @@ __all__ = [
     "busy",
     "decode_request",
     "episode_over",
+    "existing",
     "internal",
     "no_episode",
     "not_found",
@@ -26,6 +27,7 @@ __all__ = [
 ]
 
 
+T = TypeVar("T")
 Headers = Sequence[tuple[bytes, bytes]]
 
 
@@ -55,6 +57,13 @@ def bad_request(message: str) -> HttpError:
 
 def not_found(message: str) -> HttpError:
     return HttpError(404, "not_found", message)
+
+
+def existing(thing: T | None, message: str) -> T:
+    """Something that may not be there; where it is not, that is the error."""
+    if thing is None:
+        raise not_found(message)
+    return thing
 
 
 def decode_request(decoder: Decoder, data: bytes | str) -> Any:

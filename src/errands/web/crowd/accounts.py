@@ -12,7 +12,7 @@ from errands.markup import EMPTY, Markup, html, join
 from errands.reports.html.elements import table
 from errands.web.core import elements as ui
 from errands.web.core.forms import Form
-from errands.web.core.http_errors import HttpError, bad_request, not_found
+from errands.web.core.http_errors import HttpError, bad_request, existing
 from errands.web.crowd.auth import COOKIE, CrowdRequest, redirect
 from errands.web.crowd.document import document, html_response
 from errands.web.crowd.routes import Routes, api, open_page, page
@@ -24,6 +24,7 @@ ACCOUNTS: Final = "/office/people"
 _ONE: Final = f"{ACCOUNTS}/{{id:int}}"
 _API: Final = "/v1/office/people"
 _STAFF: Final[tuple[Role, ...]] = ("admin", "requester")
+_NO_ACCOUNT: Final = "There is no such account."
 MOST_INVITED: Final = 500
 """At once."""
 
@@ -89,9 +90,8 @@ class AccountRoutes(Routes):
     async def enter(self, request: Request, form: Form) -> Response:
         """A requester's link; a worker's leads to their work."""
         token = request.path_params["token"]
-        person = self._accounts.by_token(token)
-        if person is None:
-            raise not_found("This link is not valid; ask for a new one.")
+        message = "This link is not valid; ask for a new one."
+        person = existing(self._accounts.by_token(token), message)
         if person.role == "worker":
             return redirect(f"/work/{token}")
         return self._entered(request, person)
@@ -194,16 +194,10 @@ class AccountRoutes(Routes):
         return self._changed(request, change.is_active)
 
     def _renewed(self, request: CrowdRequest) -> Invitation:
-        invitation = self._accounts.renew(request.number("id"))
-        if invitation is None:
-            raise _no_account()
-        return invitation
+        return existing(self._accounts.renew(request.number("id")), _NO_ACCOUNT)
 
     def _changed(self, request: CrowdRequest, is_active: bool) -> Person:
-        person = self._accounts.set_active(request.number("id"), is_active)
-        if person is None:
-            raise _no_account()
-        return person
+        return existing(self._accounts.set_active(request.number("id"), is_active), _NO_ACCOUNT)
 
     def _accounts_page(self, request: CrowdRequest, invited: Sequence[Invitation] = ()) -> Response:
         links = [
@@ -303,7 +297,3 @@ def _link(invited: Invitation, request: Request) -> str:
 def _record(invited: Invitation, request: Request) -> dict[str, Any]:
     person = msgspec.to_builtins(invited.person)
     return {"person": person, "token": invited.token, "link": _link(invited, request)}
-
-
-def _no_account() -> HttpError:
-    return not_found("There is no such account.")

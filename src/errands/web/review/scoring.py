@@ -367,8 +367,8 @@ def _questions(place: int, goal: Goal, purchase: Purchase, draft: ScoreDraft, ch
 
 def _ticks(name: str, texts: Sequence[str], ticked: Sequence[bool]) -> Markup:
     boxes = join(
-        ui.tick(name, place, text, is_ticked)
-        for place, (text, is_ticked) in enumerate(zip(texts, ticked, strict=True))
+        ui.tick(name, place, text, any(ticked[place : place + 1]))
+        for place, text in enumerate(texts)
     )
     none = ui.paragraph("None were wanted.", "note")
     return html("<fieldset><legend>{}</legend>{}</fieldset>", _ASKED[name], boxes or none)

@@ -17,7 +17,7 @@ from errands.markup import EMPTY, Markup
 from errands.web.core import elements as ui
 from errands.web.core.document import file_headers
 from errands.web.core.forms import Form
-from errands.web.core.http_errors import bad_request
+from errands.web.core.http_errors import bad_request, existing
 from errands.web.crowd.auth import CrowdRequest, redirect
 from errands.web.crowd.hits import project_pages as pages
 from errands.web.crowd.hits.project_pages import PROJECTS
@@ -335,9 +335,8 @@ class ProjectRoutes(Routes):
 
     def _item(self, request: CrowdRequest, project: Project) -> tuple[Item, str]:
         """The instance of an address, and the address of its preview."""
-        item = self._projects.item(project.id, request.number("number"))
-        if item is None:
-            raise NotFound("There is no such instance.")
+        number = request.number("number")
+        item = existing(self._projects.item(project.id, number), "There is no such instance.")
         return item, preview_address(request.http, self._site.secret, project.id, item.number)
 
 

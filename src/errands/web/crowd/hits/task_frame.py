@@ -28,7 +28,7 @@ from errands.crowd.hits.task_page import EXTERNAL_SCRIPT, answers_of, task_page
 from errands.errors import TaskError
 from errands.markup import EMPTY, Markup, html
 from errands.web.core.forms import Form
-from errands.web.core.http_errors import HttpError, bad_request, not_found
+from errands.web.core.http_errors import HttpError, bad_request, existing, not_found
 from errands.web.crowd.auth import Endpoint
 from errands.web.crowd.document import HEADERS
 from errands.web.crowd.routes import Routes, RouteSpec, open_page
@@ -37,6 +37,7 @@ from errands.web.crowd.site import CrowdSite
 __all__ = ["UNAVAILABLE", "FrameRoutes", "frame", "frame_address", "hit_name", "preview_address"]
 
 _FRAME: Final = "/frame/{key}/"
+_NOTHING: Final = "There is nothing here."
 
 UNAVAILABLE: Final = "ASSIGNMENT_ID_NOT_AVAILABLE"
 """What pages for Mechanical Turk are told instead of an assignment, in a preview."""
@@ -172,9 +173,7 @@ class FrameRoutes(Routes):
         headers = {**_FILE_HEADERS, "Cache-Control": "max-age=86400"}
         if EXTERNAL_SCRIPT.fullmatch(address):
             return Response(_script("external_hit.js"), headers=headers, media_type=SCRIPT)
-        served = library(address)
-        if served is None:
-            raise _nothing()
+        served = existing(library(address), _NOTHING)
         content = b"" if served.path is None else _content(served.path)
         return Response(content, headers=headers, media_type=served.kind)
 
@@ -187,9 +186,7 @@ class FrameRoutes(Routes):
             return _received()
         if assignment is not None and assignment.status == "returned":
             raise HttpError(409, "conflict", "This was returned.")
-        item = self._projects.item(shown.project.id, shown.item)
-        if item is None:
-            raise _nothing()
+        item = existing(self._projects.item(shown.project.id, shown.item), _NOTHING)
         key = request.path_params["key"]
         is_preview = assignment is None
         template = self._projects.template(shown.project.id)
@@ -228,7 +225,7 @@ class FrameRoutes(Routes):
             assignment = self._assignments.by_key(key) if key else None
             if assignment is not None:
                 return self._submitted(self._shown(key), form)
-        raise _nothing()
+        raise not_found(_NOTHING)
 
     def _submitted(self, shown: _Shown, form: Form) -> Response:
         if shown.assignment is None:
@@ -242,15 +239,15 @@ class FrameRoutes(Routes):
         shown = self._shown(request.path_params["key"])
         tasks = self._site.tasks
         if not shown.project.task or tasks is None:
-            raise _nothing()
+            raise not_found(_NOTHING)
         try:
             folder = tasks.folder(shown.project.task)
         except TaskError:
-            raise _nothing() from None
+            raise not_found(_NOTHING) from None
         # The answers of others lie there, too.
         path = inside(folder, request.path_params["path"]) if isinstance(folder, Path) else None
         if path is None or path.suffix.lower() in (".csv", ".json", ".jsonl"):
-            raise _nothing()
+            raise not_found(_NOTHING)
         kind = mimetypes.guess_type(path.name)[0] or "application/octet-stream"
         headers = {**_FILE_HEADERS, "Cache-Control": "no-store"}
         return Response(path.read_bytes(), headers=headers, media_type=kind)
@@ -260,18 +257,13 @@ class FrameRoutes(Routes):
         if preview is not None:
             number, item = int(preview[1]), int(preview[2])
             if not hmac.compare_digest(key, preview_key(self._site.secret, number, item)):
-                raise _nothing()
+                raise not_found(_NOTHING)
             return _Shown(self._project(number), item, None)
-        assignment = self._assignments.by_key(key)
-        if assignment is None:
-            raise _nothing()
+        assignment = existing(self._assignments.by_key(key), _NOTHING)
         return _Shown(self._project(assignment.project), assignment.item, assignment)
 
     def _project(self, number: int) -> Project:
-        project = self._projects.project(number)
-        if project is None:
-            raise _nothing()
-        return project
+        return existing(self._projects.project(number), _NOTHING)
 
 
 @cache
@@ -311,10 +303,6 @@ def _received() -> Response:
         ),
     }
     return Response(content.encode(), headers=headers, media_type="text/html")
-
-
-def _nothing() -> HttpError:
-    return not_found("There is nothing here.")
 
 
 def _preview() -> HttpError:

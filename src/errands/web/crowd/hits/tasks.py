@@ -19,7 +19,7 @@ from errands.crowd.hits.task_page import NO_ANSWERS
 from errands.markup import EMPTY, Markup, html
 from errands.web.core import elements as ui
 from errands.web.core.forms import MOST_FIELDS
-from errands.web.core.http_errors import bad_request
+from errands.web.core.http_errors import bad_request, existing
 from errands.web.crowd.auth import CrowdRequest, redirect
 from errands.web.crowd.hits.task_frame import frame, frame_address, hit_name, preview_address
 from errands.web.crowd.routes import Routes, WorkCard, api, worker_page
@@ -320,9 +320,7 @@ class TaskRoutes(Routes):
 
     def _own(self, request: CrowdRequest) -> Assignment:
         assignment = self._work.of_worker(request.number("id"), request.person.id)
-        if assignment is None:
-            raise NotFound("There is no such work for you.")
-        return assignment
+        return existing(assignment, "There is no such work for you.")
 
     def _preview(self, request: CrowdRequest, item: int) -> str:
         return preview_address(request.http, self._secret, request.number("id"), item)

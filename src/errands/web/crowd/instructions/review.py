@@ -29,6 +29,7 @@ from errands.markup import EMPTY, Markup, html, join
 from errands.reports.html.elements import badge, cut, table
 from errands.web.core import elements as ui
 from errands.web.core.document import file_headers
+from errands.web.core.http_errors import existing
 from errands.web.crowd.auth import CrowdRequest, redirect
 from errands.web.crowd.instructions.writing import BADGES, product_view, status_badge
 from errands.web.crowd.routes import Routes, api, page
@@ -184,10 +185,7 @@ class InstructionRoutes(Routes):
         return self._assignments.decide(person.id, record.status, request.person, record.note)
 
     def _one(self, id: int) -> WritingAssignment:
-        assignment = self._assignments.any(id)
-        if assignment is None:
-            raise NotFound("There is no such instruction.")
-        return assignment
+        return existing(self._assignments.any(id), "There is no such instruction.")
 
     def _listed(self, request: CrowdRequest) -> WritingAssignmentPage:
         query = request.http.query_params

@@ -41,7 +41,7 @@ from errands.runs.export import export
 from errands.runs.store.places import open_run
 from errands.web.core import elements as ui
 from errands.web.core.document import file_headers
-from errands.web.core.http_errors import bad_request
+from errands.web.core.http_errors import bad_request, existing
 from errands.web.crowd.auth import Auth, CrowdRequest, redirect
 from errands.web.crowd.routes import Routes, api, page
 from errands.web.crowd.site import CrowdSite, staff_response
@@ -203,9 +203,8 @@ class _DemonstrationRoutes(Routes):
         self._assignments.decide(id, verdict)
 
     def _replay(self, request: CrowdRequest) -> SessionReplay:
-        session = find_session(self._database, request.http.path_params["session"])
-        if session is None:
-            raise NotFound("There is no such session.")
+        name = request.http.path_params["session"]
+        session = existing(find_session(self._database, name), "There is no such session.")
         own = read_assignments(self._database, session=session.number)
         instruction = self._assignments.goals[session.goal].instruction_text
         steps = session_steps(self._database, session.number)
