@@ -3,8 +3,7 @@
 import pytest
 
 from errands.mining.candidates import Candidates
-from errands.mining.proposal import Surroundings, propose
-from errands.mining.uses import DROP, USES
+from errands.mining.proposal import DROP, USES, Surroundings, propose
 
 AROUND = Surroundings(
     kinds=frozenset({"mug", "tabl"}),

@@ -8,8 +8,8 @@ import pytest
 from errands.errors import SettingError
 from errands.mining.candidates import Candidates
 from errands.mining.decisions import Decisions, read_decisions
+from errands.mining.proposal import DROP
 from errands.mining.review import Review, kept_uses
-from errands.mining.uses import DROP
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from typing import Any, Final
 import msgspec
 
 from errands.mining.phrases import FIELDS, cut, parts, phrases
-from errands.mining.uses import PLACES
+from errands.mining.proposal import PLACES
 from errands.shop.synthetic.phrasing import synthetic_instruction
 
 __all__ = ["MOST_ASKED", "AssignmentCounts", "AttributeAssignment", "InstructionAttribute"]
@@ -78,14 +78,12 @@ class AttributeAssignment:
         made.given += len(attributes)
         made.used.update(attributes)
         entry: dict[str, Any] = {"attributes": attributes}
-        placed = [
-            InstructionAttribute(name, PLACES[self._uses[name]])
-            for name in attributes
-            if self._uses[name] in PLACES
-        ]
+        uses = [(name, self._uses[name]) for name in attributes]
+        placed = [InstructionAttribute(name, PLACES[use]) for name, use in uses if use in PLACES]
         query = record.get("query")
         if len(placed) >= self._least and isinstance(query, str) and query.strip():
-            asked = _in_order(placed[: self._most])
+            # In the order in which the instruction names them.
+            asked = sorted(placed[: self._most], key=lambda one: _ORDER.index(one.place))
             entry["instruction"] = synthetic_instruction(query.strip().lower(), asked)
             entry["instruction_attributes"] = [one.name for one in asked]
             made.with_instruction += 1
@@ -95,8 +93,3 @@ class AttributeAssignment:
         """Each product's id and entry."""
         for record in records:
             yield record["asin"], self.entry(record)
-
-
-def _in_order(placed: Sequence[InstructionAttribute]) -> list[InstructionAttribute]:
-    """As the instruction names them."""
-    return sorted(placed, key=lambda one: _ORDER.index(one.place))

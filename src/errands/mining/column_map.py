@@ -26,7 +26,7 @@ import codecs
 import difflib
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -131,13 +131,10 @@ def guessed(header: Sequence[str], given: ColumnMap | None = None) -> ColumnMap:
 
 
 def _check_header(made: ColumnMap, header: Sequence[str]) -> None:
-    there = set(header)
-    for field, names in [
-        *made.columns.items(),
-        *((f"option {n}", (c,)) for n, c in made.options.items()),
-    ]:
+    options = {f"option {name}": (column,) for name, column in made.options.items()}
+    for field, names in {**made.columns, **options}.items():
         for name in names:
-            if name not in there:
+            if name not in header:
                 near = difflib.get_close_matches(name, header, 1)
                 hint = f" Did you mean {near[0]!r}?" if near else ""
                 raise SettingError(
@@ -173,59 +170,59 @@ def read_map(path: Path) -> ColumnMap:
         raise SettingError(f"{path}: {problem}") from None
 
 
+_SECTIONS: Final[Mapping[str, Collection[str] | None]] = {
+    "columns": FIELDS,
+    "options": None,
+    "split": _SPLIT,
+    "defaults": ("category", "query", "path", "price"),
+    "reading": ("encoding", "delimiter", "decimal", "missing_price"),
+}
+"""What may stand in each section; None: anything."""
+
+
 def _understood(raw: Mapping[str, Any]) -> ColumnMap:
-    sections = ("columns", "options", "split", "defaults", "reading")
-    for name, held in raw.items():
-        if name not in sections:
-            raise SettingError(f"there is no section [{name}]; expected {', '.join(sections)}.")
-        if not isinstance(held, dict):
-            raise SettingError(f"{name} is not a section; write [{name}] above its lines.")
+    for section, lines in raw.items():
+        if section not in _SECTIONS:
+            raise SettingError(f"there is no section [{section}]; expected {', '.join(_SECTIONS)}.")
+        if not isinstance(lines, dict):
+            raise SettingError(f"{section} is not a section; write [{section}] above its lines.")
+        known = _SECTIONS[section] or lines
+        for name in lines:
+            if name not in known:
+                near = difflib.get_close_matches(name, known, 1)
+                hint = f" Did you mean {near[0]!r}?" if near else ""
+                raise SettingError(
+                    f"[{section}] knows no {name!r}; expected {', '.join(known)}.{hint}"
+                )
     columns: dict[str, tuple[str, ...]] = {}
     for field, names in raw.get("columns", {}).items():
-        _known_field(field, FIELDS, "columns")
         listed = names if isinstance(names, list) else [names]
         if not listed or not all(isinstance(name, str) and name for name in listed):
             raise SettingError(
                 f"[columns] {field} is not the name of a column, nor a list of such."
             )
         columns[field] = tuple(listed)
-    reading = raw.get("reading", {})
-    for name in reading:
-        _known_field(name, ("encoding", "delimiter", "decimal", "missing_price"), "reading")
-    defaults = _texts(raw, "defaults")
-    for field in defaults:
-        _known_field(field, ("category", "query", "path", "price"), "defaults")
-    split = _texts(raw, "split")
-    for field in split:
-        _known_field(field, _SPLIT, "split")
-    settings = _texts(raw, "reading")
+    reading = _texts(raw, "reading")
     return ColumnMap(
         columns=columns,
-        options=_texts(raw, "options"),
-        split={**_SPLIT, **split},
-        defaults=defaults,
-        encoding=_encoding(settings.get("encoding", "utf-8-sig")),
-        delimiter=_delimiter(settings.get("delimiter")),
-        decimal=_one_of("decimal", settings.get("decimal", "auto"), _DECIMALS),
+        options={name.strip().lower(): column for name, column in _texts(raw, "options").items()},
+        split={**_SPLIT, **_texts(raw, "split")},
+        defaults=_texts(raw, "defaults"),
+        encoding=_encoding(reading.get("encoding", "utf-8-sig")),
+        delimiter=_delimiter(reading.get("delimiter")),
+        decimal=_one_of("decimal", reading.get("decimal", "auto"), _DECIMALS),
         missing_price=_one_of(
-            "missing_price", settings.get("missing_price", "assume"), _MISSING_PRICE
+            "missing_price", reading.get("missing_price", "assume"), _MISSING_PRICE
         ),
     )
 
 
-def _known_field(name: str, known: Any, section: str) -> None:
-    if name not in known:
-        near = difflib.get_close_matches(name, known, 1)
-        hint = f" Did you mean {near[0]!r}?" if near else ""
-        raise SettingError(f"[{section}] knows no {name!r}; expected {', '.join(known)}.{hint}")
-
-
 def _texts(raw: Mapping[str, Any], section: str) -> dict[str, str]:
-    held = raw.get(section, {})
-    for name, value in held.items():
+    lines: dict[str, str] = raw.get(section, {})
+    for name, value in lines.items():
         if not isinstance(value, str) or not value:
             raise SettingError(f"[{section}] {name} is not a text in quotes.")
-    return {name.strip().lower() if section == "options" else name: v for name, v in held.items()}
+    return lines
 
 
 def _encoding(name: str) -> str:

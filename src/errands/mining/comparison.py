@@ -14,7 +14,7 @@ import msgspec
 from errands.errors import DataError
 from errands.mining.assignment import AttributeAssignment
 from errands.mining.candidates import Candidates
-from errands.mining.uses import DROP
+from errands.mining.proposal import DROP
 from errands.shop.build.json_stream import stream_object
 
 __all__ = ["AttributeList", "ListComparison", "compare", "read_listed"]
@@ -66,12 +66,9 @@ class ListComparison(msgspec.Struct, frozen=True):
         """Figure, number, share."""
         kept = self.candidates - self.dropped
         listed_kept = self.listed_found - self.listed_dropped
+        common = f"attributes of {self.least} products or more"
         rows = (
-            (
-                f"attributes of {self.least} products or more that are candidates",
-                self.common_found,
-                self.common,
-            ),
+            (f"{common} that are candidates", self.common_found, self.common),
             ("all listed attributes that are candidates", self.listed_found, self.listed),
             (
                 "listed attributes that instructions ask for that are candidates",
@@ -87,11 +84,7 @@ class ListComparison(msgspec.Struct, frozen=True):
             ),
             ("of those that instructions ask for", self.asked_dropped, self.asked_found),
             ("candidates that it would keep that are listed", listed_kept, kept),
-            (
-                f"attributes of {self.least} products or more that it would leave",
-                self.common_kept,
-                self.common,
-            ),
+            (f"{common} that it would leave", self.common_kept, self.common),
             (
                 "kept ones that it would ask for, or not, as the list does",
                 self.uses_same,

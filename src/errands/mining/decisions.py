@@ -11,15 +11,14 @@ can be written by one review at a time, and read at any time.
 
 import fcntl
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 import msgspec
 
 from errands.errors import DataError, SettingError
-from errands.mining.uses import DROP, USES
+from errands.mining.proposal import DROP, USES
 
 __all__ = ["Decisions", "read_decisions"]
 
@@ -125,12 +124,7 @@ class Decisions:
         self._history = _history(lines)
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        failure: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *failure: object) -> None:
         os.close(self._file)
 
     @property
@@ -143,20 +137,15 @@ class Decisions:
 
     def decide(self, phrase: str, use: str) -> None:
         """Keep a phrase for a use, or drop it; it is on disk when this returns."""
-        _check(use)
-        before = self._made.get(phrase)
-        self._append(_DecisionLine(phrase, use))
-        self._made.pop(phrase, None)
-        self._made[phrase] = use
-        self._history.append((phrase, before))
+        self.decide_all([(phrase, use)])
 
-    def decide_all(self, answers: Iterable[tuple[str, str]]) -> None:
+    def decide_all(self, answers: Sequence[tuple[str, str]]) -> None:
         """Many answers at once, on disk together; each can be taken back by itself."""
-        held = list(answers)
-        for _, use in held:
-            _check(use)
-        self._write(b"".join(msgspec.json.encode(_DecisionLine(*one)) + b"\n" for one in held))
-        for phrase, use in held:
+        lines = [_DecisionLine(phrase, use) for phrase, use in answers]
+        for line in lines:
+            _check(line.use)
+        self._write(lines)
+        for phrase, use in answers:
             self._history.append((phrase, self._made.pop(phrase, None)))
             self._made[phrase] = use
 
@@ -166,7 +155,7 @@ class Decisions:
             phrase, before = self._history.pop()
             if phrase not in self._made:
                 continue
-            self._append(_DecisionLine(phrase, before, before is not None))
+            self._write([_DecisionLine(phrase, before, before is not None)])
             if before is None:
                 del self._made[phrase]
             else:
@@ -174,10 +163,8 @@ class Decisions:
             return phrase
         return None
 
-    def _append(self, line: _DecisionLine) -> None:
-        self._write(msgspec.json.encode(line) + b"\n")
-
-    def _write(self, data: bytes) -> None:
+    def _write(self, lines: Sequence[_DecisionLine]) -> None:
+        data = msgspec.json.Encoder().encode_lines(lines)
         try:
             while data:
                 data = data[os.write(self._file, data) :]

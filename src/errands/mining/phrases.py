@@ -8,12 +8,15 @@ is not.
 
 import re
 import sys
+import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from importlib.resources import files
 from typing import Any, Final
 
 from errands.errors import SettingError
 
-__all__ = ["FIELDS", "LONGEST_PART", "clauses", "cut", "fields_named", "parts", "phrases", "words"]
+__all__ = ["FIELDS", "clauses", "cut", "fields_named", "parts", "phrases", "shop_words", "words"]
 
 FIELDS: Final = ("title", "features", "description")
 """Where a product says something about itself."""
@@ -23,26 +26,12 @@ LONGEST_PART: Final = 50_000
 _WORD: Final = re.compile(r"[^\W_]{2,}")
 _CLAUSE_END: Final = re.compile(r"[;!?|()\[\]{}•·●★✔✓\"“”\n\r]+|[.,:](?=\s|$)|\s[-–—~]+\s")
 
-_PASSED_OVER: Final = frozenset(
-    """
-    about above across after again against all almost also although always am among an and another
-    any anyone anything are aren around as at back be became because become been before being below
-    beside besides between both but by came can cannot come could couldn did didn do does doesn
-    doing don done during each either else enough etc even ever every everyone everything everywhere
-    few for from further get gets getting give given gives go goes going got had has hasn have haven
-    having he hence her here hers herself him himself his how however if in indeed into is isn it
-    its itself just keep keeps kept least less let lets like ll made make makes making many may
-    maybe me might more moreover most mostly much must my myself namely near neither never
-    nevertheless no nobody none nor not nothing now nowhere of off often on once one ones only onto
-    or other others otherwise our ours ourselves out over own per perhaps please put quite rather re
-    really same say see seem seems several shall she should shouldn since so some somehow someone
-    something sometimes somewhere still such take takes than that the their theirs them themselves
-    then there therefore these they this those though through throughout thus to together too toward
-    towards under until up upon us use used uses using various ve very via was wasn we well were
-    weren what whatever when whenever where wherever whether which while who whoever whole whom
-    whose why will with within without won would wouldn yes yet you your yours yourself yourselves
-    """.split()
-) - {"use"}  # "easy to use", "daily use": what something is for is worth knowing
+
+@cache
+def shop_words() -> Mapping[str, frozenset[str]]:
+    """Words of the shop trade, by what they tell about a phrase."""
+    text = files("errands.mining").joinpath("shop_words.toml").read_text(encoding="utf-8")
+    return {name: frozenset(listed.split()) for name, listed in tomllib.loads(text).items()}
 
 
 def words(clause: str) -> tuple[str, ...]:
@@ -51,12 +40,10 @@ def words(clause: str) -> tuple[str, ...]:
     >>> words("Easy to use with 2 women's non-slip soles")
     ('easy', 'use', 'women', 'non', 'slip', 'soles')
     """
+    found = _WORD.findall(clause.lower())
+    passed_over = shop_words()["passed_over"]
     return tuple(
-        [
-            sys.intern(word)
-            for word in _WORD.findall(clause.lower())
-            if word not in _PASSED_OVER and not word.isdecimal()
-        ]
+        [sys.intern(word) for word in found if word not in passed_over and not word.isdecimal()]
     )
 
 

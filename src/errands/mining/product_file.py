@@ -86,17 +86,18 @@ class ProductFile:
                 if isinstance(row, BadRow):
                     raise UnfitRow(str(row))
                 remarks: list[str] = []
-                item = _item(row, self.map, remarks)
-                for seen, text, what in (
-                    (ids, item["asin"], "id"),
-                    (titles, " ".join(item["name"].casefold().split()), "title"),
-                ):
-                    if _mark(text) in seen:
-                        raise UnfitRow(f"{what} was there before")
-                ids.add(_mark(item["asin"]))
-                titles.add(_mark(" ".join(item["name"].casefold().split())))
+                item = item_of(row, self.map, remarks)
+                key = _mark(item["asin"]), _mark(" ".join(item["name"].casefold().split()))
+                if key[0] in ids:
+                    raise UnfitRow("id was there before")
+                if key[1] in titles:
+                    raise UnfitRow("title was there before")
+                ids.add(key[0])
+                titles.add(key[1])
             except UnfitRow as reason:
                 taken.dropped[str(reason)] += 1
+            except RecursionError:
+                taken.dropped["values are nested too deeply"] += 1
             else:
                 taken.products += 1
                 taken.remarks.update(remarks)
@@ -105,13 +106,6 @@ class ProductFile:
 
 def _mark(text: str) -> bytes:
     return hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=10).digest()
-
-
-def _item(row: Row, columns: ColumnMap, remarks: list[str]) -> dict[str, Any]:
-    try:
-        return item_of(row, columns, remarks)
-    except RecursionError:
-        raise UnfitRow("values are nested too deeply") from None
 
 
 def item_of(row: Row, columns: ColumnMap, remarks: list[str]) -> dict[str, Any]:
@@ -195,8 +189,7 @@ def _id(row: Row, columns: ColumnMap, title: str) -> str:
     given = " ".join(_flat(cell).strip() for cell in _cells(row, columns, "id"))
     if _ID.fullmatch(given.upper()) and given.lower() != "nan":
         return given.upper()
-    source = f"id:{given}" if given else f"title:{title}"
-    digest = hashlib.blake2b(source.encode("utf-8", "replace"), digest_size=10).digest()
+    digest = _mark(f"id:{given}" if given else f"title:{title}")
     return base64.b32encode(digest).decode()[:LONGEST_ASIN]
 
 

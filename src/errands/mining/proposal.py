@@ -6,20 +6,26 @@ and what the products around tell: what kinds of things they are, which words be
 """
 
 import re
-import tomllib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import cache
-from importlib.resources import files
 from typing import Any, Final
 
 import msgspec
 
-from errands.mining.phrases import words
-from errands.mining.uses import DROP
+from errands.mining.phrases import shop_words, words
 from errands.stemming import lucene_stem
 
-__all__ = ["Proposal", "Surroundings", "propose"]
+__all__ = ["DROP", "PLACES", "USES", "Proposal", "Surroundings", "propose"]
+
+USES: Final = ("good for", "has", "which is", "is a")
+"""Why the paper kept a phrase (A.2): a hat that is good for dry hair, has a wide brim, which is
+machine washable, is a sun hat."""
+
+DROP: Final = "drop"
+
+PLACES: Final[Mapping[str, str]] = {"good for": "for", "has": "with", "which is": "before"}
+"""Where an instruction names it. What a product is, its query says already: nobody asks for it."""
 
 _MEASURE: Final = re.compile(
     r"\d+(?:oz|ml|in|inch|inches|cm|mm|ft|feet|lb|lbs|g|kg|mg|w|v|mah|pcs|pc|pack|pk|ct|count|l|x\d+)"
@@ -38,13 +44,6 @@ class Proposal(msgspec.Struct, frozen=True):
     use: str
     """One of the four uses, or `drop`."""
     reason: str
-
-
-@cache
-def _known() -> Mapping[str, frozenset[str]]:
-    """Words of the shop trade, by what they tell about a phrase."""
-    text = files("errands.mining").joinpath("shop_words.toml").read_text(encoding="utf-8")
-    return {name: frozenset(held.split()) for name, held in tomllib.loads(text).items()}
 
 
 @cache
@@ -123,7 +122,7 @@ def _heads(record: Mapping[str, Any]) -> set[str]:
             found = words(name)
             if found:
                 heads.add(lucene_stem(found[-1]))
-    return heads - {lucene_stem(word) for word in _known()["people"]}
+    return heads - {lucene_stem(word) for word in shop_words()["people"]}
 
 
 def _count_neighbours(
@@ -158,7 +157,7 @@ def propose(phrase: str, around: Surroundings) -> Proposal:
 
 def _objection(phrase: str, held: list[str], around: Surroundings) -> str:
     """Why a phrase is no attribute; nothing where it may be one."""
-    known = _known()
+    known = shop_words()
     first, last = held[0], held[-1]
     for word in held:
         if _MEASURE.fullmatch(word) or word in known["units"]:
@@ -199,7 +198,7 @@ def _tag(word: str) -> str:
 
 
 def _use(held: list[str], around: Surroundings) -> Proposal:
-    known = _known()
+    known = shop_words()
     first, last = held[0], held[-1]
     if first in known["surely_first"] or last in known["surely_last"]:
         word = first if first in known["surely_first"] else last

@@ -9,18 +9,11 @@ from typing import Final, NamedTuple
 from errands.errors import SettingError
 from errands.mining.candidates import AttributeCandidate, Candidates
 from errands.mining.decisions import Decisions
-from errands.mining.uses import DROP, USES
+from errands.mining.proposal import DROP, USES
 
 __all__ = ["BULKS", "KEYS", "Review", "ReviewProgress", "kept_uses"]
 
-KEYS: Final[Mapping[str, str]] = {
-    "1": "good for",
-    "2": "has",
-    "3": "which is",
-    "4": "is a",
-    "d": DROP,
-    " ": DROP,
-}
+KEYS: Final[Mapping[str, str]] = dict(zip("1234", USES, strict=True)) | {"d": DROP, " ": DROP}
 """What a key says of the candidate that is shown."""
 
 BULKS: Final = ("drops", "all")
@@ -98,13 +91,13 @@ class Review:
         if what not in BULKS:
             raise SettingError(f"{what!r} cannot be accepted; expected {' or '.join(BULKS)}.")
         made = self.decisions.made
-        wanted = [
-            one
+        left = [
+            (one.phrase, one.proposal.use)
             for one in self.candidates
             if one.phrase not in made and (what == "all" or one.proposal.use == DROP)
         ]
-        self.decisions.decide_all((one.phrase, one.proposal.use) for one in wanted)
-        return len(wanted)
+        self.decisions.decide_all(left)
+        return len(left)
 
 
 def kept_uses(

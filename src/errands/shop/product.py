@@ -32,6 +32,12 @@ LONGEST_ASIN = 10
 UNMINED = ("DUMMY_ATTR",)
 """The attributes of a product for which nothing was mined (they match no goal)."""
 
+_TEXTS = ("name", "full_description", "category", "query", "product_category")
+_REQUIRED = (
+    "asin name full_description small_description customization_options category query"
+    " product_category images"
+).split()
+
 _NOT_A_DIGIT = re.compile(r"[^\d.]")
 
 
@@ -136,9 +142,7 @@ def normalize_value(value: str) -> str:
     return value.strip().replace("/", " | ").lower()
 
 
-def parse_options(
-    raw: Any,
-) -> tuple[dict[str, tuple[str, ...]], dict[str, str | None]]:
+def parse_options(raw: Any) -> tuple[dict[str, tuple[str, ...]], dict[str, str | None]]:
     """Options and option pictures out of a `customization_options` value."""
     options: dict[str, tuple[str, ...]] = {}
     images: dict[str, str | None] = {}
@@ -176,7 +180,7 @@ def parse_product(record: Any, attributes: Sequence[str] | None) -> Product:
     asin = record["asin"]
     if not isinstance(asin, str) or asin == "nan" or len(asin) > LONGEST_ASIN or not asin:
         raise Unusable("asin is not an id of at most 10 characters")
-    for key in ("name", "full_description", "category", "query", "product_category"):
+    for key in _TEXTS:
         if not isinstance(record[key], str):
             raise Unusable(f"{key} is not text")
     images = record["images"]
@@ -204,16 +208,3 @@ def parse_product(record: Any, attributes: Sequence[str] | None) -> Product:
         attributes=UNMINED if attributes is None else tuple(attributes),
         price=prices[0],
     )
-
-
-_REQUIRED = (
-    "asin",
-    "name",
-    "full_description",
-    "small_description",
-    "customization_options",
-    "category",
-    "query",
-    "product_category",
-    "images",
-)

@@ -7,6 +7,7 @@ many work on it. What is kept in memory is a few numbers for each product.
 
 import dataclasses
 from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any, Final
@@ -35,41 +36,31 @@ SMALL_NUMBER: Final = 4 * PIECE
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class _FromFiles:
-    """Builds chunks of the pieces of an items file."""
+class _Work:
+    """Builds chunks; can be sent to other processes."""
 
-    items: Path
-    mined: SideFile
-    human: SideFile | None
+    raws: Callable[[Any], list[Raw]]
+    """The products of a piece."""
     recipe: Recipe
 
-    def raws(self, piece: Piece) -> list[Raw]:
-        records = read_piece(self.items, piece)
-        asins = [record.get("asin") if isinstance(record, dict) else None for record in records]
-        # Of an id that is no text no file says anything.
-        texts = [asin if isinstance(asin, str) else "" for asin in asins]
-        mined = self.mined.find(texts)
-        human = [None] * len(texts) if self.human is None else self.human.find(texts)
-        return list(map(Raw, records, mined, human))
-
-    def __call__(self, piece: Piece) -> BuiltChunk:
+    def __call__(self, piece: Any) -> BuiltChunk:
         return build_chunk(self.raws(piece), self.recipe)
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class _FromGenerator:
-    """Makes products and builds chunks of them."""
+def _read_raws(items: Path, mined: SideFile, human: SideFile | None, piece: Piece) -> list[Raw]:
+    """The products of a piece of an items file."""
+    records = read_piece(items, piece)
+    asins = [record.get("asin") if isinstance(record, dict) else None for record in records]
+    # Of an id that is no text no file says anything.
+    texts = [asin if isinstance(asin, str) else "" for asin in asins]
+    said = [None] * len(texts) if human is None else human.find(texts)
+    return list(map(Raw, records, mined.find(texts), said))
 
-    products: int
-    seed: int
-    recipe: Recipe
 
-    def raws(self, piece: range) -> list[Raw]:
-        made = (make_product(number, seed=self.seed, products=self.products) for number in piece)
-        return [Raw(one.record, one.attributes, one.human) for one in made]
-
-    def __call__(self, piece: range) -> BuiltChunk:
-        return build_chunk(self.raws(piece), self.recipe)
+def _generate_raws(products: int, seed: int, piece: range) -> list[Raw]:
+    """Some products of a generated catalogue."""
+    made = (make_product(number, seed=seed, products=products) for number in piece)
+    return [Raw(one.record, one.attributes, one.human) for one in made]
 
 
 def build_catalog(
@@ -114,7 +105,8 @@ def build_catalog(
         known = None if nouns is None else scanned(scan_nouns, nouns)
         total = items.stat().st_size
         file = ItemsFile(items, lambda done: progress("reading products", done, total))
-        work = _FromFiles(items, mined, said, Recipe(tagger_name, known, b""))
+        raws = partial(_read_raws, items, mined, said)
+        work = _Work(raws, Recipe(tagger_name, known, b""))
         try:
             dictionary = _write_chunks(writer, work, file.pieces(), processes)
         except MalformedJson:
@@ -151,7 +143,8 @@ def generate_catalog(
         atomic_directory(out, replace=replace) as folder,
         CatalogWriter(folder, tagger=chosen.name, seed=SHUFFLE_SEED) as writer,
     ):
-        work = _FromGenerator(products, seed, Recipe(tagger_name, None, b""))
+        raws = partial(_generate_raws, products, seed)
+        work = _Work(raws, Recipe(tagger_name, None, b""))
         pieces = (range(start, min(start + PIECE, products)) for start in range(0, products, PIECE))
 
         def report(done: int) -> None:
@@ -171,7 +164,7 @@ def _processes(workers: int | None, large: bool) -> int:
 
 def _write_chunks(
     writer: CatalogWriter,
-    work: Any,
+    work: _Work,
     pieces: Iterator[Any],
     workers: int,
     report: Callable[[int], None] = lambda done: None,

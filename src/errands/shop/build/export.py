@@ -63,14 +63,12 @@ def export_catalog(
             name: stack.enter_context(JsonFile(work, "[]" if name == "items" else "{}"))
             for name, work in zip(outs, works, strict=True)
         }
-        synthetic = _InstructionReader(catalog, "synthetic")
-        spoken = _InstructionReader(catalog, "human")
-        for row, product in enumerate(catalog):
+        synthetic, spoken = _instructions(catalog, "synthetic"), _instructions(catalog, "human")
+        for row, (product, told, said) in enumerate(zip(catalog, synthetic, spoken, strict=True)):
             files["items"].element(item_record(product))
-            mined = _mined_record(product, synthetic.of(row))
+            mined = _mined_record(product, told)
             if mined:
                 files["attributes"].member(product.asin, mined)
-            said = spoken.of(row)
             if said and human is not None:
                 files["human"].member(product.asin, [_human_record(product, one) for one in said])
             if nouns is not None:
@@ -186,24 +184,20 @@ def _human_record(product: Product, entry: Entry) -> dict[str, Any]:
     }
 
 
-class _InstructionReader:
-    """The instructions of a goal set, product by product in load order."""
-
-    def __init__(self, catalog: Catalog, kind: str) -> None:
-        self._entries: Iterator[tuple[int, Entry]] = iter(())
-        if catalog.manifest.goals.get(kind):
-            goals = catalog.goals(kind)
-            assert isinstance(goals, StoredGoals)
-            self._entries = goals.told()
-        self._next = next(self._entries, None)
-
-    def of(self, row: int) -> list[Entry]:
-        """What is said of the product in this row, which comes after all asked for before."""
+def _instructions(catalog: Catalog, kind: str) -> Iterator[list[Entry]]:
+    """What the goals of a kind say of each product, in load order."""
+    entries: Iterator[tuple[int, Entry]] = iter(())
+    if catalog.manifest.goals.get(kind):
+        goals = catalog.goals(kind)
+        assert isinstance(goals, StoredGoals)
+        entries = goals.told()
+    following = next(entries, None)
+    for row in range(len(catalog)):
         said: list[Entry] = []
-        while self._next is not None and self._next[0] == row:
-            said.append(self._next[1])
-            self._next = next(self._entries, None)
-        return said
+        while following is not None and following[0] == row:
+            said.append(following[1])
+            following = next(entries, None)
+        yield said
 
 
 class JsonFile:

@@ -80,7 +80,7 @@ def in_order(
     results: dict[int, Any] = {}
     wanted = 0
     pool: list[_MapWorker] = []
-    with _all_ended(pool), selectors.DefaultSelector() as selector:
+    with contextlib.ExitStack() as stack, selectors.DefaultSelector() as selector:
         line = pickle.dumps(work)
         while True:
             while wanted in results:
@@ -97,6 +97,7 @@ def in_order(
                     break
                 if another:
                     idle = _MapWorker(line)
+                    stack.callback(idle.end)
                     pool.append(idle)
                     selector.register(idle.pipe, selectors.EVENT_READ, idle)
                 assert idle is not None
@@ -176,15 +177,6 @@ class _MapWorker:
         with contextlib.suppress(BrokenPipeError):  # Its end is noticed on the other pipe.
             self._process.stdin.write(_HEAD.pack(len(data)) + data)
             self._process.stdin.flush()
-
-
-@contextlib.contextmanager
-def _all_ended(pool: list[_MapWorker]) -> Iterator[None]:
-    try:
-        yield
-    finally:
-        for worker in pool:
-            worker.end()
 
 
 def serve_parent(writer: int) -> None:

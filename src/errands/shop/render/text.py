@@ -35,36 +35,14 @@ _ITEM_END_WITH_ATTRS: Final[list[_Node]] = [
     _ITEM_END[-1],
 ]
 _UNTIL_ASIN: Final = (
-    "Thank you for shopping with us!",
-    "Your code: ",
-    "None",
-    " (Paste it in your MTurk interface.)",
-    "Purchased",
-    "asin",
-)
+    "Thank you for shopping with us!|Your code: |None| (Paste it in your MTurk interface.)"
+    "|Purchased|asin"
+).split("|")
 _UNTIL_SCORE: Final = (
-    "attrs",
-    "None",
-    "category",
-    "None",
-    "query",
-    "None",
-    "product category",
-    "None",
-    "Target",
-    "asin",
-    "options",
-    "attrs",
-    "price upper",
-    "instuction text",
-    "category",
-    "product category",
-    "query",
-    "Goal ",
-    "None",
-    "Reward",
-    "Your score (min 0.0, max 1.0)",
-)
+    "attrs|None|category|None|query|None|product category|None|Target|asin|options|attrs"
+    "|price upper|instuction text|category|product category|query|Goal |None|Reward"
+    "|Your score (min 0.0, max 1.0)"
+).split("|")
 
 
 def text(page: Page, instruction: str, score: float | None = None) -> str:
