@@ -264,9 +264,9 @@ class _Job:
     def _check_size(self, total: int | None, offset: int) -> None:
         """Refuse before the first byte what cannot be the file or cannot be stored."""
         if total is not None and self.sizes and total not in self.sizes:
-            wanted = " or ".join(f"{size:,}" for size in self.sizes)
+            expected_sizes = " or ".join(f"{size:,}" for size in self.sizes)
             raise DataError(
-                f"{self.url} has {total:,} bytes, expected {wanted}: it is another file"
+                f"{self.url} has {total:,} bytes, expected {expected_sizes}: it is another file"
             )
         if total is not None and total > self.limit:
             raise DataError(f"{self.url} has {total:,} bytes, expected at most {self.limit:,}")

@@ -128,29 +128,29 @@ class _Fetch:
     # Named files
 
     def _run_files(self, url: str | None, folder: Path | None) -> tuple[FileReport, ...]:
-        found = {file.name: self._present(file) for file in self.dataset.files}
-        missing = [file for file in self.dataset.files if found[file.name] is None]
+        reports = {file.name: self._present(file) for file in self.dataset.files}
+        missing = [file for file in self.dataset.files if reports[file.name] is None]
         if missing and folder is not None:
             sources = self._sources(missing, folder)
             with _sole_owner(self.target):
                 for file in missing:
-                    found[file.name] = self._copy(file, sources[file.name])
+                    reports[file.name] = self._copy(file, sources[file.name])
         elif missing and url is not None:
             with _sole_owner(self.target):
                 for file in missing:
-                    found[file.name] = self._download(file, url)
+                    reports[file.name] = self._download(file, url)
         elif missing:
             raise DataError(wanted(self.dataset))
-        return tuple(report for report in found.values() if report is not None)
+        return tuple(report for report in reports.values() if report is not None)
 
     def _present(self, file: KnownFile) -> FileReport | None:
         """The report of a good file that is already there; None when it has to be brought."""
         path = self.target / file.name
         if self.force or not path.exists():
             return None
-        found = fingerprint(path, progress=self.progress)
+        measured = fingerprint(path, progress=self.progress)
         try:
-            return self._accept(file, path, found, "present")
+            return self._accept(file, path, measured, "present")
         except DataError as error:
             raise DataError(f"{error} It was there before; --force replaces it.") from None
 
@@ -178,8 +178,8 @@ class _Fetch:
         try:
             self.progress(f"copying {file.name}", 0, size)
             shutil.copyfile(source, copy)
-            found = fingerprint(copy, progress=self.progress, what=file.name)
-            report = self._accept(file, copy, found, "copied", shown=source)
+            measured = fingerprint(copy, progress=self.progress, what=file.name)
+            report = self._accept(file, copy, measured, "copied", shown=source)
             _settle(copy, path)
         finally:
             copy.unlink(missing_ok=True)
@@ -199,9 +199,9 @@ class _Fetch:
                 progress=self.progress,
             )
             self.received += transfer.received
-            found = fingerprint(part, progress=self.progress, what=file.name)
+            measured = fingerprint(part, progress=self.progress, what=file.name)
             try:
-                report = self._accept(file, part, found, "downloaded", shown=transfer.url)
+                report = self._accept(file, part, measured, "downloaded", shown=transfer.url)
             except DataError:
                 discard(part)
                 # The older half may be to blame: once more from the start, in one piece.
@@ -217,18 +217,18 @@ class _Fetch:
         self,
         file: KnownFile,
         path: Path,
-        found: Fingerprint,
+        measured: Fingerprint,
         action: Action,
         shown: Path | str | None = None,
     ) -> FileReport:
-        check = file.judge(found)
+        check = file.judge(measured)
         # Without a checksum, an error page sent in place of the file would pass.
         if check in ("size", "unknown") and not _opens_json(path):
             raise DataError(f"{shown or path} is not JSON.")
         if check is None and self.verify:
-            raise self._unlike(file, shown or path, str(found))
+            raise self._unlike(file, shown or path, str(measured))
         accepted: Check = check or "differs"
-        return FileReport(file.name, found.bytes, found.sha256, action, accepted)
+        return FileReport(file.name, measured.bytes, measured.sha256, action, accepted)
 
     def _unlike(self, file: KnownFile, shown: Path | str, got: str) -> DataError:
         expected = "; or ".join(file.describe())

@@ -134,20 +134,20 @@ class KnownFile:
         """Whether every version can be told by a checksum."""
         return bool(self.versions) and all(v.sha256 or v.git_blob for v in self.versions)
 
-    def judge(self, found: Fingerprint) -> Check | None:
-        """How `found` was recognised, or None when it is none of the known versions."""
+    def judge(self, measured: Fingerprint) -> Check | None:
+        """How a file was recognised, or None when it is none of the known versions."""
         for version in self.versions:
-            if version.bytes != found.bytes:
+            if version.bytes != measured.bytes:
                 continue
             if version.sha256 is None and version.git_blob is None:
                 return "size"
-            if version.sha256 == found.sha256:
+            if version.sha256 == measured.sha256:
                 return "sha256"
-            if version.git_blob == found.git_blob:
+            if version.git_blob == measured.git_blob:
                 return "git-blob"
         if self.versions:
             return None
-        if self.about and abs(found.bytes - self.about) > _TOLERANCE * self.about:
+        if self.about and abs(measured.bytes - self.about) > _TOLERANCE * self.about:
             return None
         return "unknown"
 

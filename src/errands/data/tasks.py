@@ -59,12 +59,12 @@ def inspect_tasks(
     for folder in _task_folders(tree):
         for name in TASK_FILES:
             path = f"{TREE}/{folder.name}/{name}"
-            found = fingerprint(folder / name, progress=progress, what=folder.name)
+            measured = fingerprint(folder / name, progress=progress, what=folder.name)
             expected = known.get(path)
             check: Check = "unknown"
             if expected is not None:
-                check = "sha256" if expected == found.sha256 else "differs"
-            reports.append(FileReport(path, found.bytes, found.sha256, action, check))
+                check = "sha256" if expected == measured.sha256 else "differs"
+            reports.append(FileReport(path, measured.bytes, measured.sha256, action, check))
     wrong = [report for report in reports if report.check == "differs"]
     if wrong and verify:
         first = wrong[0]

@@ -65,9 +65,9 @@ class AttributeAssignment:
 
     def of(self, record: Mapping[str, Any]) -> list[str]:
         """The attributes that a product says it has, each once, in the order in which it does."""
-        held = cut(parts(record, self._fields))
-        found = (one for size in self._sizes for one in phrases(held, size) if one in self._uses)
-        return list(dict.fromkeys(found))
+        clauses = cut(parts(record, self._fields))
+        names = (one for size in self._sizes for one in phrases(clauses, size) if one in self._uses)
+        return list(dict.fromkeys(names))
 
     def entry(self, record: Mapping[str, Any]) -> dict[str, Any]:
         """What items_ins_v2 says of a product."""
@@ -83,9 +83,9 @@ class AttributeAssignment:
         query = record.get("query")
         if len(placed) >= self._least and isinstance(query, str) and query.strip():
             # In the order in which the instruction names them.
-            asked = sorted(placed[: self._most], key=lambda one: _ORDER.index(one.place))
-            entry["instruction"] = synthetic_instruction(query.strip().lower(), asked)
-            entry["instruction_attributes"] = [one.name for one in asked]
+            targets = sorted(placed[: self._most], key=lambda one: _ORDER.index(one.place))
+            entry["instruction"] = synthetic_instruction(query.strip().lower(), targets)
+            entry["instruction_attributes"] = [one.name for one in targets]
             made.with_instruction += 1
         return entry
 

@@ -109,18 +109,18 @@ def stream_items(
 def sampled(records: Iterator[dict[str, Any]], most: int, seed: int) -> list[dict[str, Any]]:
     """At most so many records, each as likely as the others; those that come, in their order."""
     chance = random.Random(seed)
-    held: list[tuple[int, dict[str, Any]]] = []
+    sample: list[tuple[int, dict[str, Any]]] = []
     for number, record in enumerate(records):
-        if len(held) < most:
-            held.append((number, record))
+        if len(sample) < most:
+            sample.append((number, record))
         elif (place := chance.randrange(number + 1)) < most:
-            held[place] = (number, record)
-    return [record for _, record in sorted(held, key=lambda one: one[0])]
+            sample[place] = (number, record)
+    return [record for _, record in sorted(sample, key=lambda one: one[0])]
 
 
 def group_name(record: Mapping[str, Any], by: str) -> str:
-    held = record.get(by)
-    return held.strip().lower() if isinstance(held, str) and held.strip() else "all"
+    name = record.get(by)
+    return name.strip().lower() if isinstance(name, str) and name.strip() else "all"
 
 
 def mine(
@@ -140,29 +140,31 @@ def mine(
         )
     if not records:
         raise DataError("There are no products to mine; look at what the items file holds.")
-    held = []
+    documents = []
     for place, record in enumerate(records):
         if place % 500 == 0:
             progress("reading texts", place, len(records))
-        held.append(cut(parts(record, fields)))
+        documents.append(cut(parts(record, fields)))
     grouped: dict[str, list[int]] = defaultdict(list)
     for place, record in enumerate(records):
         grouped[group_name(record, by)].append(place)
-    found: dict[str, list[InGroup]] = defaultdict(list)
+    groups_of: dict[str, list[InGroup]] = defaultdict(list)
     thin = 0
     for done, (name, places) in enumerate(sorted(grouped.items())):
         progress("counting phrases", done, len(grouped))
         best = (
-            _best([held[place] for place in places], size, least, top)
+            _best([documents[place] for place in places], size, least, top)
             if len(places) >= least
             else []
         )
         thin += not best
         for rank, (phrase, score, products) in enumerate(best, 1):
-            found[phrase].append(InGroup(name, rank, score, products))
+            groups_of[phrase].append(InGroup(name, rank, score, products))
     progress("counting phrases", len(grouped), len(grouped))
-    where = _occurrences(held, found.keys(), size)
-    around = Surroundings.of(records, held, {one: list(places) for one, places in where.items()})
+    where = _occurrences(documents, groups_of.keys(), size)
+    around = Surroundings.of(
+        records, documents, {one: list(places) for one, places in where.items()}
+    )
     made = [
         AttributeCandidate(
             phrase=phrase,
@@ -172,7 +174,7 @@ def mine(
             examples=_examples(phrase, where[phrase], records, fields),
             proposal=propose(phrase, around),
         )
-        for phrase, groups in found.items()
+        for phrase, groups in groups_of.items()
     ]
     made.sort(key=lambda one: (-one.score, one.phrase))
     return Candidates(
@@ -200,7 +202,7 @@ def _best(
         raise ErrandsError(
             'Mining needs scikit-learn, which is not installed; run pip install "errands[mine]".'
         ) from None
-    vectorizer = TfidfVectorizer(analyzer=lambda held: phrases(held, size), min_df=least)
+    vectorizer = TfidfVectorizer(analyzer=lambda document: phrases(document, size), min_df=least)
     try:
         weights = vectorizer.fit_transform(_once(documents))
     except ValueError:
@@ -210,10 +212,10 @@ def _best(
     scores = weights.sum(axis=0).A1 / len(documents)
     order = sorted(range(len(names)), key=lambda one: (-round(float(scores[one]), 9), names[one]))
     best = {str(names[one]): round(float(scores[one]), 6) for one in order[:top]}
-    held = Counter(
+    counts = Counter(
         phrase for one in documents for phrase in set(phrases(one, size)) if phrase in best
     )
-    return [(phrase, score, held[phrase]) for phrase, score in best.items()]
+    return [(phrase, score, counts[phrase]) for phrase, score in best.items()]
 
 
 def _once(documents: Sequence[Sequence[Sequence[str]]]) -> list[list[Sequence[str]]]:
@@ -225,22 +227,22 @@ def _once(documents: Sequence[Sequence[Sequence[str]]]) -> list[list[Sequence[st
     seen: set[tuple[str, ...]] = set()
     made = []
     for document in documents:
-        kept = []
+        left = []
         for clause in document:
             words = tuple(clause)
             if len(words) <= SHORT_CLAUSE or words not in seen:
-                kept.append(clause)
+                left.append(clause)
                 seen.add(words)
-        made.append(kept)
+        made.append(left)
     return made
 
 
 def _occurrences(
-    held: Sequence[Sequence[Sequence[str]]], wanted: Any, size: int
+    texts: Sequence[Sequence[Sequence[str]]], candidates: Any, size: int
 ) -> dict[str, dict[int, int]]:
     """For each wanted phrase the products that have it, each with the clause where it is first."""
-    where: dict[str, dict[int, int]] = {phrase: {} for phrase in wanted}
-    for place, product in enumerate(held):
+    where: dict[str, dict[int, int]] = {phrase: {} for phrase in candidates}
+    for place, product in enumerate(texts):
         for number, clause in enumerate(product):
             for phrase in phrases([clause], size):
                 if phrase in where:

@@ -97,33 +97,33 @@ class ColumnMap(msgspec.Struct, frozen=True, kw_only=True):
 
     def told(self) -> dict[str, str]:
         """Field to columns, to be printed."""
-        found = {field: " + ".join(names) for field, names in self.columns.items()}
-        return found | {f"option {name}": column for name, column in self.options.items()}
+        columns = {field: " + ".join(names) for field, names in self.columns.items()}
+        return columns | {f"option {name}": column for name, column in self.options.items()}
 
 
 def _plain(name: str) -> str:
     return re.sub(r"[\W_]+", "_", name.strip().lower()).strip("_")
 
 
-def guessed(header: Sequence[str], given: ColumnMap | None = None) -> ColumnMap:
-    """A map for a table with these columns; what `given` says is not guessed."""
-    base = ColumnMap(columns={}) if given is None else given
+def guessed(header: Sequence[str], partial: ColumnMap | None = None) -> ColumnMap:
+    """A map for a table with these columns; what `partial` says is not guessed."""
+    base = ColumnMap(columns={}) if partial is None else partial
     by_plain: dict[str, str] = {}
     for name in header:
         by_plain.setdefault(_plain(name), name)
-    taken = {name for names in base.columns.values() for name in names} | set(base.options.values())
+    used = {name for names in base.columns.values() for name in names} | set(base.options.values())
     columns = dict(base.columns)
     for field, names in _KNOWN.items():
-        found = (by_plain[name] for name in names.split() if name in by_plain)
-        chosen = next((name for name in found if name not in taken), None)
+        likely = (by_plain[name] for name in names.split() if name in by_plain)
+        chosen = next((name for name in likely if name not in used), None)
         if field not in columns and field not in base.defaults and chosen is not None:
             columns[field] = (chosen,)
-            taken.add(chosen)
+            used.add(chosen)
     options = dict(base.options)
-    if given is None or not (given.options or "options" in given.columns):
+    if partial is None or not (partial.options or "options" in partial.columns):
         for name, known in _OPTIONS.items():
             chosen = next((by_plain[one] for one in known.split() if one in by_plain), None)
-            if chosen is not None and chosen not in taken:
+            if chosen is not None and chosen not in used:
                 options[name] = chosen
     made = msgspec.structs.replace(base, columns=columns, options=options)
     _check_header(made, header)
@@ -237,10 +237,10 @@ def _encoding(name: str) -> str:
     return "utf-8-sig" if codecs.lookup(name).name == "utf-8" else name
 
 
-def _delimiter(given: str | None) -> str | None:
-    if given is not None and (len(given) != 1 or given in '\n\r"'):
-        raise SettingError(f"[reading] delimiter is {given!r}; expected one character.")
-    return given
+def _delimiter(sign: str | None) -> str | None:
+    if sign is not None and (len(sign) != 1 or sign in '\n\r"'):
+        raise SettingError(f"[reading] delimiter is {sign!r}; expected one character.")
+    return sign
 
 
 def _one_of(name: str, value: str, known: Sequence[str]) -> str:
@@ -261,8 +261,8 @@ def starter(made: ColumnMap, header: Sequence[str]) -> str:
         if names is None:
             lines.append(f'# {field} = "..."  # {what}')
         else:
-            held = _quoted(names[0]) if len(names) == 1 else f"[{', '.join(map(_quoted, names))}]"
-            lines.append(f"{field} = {held}  # {what}")
+            value = _quoted(names[0]) if len(names) == 1 else f"[{', '.join(map(_quoted, names))}]"
+            lines.append(f"{field} = {value}  # {what}")
     lines += ["", "[options]  # what a buyer chooses = the column with the values"]
     lines += [f"{_quoted(name)} = {_quoted(column)}" for name, column in made.options.items()]
     lines += ["", "[split]  # between several values in one cell"]

@@ -30,7 +30,7 @@ class AttributeList(msgspec.Struct, frozen=True):
 
     def counted(self) -> Counter[str]:
         """Products of each attribute."""
-        return Counter(one for held in self.products.values() for one in held)
+        return Counter(one for attributes in self.products.values() for one in attributes)
 
 
 class ListComparison(msgspec.Struct, frozen=True):
@@ -64,7 +64,7 @@ class ListComparison(msgspec.Struct, frozen=True):
 
     def table(self) -> list[tuple[str, str, str]]:
         """Figure, number, share."""
-        kept = self.candidates - self.dropped
+        left = self.candidates - self.dropped
         listed_kept = self.listed_found - self.listed_dropped
         common = f"attributes of {self.least} products or more"
         rows = (
@@ -83,7 +83,7 @@ class ListComparison(msgspec.Struct, frozen=True):
                 self.listed_found,
             ),
             ("of those that instructions ask for", self.asked_dropped, self.asked_found),
-            ("candidates that it would keep that are listed", listed_kept, kept),
+            ("candidates that it would keep that are listed", listed_kept, left),
             (f"{common} that it would leave", self.common_kept, self.common),
             (
                 "kept ones that it would ask for, or not, as the list does",
@@ -106,20 +106,20 @@ class ListComparison(msgspec.Struct, frozen=True):
 def read_listed(path: Path) -> AttributeList:
     """The attributes of a file like items_ins_v2.json."""
     products: dict[str, frozenset[str]] = {}
-    asked: set[str] = set()
+    targets: set[str] = set()
     for asin, entry in stream_object(path):
-        held = entry.get("attributes") if isinstance(entry, Mapping) else None
-        if not isinstance(held, list) or not all(isinstance(one, str) for one in held):
+        names = entry.get("attributes") if isinstance(entry, Mapping) else None
+        if not isinstance(names, list) or not all(isinstance(one, str) for one in names):
             raise DataError(
                 f"{path} does not list the attributes of {asin!r}; expected a file like"
                 " items_ins_v2.json."
             )
-        products[asin] = frozenset(held)
-        wanted = entry.get("instruction_attributes") or []
-        asked.update(one for one in wanted if isinstance(one, str))
+        products[asin] = frozenset(names)
+        in_instruction = entry.get("instruction_attributes") or []
+        targets.update(one for one in in_instruction if isinstance(one, str))
     if not any(products.values()):
         raise DataError(f"{path} lists no attributes; expected a file like items_ins_v2.json.")
-    return AttributeList(products, frozenset(asked))
+    return AttributeList(products, frozenset(targets))
 
 
 def compare(
@@ -129,34 +129,34 @@ def compare(
     counted = listed.counted()
     common = {one for one, count in counted.items() if count >= least}
     use_of = {one.phrase: one.proposal.use for one in mined.candidates}
-    found = counted.keys() & use_of.keys()
+    both = counted.keys() & use_of.keys()
     dropped = {phrase for phrase, use in use_of.items() if use == DROP}
-    kept = found - dropped
+    left = both - dropped
     assignment = AttributeAssignment(dict.fromkeys(counted, "has"), fields=mined.fields)
-    given = 0
+    pairs = 0
     same = 0
     for record in records:
         theirs = listed.products.get(record["asin"])
         if theirs is not None:
             ours = set(assignment.of(record))
-            given += len(ours)
+            pairs += len(ours)
             same += len(ours & theirs)
     return ListComparison(
         least=least,
         common=len(common),
-        common_found=len(common & found),
+        common_found=len(common & both),
         listed=len(counted),
-        listed_found=len(found),
+        listed_found=len(both),
         asked=len(listed.asked),
-        asked_found=len(listed.asked & found),
+        asked_found=len(listed.asked & both),
         candidates=len(use_of),
         dropped=len(dropped),
-        listed_dropped=len(found & dropped),
-        asked_dropped=len(listed.asked & found & dropped),
-        common_kept=len(common & kept),
-        uses_compared=len(kept),
-        uses_same=sum((one in listed.asked) == (use_of[one] != "is a") for one in kept),
+        listed_dropped=len(both & dropped),
+        asked_dropped=len(listed.asked & both & dropped),
+        common_kept=len(common & left),
+        uses_compared=len(left),
+        uses_same=sum((one in listed.asked) == (use_of[one] != "is a") for one in left),
         pairs=sum(map(len, listed.products.values())),
-        pairs_given=given,
+        pairs_given=pairs,
         pairs_same=same,
     )

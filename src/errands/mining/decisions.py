@@ -51,9 +51,9 @@ def _history(lines: list[_DecisionLine]) -> list[tuple[str, str | None]]:
     for line in lines:
         if line.back or line.use is None:
             places = range(len(history) - 1, -1, -1)
-            taken = next((at for at in places if history[at][0] == line.phrase), None)
-            if taken is not None:
-                del history[taken]
+            place = next((at for at in places if history[at][0] == line.phrase), None)
+            if place is not None:
+                del history[place]
         else:
             history.append((line.phrase, made.get(line.phrase)))
         made[line.phrase] = line.use

@@ -24,14 +24,14 @@ __all__ = ["MinedShop", "give_out", "make_shop", "mine_file", "take_products"]
 def take_products(
     table: Path,
     out: Path,
-    given: ColumnMap | None = None,
+    column_map: ColumnMap | None = None,
     *,
     replace: bool = False,
     progress: Progress = silent,
 ) -> tuple[RowCounts, ColumnMap]:
     """Write the products of a table as an items file; what became of the rows, and the map used."""
     file = ProductFile(
-        table, given, progress=lambda done, of: progress("reading products", done, of)
+        table, column_map, progress=lambda done, of: progress("reading products", done, of)
     )
     with atomic_files([out], replace=replace) as [work], JsonFile(work, "[]") as items:
         for item in file.items():
@@ -107,7 +107,7 @@ class MinedShop(NamedTuple):
 def make_shop(
     table: Path,
     out: Path,
-    given: ColumnMap | None = None,
+    column_map: ColumnMap | None = None,
     *,
     by: str = "category",
     top: int = 200,
@@ -123,7 +123,7 @@ def make_shop(
     was_there = out.exists()
     try:
         with atomic_files(outs, replace=replace) as [items, candidates, attributes]:
-            taken, columns = take_products(table, items, given, progress=progress)
+            counts, columns = take_products(table, items, column_map, progress=progress)
             mined = mine_file(items, by=by, top=top, progress=progress)
             mined.write(candidates)
             uses = kept_uses(mined, {}, accept_rest=True)
@@ -142,4 +142,4 @@ def make_shop(
             with contextlib.suppress(OSError):
                 out.rmdir()
         raise
-    return MinedShop(taken, columns, mined, assigned, manifest, out / "shop")
+    return MinedShop(counts, columns, mined, assigned, manifest, out / "shop")

@@ -40,10 +40,10 @@ def words(clause: str) -> tuple[str, ...]:
     >>> words("Easy to use with 2 women's non-slip soles")
     ('easy', 'use', 'women', 'non', 'slip', 'soles')
     """
-    found = _WORD.findall(clause.lower())
+    every = _WORD.findall(clause.lower())
     passed_over = shop_words()["passed_over"]
     return tuple(
-        [sys.intern(word) for word in found if word not in passed_over and not word.isdecimal()]
+        [sys.intern(word) for word in every if word not in passed_over and not word.isdecimal()]
     )
 
 
@@ -57,13 +57,13 @@ def cut(texts: Sequence[str]) -> list[tuple[str, ...]]:
     return [words(clause) for text in texts for clause in clauses(text)]
 
 
-def phrases(held: Iterable[Sequence[str]], size: int = 2) -> Iterator[str]:
+def phrases(clauses: Iterable[Sequence[str]], size: int = 2) -> Iterator[str]:
     """All phrases of so many words, as often as they occur; none goes on beyond a clause.
 
     >>> list(phrases(cut(["Gluten free, easy to prepare."])))
     ['gluten free', 'easy prepare']
     """
-    for clause in held:
+    for clause in clauses:
         for at in range(len(clause) - size + 1):
             yield " ".join(clause[at : at + size])
 
@@ -82,7 +82,7 @@ def fields_named(text: str) -> tuple[str, ...]:
 def parts(record: Mapping[str, Any], fields: Sequence[str] = FIELDS) -> list[str]:
     """The texts of an item record, in which anything may stand."""
     features = record.get("small_description")
-    held: dict[str, list[Any]] = {
+    texts: dict[str, list[Any]] = {
         "title": [record.get("name")],
         "features": features if isinstance(features, list) else [features],
         "description": [record.get("full_description")],
@@ -90,6 +90,6 @@ def parts(record: Mapping[str, Any], fields: Sequence[str] = FIELDS) -> list[str
     return [
         text[:LONGEST_PART]
         for field in fields
-        for text in held[field]
+        for text in texts[field]
         if isinstance(text, str) and text
     ]

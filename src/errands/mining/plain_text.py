@@ -50,10 +50,10 @@ def bullets_in(text: str) -> list[str]:
         return []
     try:
         nodes = LexborHTMLParser(text[:_LONGEST]).css("li")
-        found = [plain(node.text(deep=True)) for node in nodes]
+        points = [plain(node.text(deep=True)) for node in nodes]
     except (SelectolaxError, ValueError):
         return []
-    return [one for one in found if one]
+    return [one for one in points if one]
 
 
 def _parsed(text: str) -> str | None:

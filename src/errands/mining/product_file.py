@@ -66,22 +66,22 @@ class ProductFile:
     def __init__(
         self,
         path: Path,
-        given: ColumnMap | None = None,
+        column_map: ColumnMap | None = None,
         *,
         progress: Callable[[int, int], None] | None = None,
     ) -> None:
-        self._table = TableFile(path, given, progress=progress)
-        self.map = guessed(self._table.header, given)
+        self._table = TableFile(path, column_map, progress=progress)
+        self.map = guessed(self._table.header, column_map)
         self.header = self._table.header
         self.taken = RowCounts()
 
     def items(self) -> Iterator[dict[str, Any]]:
         """The products, each once."""
-        taken = self.taken
+        counts = self.taken
         ids: set[bytes] = set()
         titles: set[bytes] = set()
         for row in self._table.rows():
-            taken.rows += 1
+            counts.rows += 1
             try:
                 if isinstance(row, BadRow):
                     raise UnfitRow(str(row))
@@ -95,12 +95,12 @@ class ProductFile:
                 ids.add(key[0])
                 titles.add(key[1])
             except UnfitRow as reason:
-                taken.dropped[str(reason)] += 1
+                counts.dropped[str(reason)] += 1
             except RecursionError:
-                taken.dropped["values are nested too deeply"] += 1
+                counts.dropped["values are nested too deeply"] += 1
             else:
-                taken.products += 1
-                taken.remarks.update(remarks)
+                counts.products += 1
+                counts.remarks.update(remarks)
                 yield item
 
 
@@ -133,8 +133,8 @@ def item_of(row: Row, columns: ColumnMap, remarks: list[str]) -> dict[str, Any]:
 
 
 def _cells(row: Row, columns: ColumnMap, field: str) -> list[Any]:
-    held = [row.get(name) for name in columns.columns.get(field, ())]
-    return [cell for cell in held if not _is_nothing(cell)]
+    cells = [row.get(name) for name in columns.columns.get(field, ())]
+    return [cell for cell in cells if not _is_nothing(cell)]
 
 
 def _is_nothing(cell: Any) -> bool:
@@ -154,8 +154,8 @@ def _flat(cell: Any) -> str:
 
 
 def _first(row: Row, columns: ColumnMap, field: str) -> str:
-    found = next((text for text in _plain_cells(row, columns, field) if text), "")
-    return (found or plain(columns.defaults.get(field, "")))[:_LONGEST_NAME].strip()
+    first = next((text for text in _plain_cells(row, columns, field) if text), "")
+    return (first or plain(columns.defaults.get(field, "")))[:_LONGEST_NAME].strip()
 
 
 def _listed(row: Row, columns: ColumnMap, field: str) -> list[str]:
@@ -186,10 +186,10 @@ def _cut(text: str, most: int, what: str, remarks: list[str]) -> str:
 
 def _id(row: Row, columns: ColumnMap, title: str) -> str:
     """The id as it is where the shop can use it; else one made from it, always the same."""
-    given = " ".join(_flat(cell).strip() for cell in _cells(row, columns, "id"))
-    if _ID.fullmatch(given.upper()) and given.lower() != "nan":
-        return given.upper()
-    digest = _mark(f"id:{given}" if given else f"title:{title}")
+    text = " ".join(_flat(cell).strip() for cell in _cells(row, columns, "id"))
+    if _ID.fullmatch(text.upper()) and text.lower() != "nan":
+        return text.upper()
+    digest = _mark(f"id:{text}" if text else f"title:{title}")
     return base64.b32encode(digest).decode()[:LONGEST_ASIN]
 
 
@@ -205,22 +205,22 @@ def _texts(row: Row, columns: ColumnMap, remarks: list[str]) -> tuple[str, list[
         remarks.append("HTML taken out of the description")
     if len(features) > MOST_FEATURES:
         remarks.append(f"only the first {MOST_FEATURES} features kept")
-    kept = [_cut(one, LONGEST_FEATURE, "feature", remarks) for one in features if one]
+    points = [_cut(one, LONGEST_FEATURE, "feature", remarks) for one in features if one]
     described = _cut(described.strip(), LONGEST_DESCRIPTION, "description", remarks)
-    return described, kept[:MOST_FEATURES]
+    return described, points[:MOST_FEATURES]
 
 
 def _pricing(row: Row, columns: ColumnMap, remarks: list[str]) -> str:
     cells = _cells(row, columns, "price") or [columns.defaults.get("price")]
     try:
-        found = prices_of(cells[0], columns.decimal)
+        prices = prices_of(cells[0], columns.decimal)
         missing = "no price"
     except BadPrice as problem:
         if columns.missing_price == "drop" or str(problem).startswith("price is above"):
             raise UnfitRow(str(problem)) from None
-        found, missing = (), str(problem)
-    if found:
-        return " - ".join(map(spelled_price, found))
+        prices, missing = (), str(problem)
+    if prices:
+        return " - ".join(map(spelled_price, prices))
     if columns.missing_price == "drop":
         raise UnfitRow(missing)
     remarks.append(f"{missing}: 100 dollars assumed")
@@ -228,11 +228,11 @@ def _pricing(row: Row, columns: ColumnMap, remarks: list[str]) -> str:
 
 
 def _images(row: Row, columns: ColumnMap, remarks: list[str]) -> list[str]:
-    found = _listed(row, columns, "images")
-    good = [one for one in found if one.startswith(_SHOWN)]
+    addresses = _listed(row, columns, "images")
+    good = [one for one in addresses if one.startswith(_SHOWN)]
     if not good:
         remarks.append(
-            "picture is no web address: a drawn one" if found else "no picture: a drawn one"
+            "picture is no web address: a drawn one" if addresses else "no picture: a drawn one"
         )
     return [one[:2_000] for one in good[:20]] or [PICTURE]
 
@@ -269,13 +269,13 @@ def _options(row: Row, columns: ColumnMap, remarks: list[str]) -> dict[str, list
 def _values(cell: Any, separator: str) -> list[_Value]:
     if not isinstance(cell, list):
         return [(one, None) for one in _split(_flat(cell), separator)]
-    held = [
+    pairs = [
         (one.get("value"), one.get("image")) if isinstance(one, dict) else (one, None)
         for one in cell
     ]
     return [
         (_flat(value), image if isinstance(image, str) and image.startswith(_SHOWN) else None)
-        for value, image in held
+        for value, image in pairs
         if not _is_nothing(value)
     ]
 
@@ -288,13 +288,13 @@ def _option_groups(cell: Any, separator: str) -> Iterator[tuple[str, list[_Value
         except (ValueError, RecursionError):
             return
     if isinstance(cell, Mapping):
-        held: Sequence[tuple[str, Any]] = [(str(name), values) for name, values in cell.items()]
+        groups: Sequence[tuple[str, Any]] = [(str(name), values) for name, values in cell.items()]
     elif isinstance(cell, str):
         pairs = (group.partition(":") for group in cell.split(";"))
-        held = [(name, values) for name, colon, values in pairs if colon]
+        groups = [(name, values) for name, colon, values in pairs if colon]
     else:
         return
-    for name, values in held:
+    for name, values in groups:
         shown = plain(name).lower()[:_LONGEST_NAME]
         if shown and not _is_nothing(values):
             yield shown, _values(values, separator)

@@ -70,7 +70,7 @@ class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
     def of(
         cls,
         records: Sequence[Mapping[str, Any]],
-        held: Sequence[Sequence[Sequence[str]]],
+        texts: Sequence[Sequence[Sequence[str]]],
         where: Mapping[str, Sequence[int]],
     ) -> "Surroundings":
         """Of the products that were mined: their records, their words clause by clause, and the
@@ -81,7 +81,7 @@ class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
         around: Counter[str] = Counter()
         neighbours: dict[str, Counter[str]] = {phrase: Counter() for phrase in where}
         totals: Counter[str] = Counter()
-        for product in held:
+        for product in texts:
             for clause in product:
                 _count_neighbours(clause, neighbours, totals)
             around.update({word for clause in product for word in clause})
@@ -106,8 +106,8 @@ class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
 
 def _first_word(record: Mapping[str, Any]) -> str:
     title = record.get("name")
-    found = words(title[:200]) if isinstance(title, str) else []
-    return found[0] if found else ""
+    title_words = words(title[:200]) if isinstance(title, str) else []
+    return title_words[0] if title_words else ""
 
 
 def _heads(record: Mapping[str, Any]) -> set[str]:
@@ -119,23 +119,23 @@ def _heads(record: Mapping[str, Any]) -> set[str]:
         if not isinstance(text, str):
             continue
         for name in re.split(r"[&,/]|\band\b", text.lower()):
-            found = words(name)
-            if found:
-                heads.add(lucene_stem(found[-1]))
+            name_words = words(name)
+            if name_words:
+                heads.add(lucene_stem(name_words[-1]))
     return heads - {lucene_stem(word) for word in shop_words()["people"]}
 
 
 def _count_neighbours(
-    found: Sequence[str], neighbours: Mapping[str, Counter[str]], totals: Counter[str]
+    clause: Sequence[str], neighbours: Mapping[str, Counter[str]], totals: Counter[str]
 ) -> None:
-    for at in range(len(found) - 1):
-        phrase = f"{found[at]} {found[at + 1]}"
+    for at in range(len(clause) - 1):
+        phrase = f"{clause[at]} {clause[at + 1]}"
         if phrase in neighbours:
             totals[phrase] += 1
             if at:
-                neighbours[phrase][f"{found[at - 1]} {phrase}"] += 1
-            if at + 2 < len(found):
-                neighbours[phrase][f"{phrase} {found[at + 2]}"] += 1
+                neighbours[phrase][f"{clause[at - 1]} {phrase}"] += 1
+            if at + 2 < len(clause):
+                neighbours[phrase][f"{phrase} {clause[at + 2]}"] += 1
 
 
 def _longer(neighbours: Mapping[str, Counter[str]], totals: Counter[str]) -> dict[str, str]:
@@ -150,16 +150,16 @@ def _longer(neighbours: Mapping[str, Counter[str]], totals: Counter[str]) -> dic
 
 def propose(phrase: str, around: Surroundings) -> Proposal:
     """What to do with a candidate."""
-    held = phrase.split(" ")
-    reason = _objection(phrase, held, around)
-    return Proposal(DROP, reason) if reason else _use(held, around)
+    parts = phrase.split(" ")
+    reason = _objection(phrase, parts, around)
+    return Proposal(DROP, reason) if reason else _use(parts, around)
 
 
-def _objection(phrase: str, held: list[str], around: Surroundings) -> str:
+def _objection(phrase: str, parts: list[str], around: Surroundings) -> str:
     """Why a phrase is no attribute; nothing where it may be one."""
     known = shop_words()
-    first, last = held[0], held[-1]
-    for word in held:
+    first, last = parts[0], parts[-1]
+    for word in parts:
         if _MEASURE.fullmatch(word) or word in known["units"]:
             return f"measures something: {word}"
         if _CODE.fullmatch(word) and word not in known["codes"]:
@@ -170,11 +170,11 @@ def _objection(phrase: str, held: list[str], around: Surroundings) -> str:
             return f"about the sale, not the product: {word}"
         if word in known["praise"]:
             return f"praise says nothing: {word}"
-    if len({lucene_stem(word) for word in held}) < len(held):
+    if len({lucene_stem(word) for word in parts}) < len(parts):
         return "the same word twice"
-    if all(word in known["people"] for word in held):
+    if all(word in known["people"] for word in parts):
         return "a list of people"
-    if all(word in known["colors"] for word in held):
+    if all(word in known["colors"] for word in parts):
         return "a list of colours"
     if last in known["vague"]:
         return f"not specific: {last}"
@@ -197,9 +197,9 @@ def _tag(word: str) -> str:
     return _tags().get(word, "")
 
 
-def _use(held: list[str], around: Surroundings) -> Proposal:
+def _use(parts: list[str], around: Surroundings) -> Proposal:
     known = shop_words()
-    first, last = held[0], held[-1]
+    first, last = parts[0], parts[-1]
     if first in known["surely_first"] or last in known["surely_last"]:
         word = first if first in known["surely_first"] else last
         return Proposal("which is", f"a quality: {word}")

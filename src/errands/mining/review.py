@@ -47,7 +47,7 @@ class Review:
         self.candidates = tuple(
             one
             for one in mined.candidates
-            if group is None or any(held.name == group for held in one.groups)
+            if group is None or any(member.name == group for member in one.groups)
         )
         self._by_phrase = {one.phrase: one for one in self.candidates}
         self._later: set[str] = set()

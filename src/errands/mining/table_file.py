@@ -42,12 +42,12 @@ class TableFile:
     def __init__(
         self,
         path: Path,
-        given: ColumnMap | None = None,
+        column_map: ColumnMap | None = None,
         *,
         progress: Callable[[int, int], None] | None = None,
     ) -> None:
         self.path = path
-        self._map = ColumnMap(columns={}) if given is None else given
+        self._map = ColumnMap(columns={}) if column_map is None else column_map
         self._progress = progress
         try:
             self.bytes = path.stat().st_size

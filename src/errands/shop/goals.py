@@ -122,8 +122,8 @@ def option_choice(options: Mapping[str, Sequence[str]], number: int) -> dict[str
 
 def option_phrase(options: Mapping[str, str]) -> str:
     """What a synthetic instruction says about the options."""
-    wanted = ", and ".join(f"{name}: {value}" for name, value in options.items())
-    return f" with {wanted}" if wanted else ""
+    listed = ", and ".join(f"{name}: {value}" for name, value in options.items())
+    return f" with {listed}" if listed else ""
 
 
 def shuffled(count: int) -> tuple["array[int]", random.Random]:
@@ -208,19 +208,19 @@ def select_goals(
     The limit is the original's (-1 is none): weighted draws without repeats that go on from the
     shuffle's generator, in the order drawn.
     """
-    kept = [goals[i] for i in range(len(goals)) if where is None or where(i, goals[i])]
-    if limit is not None and limit != -1 and limit < len(kept):
+    chosen = [goals[i] for i in range(len(goals)) if where is None or where(i, goals[i])]
+    if limit is not None and limit != -1 and limit < len(chosen):
         _, rng = shuffled(len(goals))
-        cumulative = [0.0, *itertools.accumulate(goal.weight for goal in kept)]
-        last = len(kept) - 1
-        reachable = len({min(i + 1, last) for i, goal in enumerate(kept) if goal.weight > 0})
+        cumulative = [0.0, *itertools.accumulate(goal.weight for goal in chosen)]
+        last = len(chosen) - 1
+        reachable = len({min(i + 1, last) for i, goal in enumerate(chosen) if goal.weight > 0})
         if not 0 < limit <= reachable:
             raise GoalError(f"limit={limit} was asked for; expected 1 to {reachable}.")
         drawn: dict[int, None] = {}
         while len(drawn) < limit:
             drawn[weighted_index(cumulative, rng.uniform)] = None
-        kept = [kept[i] for i in drawn]
-    return ListedGoals(goals.name, kept, goals.price)
+        chosen = [chosen[i] for i in drawn]
+    return ListedGoals(goals.name, chosen, goals.price)
 
 
 def write_goals(path: Path, goals: GoalSet, products: Iterable[Product]) -> None:
@@ -238,13 +238,13 @@ def write_goals(path: Path, goals: GoalSet, products: Iterable[Product]) -> None
 def read_goals(path: Path, products: Callable[[str], Product]) -> ListedGoals:
     """Read a frozen goal file; every target must be a product of the catalogue."""
     try:
-        held: Any = json.loads(path.read_bytes())
+        raw: Any = json.loads(path.read_bytes())
     except OSError as failure:
         raise GoalError(f"The goal file {path} cannot be read ({failure.strerror}).") from None
     except (ValueError, RecursionError) as failure:
         raise GoalError(f"The goal file {path} is not JSON ({failure}).") from None
     try:
-        frozen = msgspec.convert(held, _FrozenGoals)
+        frozen = msgspec.convert(raw, _FrozenGoals)
     except msgspec.ValidationError as failure:
         raise GoalError(
             f"The goal file {path} does not have the expected form"

@@ -95,8 +95,8 @@ def parse_action(action: str) -> tuple[str, str | None]:
     >>> parse_action("click[x] trailing"), parse_action("search[]")
     (('click', 'x'), ('search[]', None))
     """
-    found = _ACTION.match(action)
-    return (found[1], found[2]) if found else (action, None)
+    match = _ACTION.match(action)
+    return (match[1], match[2]) if match else (action, None)
 
 
 class Shop:
@@ -247,8 +247,8 @@ def special_hits(catalog: Catalog, query: str) -> tuple[int, ...] | None:
             catalog.number(product.asin) for product in catalog if rest in product.attributes
         )
     if token == "<c>":
-        wanted = words[0] if words else ""
-        return tuple(catalog.number(p.asin) for p in catalog if p.category == wanted)
+        category = words[0] if words else ""
+        return tuple(catalog.number(p.asin) for p in catalog if p.category == category)
     if token == "<q>":
         return tuple(catalog.number(p.asin) for p in catalog if p.query == rest)
     return None

@@ -51,10 +51,10 @@ def page_at(shop: Shop, address: Address, visited: tuple[str, ...]) -> Page:
     if address.number < 1:
         raise PageNotFound(404, "no_page", "Pages of results are counted from 1.")
     if address.page == RESULTS:
-        found = shop.search(State(visited=visited), address.query)
+        first = shop.search(State(visited=visited), address.query)
         if address.number == 1:
-            return found
-        hits = found.state.hits
+            return first
+        hits = first.state.hits
         return shop.look(State(RESULTS, address.query, address.number, hits, visited=visited))
     if address.page == "attributes" and not shop.show_attrs:
         raise PageNotFound(404, "no_page", "This shop does not show that page.")

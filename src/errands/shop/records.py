@@ -109,12 +109,12 @@ class Packed(NamedTuple):
         lengths = np.fromiter(map(len, records), np.uint32, len(records))
         return cls(b"".join(records), lengths)
 
-    def only(self, kept: NDArray[np.bool_]) -> "Packed":
+    def only(self, mask: NDArray[np.bool_]) -> "Packed":
         """Those that are to be kept."""
         ends = np.cumsum(self.lengths, dtype=np.int64)
         parts = [
             self.data[end - length : end]
-            for end, length in zip(ends[kept].tolist(), self.lengths[kept].tolist(), strict=True)
+            for end, length in zip(ends[mask].tolist(), self.lengths[mask].tolist(), strict=True)
         ]
         return Packed.of(parts)
 

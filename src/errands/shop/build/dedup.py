@@ -37,9 +37,9 @@ class SeenIds:
     def names(self) -> NDArray[np.bytes_]:
         """All ids, in order."""
         width = self._names.shape[1]
-        held: NDArray[np.bytes_] = self._names[: self._count].reshape(-1).view(f"S{width}")
-        longest = int(np.char.str_len(held).max()) if len(held) else 1
-        return held.astype(f"S{max(longest, 1)}", copy=False)
+        ids: NDArray[np.bytes_] = self._names[: self._count].reshape(-1).view(f"S{width}")
+        longest = int(np.char.str_len(ids).max()) if len(ids) else 1
+        return ids.astype(f"S{max(longest, 1)}", copy=False)
 
     def _make_room(self, more: int, width: int) -> None:
         needed = self._count + more
@@ -85,9 +85,9 @@ def _add(slots: Any, names: Any, count: int, letters: Any, new: Any) -> int:
         known = False
         while slots[slot]:
             known = True
-            held = names[slots[slot] - 1]
+            name = names[slots[slot] - 1]
             for j in range(letters.shape[1]):
-                if held[j] != letters[i, j]:
+                if name[j] != letters[i, j]:
                     known = False
                     break
             if known:

@@ -167,10 +167,10 @@ def _mined_record(product: Product, told: list[Entry]) -> dict[str, Any]:
 
 def _human_record(product: Product, entry: Entry) -> dict[str, Any]:
     """An instruction as in items_human_ins.json."""
-    wanted = entry.options or ()
+    chosen = entry.options or ()
     named = [
         f"{name}: {value}"
-        for value in wanted
+        for value in chosen
         for name, values in product.options.items()
         if value in values
     ]
@@ -180,7 +180,7 @@ def _human_record(product: Product, entry: Entry) -> dict[str, Any]:
         "attributes": () if product.attributes == UNMINED else product.attributes,
         "options": named or ("",),
         "instruction_attributes": entry.attributes,
-        "instruction_options": wanted,
+        "instruction_options": chosen,
     }
 
 

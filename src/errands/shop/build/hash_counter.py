@@ -62,8 +62,8 @@ class HashCounter:
         while size < 2 * (self._used + more):
             size *= 2
         if size > len(self._keys):
-            held = np.flatnonzero(self._counts)
-            keys, counts = self._keys[held], self._counts[held]
+            used = np.flatnonzero(self._counts)
+            keys, counts = self._keys[used], self._counts[used]
             self._keys, self._counts = np.zeros(size, np.uint64), np.zeros(size, np.int64)
             _put_back(keys, counts, self._keys, self._counts)
 

@@ -50,15 +50,15 @@ class ItemsFile:
                 while block := file.read(BLOCK):
                     self._digest.update(block)
                     self.bytes += len(block)
-                    found = scan.feed(block)
-                    taken = 0
-                    while taken < len(found.starts):
+                    members = scan.feed(block)
+                    place = 0
+                    while place < len(members.starts):
                         if count == 0:
-                            start = int(found.starts[taken])
-                        step = min(records - count, len(found.starts) - taken)
-                        taken += step
+                            start = int(members.starts[place])
+                        step = min(records - count, len(members.starts) - place)
+                        place += step
                         count += step
-                        end = int(found.ends[taken - 1])
+                        end = int(members.ends[place - 1])
                         if count == records:
                             yield Piece(start, end)
                             count = 0

@@ -72,8 +72,8 @@ class MemberScan:
         if count < 0:
             raise MalformedJson
         self._read += len(block)
-        kept = parts[:count].copy()
-        return Members(kept[:, 0], kept[:, 1], kept[:, 2], kept[:, 3], kept[:, 4] == 1)
+        rows = parts[:count].copy()
+        return Members(rows[:, 0], rows[:, 1], rows[:, 2], rows[:, 3], rows[:, 4] == 1)
 
     def finish(self) -> None:
         """Check that the file ended where it should."""

@@ -61,9 +61,9 @@ class _Window:
         self._at += 1
 
     def expect(self, expected: str) -> None:
-        found = self.peek()
-        if found != expected:
-            shown = repr(found) if found else "the end"
+        character = self.peek()
+        if character != expected:
+            shown = repr(character) if character else "the end"
             raise self.error(f"expected {expected!r}, found {shown}")
 
     def refuse(self, unwanted: str) -> None:

@@ -78,14 +78,14 @@ def in_order(
         return
     waiting = enumerate(pieces)
     results: dict[int, Any] = {}
-    wanted = 0
+    next_number = 0
     pool: list[_MapWorker] = []
     with contextlib.ExitStack() as stack, selectors.DefaultSelector() as selector:
         line = pickle.dumps(work)
         while True:
-            while wanted in results:
-                yield results.pop(wanted)
-                wanted += 1
+            while next_number in results:
+                yield results.pop(next_number)
+                next_number += 1
             open_pieces = sum(len(worker.given) for worker in pool) + len(results)
             while open_pieces < workers * (_AHEAD + _ROOM):
                 idle = min(pool, key=lambda worker: len(worker.given), default=None)
@@ -150,8 +150,8 @@ class _MapWorker:
             (length,) = _HEAD.unpack_from(self._buffer)
             if len(self._buffer) < _HEAD.size + length:
                 break
-            with memoryview(self._buffer) as held:
-                failure, result = pickle.loads(held[_HEAD.size : _HEAD.size + length])
+            with memoryview(self._buffer) as view:
+                failure, result = pickle.loads(view[_HEAD.size : _HEAD.size + length])
             del self._buffer[: _HEAD.size + length]
             if failure is not None:
                 raise failure

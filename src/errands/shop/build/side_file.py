@@ -56,16 +56,16 @@ class SideFile:
         # Of equal names the last counts, as in JSON.
         places = np.searchsorted(names, keys, "right") - 1
         known = (places >= 0) & (names[places] == keys)
-        found: list[Any] = [None] * len(asins)
+        values: list[Any] = [None] * len(asins)
         with open_binary(self.path) as file:
             handle = file.fileno()
             for number in np.flatnonzero(known).tolist():
                 start, end = int(starts[places[number]]), int(ends[places[number]])
                 try:
-                    found[number] = decode_json(os.pread(handle, end - start, start))
+                    values[number] = decode_json(os.pread(handle, end - start, start))
                 except ValueError:
                     raise DataError(f"{self.path} changed while it was read; try again.") from None
-        return found
+        return values
 
 
 @lru_cache(maxsize=8)
@@ -111,15 +111,15 @@ def _scan(path: Path, table: Path, kind: Any) -> tuple[SideFile, SourceFile, boo
         while block := file.read(BLOCK):
             digest.update(block)
             size += len(block)
-            found = scan.feed(block)
+            members = scan.feed(block)
             rest += block
-            if len(found.ends):
-                first, last = int(found.names[0]) - 1, int(found.ends[-1])
+            if len(members.ends):
+                first, last = int(members.names[0]) - 1, int(members.ends[-1])
                 checked = checked and _fits(b"{%b}" % rest[first - begun : last - begun], kind)
-                keys, usable = _names(rest, begun, found)
+                keys, usable = _names(rest, begun, members)
                 names.append(keys)
-                starts.append(found.starts[usable])
-                ends.append(found.ends[usable])
+                starts.append(members.starts[usable])
+                ends.append(members.ends[usable])
             following = max(scan.begun - 1, begun)
             rest, begun = rest[following - begun :], following
     scan.finish()
@@ -138,14 +138,14 @@ def _fits(members: bytes, kind: Any) -> bool:
     return True
 
 
-def _names(data: bytes, begun: int, found: Members) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+def _names(data: bytes, begun: int, members: Members) -> tuple[NDArray[Any], NDArray[np.bool_]]:
     """The names that can be asins, and which of the members they belong to."""
-    usable = np.ones(len(found.names), np.bool_)
+    usable = np.ones(len(members.names), np.bool_)
     names: list[bytes] = []
     spans = zip(
-        (found.names - begun).tolist(),
-        (found.name_ends - begun).tolist(),
-        found.plain.tolist(),
+        (members.names - begun).tolist(),
+        (members.name_ends - begun).tolist(),
+        members.plain.tolist(),
         strict=True,
     )
     for number, (start, end, plain) in enumerate(spans):

@@ -105,7 +105,7 @@ class CatalogWriter:
         """Write what needs all products: index, goals, manifest."""
         count = len(self._seen_ids)
         if not count:
-            reasons = ", ".join(f"{why} ({held:,})" for why, held in self._dropped.items())
+            reasons = ", ".join(f"{why} ({number:,})" for why, number in self._dropped.items())
             raise DataError(f"The items file has no usable product: {reasons or 'it is empty'}.")
         self._products.finish()
         write_dictionary(self._work / "products", dictionary)
@@ -160,40 +160,40 @@ def _source_of(path: Path) -> SourceFile:
     return SourceFile(path.name, path.stat().st_size, file_checksum(path))
 
 
-def _only(chunk: BuiltChunk, kept: NDArray[np.bool_]) -> BuiltChunk:
+def _only(chunk: BuiltChunk, mask: NDArray[np.bool_]) -> BuiltChunk:
     """A chunk of some of its products."""
-    places = np.cumsum(kept) - 1
-    ranged = kept[chunk.ranges]
-    noted = kept[chunk.notes]
+    places = np.cumsum(mask) - 1
+    ranged = mask[chunk.ranges]
+    noted = mask[chunk.notes]
     return chunk._replace(
-        asins=chunk.asins[kept],
-        products=chunk.products.only(kept),
-        contents=chunk.contents[kept],
-        cards=chunk.cards.only(kept),
-        terms=_only_terms(chunk.terms, kept),
-        prices=chunk.prices[kept],
+        asins=chunk.asins[mask],
+        products=chunk.products.only(mask),
+        contents=chunk.contents[mask],
+        cards=chunk.cards.only(mask),
+        terms=_only_terms(chunk.terms, mask),
+        prices=chunk.prices[mask],
         ranges=places[chunk.ranges[ranged]].astype(np.uint32),
         range_ends=chunk.range_ends[ranged],
-        entries=tuple(entries.only(kept) for entries in chunk.entries),
+        entries=tuple(entries.only(mask) for entries in chunk.entries),
         notes=places[chunk.notes[noted]].astype(np.uint32),
         reasons=chunk.reasons[noted],
-        mined=chunk.mined[kept],
-        human=chunk.human[kept],
-        tagged=chunk.tagged[kept],
+        mined=chunk.mined[mask],
+        human=chunk.human[mask],
+        tagged=chunk.tagged[mask],
     )
 
 
-def _only_terms(chunk: TermChunk, kept: NDArray[np.bool_]) -> TermChunk:
+def _only_terms(chunk: TermChunk, mask: NDArray[np.bool_]) -> TermChunk:
     """The terms of some of the documents, in the order in which these first have them."""
-    mine = np.repeat(kept, chunk.counts)
-    held, first, ids = np.unique(chunk.ids[mine], return_index=True, return_inverse=True)
+    mine = np.repeat(mask, chunk.counts)
+    numbers, first, ids = np.unique(chunk.ids[mine], return_index=True, return_inverse=True)
     order = np.argsort(first)
-    renumbered = np.empty(len(held), np.uint32)
-    renumbered[order] = np.arange(len(held), dtype=np.uint32)
+    renumbered = np.empty(len(numbers), np.uint32)
+    renumbered[order] = np.arange(len(numbers), dtype=np.uint32)
     return TermChunk(
-        [chunk.terms[number] for number in held[order].tolist()],
+        [chunk.terms[number] for number in numbers[order].tolist()],
         renumbered[ids],
         chunk.tfs[mine],
-        chunk.counts[kept],
-        chunk.lengths[kept],
+        chunk.counts[mask],
+        chunk.lengths[mask],
     )

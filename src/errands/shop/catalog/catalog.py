@@ -68,12 +68,12 @@ class Manifest(msgspec.Struct, frozen=True):
     @property
     def checksum(self) -> str:
         """One checksum for all that is in it, however records are compressed."""
-        held = {
+        plain = {
             name: file.sha256
             for name, file in self.files.items()
             if name.partition(".")[0] not in self.contents
         }
-        lines = [f"{name} {sha256}" for name, sha256 in sorted({**held, **self.contents}.items())]
+        lines = [f"{name} {sha256}" for name, sha256 in sorted({**plain, **self.contents}.items())]
         return hashlib.sha256("\n".join(lines).encode()).hexdigest()
 
 
@@ -121,10 +121,10 @@ class Catalog:
         from errands.shop.catalog.library import locate
 
         folder = locate(catalog)
-        held = _opened.get(folder)
-        if held is None or not held.is_current():
-            held = _opened[folder] = cls(folder)
-        return held
+        shared = _opened.get(folder)
+        if shared is None or not shared.is_current():
+            shared = _opened[folder] = cls(folder)
+        return shared
 
     def _check_sizes(self) -> None:
         """Notice a file that was cut off, without reading it."""
@@ -171,8 +171,8 @@ class Catalog:
         if len(key) > self._asins.dtype.itemsize:
             return -1
         number = int(np.searchsorted(self._asins, np.array(key, self._asins.dtype)))
-        found = number < len(self._asins) and self._asins[number] == key
-        return number if found else -1
+        is_there = number < len(self._asins) and self._asins[number] == key
+        return number if is_there else -1
 
     def product(self, number: int) -> Product:
         return self.product_at(self._rows[number])

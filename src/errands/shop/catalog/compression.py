@@ -33,11 +33,11 @@ def train(samples: Sequence[bytes]) -> bytes:
 
 def compressor(dictionary: bytes) -> Callable[[bytes], bytes]:
     """What compresses records with this dictionary; for one thread."""
-    held = zstandard.ZstdCompressionDict(dictionary) if dictionary else None
-    if held is not None:
-        held.precompute_compress(level=_LEVEL)
+    shared = zstandard.ZstdCompressionDict(dictionary) if dictionary else None
+    if shared is not None:
+        shared.precompute_compress(level=_LEVEL)
     return zstandard.ZstdCompressor(
-        level=_LEVEL, dict_data=held, write_dict_id=False, write_checksum=False
+        level=_LEVEL, dict_data=shared, write_dict_id=False, write_checksum=False
     ).compress
 
 

@@ -67,12 +67,12 @@ class Entries(NamedTuple):
     counts: NDArray[np.uint32]
     """How many attributes each has."""
 
-    def only(self, kept: NDArray[np.bool_]) -> "Entries":
+    def only(self, mask: NDArray[np.bool_]) -> "Entries":
         """Those of products that are kept, whose places are counted anew."""
-        mine = kept[self.places]
+        mine = mask[self.places]
         return self._replace(
             records=self.records.only(mine),
-            places=(np.cumsum(kept) - 1)[self.places[mine]].astype(np.uint32),
+            places=(np.cumsum(mask) - 1)[self.places[mine]].astype(np.uint32),
             choices=self.choices[mine],
             ids=self.ids[np.repeat(mine, self.counts)],
             counts=self.counts[mine],
@@ -213,12 +213,12 @@ class StoredGoals:
         product = self._product_at(self._rows[number])
         cap = self._caps[number]
         instruction = entry.instruction
-        wanted: tuple[str, ...] | dict[str, str]
+        options: tuple[str, ...] | dict[str, str]
         if entry.options is None:
-            wanted = option_choice(product.options, place - self._first[number])
-            instruction += option_phrase(wanted)
+            options = option_choice(product.options, place - self._first[number])
+            instruction += option_phrase(options)
         else:
-            wanted = entry.options
+            options = entry.options
         return Goal(
             asin=product.asin,
             category=product.category,
@@ -228,7 +228,7 @@ class StoredGoals:
             instruction_text=instruction + price_phrase(cap),
             attributes=entry.attributes,
             price_upper=cap,
-            goal_options=wanted,
+            goal_options=options,
             weight=self._weights[number],
             nouns=product.nouns,
         )

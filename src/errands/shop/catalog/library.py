@@ -33,9 +33,9 @@ def locate(catalog: str | os.PathLike[str]) -> Path:
         return ensure_demo()
     if path.exists():
         return path.resolve()
-    kept = catalogs_dir() / path
-    if len(path.parts) == 1 and kept.is_dir():
-        return kept.resolve()
+    home = catalogs_dir() / path
+    if len(path.parts) == 1 and home.is_dir():
+        return home.resolve()
     near = difflib.get_close_matches(str(catalog), names(), 1)
     hint = f" Did you mean {near[0]!r}?" if near else ""
     raise CatalogError(
@@ -47,8 +47,8 @@ def locate(catalog: str | os.PathLike[str]) -> Path:
 def names() -> list[str]:
     """The catalogues that can be opened by name."""
     folder = catalogs_dir()
-    kept = folder.iterdir() if folder.is_dir() else ()
-    made = sorted(path.name for path in kept if (path / "manifest.json").is_file())
+    folders = folder.iterdir() if folder.is_dir() else ()
+    made = sorted(path.name for path in folders if (path / "manifest.json").is_file())
     return [DEMO, *(name for name in made if not name.startswith(f"{DEMO}-"))]
 
 

@@ -11,6 +11,8 @@ There is no script. A radio cannot lead anywhere by itself, so each option value
 things on one spot: the radio and its label, for those who read the document, and above both a
 link to the page with that value chosen, for those who click. Assistive technology is given the
 link alone.
+
+Escaped by hand (`_safe`), not by `errands.markup`: f-strings make a page four times as fast.
 """
 
 import json

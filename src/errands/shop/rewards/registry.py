@@ -59,27 +59,29 @@ def rules_named(rules: str | RewardRules) -> RewardRules:
 
     A class is called without arguments. What the rules need must be installed.
     """
-    given: Any = RULES.find(rules) if isinstance(rules, str) else rules
-    if isinstance(given, type):
-        given = given()
-    if not callable(given):
+    candidate: Any = RULES.find(rules) if isinstance(rules, str) else rules
+    if isinstance(candidate, type):
+        candidate = candidate()
+    if not callable(candidate):
         raise SettingError(
             f"The reward rule {rules!r} cannot be called; expected a name, module:attribute, or"
             " a function of a purchase and a goal that returns a Reward."
         )
-    own = _own_name(given)
+    own = _own_name(candidate)
     if own == "synonym":
         thesaurus()  # Now, and not at the first purchase, it is told what is missing.
-    found: RewardRules = given if own or isinstance(given, ForeignRules) else ForeignRules(given)
-    return found
+    named: RewardRules = (
+        candidate if own or isinstance(candidate, ForeignRules) else ForeignRules(candidate)
+    )
+    return named
 
 
 def rules_version(rules: str | RewardRules) -> str:
     """What a result under these rules depends on beside this code; empty for most of ours."""
-    found = rules_named(rules)
-    if isinstance(found, ForeignRules):
-        return found.version
-    return thesaurus().name if _own_name(found) == "synonym" else ""
+    rule = rules_named(rules)
+    if isinstance(rule, ForeignRules):
+        return rule.version
+    return thesaurus().name if _own_name(rule) == "synonym" else ""
 
 
 def rules_key(rules: str | RewardRules) -> str:
@@ -88,10 +90,10 @@ def rules_key(rules: str | RewardRules) -> str:
     >>> rules_key("released")
     ''
     """
-    found = rules_named(rules)
-    version = rules_version(found)
-    if isinstance(found, ForeignRules):
-        return f"rules:{found.name}@{version}"
+    rule = rules_named(rules)
+    version = rules_version(rule)
+    if isinstance(rule, ForeignRules):
+        return f"rules:{rule.name}@{version}"
     return f"words:{version}" if version else ""
 
 
@@ -99,5 +101,5 @@ def rules_reference(rules: str | RewardRules) -> str:
     """The text by which other processes find these rules; empty where they cannot."""
     if isinstance(rules, str):
         return rules
-    given = rules.rules if isinstance(rules, ForeignRules) else rules
-    return _own_name(given) or reference_of(given)
+    rule = rules.rules if isinstance(rules, ForeignRules) else rules
+    return _own_name(rule) or reference_of(rule)

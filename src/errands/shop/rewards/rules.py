@@ -111,7 +111,7 @@ def paper(purchase: Purchase, goal: Goal) -> Reward:
             bool(chain) and chain == _chain(goal.product_category),
             title_score(product.nouns, goal.nouns),
         ),
-        attributes=sum(wanted in product.attributes for wanted in goal.attributes),
+        attributes=sum(attribute in product.attributes for attribute in goal.attributes),
         options=_exact_options(purchase.options, goal),
         affordable=purchase.price <= goal.price_upper,
         goal=goal,
@@ -174,9 +174,9 @@ def category_path(product_category: str) -> set[str]:
 def missing_attributes(product: Product, goal: Goal) -> list[str]:
     """The wanted attributes that the released code does not find."""
     missing = [
-        wanted
-        for wanted in goal.attributes
-        if not any(matches(wanted, held) for held in product.attributes)
+        attribute
+        for attribute in goal.attributes
+        if not any(matches(attribute, other) for other in product.attributes)
     ]
     if not missing:
         return missing
@@ -185,7 +185,7 @@ def missing_attributes(product: Product, goal: Goal) -> list[str]:
         " ".join(product.bullets).lower(),
         product.description.lower(),
     ]
-    return [wanted for wanted in missing if not any(wanted in text for text in texts)]
+    return [attribute for attribute in missing if not any(attribute in text for text in texts)]
 
 
 def matched_options(chosen: Iterable[str], goal: Goal) -> list[bool]:
@@ -194,13 +194,13 @@ def matched_options(chosen: Iterable[str], goal: Goal) -> list[bool]:
     if isinstance(goal.goal_options, dict):
         # Synthetic goals are compared as (name, value) pairs: a colour is recognised only where
         # it is the whole name or value, and else the pair's text is matched, name and all.
-        wanted = [
+        targets = [
             min((part for part in pair if part in _COLOR_SET), default=str(pair))
             for pair in goal.goal_options.items()
         ]
     else:
-        wanted = [normalize_color(value) for value in goal.goal_options]
-    return [any(matches(held, value) for held in bought) for value in wanted]
+        targets = [normalize_color(value) for value in goal.goal_options]
+    return [any(matches(other, value) for other in bought) for value in targets]
 
 
 def _exact_options(chosen: Mapping[str, str], goal: Goal) -> int:

@@ -105,37 +105,37 @@ def second_look(purchase: Purchase, goal: Goal) -> tuple[Reward, tuple[Credit, .
 
 def _attributes(product: Product, missing: Iterable[str]) -> Iterator[Credit]:
     texts = _Texts(product.title, product.bullets, product.description, product.attributes)
-    for wanted in missing:
-        found = _in_texts(texts, wanted)
-        if found is not None:
-            yield found
+    for attribute in missing:
+        credit = _in_texts(texts, attribute)
+        if credit is not None:
+            yield credit
 
 
 @lru_cache(1 << 14)
-def _in_texts(texts: _Texts, wanted: str) -> Credit | None:
-    ways = _longer(thesaurus().ways(wanted))
+def _in_texts(texts: _Texts, target: str) -> Credit | None:
+    ways = _longer(thesaurus().ways(target))
     for place, said in zip(texts._fields, texts, strict=True):
         for text in (said,) if isinstance(said, str) else said:
-            found = _said(text, ways)
-            if found is not None:
-                return Credit("attribute", wanted, found, place)
+            words = _said(text, ways)
+            if words is not None:
+                return Credit("attribute", target, words, place)
     return None
 
 
 def _options(purchase: Purchase, goal: Goal, matched: list[bool]) -> Iterator[Credit]:
-    asked = goal.goal_options
-    values = list(asked.values()) if isinstance(asked, dict) else list(asked)
-    offered = {value for held in purchase.product.options.values() for value in held}
+    options = goal.goal_options
+    values = list(options.values()) if isinstance(options, dict) else list(options)
+    offered = {value for group in purchase.product.options.values() for value in group}
     chosen = sorted(set(purchase.options.values()))
-    for wanted, is_there in zip(values, matched, strict=True):
-        if is_there or not phrase(wanted):
+    for target, is_there in zip(values, matched, strict=True):
+        if is_there or not phrase(target):
             continue
         # The released code may miss the very value: it takes `rectangular` for the colour tan.
-        right = {_spelled(value) for value in offered if _spelled(value) == _spelled(wanted)}
-        right = right or {_spelled(value) for value in offered if phrase(value) == phrase(wanted)}
+        right = {_spelled(value) for value in offered if _spelled(value) == _spelled(target)}
+        right = right or {_spelled(value) for value in offered if phrase(value) == phrase(target)}
         for value in chosen:
-            if _spelled(value) in right if right else _means(value, wanted):
-                yield Credit("option", wanted, value, "option")
+            if _spelled(value) in right if right else _means(value, target):
+                yield Credit("option", target, value, "option")
                 break
 
 
@@ -145,13 +145,13 @@ def _spelled(value: str) -> str:
 
 
 @lru_cache(1 << 14)
-def _means(chosen: str, wanted: str) -> bool:
+def _means(chosen: str, target: str) -> bool:
     """Whether a chosen value is another way to say a wanted one, sizes and counts included."""
     whole = phrase(chosen)
-    ways = thesaurus().ways(wanted) | thesaurus().shades(wanted)
+    ways = thesaurus().ways(target) | thesaurus().shades(target)
     if whole in ways:
         return True
-    if not _SIZING.isdisjoint(found.word for found in found_words(plain(chosen))):
+    if not _SIZING.isdisjoint(span.word for span in found_words(plain(chosen))):
         return False  # An extra large one is not a large one.
     figures = _figures(whole)
     same = frozenset(way for way in _longer(ways) if _figures(way) == figures)
@@ -186,10 +186,10 @@ def _type(product: Product, goal: Goal) -> tuple[Type, list[Credit]]:
     if not query and _alike(product.query, goal.query):
         query = True
         credits.append(Credit("type", goal.query, product.query, "query"))
-    path, wanted = category_path(product.product_category), category_path(goal.product_category)
-    category = len(path & wanted) >= 2
-    if not category and "" not in (path | wanted):
-        pairs = [(w, p) for w in sorted(wanted) for p in sorted(path) if _alike(p, w)]
+    path, target = category_path(product.product_category), category_path(goal.product_category)
+    category = len(path & target) >= 2
+    if not category and "" not in (path | target):
+        pairs = [(w, p) for w in sorted(target) for p in sorted(path) if _alike(p, w)]
         if len({w for w, _ in pairs}) >= 2 and len({p for _, p in pairs}) >= 2:
             category = True
             credits += [Credit("type", w, p, "category") for w, p in pairs if w != p]
@@ -208,10 +208,10 @@ def _said(text: str, ways: frozenset[Words]) -> str | None:
     """The first place of a text that says it one of these ways, and does not deny it."""
     with_small = frozenset(way for way in ways if not _SMALL_STEMS.isdisjoint(way))
     for clause in _clauses(text):
-        wanted = with_small if clause.is_whole else ways
-        for length in sorted({len(way) for way in wanted}, reverse=True):
+        fitting = with_small if clause.is_whole else ways
+        for length in sorted({len(way) for way in fitting}, reverse=True):
             for at in range(len(clause.words) - length + 1):
-                if _way(clause, at, length) in wanted and not _denied(clause.words, at, length):
+                if _way(clause, at, length) in fitting and not _denied(clause.words, at, length):
                     return clause.text[clause.starts[at] : clause.ends[at + length - 1]]
     return None
 
@@ -219,14 +219,14 @@ def _said(text: str, ways: frozenset[Words]) -> str | None:
 def _denied(words: tuple[str, ...], at: int, length: int) -> bool:
     """`not washable`, `not fully washable`; `alcohol free` where alcohol was wanted; `scents
     without` for scentless."""
-    found = words[at : at + length]
+    phrase_words = words[at : at + length]
     before = [word for word in words[:at] if word not in SMALL][-2:]
     after = words[at + length] if at + length < len(words) else ""
     return (
         not _DENYING.isdisjoint(before[-1:])
         or not _REFUSING.isdisjoint(before)
-        or (after == "free" and "free" not in found)
-        or any(word in _DENYING for word in found[1:])
+        or (after == "free" and "free" not in phrase_words)
+        or any(word in _DENYING for word in phrase_words[1:])
     )
 
 
@@ -251,12 +251,12 @@ def _way(clause: _Clause, at: int, length: int) -> Words:
 @lru_cache(1 << 12)
 def _clauses(text: str) -> tuple[_Clause, ...]:
     """A text between its stops, by words: a phrase does not go on after a comma or an `and`."""
-    found = []
+    clauses = []
     for clause in _STOPS.split(plain(text)):
         few, whole = found_words(clause), all_words(clause)
-        for held in (few, whole) if len(few) < len(whole) else (few,):
-            if held:
-                stems = tuple(stem_of(one.word) for one in held)
-                words, starts, ends = zip(*held, strict=True)
-                found.append(_Clause(clause, words, starts, ends, stems, held is whole))
-    return tuple(found)
+        for spans in (few, whole) if len(few) < len(whole) else (few,):
+            if spans:
+                stems = tuple(stem_of(one.word) for one in spans)
+                words, starts, ends = zip(*spans, strict=True)
+                clauses.append(_Clause(clause, words, starts, ends, stems, spans is whole))
+    return tuple(clauses)

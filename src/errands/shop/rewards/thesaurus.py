@@ -82,9 +82,9 @@ def found_words(text: str) -> list[WordSpan]:
 
     A letter alone is never small: `cup a` is not `cup b`, nor is `in ear` the same as `on ear`.
     """
-    found = all_words(text)
-    kept = [one for one in found if one.word not in SMALL]
-    return kept if len(kept) > 1 else found
+    every = all_words(text)
+    large = [one for one in every if one.word not in SMALL]
+    return large if len(large) > 1 else every
 
 
 def words_of(text: str) -> list[str]:
@@ -190,14 +190,14 @@ class Thesaurus:
     def _synonyms(self, word: str) -> frozenset[str]:
         """Words that mean the same thing, each as a singular, the word itself among them."""
         single = singular(word)
-        found = {single, *self._things.get(single, ())}
+        synonyms = {single, *self._things.get(single, ())}
         for synset in self._synsets(word, "n"):
-            found |= {singular(other) for other in self._frequent(synset) if other.isalnum()}
-        return frozenset(found)
+            synonyms |= {singular(other) for other in self._frequent(synset) if other.isalnum()}
+        return frozenset(synonyms)
 
     def _shades(self, text: str) -> frozenset[Words]:
         """Colours next to a colour: its shades, and what it is a shade of."""
-        found: set[Words] = set()
+        shades: set[Words] = set()
         for number in self._wordnet.senses("_".join(words_of(text)), "n"):
             synset = self._wordnet.synset("n", number)
             if not self._is_color(synset):
@@ -205,8 +205,8 @@ class Thesaurus:
             for pointer in (*synset.following("@"), *synset.following("~")):
                 near = self._wordnet.synset(pointer.kind, pointer.number)
                 if self._is_color(near):
-                    found |= {phrase(word.replace("_", " ")) for word in near.words}
-        return frozenset(found)
+                    shades |= {phrase(word.replace("_", " ")) for word in near.words}
+        return frozenset(shades)
 
     def _is_color(self, synset: Synset) -> bool:
         """Whether it lies below chromatic or achromatic colours."""
@@ -229,15 +229,15 @@ class Thesaurus:
 
     def _all_related(self, word: str) -> frozenset[Way]:
         """Other words for one: of the same meaning, or the same root."""
-        found: set[str] = set()
+        related: set[str] = set()
         if word in _FIXED or len(word) <= 2 or not word.isalpha():
             return frozenset()
         for kind in ("n", "v", "a"):
             base = self._wordnet.base(word, kind)
             for synset in self._synsets(word, kind):
-                found |= self._frequent(synset)
-                found |= set(self._derived(synset, base))
-        return frozenset(tuple(words_of(other.replace("_", " "))) for other in found - {word})
+                related |= self._frequent(synset)
+                related |= set(self._derived(synset, base))
+        return frozenset(tuple(words_of(other.replace("_", " "))) for other in related - {word})
 
     def _derived(self, synset: Synset, base: str) -> Iterator[str]:
         for pointer in synset.following("+"):

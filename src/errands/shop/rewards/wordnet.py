@@ -119,18 +119,18 @@ class WordNet:
         )
 
 
-def _line(held: mmap.mmap, key: str) -> str | None:
+def _line(lines: mmap.mmap, key: str) -> str | None:
     """The line that begins with a key and a space, of sorted lines."""
-    wanted = key.encode("utf-8", "replace")
-    low, high = 0, len(held)
+    target = key.encode("utf-8", "replace")
+    low, high = 0, len(lines)
     while low < high:
-        start = held.rfind(b"\n", low, (low + high) // 2) + 1 or low
-        end = held.find(b"\n", start, high)
+        start = lines.rfind(b"\n", low, (low + high) // 2) + 1 or low
+        end = lines.find(b"\n", start, high)
         end = high if end < 0 else end
-        found = held[start:end].partition(b" ")[0]
-        if found == wanted:
-            return held[start:end].decode("utf-8", "replace").rstrip()
-        if found < wanted:
+        first = lines[start:end].partition(b" ")[0]
+        if first == target:
+            return lines[start:end].decode("utf-8", "replace").rstrip()
+        if first < target:
             low = end + 1
         else:
             high = start

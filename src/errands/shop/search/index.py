@@ -101,17 +101,19 @@ class TermChunk(NamedTuple):
 def collect_terms(documents: Iterable[str]) -> TermChunk:
     """Analyse some documents; any process can do it."""
     numbers = _Numbers()
-    found, lengths = array("I"), array("I")
+    occurrences, lengths = array("I"), array("I")
     for contents in documents:
         # Not by way of the terms themselves: most words come back, and numbers are cheap to count.
         tokens = list(chain.from_iterable(map(numbers.__getitem__, chunks(contents))))
-        found.fromlist(tokens)
+        occurrences.fromlist(tokens)
         lengths.append(len(tokens))
-    ids, tfs = np.empty(len(found), np.uint32), np.empty(len(found), np.uint16)
+    ids, tfs = np.empty(len(occurrences), np.uint32), np.empty(len(occurrences), np.uint16)
     ends = np.array(lengths, np.uint32)
     counts = np.zeros(len(ends), np.uint32)
-    kept = count_terms(np.array(found, np.uint32), ends, len(numbers.terms), ids, tfs, counts)
-    return TermChunk(list(numbers.terms), ids[:kept].copy(), tfs[:kept].copy(), counts, ends)
+    total = count_terms(
+        np.array(occurrences, np.uint32), ends, len(numbers.terms), ids, tfs, counts
+    )
+    return TermChunk(list(numbers.terms), ids[:total].copy(), tfs[:total].copy(), counts, ends)
 
 
 class _Numbers(dict[str, tuple[int, ...]]):
@@ -159,11 +161,11 @@ class IndexWriter:
         norms[numbers] = np.searchsorted(decoded_lengths(), lengths, "right") - 1
         statistics = CollectionStatistics(int((lengths > 0).sum()), int(lengths.sum()), bits)
         count = self._ids.count
-        given = self._tfs.array()
-        most = int(given.max()) if count else 0
+        term_counts = self._tfs.array()
+        most = int(term_counts.max()) if count else 0
         windows, tops = invert(
             self._ids.array(),
-            given,
+            term_counts,
             np.array(self._counts, np.uint32),
             numbers,
             norms,
@@ -234,15 +236,15 @@ class Index:
                 weights.append(count * idf)
         if not terms or k < 1:
             return np.empty(0, np.uint32), np.empty(0, np.float32)
-        asked = np.array(terms, np.int64), np.array(weights, np.float32)
+        weighted = np.array(terms, np.int64), np.array(weights, np.float32)
         room = self._room()
         best: tuple[NDArray[np.uint32], NDArray[np.float32]]
         if k > SHORT_LIST:
-            best = rank_many(self._postings, self._inverse, *asked, k, room.sums)
+            best = rank_many(self._postings, self._inverse, *weighted, k, room.sums)
         elif exhaustive or self._span == 1 or len(terms) > MANY_TERMS:
-            best = rank_all(self._postings, self._inverse, *asked, k, room.sums)
+            best = rank_all(self._postings, self._inverse, *weighted, k, room.sums)
         else:
-            best = rank(self._postings, self._inverse, *asked, k, room)
+            best = rank(self._postings, self._inverse, *weighted, k, room)
         return best
 
     def _room(self) -> Scratch:
@@ -258,8 +260,8 @@ class Index:
         slots = self._slots
         mask = len(slots) - 1
         slot = zlib.crc32(encoded) & mask
-        while held := slots[slot]:
-            number = held - 1
+        while entry := slots[slot]:
+            number = entry - 1
             if self._terms[number] == encoded:
                 df = self._windows[(number + 1) * self._span] - self._windows[number * self._span]
                 idf = math.log(1 + (self.statistics.documents - df + 0.5) / (df + 0.5))

@@ -96,8 +96,8 @@ def _windowed(text: str, classes: str) -> list[tuple[int, int]]:
     """The spans of all tokens, none longer than the window."""
     spans = []
     start = 0
-    while found := _START.search(classes, start):
-        start = found.start()
+    while match := _START.search(classes, start):
+        start = match.start()
         end = _match(text, classes, start)
         if end:
             spans.append((start, end))

@@ -193,14 +193,14 @@ def _groups(
     plan: _Plan, kind: Subcategory, rank: int, rng: Rng, has_human: bool
 ) -> dict[str, list[OptionValue]]:
     """Option groups; near-twins often offer the same ones but for a value or two."""
-    wanted = has_human and rng.bernoulli(0.7)
+    at_least_one = has_human and rng.bernoulli(0.7)
     shared = rng.bernoulli(0.7)
     source = Rng(f"{plan.seed}/{kind.index}/{rank // TWINS}/options") if shared else rng
 
     def coin() -> str:
         return plan.bank.coinage.word("series", source.below(plan.series))
 
-    groups = choose_groups(source, plan.bank, kind, coin, wanted, plan.tagged)
+    groups = choose_groups(source, plan.bank, kind, coin, at_least_one, plan.tagged)
     if shared:
         for choices in groups.values():
             if len(choices) > 2 and rng.bernoulli(0.5):
@@ -279,7 +279,7 @@ def _human(
 ) -> dict[str, Any]:
     """A person's instruction for a product."""
     count = (1, 1, 1, 1, 1, 2, 2, 2, 3)[rng.below(9)]
-    wanted = rng.shuffled(attributes)[:count]
+    targets = rng.shuffled(attributes)[:count]
     values = {
         name.lower(): normalize_value(rng.pick(choices).value) for name, choices in groups.items()
     }
@@ -288,14 +288,14 @@ def _human(
         names.pop(rng.below(3))
     if names and rng.bernoulli(0.2):
         names.pop(rng.below(len(names)))
-    asked = {name: values[name] for name in names}
+    chosen = {name: values[name] for name in names}
     return {
         "asin": asin,
         "instruction": human_instruction(
-            rng, plan.bank, rng.pick(kind.names), wanted, asked, brand
+            rng, plan.bank, rng.pick(kind.names), targets, chosen, brand
         ),
         "attributes": [attribute.name for attribute in attributes],
         "options": [f"{name}: {value}" for name, value in values.items()] or [""],
-        "instruction_attributes": [attribute.name for attribute in wanted],
-        "instruction_options": list(asked.values()),
+        "instruction_attributes": [attribute.name for attribute in targets],
+        "instruction_options": list(chosen.values()),
     }

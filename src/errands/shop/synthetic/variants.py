@@ -52,17 +52,22 @@ class OptionValue:
 
 
 def choose_groups(
-    rng: Rng, bank: Bank, kind: Subcategory, coin: Callable[[], str], wanted: bool, tagged: float
+    rng: Rng,
+    bank: Bank,
+    kind: Subcategory,
+    coin: Callable[[], str],
+    at_least_one: bool,
+    tagged: float,
 ) -> dict[str, list[OptionValue]]:
     """Option groups of one product.
 
-    `wanted` makes sure of one, `coin` invents a word, and `tagged` is the share of groups whose
+    `at_least_one` makes sure of one, `coin` invents a word, `tagged` is the share of groups whose
     values bear the maker's own name or number.
     """
     number = rng.bits() / 4294967296.0
     shares = _GROUPS[kind.category]
     count = sum(number < share for share in shares)
-    if wanted:
+    if at_least_one:
         count = max(count, 1)
     groups: dict[str, list[OptionValue]] = {}
     if not count:
