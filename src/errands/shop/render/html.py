@@ -119,7 +119,8 @@ def _search(instruction: str, session: str) -> str:
     return (
         f'<header class="bar"><h1 class="brand">{_SHOP}</h1></header>\n<main>\n'
         f"{_instruction(instruction, ' ')}\n"
-        f'<form class="search" role="search" method="post" action="{_path(SEARCH, session)}">'
+        '<form class="search" role="search" method="post"'
+        f' action="{build(Address(SEARCH, session))}">'
         '<input id="search_input" type="text" name="search_query" aria-label="Search the shop"'
         ' placeholder="Search for products" enterkeyhint="search" autocomplete="off"'
         ' maxlength="1000" required autofocus>'
@@ -138,8 +139,6 @@ def _results(
         previous = _button("< Prev", build(here._replace(number=state.number - 1)))
     parts = [
         _top(page, session, instruction),
-        '<div class="toolbar">',
-        _button("Back to Search", _path(SEARCH, session)),
         f"<h1>Page {state.number} (Total results: {total})</h1>",
         previous,
         _button("Next >", build(here._replace(number=state.number + 1))),
@@ -177,8 +176,6 @@ def _item(
     return "".join(
         [
             _top(page, session, instruction),
-            '<div class="toolbar">',
-            _button("Back to Search", _path(SEARCH, session)),
             _button("< Prev", build(here._replace(page=RESULTS))),
             f'</div>\n<article class="item">\n{source}\n<div class="offer">',
             *(
@@ -241,8 +238,7 @@ def _detail(page: Page, product: Product, instruction: str, session: str, pictur
     content = "".join(f'<p class="product-info">{_safe(line)}</p>' for line in lines)
     content = content or '<div class="none"></div>'
     return (
-        f'{_top(page, session, instruction)}<div class="toolbar">'
-        f"{_button('Back to Search', _path(SEARCH, session))}{_button('< Prev', build(here))}"
+        f"{_top(page, session, instruction)}{_button('< Prev', build(here))}"
         f'</div>\n<article class="detail">'
         f"{_picture(_chosen_image(page, product), product.title, picture)}"
         f'<div class="content"><h1 aria-label="{state.page.capitalize()}"></h1>'
@@ -290,7 +286,7 @@ def _done(
 
 
 def _top(page: Page, session: str, instruction: str) -> str:
-    """What all pages but the first and the last begin with."""
+    """What all pages but the first and the last begin with, up to the first button."""
     state, product = page.state, page.product
     here = Address(RESULTS, session, state.query, state.number)
     places = [("Search", here._replace(page=SEARCH)), (f"“{state.query}”", here)]
@@ -309,6 +305,7 @@ def _top(page: Page, session: str, instruction: str) -> str:
         '<header class="bar"><div class="brand"></div>'
         f'<nav aria-label="Breadcrumb"><ol>{crumbs}</ol></nav></header>\n<main>\n'
         f"{_instruction(instruction)}\n"
+        f'<div class="toolbar">{_button("Back to Search", build(Address(SEARCH, session)))}'
     )
 
 
@@ -346,10 +343,6 @@ def _chosen_image(page: Page, product: Product) -> str:
         if image and value in product.options.get(name, ()):
             return image
     return product.image
-
-
-def _path(page: str, session: str) -> str:
-    return build(Address(page, session))
 
 
 def _safe(text: str) -> str:

@@ -19,8 +19,8 @@ from errands.errors import ErrandsError
 from errands.markup import EMPTY, Markup, html, join
 from errands.mining.candidates import AttributeCandidate
 from errands.mining.phrases import words
-from errands.mining.review import Review, ReviewProgress
 from errands.mining.proposal import DROP, USES
+from errands.mining.review import Review, ReviewProgress
 from errands.reports.html.elements import badge, cut, table
 from errands.web.core import document as core
 from errands.web.core.application import AppPart, Route
