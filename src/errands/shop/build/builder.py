@@ -36,7 +36,7 @@ SMALL_NUMBER: Final = 4 * PIECE
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class _Work:
+class _BuildWork:
     """Builds chunks; can be sent to other processes."""
 
     raws: Callable[[Any], list[Raw]]
@@ -106,7 +106,7 @@ def build_catalog(
         total = items.stat().st_size
         file = ItemsFile(items, lambda done: progress("reading products", done, total))
         raws = partial(_read_raws, items, mined, said)
-        work = _Work(raws, Recipe(tagger_name, known, b""))
+        work = _BuildWork(raws, Recipe(tagger_name, known, b""))
         try:
             dictionary = _write_chunks(writer, work, file.pieces(), processes)
         except MalformedJson:
@@ -144,7 +144,7 @@ def generate_catalog(
         CatalogWriter(folder, tagger=chosen.name, seed=SHUFFLE_SEED) as writer,
     ):
         raws = partial(_generate_raws, products, seed)
-        work = _Work(raws, Recipe(tagger_name, None, b""))
+        work = _BuildWork(raws, Recipe(tagger_name, None, b""))
         pieces = (range(start, min(start + PIECE, products)) for start in range(0, products, PIECE))
 
         def report(done: int) -> None:
@@ -164,7 +164,7 @@ def _processes(workers: int | None, large: bool) -> int:
 
 def _write_chunks(
     writer: CatalogWriter,
-    work: _Work,
+    work: _BuildWork,
     pieces: Iterator[Any],
     workers: int,
     report: Callable[[int], None] = lambda done: None,
