@@ -91,7 +91,6 @@ def table(
     made = Table(*headings, title=title or None)
     for column in made.columns[left:] if left is not None else ():
         column.justify = "right"
-        column.no_wrap = True
     for row in rows:
         made.add_row(*row)
     return made

@@ -118,7 +118,10 @@ def show_report(made: Report, paths: Sequence[Path]) -> None:
         for run in made.runs
     ]
     headings = ("run", "episodes", "score", "success %", "errors")
-    results.print(table(*headings, rows=rows, left=1, title=made.title))
+    shown = table(*headings, rows=rows, left=1, title=made.title)
+    for column in shown.columns[1:]:
+        column.no_wrap = True
+    results.print(shown)
     for comparison in made.comparisons[:_SHOWN]:
         results.print(comparison.meaning or comparison.refused)
     if (more := len(made.comparisons) - _SHOWN) > 0:
