@@ -69,12 +69,15 @@ class Tab:
     def __init__(
         self, context: "BrowserContext", page: "Page", session: "CDPSession", config: TabConfig
     ) -> None:
+        from playwright.async_api import Error
+
         self.page = page
         self.config = config
         self.policy = NetworkPolicy(config.allow)
         self.spoilt = False
         """Whether it must not be used for another page."""
         self.maximized = False
+        self._browser_error = Error
         self._context = context
         self._session = session
         self._frame = ""
@@ -191,8 +194,6 @@ class Tab:
 
     async def within(self, work: Awaitable[T], what: str, seconds: float | None = None) -> T:
         """Await something of the browser, not longer than a step may take, nor after a crash."""
-        from playwright.async_api import Error
-
         seconds = seconds or self.config.step_seconds
         task = asyncio.ensure_future(work)
         both: tuple[asyncio.Future[Any], ...] = (task, self._lost)
@@ -200,7 +201,7 @@ class Tab:
         if task.done():
             try:
                 return task.result()
-            except Error as error:
+            except self._browser_error as error:
                 self.spoilt = True
                 reason = (error.message or "").strip().splitlines()
                 raise TabLost(f"{what}: {reason[0] if reason else 'no reason'}") from error
