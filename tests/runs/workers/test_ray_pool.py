@@ -65,6 +65,12 @@ def second(cluster: Any) -> Iterator[Any]:
         cluster.remove_node(node, allow_graceful=False)
 
 
+@pytest.fixture(autouse=True)
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine with much other work is slow, and that is no fault of the cluster's."""
+    monkeypatch.setattr("errands.runs.workers.ray_pool._SLOW", 600.0)
+
+
 @pytest.fixture
 def agents(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str], str]:
     """Writes an agent of one's own, a careful shopper who does something first; its name."""
