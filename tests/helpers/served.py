@@ -4,9 +4,10 @@ import contextlib
 import http.client
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
+from errands.web.core.application import AppPart
 from errands.web.core.auth import AuthMiddleware
 from errands.web.core.limits import ServerLimits, listen
 from errands.web.core.server import Server
@@ -107,15 +108,24 @@ def served(
         "turk": TurkProvider("demo"),
     }
     service = Service(providers, bounds, clock) if clock else Service(providers, bounds)
+    with running([environments(service)], bounds, token) as port:
+        yield Served(service, port, token)
+
+
+@contextlib.contextmanager
+def running(
+    parts: Sequence[AppPart], bounds: ServerLimits, token: str | None = None
+) -> Iterator[int]:
+    """Serve parts of an application; the port."""
     started = threading.Event()
-    server = Server([environments(service)], AuthMiddleware(token), bounds, started.set)
+    server = Server(parts, AuthMiddleware(token), bounds, started.set)
     with listen("127.0.0.1", 0) as listening:
         port = listening.getsockname()[1]
         thread = threading.Thread(target=server.run, args=([listening],))
         thread.start()
         assert started.wait(60)
         try:
-            yield Served(service, port, token)
+            yield port
         finally:
             server.handle_exit(15, None)
             thread.join(30)

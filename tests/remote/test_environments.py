@@ -15,13 +15,15 @@ from gymnasium.utils.env_checker import check_env
 from served import Served, served
 from websockets.sync.server import ServerConnection, serve
 
-from errands.envs.config import ShopConfig
+from errands.envs.config import ShopConfig, TurkConfig
 from errands.envs.shop import ShopEnv
 from errands.envs.shop_vector import ShopVectorEnv
+from errands.envs.turk import TurkEnv
 from errands.errors import ErrandsError, SettingError
 from errands.remote.client import Connection, RemoteError
-from errands.remote.environments import RemoteShopEnv, RemoteShopVectorEnv
+from errands.remote.environments import RemoteShopEnv, RemoteShopVectorEnv, RemoteTurkEnv
 from errands.shop.catalog.catalog import Catalog
+from errands.turk.actions.action import Action
 from errands.web.core.limits import ServerLimits
 
 
@@ -240,3 +242,64 @@ def test_a_config_says_what_options_say(shop: Served) -> None:
         RemoteShopEnv(shop.url, config=ShopConfig("elsewhere"))
     for env in (one, other, many):
         env.close()
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"observation": "text", "split": "train", "max_steps": 3, "rules": "released"},
+        {"observation": "relevant", "fields": "hidden"},
+    ],
+)
+def test_remote_form_pages_equal_the_local_ones(shop: Served, settings: dict[str, Any]) -> None:
+    local = TurkEnv(driver="dom", **settings)
+    remote = gymnasium.make("errands/RemoteTurk-v0", url=shop.url, **settings)
+    dice = random.Random(7)
+    here = local.reset(seed=11)
+    assert remote.reset(seed=11) == here
+    ends = 0
+    for _ in range(60):
+        fields = local.page.fields(list(local.instance.labels)) if local.instance else []
+        action: Any = "submit()"
+        if fields and dice.random() < 0.7:
+            name = dice.choice(fields).name
+            action = dice.choice(
+                [
+                    f"modify_text({name!r}, 'words')",
+                    Action("modify_text", {"name": name, "value": "7"}),
+                    {"name": "modify_radio", "arguments": {"name": name, "value": "1"}},
+                    "nonsense(",
+                ]
+            )
+        step = local.step(action)
+        assert remote.step(action) == step
+        if (step[2] or step[3]) and dice.random() < 0.7:
+            ends += 1
+            options = {"row": np.int64(0)} if dice.random() < 0.5 else None
+            assert remote.reset(options=options) == local.reset(options=options)
+    assert ends > 2
+    remote.close()
+
+
+def test_check_env_has_nothing_to_say_about_forms(shop: Served) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        env = RemoteTurkEnv(shop.url)
+        check_env(env, skip_render_check=True)
+        env.close()
+
+
+def test_remote_form_pages_have_no_browser_and_no_other_tasks(shop: Served) -> None:
+    with pytest.raises(RemoteError, match="no browser, only 'dom'"):
+        RemoteTurkEnv(shop.url, driver="browser")
+    with pytest.raises(ErrandsError, match="tasks"):
+        RemoteTurkEnv(shop.url, config=TurkConfig("elsewhere"))
+    with pytest.raises(SettingError, match="render_mode='human'"):
+        RemoteTurkEnv(shop.url, render_mode="human")
+    env = RemoteTurkEnv(shop.url, config=TurkConfig(split="train", observation="text"))
+    with pytest.raises(ErrandsError, match="call reset"):
+        env.step("submit()")
+    with pytest.raises(RemoteError, match="There is no task 'none'"):
+        env.reset(options={"task": "none"})
+    env.close()

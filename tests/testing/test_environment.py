@@ -15,6 +15,7 @@ from errands.envs.shop import ShopEnv
 from errands.envs.shop_vector import ShopVectorEnv
 from errands.envs.spaces import AnyText
 from errands.envs.turk import TurkEnv
+from errands.envs.turk_vector import TurkVectorEnv
 from errands.errors import ErrandsError, SettingError
 from errands.remote.environments import RemoteShopEnv, RemoteShopVectorEnv
 from errands.shop.catalog.catalog import Catalog
@@ -31,7 +32,7 @@ def shop_action(info: dict[str, Any], number: int) -> str:
 
 
 class ShopKit(EnvironmentConformance):
-    info_keys = ("goal", "instruction", "available_actions")
+    info_keys = ("goal", "instruction", "available_actions", "valid_action", "page_changed")
     longest = 12
 
     def action(self, env: gymnasium.Env[Any, Any], info: dict[str, Any], number: int) -> Any:
@@ -80,7 +81,7 @@ class TestRealShop(ShopKit):
 
 
 class TestTurk(EnvironmentConformance):
-    info_keys = ("task", "row", "message", "fields")
+    info_keys = ("task", "row", "message", "fields", "valid_action", "page_changed")
 
     def make(self) -> gymnasium.Env[Any, Any]:
         return TurkEnv("demo", driver="dom", max_steps=4)
@@ -100,6 +101,18 @@ class TestShopVector(VectorConformance):
     def action(self, env: gymnasium.Env[Any, Any], info: dict[str, Any], number: int) -> Any:
         action = shop_action(info, number)
         return "click[back to search]" if action == "click[buy now]" else action
+
+
+class TestTurkVector(VectorConformance):
+    def make(self, num_envs: int) -> VectorEnv[Any, Any, Any]:
+        return TurkVectorEnv(num_envs, driver="dom")
+
+    def make_single(self) -> gymnasium.Env[Any, Any]:
+        return TurkEnv(driver="dom")
+
+    def action(self, env: gymnasium.Env[Any, Any], info: dict[str, Any], number: int) -> Any:
+        field = info["fields"][number % len(info["fields"])]
+        return f"modify_{field['type']}({field['name']!r}, {(field['options'] or ['7'])[0]!r})"
 
 
 class TestRemoteShopVector(TestShopVector):

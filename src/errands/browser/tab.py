@@ -18,7 +18,7 @@ from errands.browser.network_policy import ORIGIN, PATTERNS, NetworkPolicy, refu
 if TYPE_CHECKING:
     from playwright.async_api import Browser, BrowserContext, CDPSession, Dialog, Frame, Page
 
-__all__ = ["Tab", "TabConfig", "TabLost", "forget"]
+__all__ = ["WORLD", "Tab", "TabConfig", "TabLost", "forget", "guard_script"]
 
 T = TypeVar("T")
 
@@ -28,7 +28,7 @@ _MOST_PAGES: Final = 200
 """After this many pages a tab is replaced, so that memory stays flat."""
 
 
-_WORLD: Final = "errands"
+WORLD: Final = "errands"
 """Where scripts of ours run: beside the page, with its document and none of its globals."""
 
 
@@ -59,8 +59,10 @@ class TabConfig(msgspec.Struct, frozen=True):
 
 
 @cache
-def _guard() -> str:
-    return resources("errands.browser").joinpath("guard.js").read_text("utf-8")
+def guard_script(config: TabConfig) -> str:
+    """Runs in every frame before the page: what pages may not do, their clock and their chance."""
+    script = resources("errands.browser").joinpath("guard.js").read_text("utf-8")
+    return script.replace("__SETTINGS__", json.dumps({"seed": config.seed, "clock": config.clock}))
 
 
 class Tab:
@@ -96,8 +98,7 @@ class Tab:
             service_workers="block",
             permissions=[],
         )
-        guard = {"seed": config.seed, "clock": config.clock}
-        await context.add_init_script(_guard().replace("__SETTINGS__", json.dumps(guard)))
+        await context.add_init_script(guard_script(config))
         page = await context.new_page()
         session = await context.new_cdp_session(page)
         tab = cls(context, page, session, config)
@@ -106,7 +107,7 @@ class Tab:
         await session.send("Fetch.enable", PATTERNS)
         await session.send("Page.enable")
         if config.script:
-            script = {"source": config.script, "worldName": _WORLD}
+            script = {"source": config.script, "worldName": WORLD}
             await session.send("Page.addScriptToEvaluateOnNewDocument", script)
         context.on("page", tab._close_other)
         page.on("dialog", _dismiss)
@@ -178,7 +179,7 @@ class Tab:
 
         async def answered() -> Any:
             if not self._world:
-                place = {"frameId": self._frame, "worldName": _WORLD}
+                place = {"frameId": self._frame, "worldName": WORLD}
                 world = await self._session.send("Page.createIsolatedWorld", place)
                 self._world = world["executionContextId"]
             options = {"contextId": self._world, "returnByValue": True, "awaitPromise": wait}

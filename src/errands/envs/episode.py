@@ -10,26 +10,48 @@ from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Any, Final
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from errands.envs.config import ShopConfig
-from errands.envs.observations import SHOP_FORMATS, Observation, foreign_format
+from errands.envs.observations import (
+    SHOP_FORMATS,
+    Observation,
+    foreign_format,
+    observation_key,
+)
 from errands.envs.screenshots import PICTURED
+from errands.envs.snapshots import (
+    Purchased,
+    ShopSnapshot,
+    Snapshot,
+    changed_options,
+    plain_snapshot,
+    read_snapshot,
+    rng_from,
+    rng_text,
+    short_hash,
+    unfit,
+)
 from errands.errors import GoalError, SettingError
 from errands.shop.catalog.catalog import Catalog
-from errands.shop.goals import Goal, GoalSet, weighted_index
-from errands.shop.navigation import DONE, Page, Shop, State
+from errands.shop.goals import Goal, GoalSet, ListedGoals, ListedPrices, weighted_index
+from errands.shop.navigation import DONE, RESULTS, SEARCH, Page, Shop, State
+from errands.shop.product import Product
 from errands.shop.render.html import html
 from errands.shop.render.images import picture_source
 from errands.shop.render.text import SEPARATOR, text, text_rich
-from errands.shop.rewards.registry import rules_named
+from errands.shop.rewards.registry import rules_key, rules_named, rules_reference
 from errands.shop.rewards.rules import Purchase, Reward
 from errands.shop.splits import split_indices
 from errands.shop.urls import page_url
 
 __all__ = ["OBSERVATIONS", "Info", "ShopContext", "ShopEpisode", "renderer"]
 
+
+_GOALS_LOOKED_AT: Final = 64
+"""Of a catalogue's own goals, to tell sets apart: its checksum says what they are made of."""
 
 Info = dict[str, Any]
 Step = tuple[str, float, bool, bool, Info]
@@ -108,6 +130,33 @@ class ShopContext:
         return self.indices[min(place, len(self.indices) - 1)]
 
     @cached_property
+    def fingerprint(self) -> str:
+        """The data and the options in one line: where it is the same, episodes go on the same."""
+        goals = self.goals
+        if isinstance(goals, ListedGoals):
+            told: list[Any] = list(goals)
+            if isinstance(goals.price, ListedPrices):
+                told.append(goals.price)
+        else:
+            told = [goals[i] for i in range(0, len(goals), -(-len(goals) // _GOALS_LOOKED_AT))]
+        parts = [
+            f"Shop catalog:{self.catalog.manifest.checksum[:12]}",
+            f"goals:{len(goals)}:{short_hash(msgspec.json.encode(told))}",
+            f"rules:{rules_reference(self.rules)}",
+            rules_key(self.rules),
+            observation_key(SHOP_FORMATS, self.config.observation),
+            changed_options(self.config, ("catalog", "goals", "rules")),
+        ]
+        return " ".join(filter(None, parts))
+
+    def restored(self, snapshot: Snapshot) -> tuple["ShopEpisode", np.random.Generator]:
+        """The episode of a snapshot as it was, and the generator that draws the next ones."""
+        saved = read_snapshot(ShopSnapshot, snapshot, self.fingerprint)
+        episode = ShopEpisode(self, self.index(saved.goal), saved.session)
+        episode.resume(saved)
+        return episode, rng_from(saved.rng)
+
+    @cached_property
     def _split_sums(self) -> NDArray[np.float64]:
         """The running sum of the weights of the split's goals."""
         cumulative = np.asarray(self.goals.cumulative)
@@ -121,8 +170,10 @@ class ShopEpisode:
 
     __slots__ = (
         "_actions",
+        "_bought",
         "_last",
         "_seen",
+        "changed",
         "context",
         "goal",
         "index",
@@ -132,6 +183,7 @@ class ShopEpisode:
         "session",
         "steps",
         "truncated",
+        "valid",
     )
 
     def __init__(self, context: ShopContext, index: int, session: str) -> None:
@@ -144,17 +196,25 @@ class ShopEpisode:
         self.steps = 0
         self.over = False
         self.truncated = False
+        self.valid = True
+        """Whether the last action was understood and possible."""
+        self.changed = True
+        """Whether the last action led elsewhere."""
+        self._bought: State | None = None
         self._last = ""
         self._actions: deque[str] | None = None
         self._seen: deque[str] | None = None
+        config = context.config
+        if config.num_prev_obs or config.num_prev_actions:
+            # The page that is shown is the last one.
+            self._seen = deque(maxlen=config.num_prev_obs + 1)
+            self._actions = deque(maxlen=config.num_prev_actions)
 
     def first(self) -> tuple[str, Info]:
         """What reset returns."""
         seen = self.context.render(self)
-        config = self.context.config
-        if config.num_prev_obs or config.num_prev_actions:
-            self._seen = deque([seen], max(config.num_prev_obs, 1))
-            self._actions = deque(maxlen=max(config.num_prev_actions, 1))
+        if self._seen is not None:
+            self._seen.append(seen)
         return seen, self.info()
 
     def step(self, action: Any) -> Step:
@@ -165,22 +225,31 @@ class ShopEpisode:
         if self.over and (self.truncated or context.locked):
             # Whoever goes on after a purchase may be truncated elsewhere: as in the last step.
             ended = self.page.state.page == DONE
+            self.valid = self.changed = False
             return self._last, 0.0, ended, self.truncated, self.info()
-        before = self.page
-        self.page = page = context.shop.turn(before, action)
-        self.steps += 1
-        reward = 0.0
-        terminated = page.state.page == DONE
-        if terminated and page is not before:
-            self.result = self.judge(page)
-            reward = self.result.total
-            self.over = True
-        elif context.max_steps is not None and self.steps >= context.max_steps:
-            self.over = self.truncated = True
+        reward = self.turn(action)
         seen = self._observe(action)
         if self.over:
             self._last = seen
-        return seen, reward, terminated, self.truncated, self.info()
+        return seen, reward, self.page.state.page == DONE, self.truncated, self.info()
+
+    def turn(self, action: str) -> float:
+        """Act, and show nothing: the reward alone, for those who render pages themselves."""
+        context = self.context
+        before = self.page
+        self.page = page = context.shop.turn(before, action)
+        # What is not possible leaves the page as it is; a choice made twice makes an equal one.
+        self.valid = page is not before
+        self.changed = self.valid and page.state != before.state
+        self.steps += 1
+        if page.state.page == DONE and page is not before:
+            self._bought = page.state
+            self.result = self.judge(page)
+            self.over = True
+            return self.result.total
+        if context.max_steps is not None and self.steps >= context.max_steps:
+            self.over = self.truncated = True
+        return 0.0
 
     def judge(self, page: Page) -> Reward:
         """The reward of buying what an item page (or the page after the purchase) shows."""
@@ -199,10 +268,89 @@ class ShopEpisode:
                 "has_search_bar": page.has_search_bar,
                 "clickables": list(page.clicks),
             },
+            "valid_action": self.valid,
+            "page_changed": self.changed,
         }
+        if self.over:
+            score = info["score"] = 0.0 if self.result is None else self.result.total
+            info["success"] = score >= 1.0
         if self.result is not None:
             info["reward_parts"] = dict(self.result.parts)
         return info
+
+    def snapshot(self, rng: np.random.Generator) -> Snapshot:
+        """The episode as plain data, with the state of the generator that draws the next ones."""
+        state, bought = self.page.state, self._bought
+        saved = ShopSnapshot(
+            of=self.context.fingerprint,
+            rng=rng_text(rng),
+            goal=self.index,
+            session=self.session,
+            steps=self.steps,
+            over=self.over,
+            truncated=self.truncated,
+            valid_action=self.valid,
+            page_changed=self.changed,
+            page=state.page,
+            query=state.query,
+            number=state.number,
+            product=state.product,
+            options=state.options,
+            visited=state.visited,
+            purchased=None if bought is None else Purchased(bought.product, bought.options),
+            seen=tuple(self._seen or ()),
+            actions=tuple(self._actions or ()),
+        )
+        return plain_snapshot(saved)
+
+    def resume(self, saved: ShopSnapshot) -> None:
+        """Go on, on the first page of the same goal, where a snapshot was taken."""
+        shop = self.context.shop
+        if saved.page == RESULTS:
+            results = State(RESULTS, saved.query, saved.number, shop.find(saved.query))
+            self.page = shop.look(msgspec.structs.replace(results, visited=saved.visited))
+        elif saved.page != SEARCH:
+            product = self._product(saved.product, saved.options)
+            state = State(
+                saved.page,
+                saved.query,
+                saved.number,
+                shop.find(saved.query),
+                saved.product,
+                saved.options,
+                saved.visited,
+            )
+            self.page = shop.look(state, product)
+        if saved.purchased is not None:
+            product = self._product(saved.purchased.product, saved.purchased.options)
+            self._bought = State(
+                DONE, product=saved.purchased.product, options=saved.purchased.options
+            )
+            self.result = self.judge(shop.look(self._bought, product))
+        self.steps = saved.steps
+        self.over = saved.over
+        self.truncated = saved.truncated
+        self.valid = saved.valid_action
+        self.changed = saved.page_changed
+        if self._seen is not None and self._actions is not None:
+            self._seen.extend(saved.seen)
+            self._actions.extend(saved.actions)
+        self._last = self.observation() if self.over else ""
+
+    def _product(self, number: int, options: tuple[tuple[str, str], ...]) -> Product:
+        """A product that a snapshot names, if it is there and has these options."""
+        catalog = self.context.catalog
+        if not 0 <= number < len(catalog):
+            raise unfit(f"product {number}, and there are 0 to {len(catalog) - 1}")
+        product = catalog.product(number)
+        for name, value in options:
+            if value not in product.options.get(name, ()):
+                raise unfit(f"the option {name!r}: {value!r}, which {product.asin} does not have")
+        return product
+
+    def observation(self) -> str:
+        """What the last reset or step showed."""
+        return self.context.render(self) if self._seen is None else self._with_past()
 
     @property
     def score(self) -> float | None:
@@ -239,15 +387,20 @@ class ShopEpisode:
         if self._seen is None or self._actions is None:
             return seen
         self._actions.append(action)
-        past: list[str] = []
-        config = self.context.config
-        for back in range(1, 1 + max(config.num_prev_obs, config.num_prev_actions)):
-            if back <= min(len(self._actions), config.num_prev_actions):
-                past.append(self._actions[-back])
-            if back <= min(len(self._seen), config.num_prev_obs):
-                past.append(self._seen[-back])
         self._seen.append(seen)
-        return SEPARATOR.join([*reversed(past), seen])
+        return self._with_past()
+
+    def _with_past(self) -> str:
+        """The page after as much of the past as the config asks for, the latest last."""
+        assert self._seen is not None
+        assert self._actions is not None
+        shown = [self._seen[-1]]
+        for back in range(1, 1 + max(len(self._actions), len(self._seen) - 1)):
+            if back <= len(self._actions):
+                shown.append(self._actions[-back])
+            if back < len(self._seen):
+                shown.append(self._seen[-1 - back])
+        return SEPARATOR.join(reversed(shown))
 
 
 OBSERVATIONS: Final = tuple(name for name in SHOP_FORMATS.own if name not in PICTURED)

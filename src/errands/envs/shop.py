@@ -15,6 +15,7 @@ from errands.envs.config import ShopConfig, config_from
 from errands.envs.episode import ShopContext, ShopEpisode
 from errands.envs.observations import SHOP_FORMATS, foreign_format
 from errands.envs.screenshots import PICTURED, Camera, shared_camera
+from errands.envs.snapshots import Snapshot
 from errands.envs.spaces import ActionText, observation_space
 from errands.errors import ErrandsError, SettingError
 from errands.shop.goals import Goal
@@ -27,7 +28,8 @@ class ShopEnv(gymnasium.Env[Any, str]):
 
     ## Action space
     A text: `search[words]` or `click[name]`, where name is one of
-    `info["available_actions"]["clickables"]`. Anything else changes nothing and costs a step.
+    `info["available_actions"]["clickables"]`. Anything else changes nothing and costs a step:
+    `info["valid_action"]` is then False. `info["page_changed"]` says whether it led elsewhere.
 
     ## Observation space
     A text: the page as `text` (nodes joined by ` [SEP] `), `text_rich` (a line a node, buttons
@@ -44,8 +46,8 @@ class ShopEnv(gymnasium.Env[Any, str]):
     the `split` (`test`, `eval`, `train`, or None for all goals).
 
     ## Episode end
-    Terminated by the purchase, truncated after `max_steps` (None: never). Later actions change
-    nothing.
+    Terminated by the purchase, truncated after `max_steps` (None: never); `info` then has
+    `score` and `success`. Later actions change nothing.
 
     ## Arguments
     The options of `ShopConfig`, in its order or by name, or a `config`, or a `context` that is
@@ -110,6 +112,17 @@ class ShopEnv(gymnasium.Env[Any, str]):
             return self.episode.step(action)
         html, reward, terminated, truncated, info = self.episode.step(action)
         return self._pixels(html), reward, terminated, truncated, info
+
+    def snapshot(self) -> Snapshot:
+        """The episode and the generator of the next ones, as plain data that JSON can hold."""
+        return self.episode.snapshot(self.np_random)
+
+    def restore(self, snapshot: Snapshot) -> tuple[Any, dict[str, Any]]:
+        """Go on where a snapshot was taken, here or in another environment of the same data and
+        options; gives what the last reset or step showed."""
+        self._episode, self.np_random = self.context.restored(snapshot)
+        seen, info = self._episode.observation(), self._episode.info()
+        return (self._pixels(seen) if self._pictured else seen), info
 
     def render(self) -> Any:
         """The page, as a person would read or see it."""

@@ -3,6 +3,7 @@
     with Connection("http://127.0.0.1:8000") as server:
         [session] = server.create("shop", {"split": "train"})
         begun = server.call("reset", session=session, seed=0)
+        indices = server.indices("train")
 
 A server that is busy is asked again a little later; every other refusal is a `RemoteError`.
 """
@@ -17,9 +18,20 @@ import msgspec
 from errands.errors import ErrandsError, SettingError
 from errands.remote.messages import encode_msgpack
 
-__all__ = ["Connection", "RemoteError"]
+__all__ = [
+    "PATIENCE",
+    "Connection",
+    "RemoteError",
+    "broken",
+    "busy_seconds",
+    "check",
+    "handshake",
+    "no_connection",
+    "no_websockets",
+    "packed",
+]
 
-_PATIENCE: Final = 20
+PATIENCE: Final = 20
 """How often a busy server is asked again."""
 
 
@@ -38,27 +50,17 @@ class Connection:
         try:
             from websockets.sync.client import connect
         except ImportError:
-            raise ErrandsError(
-                'Remote environments need websockets; run pip install "errands[serve]".'
-            ) from None
+            raise no_websockets() from None
         self._lock = threading.Lock()
         self._timeout = timeout
         self._decode = msgspec.msgpack.Decoder().decode
-        address = _socket_address(url)
-        headers = {"Authorization": f"Bearer {token}"} if token else None
+        options = handshake(url, token, timeout)
         try:
-            connection = connect(
-                address,
-                additional_headers=headers,
-                compression=None,
-                max_size=None,
-                open_timeout=timeout,
-                proxy=None,
-            )
+            connection = connect(**options)
             # Left again by `close`: newer versions give the connection only to a `with`.
             self._socket = connection.__enter__()
         except Exception as failure:
-            raise ErrandsError(_no_connection(url, failure)) from None
+            raise no_connection(url, failure) from None
 
     def create(self, environment: str, settings: dict[str, Any], count: int = 1) -> list[str]:
         """Open sessions."""
@@ -66,24 +68,39 @@ class Connection:
         sessions: list[str] = answer["sessions"]
         return sessions
 
+    def indices(self, split: str | None = None, *, goals: str | None = None) -> list[int]:
+        """The indices of the goals of a split, ascending; `goals` names a goal set of the server's
+        other than its default."""
+        found: list[int] = []
+        while True:
+            answer = self.call("goals", split=split, goals=goals, offset=len(found))
+            found += answer["indices"]
+            if len(found) >= answer["count"]:
+                return found
+
+    def tasks(self, split: str = "all") -> dict[str, int]:
+        """The tasks of a split, and how many rows each has."""
+        listed = self.call("tasks", split=split)["tasks"]
+        return {task["task"]: task["rows"] for task in listed}
+
     def batch(self, calls: list[dict[str, Any]]) -> list[dict[str, Any]]:
         """Many calls in one message; the first refusal among them is raised."""
         results: list[dict[str, Any]] = self.call("batch", calls=calls)["results"]
         for result in results:
-            _check(result)
+            check(result)
         return results
 
     def call(self, do: str, **arguments: Any) -> dict[str, Any]:
         """One call and its answer."""
-        message = encode_msgpack({"do": do, **arguments})
-        for _ in range(_PATIENCE):
+        message = packed({"do": do, **arguments})
+        for _ in range(PATIENCE):
             with self._lock:
                 answer = self._ask(message)
-            error = answer.get("error")
-            if error is None or error["code"] != "busy":
+            seconds = busy_seconds(answer)
+            if seconds is None:
                 break
-            time.sleep(min(float(error.get("retry_after") or 1), 5.0))
-        _check(answer)
+            time.sleep(seconds)
+        check(answer)
         return answer
 
     def close(self) -> None:
@@ -106,10 +123,7 @@ class Connection:
                 f"The server did not answer within {self._timeout:g} seconds; connect anew."
             ) from None
         except Exception as failure:
-            raise ErrandsError(
-                f"The connection to the server broke ({failure}); connect anew. Its sessions live"
-                " on until they expire."
-            ) from None
+            raise broken(failure) from None
         except BaseException:
             # Ctrl-C, or the alarm of whoever plays: the answer is still to come, as above.
             self._socket.close()
@@ -117,10 +131,53 @@ class Connection:
         return answer
 
 
-def _check(answer: dict[str, Any]) -> None:
+def packed(call: dict[str, Any]) -> bytes:
+    """A call as it is sent."""
+    try:
+        return encode_msgpack(call)
+    except (TypeError, ValueError, OverflowError, RecursionError) as failure:
+        raise SettingError(
+            f"The call {call['do']!r} cannot be sent ({failure}); expected texts, numbers of at"
+            " most 64 bits, lists and dictionaries."
+        ) from None
+
+
+def busy_seconds(answer: dict[str, Any]) -> float | None:
+    """How long to wait before a busy server is asked again; None: it has answered."""
+    error = answer.get("error")
+    if error is None or error["code"] != "busy":
+        return None
+    return min(float(error.get("retry_after") or 1), 5.0)
+
+
+def check(answer: dict[str, Any]) -> None:
+    """Raise what a server refused."""
     error = answer.get("error")
     if error is not None:
         raise RemoteError(error["code"], error["message"])
+
+
+def handshake(url: str, token: str | None, timeout: float) -> dict[str, Any]:
+    """What the connection to a server is opened with."""
+    return {
+        "uri": _socket_address(url),
+        "additional_headers": {"Authorization": f"Bearer {token}"} if token else None,
+        "compression": None,
+        "max_size": None,
+        "open_timeout": timeout,
+        "proxy": None,
+    }
+
+
+def no_websockets() -> ErrandsError:
+    return ErrandsError('Remote environments need websockets; run pip install "errands[serve]".')
+
+
+def broken(failure: object) -> ErrandsError:
+    return ErrandsError(
+        f"The connection to the server broke ({failure}); connect anew. Its sessions live on until"
+        " they expire."
+    )
 
 
 def _socket_address(url: str) -> str:
@@ -133,14 +190,14 @@ def _socket_address(url: str) -> str:
     return f"{schemes[parts.scheme]}://{parts.netloc}{parts.path.rstrip('/')}/v1/socket"
 
 
-def _no_connection(url: str, failure: Exception) -> str:
+def no_connection(url: str, failure: Exception) -> ErrandsError:
     response = getattr(failure, "response", None)
     if response is not None:
         try:
             message = msgspec.json.decode(response.body)["error"]["message"]
         except (msgspec.DecodeError, KeyError, TypeError):
             message = f"HTTP status {response.status_code}"
-        return f"{url} refused the connection: {message}"
-    return (
+        return ErrandsError(f"{url} refused the connection: {message}")
+    return ErrandsError(
         f"There is no server at {url} ({failure}); start one with `errands serve --environments`."
     )

@@ -1,40 +1,46 @@
-"""`errands/RemoteShop-v0`: a shop that another machine plays, used as if it were here.
+"""`errands/RemoteShop-v0` and `errands/RemoteTurk-v0`: environments that another machine plays,
+used as if they were here.
 
     gymnasium.make("errands/RemoteShop-v0", url="http://10.0.0.5:8000", split="train")
     gymnasium.make_vec("errands/RemoteShop-v0", num_envs=512, url="http://10.0.0.5:8000")
 
 Takes the options of `errands/Shop-v0`, or a `ShopConfig`, but for the catalogue, which is the
-server's. The vector environment sends one message for a step of all.
+server's; the other one those of `errands/Turk-v0`, or a `TurkConfig`, but for the tasks. The
+vector environment sends one message for a step of all.
 """
 
 import contextlib
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
-from typing import Any
+from typing import Any, ClassVar
 
 import gymnasium
+import msgspec
 import numpy as np
 from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
-from errands.envs.config import ShopConfig
+from errands.envs.config import ShopConfig, TurkConfig
 from errands.envs.episode import Info
-from errands.envs.shop_vector import Observations, TextVectorEnv, gathered, reset_parts
 from errands.envs.spaces import ActionText, AnyText
+from errands.envs.turk import FormActionText
+from errands.envs.vector import Observations, TextVectorEnv, gathered, reset_parts
 from errands.errors import ErrandsError, SettingError
 from errands.remote.client import Connection
 
-__all__ = ["RemoteShopEnv", "RemoteShopVectorEnv"]
+__all__ = ["RemoteShopEnv", "RemoteShopVectorEnv", "RemoteTurkEnv"]
 
 Reply = dict[str, Any]
 
 
-class RemoteShopEnv(gymnasium.Env[str, str]):
-    """One session of a server.
+class RemoteEnv(gymnasium.Env[str, Any]):
+    """One session of a server; its subclasses say of what."""
 
-    Same actions, observations, rewards and infos as `ShopEnv`; `url` is the server's address,
-    `token` what it asks for. Closing the environment closes the session.
-    """
+    environment: ClassVar[str]
+    """What the server calls it."""
+    actions: ClassVar[type[AnyText]]
+    """The kind of its action space."""
 
     metadata: dict[str, Any] = {"render_modes": ["ansi"], "render_fps": 4}  # noqa: RUF012
 
@@ -44,7 +50,7 @@ class RemoteShopEnv(gymnasium.Env[str, str]):
         *,
         token: str | None = None,
         timeout: float = 60.0,
-        config: ShopConfig | None = None,
+        config: ShopConfig | TurkConfig | None = None,
         render_mode: str | None = None,
         **options: Any,
     ) -> None:
@@ -52,14 +58,14 @@ class RemoteShopEnv(gymnasium.Env[str, str]):
             raise SettingError(f"render_mode={render_mode!r}: expected 'ansi' or None.")
         self.render_mode = render_mode
         self.observation_space = AnyText()
-        self.action_space = ActionText()
+        self.action_space = self.actions()
         settings = _settings(config, options)
         self._server = Connection(url, token=token, timeout=timeout)
         self._open_after_purchase = settings.get("after_purchase") == "open"
         self._last: Reply | None = None
         self._closed = False
         try:
-            [self._session] = self._server.create("shop", settings)
+            [self._session] = self._server.create(self.environment, settings)
         except BaseException:
             self._server.close()
             raise
@@ -67,21 +73,22 @@ class RemoteShopEnv(gymnasium.Env[str, str]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[str, Info]:
-        """Begin an episode; `options` may name the `goal`."""
-        # Gymnasium's own generator is seeded, too, though goals are drawn by the server.
+        """Begin an episode; `options` may name the `goal`, or the `task` and `row`."""
+        # Gymnasium's own generator is seeded, too, though it is the server that draws.
         super().reset(seed=seed)
         call = _reset_call(self._session, seed, options or {})
         self._last = answer = self._server.call(**call)
         return answer["observation"], answer["info"]
 
-    def step(self, action: str) -> tuple[str, float, bool, bool, Info]:
-        """Do `search[...]` or `click[...]`."""
+    def step(self, action: Any) -> tuple[str, float, bool, bool, Info]:
+        """Act."""
         last = self._last
         if last is None:
             raise ErrandsError("The environment has no episode yet; call reset() first.")
         if _is_over(last, self._open_after_purchase):
-            return last["observation"], 0.0, last["terminated"], last["truncated"], last["info"]
-        answer = self._server.call("step", session=self._session, action=str(action))
+            ended = last["terminated"], last["truncated"]
+            return last["observation"], 0.0, *ended, _unmoved(last["info"])
+        answer = self._server.call("step", session=self._session, action=_as_text(action))
         self._last = answer
         observation, reward, info = answer["observation"], answer["reward"], answer["info"]
         return observation, reward, answer["terminated"], answer["truncated"], info
@@ -96,6 +103,24 @@ class RemoteShopEnv(gymnasium.Env[str, str]):
         if not self._closed:
             self._closed = True
             _give_up(self._server, [self._session])
+
+
+class RemoteShopEnv(RemoteEnv):
+    """A shop of a server.
+
+    Same actions, observations, rewards and infos as `ShopEnv`; `url` is the server's address,
+    `token` what it asks for. Closing the environment closes the session.
+    """
+
+    environment = "shop"
+    actions = ActionText
+
+
+class RemoteTurkEnv(RemoteEnv):
+    """Form pages of a server, without a browser: as `TurkEnv` with the driver `dom`."""
+
+    environment = "turk"
+    actions = FormActionText
 
 
 class RemoteShopVectorEnv(TextVectorEnv):
@@ -172,7 +197,11 @@ class RemoteShopVectorEnv(TextVectorEnv):
             rewards[i] = self._last[i].get("reward", 0.0)
         terminations = np.array([last.get("terminated", False) for last in self._last])
         truncations = np.array([last.get("truncated", False) for last in self._last])
-        infos: list[Info | None] = [last["info"] for last in self._last]
+        moved = set(called)
+        infos: list[Info | None] = [
+            last["info"] if i in moved else _unmoved(last["info"])
+            for i, last in enumerate(self._last)
+        ]
         if self._mode is AutoresetMode.SAME_STEP:
             self._begin_again(infos)
         return self._observations(), rewards, terminations, truncations, gathered(infos)
@@ -221,11 +250,18 @@ def _messages(calls: Sequence[Reply]) -> Iterator[list[Reply]]:
         yield some
 
 
-def _settings(config: ShopConfig | None, options: Mapping[str, Any]) -> dict[str, Any]:
+def _as_text(action: Any) -> str:
+    """An action as servers take it; `Action` and dictionaries become JSON tool calls."""
+    if isinstance(action, msgspec.Struct | Mapping):
+        return json.dumps(msgspec.to_builtins(action), default=str)
+    return str(action)
+
+
+def _settings(config: ShopConfig | TurkConfig | None, options: Mapping[str, Any]) -> dict[str, Any]:
     """What a server is told: where the config differs from the default, and the options."""
     if config is None:
         return dict(options)
-    usual = ShopConfig()
+    usual = type(config)()
     changed = {
         field.name: getattr(config, field.name)
         for field in fields(config)
@@ -242,6 +278,11 @@ def _reset_call(session: str, seed: int | None, options: Mapping[str, Any]) -> R
 def _plain(value: Any) -> Any:
     """Numbers as any language has them."""
     return value.item() if isinstance(value, np.generic) else value
+
+
+def _unmoved(info: Info) -> Info:
+    """What an environment tells after an action that came after the end."""
+    return {**info, "valid_action": False, "page_changed": False}
 
 
 def _has_ended(last: Reply) -> bool:

@@ -11,24 +11,30 @@ import msgspec
 from errands.errors import ErrandsError
 
 __all__ = [
+    "MOST_INDICES",
     "BatchCall",
     "Call",
     "CloseCall",
     "CreateCall",
     "Decoder",
+    "GoalsCall",
     "Message",
     "MessageError",
+    "NumberedMessage",
     "Options",
     "ResetBody",
     "ResetCall",
     "StepBody",
     "StepCall",
+    "TasksCall",
     "decode",
     "encode_json",
     "encode_msgpack",
 ]
 
 _LARGEST: Final = 2**63 - 1
+MOST_INDICES: Final = 100_000
+"""In one answer; who wants more asks again with an `offset`."""
 Whole = Annotated[int, msgspec.Meta(ge=-_LARGEST, le=_LARGEST)]
 Seed = Annotated[int, msgspec.Meta(ge=0, le=_LARGEST)]
 Name = Annotated[str, msgspec.Meta(max_length=200)]
@@ -50,6 +56,12 @@ class _Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 class _CallBase(_Record, frozen=True, kw_only=True, tag_field="do"):
+    id: Id = None
+
+
+class NumberedMessage(msgspec.Struct, frozen=True):
+    """Of a message that may be wrong, what its answer is known by."""
+
     id: Id = None
 
 
@@ -82,6 +94,21 @@ class CloseCall(_CallBase, frozen=True, kw_only=True, tag="close"):
     session: Name
 
 
+class GoalsCall(_CallBase, frozen=True, kw_only=True, tag="goals"):
+    """Ask for the indices of a split of the shop's goals, from one place in it on."""
+
+    goals: Name | None = None
+    split: Name | None = None
+    offset: Annotated[int, msgspec.Meta(ge=0, le=_LARGEST)] = 0
+    limit: Annotated[int, msgspec.Meta(ge=1, le=MOST_INDICES)] = MOST_INDICES
+
+
+class TasksCall(_CallBase, frozen=True, kw_only=True, tag="tasks"):
+    """Ask for the tasks of a split, and how many rows each has."""
+
+    split: Name = "all"
+
+
 Call = ResetCall | StepCall | CloseCall
 
 
@@ -91,7 +118,7 @@ class BatchCall(_CallBase, frozen=True, kw_only=True, tag="batch"):
     calls: list[Call]
 
 
-Message = CreateCall | ResetCall | StepCall | CloseCall | BatchCall
+Message = CreateCall | ResetCall | StepCall | CloseCall | BatchCall | GoalsCall | TasksCall
 
 
 class ResetBody(_Record, frozen=True, kw_only=True):

@@ -40,7 +40,14 @@ from errands.runs.workers.ray_pool import played_on_ray
 from errands.shop.rewards.registry import rules_named, rules_reference
 from errands.shop.rewards.rules import RewardRules
 
-__all__ = ["DEFAULT_SECONDS", "RunResult", "default_place", "protocol_key", "run"]
+__all__ = [
+    "DEFAULT_SECONDS",
+    "RunResult",
+    "changed_protocol",
+    "default_place",
+    "protocol_key",
+    "run",
+]
 
 DEFAULT_SECONDS: Final = 900.0
 """How long an episode may take if nobody says otherwise."""
@@ -147,7 +154,7 @@ def run(
     if observation is not None and not isinstance(observation, str):
         object_format = observation
         observation = _named(observation, observation_reference(observation))
-    used = _changed(
+    used = changed_protocol(
         base,
         driver,
         data=data,
@@ -276,7 +283,8 @@ def _reopened(place: str, info: RunInfo, fsync: bool) -> Store:
     return store
 
 
-def _changed(base: Protocol, driver: str | None, **changes: Any) -> Protocol:
+def changed_protocol(base: Protocol, driver: str | None = None, **changes: Any) -> Protocol:
+    """A protocol with other data, episodes, steps, rules, ...; what is None stays as it is."""
     given = {name: value for name, value in changes.items() if value is not None}
     for name in ("episodes", "max_steps", "per_task"):
         value = given.get(name, 1)

@@ -157,10 +157,11 @@ class Shop:
 
     def search(self, state: State, query: str) -> Page:
         """The first results page of a query."""
-        hits = self._find(query)
+        hits = self.find(query)
         return self._results(State(RESULTS, query, 1, hits, visited=state.visited))
 
-    def _find(self, query: str) -> tuple[int, ...]:
+    def find(self, query: str) -> tuple[int, ...]:
+        """The product numbers that a query finds, best first."""
         if self.special_queries and isinstance(self.source, Catalog):
             hits = special_hits(self.source, query)
             if hits is not None:

@@ -9,18 +9,21 @@ from typing import TYPE_CHECKING
 from errands.lazy import lazy_exports
 
 __all__ = [
+    "AdapterConformance",
     "AgentConformance",
     "DriverConformance",
     "EnvironmentConformance",
     "FormObservationConformance",
     "ObservationConformance",
     "RulesConformance",
+    "ScriptedModel",
     "SiteConformance",
     "TaskFolderConformance",
     "VectorConformance",
 ]
 
 if TYPE_CHECKING:
+    from errands.testing.adapter import AdapterConformance, ScriptedModel
     from errands.testing.agent import AgentConformance
     from errands.testing.driver import DriverConformance
     from errands.testing.environment import EnvironmentConformance, VectorConformance

@@ -50,7 +50,7 @@ class EnvironmentConformance:
 
     info_keys: Sequence[str] = ()
     """What every `info` has."""
-    final_keys: Sequence[str] = ("reward_parts", "field_scores")
+    final_keys: Sequence[str] = ("reward_parts", "field_scores", "score", "success")
     """What an `info` must not have before the episode's end."""
     longest: int = 200
 

@@ -128,6 +128,8 @@ class LiveEpisode(ShopEpisode):
         info["site_url"] = self.site_url
         if self.purchase is not None:
             info["purchase"] = msgspec.to_builtins(self.purchase)
+            if self.wanted.by_hand:  # 0 would be a score.
+                del info["score"], info["success"]
         return info
 
 

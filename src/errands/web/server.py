@@ -1,7 +1,13 @@
 """`errands serve`: opens the catalogue, takes the port, joins the parts, runs the server."""
 
+import atexit
 import contextlib
+import shutil
+import tempfile
+import threading
 from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Final
 
 import msgspec
 
@@ -19,7 +25,19 @@ from errands.web.env_api.service import Service
 from errands.web.runs.library import RunLibrary
 from errands.web.shop.visitors import Visitors
 
-__all__ = ["CrowdConfig", "ServerStart", "SiteConfig", "open_log", "open_shop", "serve"]
+AGENTGYM: Final = "/agentgym"
+"""Where AgentGym's routes lie when the shop's website has the root."""
+
+__all__ = [
+    "AGENTGYM",
+    "CrowdConfig",
+    "ServerStart",
+    "SiteConfig",
+    "open_log",
+    "open_shop",
+    "serve",
+    "serve_shop",
+]
 
 
 class SiteConfig(msgspec.Struct, frozen=True):
@@ -55,6 +73,7 @@ def serve(
     catalog: str,
     goals: str,
     tasks: str | None,
+    agentgym: bool = False,
     site: SiteConfig | None,
     crowd: CrowdConfig | None = None,
     store: str = "errands-site.sqlite",
@@ -67,7 +86,8 @@ def serve(
 ) -> None:
     """Serve until asked to stop; `on_start` is told the address.
 
-    With `tasks` there are environments, with `site` there is the shop's website, with `crowd`
+    With `tasks` there are environments, with `agentgym` they speak AgentGym's protocol (below
+    /agentgym where a website has the root), with `site` there is the shop's website, with `crowd`
     people can work, with `runs` (directories) there are pages about runs. What visitors and
     workers do is kept in `store`.
     """
@@ -75,6 +95,8 @@ def serve(
         from errands.web.core.auth import AuthMiddleware
         from errands.web.core.server import Server
         from errands.web.crowd.application import housekeeping, open_crowd_site
+        from errands.web.env_api.agentgym import AgentGym
+        from errands.web.env_api.agentgym import agentgym as agentgym_part
         from errands.web.env_api.endpoints import environments
         from errands.web.runs.site import runs_site
         from errands.web.shop.site import ShopSite, shop_site
@@ -87,7 +109,7 @@ def serve(
     with listen(host, port) as listening, contextlib.ExitStack() as stack:
         # Before the shop's, whose addresses begin with anything.
         parts = [runs_site(RunLibrary(runs))] if runs else []
-        if tasks is not None or site is not None:
+        if tasks is not None or site is not None or agentgym:
             products = Catalog.open(catalog)
             # The first search of a process is slow; nobody should have to wait for it.
             products.search("warm up")
@@ -95,6 +117,9 @@ def serve(
             shops = ShopProvider(products, goals, limits)
             providers: dict[str, EnvProvider] = {"shop": shops, "turk": TurkProvider(tasks)}
             parts.append(environments(Service(providers, limits)))
+        if agentgym:
+            prefix = "" if site is None else AGENTGYM
+            parts.append(agentgym_part(AgentGym(products, goals, limits), prefix))
         context = visitors = password = None
         if site is not None or crowd is not None:
             database = stack.enter_context(open_database(store))
@@ -116,6 +141,36 @@ def serve(
         auth = AuthMiddleware(token, public=site is not None)
         start = ServerStart(_address(host, listening.getsockname()[1]), password)
         Server(parts, auth, limits, lambda: on_start(start)).run([listening])
+
+
+def serve_shop(config: ShopConfig) -> str:
+    """A shop's website in a thread, for the rest of this process; returns its address.
+
+    For programs that drive a browser: only this machine can reach it, and what visitors did is
+    forgotten with the process.
+    """
+    from errands.web.core.auth import AuthMiddleware
+    from errands.web.core.server import Server
+    from errands.web.crowd.application import housekeeping
+    from errands.web.shop.site import ShopSite, shop_site
+
+    folder = tempfile.mkdtemp(prefix="errands-site-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    database = open_database(str(Path(folder, "site.sqlite")))
+    context, limits = ShopContext(config), ServerLimits()
+    log = open_log(context, database)
+    visitors = Visitors(context, log, seed=0, most=limits.sessions, unfinished=limits.visitors)
+    parts = [housekeeping(database), shop_site(ShopSite(context, visitors))]
+    started = threading.Event()
+    server = Server(parts, AuthMiddleware(None, public=True), limits, started.set)
+    listening = listen("127.0.0.1", 0)
+    thread = threading.Thread(
+        target=server.run, args=([listening],), name="errands-site", daemon=True
+    )
+    thread.start()
+    if not started.wait(60):
+        raise ErrandsError("The shop's website did not start within a minute.")
+    return _address("127.0.0.1", listening.getsockname()[1])
 
 
 def _address(host: str, port: int) -> str:

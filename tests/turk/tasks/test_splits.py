@@ -92,7 +92,7 @@ def test_bad_lists_are_said(tmp_path: Path, text: str, message: str) -> None:
 
 
 def test_unknown_splits_are_said() -> None:
-    with pytest.raises(SettingError, match="There are train, test, test_challenge"):
+    with pytest.raises(SettingError, match="expected train, test, test_challenge"):
         Splits().select("dev", [])
     with pytest.raises(SettingError):
         Splits().expected("dev")

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -40,6 +41,19 @@ def test_the_wrapper() -> None:
 
 def test_a_button_of_its_own() -> None:
     assert "submitButton" not in page("<INPUT TYPE='submit'>")
+
+
+def test_the_button_of_an_accepted_task_can_be_pressed() -> None:
+    instance = Instance("t", 0, {}, {})
+    task = Task("t", "<p>", (instance,))
+    shown = {on: page_html(task, instance, accepted=on) for on in (False, True)}
+    before, button, after = re.split(r"( *<input type=\"submit\".*?/>)", shown[True], flags=re.S)
+    assert "disabled" not in button
+    assert 'value="Submit"' in button
+    assert shown[False].startswith(before)
+    assert shown[False].endswith(after)
+    own = Task("t", "<input type=submit>", (instance,))
+    assert page_html(own, instance, accepted=True) == page_html(own, instance)
 
 
 @pytest.mark.parametrize(

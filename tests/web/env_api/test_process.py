@@ -116,16 +116,19 @@ def test_what_it_says_when_it_cannot(tmp_path: Path) -> None:
             assert complaint in str(found.exception)
 
 
-def test_without_the_extra_it_says_what_to_install(little: Catalog, tmp_path: Path) -> None:
-    (tmp_path / "uvicorn.py").write_text(
-        "raise ModuleNotFoundError('No module named uvicorn', name='uvicorn')"
+@pytest.mark.parametrize("missing", ["starlette", "uvicorn"])
+def test_without_the_extra_it_says_what_to_install(
+    little: Catalog, tmp_path: Path, missing: str
+) -> None:
+    (tmp_path / f"{missing}.py").write_text(
+        f"raise ModuleNotFoundError('No module named {missing}', name='{missing}')"
     )
     path = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])
     process = command("--environments", "--catalog", str(little.path), PYTHONPATH=path)
     _, said = process.communicate(timeout=120)
     assert process.returncode == 2
     assert said == (
-        "errands: Serving needs uvicorn, which is not installed; run"
+        f"errands: Serving needs {missing}, which is not installed; run"
         ' pip install "errands[serve]".\n'
     )
 
@@ -139,3 +142,39 @@ def test_what_the_end_cuts_off_is_no_defect() -> None:
 
     assert not _is_ours(line(asyncio.CancelledError()))
     assert _is_ours(line(ValueError()))
+
+
+@pytest.mark.parametrize("has_site", [False, True])
+def test_agentgym_is_served_at_the_root_or_beside_the_website(
+    little: Catalog, tmp_path: Path, has_site: bool
+) -> None:
+    words = ["--agentgym", "--catalog", str(little.path), "--port", "0"]
+    if has_site:
+        words += ["--site", "--store", str(tmp_path / "site.sqlite"), "--no-crowd"]
+    started = command(*words, ERRANDS_TOKEN="t0ken")
+    try:
+        assert started.stdout is not None
+        line = started.stdout.readline()
+        what = "the shop and AgentGym's WebShop" if has_site else "AgentGym's WebShop"
+        found = re.fullmatch(rf"Serving {what} on http://127\.0\.0\.1:(\d+)\n", line)
+        assert found, line
+        server = Served(None, int(found[1]), "t0ken")  # type: ignore[arg-type]
+        base = "/agentgym" if has_site else ""
+        assert server.ask(f"{base}/") == (200, "ok")
+        status, number = server.ask(f"{base}/create", method="POST")
+        assert status == 200
+        assert server.ask(f"{base}/reset", {"env_idx": number, "session_id": 4})[0] == 200
+        assert server.ask(f"{base}/list_envs", headers={"Authorization": ""})[0] == 401
+        assert (server.raw("/")[0] == 303) is has_site
+    finally:
+        started.terminate()
+        _, said = started.communicate(timeout=60)
+    assert f'env_server_base="http://127.0.0.1:{found[1]}{base}"' in said.replace("\n", "")
+    assert started.returncode == 0
+
+
+def test_form_threads_are_at_least_one() -> None:
+    for number in ("0", "65", "many"):
+        refused = CliRunner().invoke(app, ["serve", "--environments", "--form-threads", number])
+        assert refused.exit_code == 2
+        assert "--form-threads" in refused.output

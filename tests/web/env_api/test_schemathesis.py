@@ -12,7 +12,7 @@ import subprocess
 import sys
 from base64 import b64encode
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, MutableMapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -53,9 +53,10 @@ class Application(NamedTuple):
 
 
 def everything_on() -> list[str]:
-    """The switches of `errands serve`."""
+    """The switches of `errands serve`, but for the server that is another framework's."""
     command: Any = typer.main.get_command(app).commands["serve"]  # type: ignore[attr-defined]
-    return [option.opts[0] for option in command.params if option.is_flag]
+    switches = [option.opts[0] for option in command.params if option.is_flag]
+    return [switch for switch in switches if switch != "--openenv"]
 
 
 @pytest.fixture(scope="module")
@@ -112,13 +113,15 @@ def application(little: Catalog, tmp_path_factory: pytest.TempPathFactory) -> It
 
 
 def known_parameters(path: str, application: Application) -> Iterator[dict[str, Any]]:
-    """Values of path parameters that lead somewhere."""
+    """Values of parameters that lead somewhere."""
     if path.startswith("/v1/sessions/{session}"):
         for environment in ("shop", "turk"):
             session = application.server.create(environment)
             application.server.reset(session, seed=0)
             yield {"session": session}
             application.close([session])
+    if path.startswith("/agentgym/"):
+        yield {"env_idx": application.server.ask("/agentgym/create", method="POST")[1]}
     for start, values in application.known.items():
         if path.startswith(start):
             yield values
@@ -137,8 +140,9 @@ def ask(case: Any, application: Application) -> Iterator[int]:
         for start, headers in application.keys.items():
             if case.operation.path.startswith(start):
                 case.headers.update(headers)
-        held = case.path_parameters
-        held.update({name: value for name, value in known.items() if name in held})
+        for held in (case.path_parameters, case.query, case.body):
+            if isinstance(held, MutableMapping):
+                held.update({name: value for name, value in known.items() if name in held})
         response = case.call_and_validate(
             base_url=application.server.url, checks=wanted, allow_redirects=False
         )
@@ -189,6 +193,8 @@ def test_no_request_breaks_the_server(application: Application, mode: str) -> No
     for label in (
         *("POST /v1/sessions", "GET /v1/runs/{id}", "GET /done/{session}/{asin}/{options}"),
         *("GET /work/{token}", "PATCH /v1/office/people/{id}"),
+        *("GET /v1/environments/shop/goals", "GET /v1/environments/turk/tasks"),
+        *("POST /api/sessions", "GET /agentgym/observation", "POST /agentgym/step"),
     ):
         assert answers[label].total() >= EXAMPLES
         assert answers[label][200] > 0 or mode == "negative", answers[label]

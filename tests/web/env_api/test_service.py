@@ -56,6 +56,9 @@ class Oddities:
         self.made.append(Odd(self.is_slow, self.gate))
         return self.made[-1]
 
+    def split(self, call: Any) -> dict[str, Any]:
+        return {}
+
     def about(self) -> dict[str, Any]:
         return {}
 

@@ -160,6 +160,28 @@ def quoted(text: str) -> str:
     return "'" + re.sub(r"(['\\])", r"\\\1", text) + "'"
 
 
+def test_a_program_drives_the_browser_and_is_told_the_reward(
+    browser: Any, shop: Shop, errand: Errand
+) -> None:
+    page = opened(browser, "desk")
+    page.goto(f"{shop.url}/?goal={errand.goal}")
+    session = page.url.rsplit("/", 1)[1]
+    result = f"{shop.url}/api/sessions/{session}/result"
+    assert not page.request.get(result).json()["done"]
+    chosen = tuple(errand.choices.items())
+    item = Address(ITEM, session, errand.query, 1, errand.product.asin, chosen)
+    page.goto(shop.url + build(item))
+    page.get_by_role("button", name="Buy Now").click()
+    page.wait_for_url("**/done/**")
+    told = page.request.get(result).json()
+    assert told["done"]
+    assert told["goal"] == errand.goal
+    assert 0.0 < told["reward"] < 1.0
+    assert page.goto(result).json() == told
+    stranger = opened(browser, "desk")
+    assert stranger.request.get(result).status == 403
+
+
 def test_the_keyboard_is_enough(browser: Any, shop: Shop, errand: Errand) -> None:
     wanted = errand.product
     page = opened(browser, "desk")

@@ -7,6 +7,7 @@ the server. (Power loss may take the last moments.)
 """
 
 import json
+import secrets
 from collections.abc import Callable, Mapping
 from typing import Any, Final, Protocol
 
@@ -130,6 +131,16 @@ class StepLog:
         if not stored:
             pairs = [(f"shop.{name}", value) for name, value in about.items()]
             database.run_many("INSERT INTO about VALUES (?, ?)", pairs)
+
+    def secret(self) -> str:
+        """A secret of this store, made when it is first asked for: what it has signed holds as long
+        as the store."""
+        ask = "SELECT value FROM about WHERE name = 'site.secret'"
+        if not self._database.rows(ask):
+            made = ("site.secret", secrets.token_urlsafe(32))
+            self._database.run("INSERT INTO about VALUES (?, ?)", made)
+        [(secret,)] = self._database.rows(ask)
+        return str(secret)
 
     def next_number(self) -> int:
         """The number that the next session gets."""

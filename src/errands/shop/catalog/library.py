@@ -8,14 +8,14 @@ import contextlib
 import difflib
 import fcntl
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from errands.errors import CatalogError, SettingError
 from errands.home import catalogs_dir
 from errands.shop.catalog.catalog import FORMAT
 
-__all__ = ["DEMO", "DEMO_PRODUCTS", "DEMO_SEED", "demo_folder", "locate", "names"]
+__all__ = ["DEMO", "DEMO_PRODUCTS", "DEMO_SEED", "demo_folder", "ensure", "locate", "names"]
 
 DEMO = "demo"
 DEMO_PRODUCTS = 5000
@@ -59,13 +59,21 @@ def demo_folder() -> Path:
 
 def ensure_demo() -> Path:
     """The demo catalogue, generated if it is not there yet."""
-    folder = demo_folder()
-    if not (folder / "manifest.json").is_file():
+
+    def generate(folder: Path) -> None:
         from errands.shop.build.builder import generate_catalog
 
+        generate_catalog(folder, products=DEMO_PRODUCTS, seed=DEMO_SEED)
+
+    return ensure(demo_folder(), generate)
+
+
+def ensure(folder: Path, make: Callable[[Path], object]) -> Path:
+    """A folder's catalogue, made if it is not there yet; who asks meanwhile waits for it."""
+    if not (folder / "manifest.json").is_file():
         with _lock(folder.with_suffix(".lock")):
             if not (folder / "manifest.json").is_file():
-                generate_catalog(folder, products=DEMO_PRODUCTS, seed=DEMO_SEED)
+                make(folder)
     return folder.resolve()
 
 

@@ -13,17 +13,17 @@ from errands.shop.navigation import DONE, ITEM, RESULTS, SEARCH, Page
 from errands.shop.product import Product
 from errands.shop.urls import page_url
 
-__all__ = ["SEPARATOR", "text", "text_rich"]
+__all__ = ["SEPARATOR", "TEXT", "page_nodes", "text", "text_rich"]
 
 SEPARATOR: Final = " [SEP] "
 
 _SPACES: Final = " \n\t\f\r"
-_TEXT, _BUTTON, _OPTION, _LINK = range(4)
+TEXT, _BUTTON, _OPTION, _LINK = range(4)
 
 _Node = tuple[int, str]
 
 _ITEM_END: Final[list[_Node]] = [
-    (_TEXT, "Rating: N.A."),
+    (TEXT, "Rating: N.A."),
     (_BUTTON, "Description"),
     (_BUTTON, "Features"),
     (_BUTTON, "Reviews"),
@@ -47,7 +47,7 @@ _UNTIL_SCORE: Final = (
 
 def text(page: Page, instruction: str, score: float | None = None) -> str:
     """The `text` mode: nodes stripped and joined by ` [SEP] `; `score` is for the last page."""
-    return SEPARATOR.join([node.strip() for _, node in _nodes(page, instruction, score)])
+    return SEPARATOR.join([node.strip() for _, node in page_nodes(page, instruction, score)])
 
 
 def text_rich(
@@ -67,8 +67,8 @@ def text_rich(
     chosen = _chosen_marks(page) if true_marks else iter(())
     lines: list[str] = []
     clicked: list[str] = []
-    for kind, node in _nodes(page, instruction, score):
-        if kind == _TEXT:
+    for kind, node in page_nodes(page, instruction, score):
+        if kind == TEXT:
             lines.append(node)
         elif kind == _BUTTON:
             lines.append(f"[button] {node} [button_]")
@@ -102,15 +102,16 @@ def _shown(kind: int, node: str) -> list[_Node]:
     return [(kind, " ")]
 
 
-def _nodes(page: Page, instruction: str, score: float | None) -> list[_Node]:
+def page_nodes(page: Page, instruction: str, score: float | None = None) -> list[_Node]:
+    """What a page shows, in order: (kind, text), where the kind `TEXT` cannot be clicked."""
     kind = page.state.page
     if kind == DONE:
         return _done_nodes(page, score)
     if kind == SEARCH:
-        nodes = [(_TEXT, "WebShop"), (_TEXT, "Instruction: "), *_shown(_TEXT, instruction)]
+        nodes = [(TEXT, "WebShop"), (TEXT, "Instruction: "), *_shown(TEXT, instruction)]
         nodes.append((_BUTTON, "Search"))
         return nodes
-    nodes = [(_TEXT, "Instruction:"), *_shown(_TEXT, instruction), (_BUTTON, "Back to Search")]
+    nodes = [(TEXT, "Instruction:"), *_shown(TEXT, instruction), (_BUTTON, "Back to Search")]
     if kind == RESULTS:
         _add_results(nodes, page)
         return nodes
@@ -120,38 +121,38 @@ def _nodes(page: Page, instruction: str, score: float | None) -> list[_Node]:
     if kind == ITEM:
         _add_item(nodes, product, page.show_attrs)
     elif kind == "description":
-        nodes += _shown(_TEXT, product.description)
+        nodes += _shown(TEXT, product.description)
     elif kind == "features":
         for bullet in product.bullets:
-            nodes += _shown(_TEXT, f" {bullet}")
+            nodes += _shown(TEXT, f" {bullet}")
     elif kind == "attributes":
         for attribute in product.attributes:
-            nodes += _shown(_TEXT, f" {attribute}")
+            nodes += _shown(TEXT, f" {attribute}")
         for value in (product.category, product.query, product.product_category):
-            nodes += _shown(_TEXT, value)
+            nodes += _shown(TEXT, value)
     return nodes
 
 
 def _add_results(nodes: list[_Node], page: Page) -> None:
     state = page.state
     total = len(state.hits) if page.total is None else page.total
-    nodes.append((_TEXT, f"Page {state.number} (Total results: {total})"))
+    nodes.append((TEXT, f"Page {state.number} (Total results: {total})"))
     if state.number > 1:
         nodes.append((_BUTTON, "< Prev"))
     nodes.append((_BUTTON, "Next >"))
     for asin, title, tag in page.cards:
         nodes.append((_LINK, asin))
-        nodes += _shown(_TEXT, title)
-        nodes.append((_TEXT, tag))
+        nodes += _shown(TEXT, title)
+        nodes.append((TEXT, tag))
 
 
 def _add_item(nodes: list[_Node], product: Product, show_attrs: bool) -> None:
     for name, values in product.options.items():
-        nodes += _shown(_TEXT, name)
+        nodes += _shown(TEXT, name)
         # Values are never of spaces alone, but may be empty.
         nodes += [(_OPTION, value) for value in values if value]
-    nodes += _shown(_TEXT, product.title)
-    nodes.append((_TEXT, f"Price: {product.price_tag}"))
+    nodes += _shown(TEXT, product.title)
+    nodes.append((TEXT, f"Price: {product.price_tag}"))
     nodes += _ITEM_END_WITH_ATTRS if show_attrs else _ITEM_END
 
 
@@ -167,7 +168,7 @@ def _done_nodes(page: Page, score: float | None) -> list[_Node]:
         "Reward Details ",
         "None",
     )
-    return [(_TEXT, line) for line in lines]
+    return [(TEXT, line) for line in lines]
 
 
 def script_json(value: object) -> str:

@@ -31,7 +31,7 @@ from errands.turk.dom.effects import Changes
 from errands.turk.pages.driver import DriverError, Result, Unsupported
 from errands.turk.pages.field import EXCLUDED, Field
 
-__all__ = ["BrowserDriver", "BrowserPage"]
+__all__ = ["BrowserDriver", "BrowserPage", "probe_script"]
 
 T = TypeVar("T")
 
@@ -40,7 +40,7 @@ _PAINTED: Final = frozenset({"capture_screen", "drag"})
 
 
 @cache
-def _probe() -> str:
+def probe_script() -> str:
     """Answers the driver's questions about a page, from beside it."""
     folder = resources("errands.turk.browser")
     return "".join(folder.joinpath(name).read_text("utf-8") for name in ("sight.js", "probe.js"))
@@ -70,7 +70,7 @@ class BrowserDriver:
             if not (value > 0 and math.isfinite(value)):
                 raise DriverError(f"{name} must be more than 0, not {value}")
         config = TabConfig(
-            load_seconds, step_seconds, seed, clock, tuple(allow), pictures, height, _probe()
+            load_seconds, step_seconds, seed, clock, tuple(allow), pictures, height, probe_script()
         )
         self._engine = Engine(executable, config)
 

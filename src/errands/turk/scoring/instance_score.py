@@ -1,14 +1,18 @@
 """Scoring a page: every field that counts, under both rules."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
 from errands.turk.pages.driver import OpenPage
+from errands.turk.pages.field import Field
 from errands.turk.scoring.metrics import RULES, score
 from errands.turk.tasks.task import Instance, Label
 
-__all__ = ["ScoredField", "instance_figure", "instance_figures", "score_page", "score_values"]
+__all__ = [
+    "ScoredField", "instance_figure", "instance_figures", "score_fields", "score_page",
+    "score_values",
+]  # fmt: skip
 
 
 class ScoredField(msgspec.Struct, frozen=True):
@@ -30,16 +34,27 @@ def score_page(
 ) -> list[ScoredField]:
     """Score what a page holds now, or these answers: visible fields that have labels and count."""
     fields = page.fields(list(instance.labels))
-    counted = [field for field in fields if field.visible and field.type != "submit"]
     if answers is None:
-        answers = page.values_of([field.name for field in counted], attributes=attributes)
+        names = [field.name for field in fields if _counts(field)]
+        answers = page.values_of(names, attributes=attributes)
+    return score_fields(fields, answers, instance)
+
+
+def score_fields(
+    fields: Iterable[Field], answers: Mapping[str, Sequence[str]], instance: Instance
+) -> list[ScoredField]:
+    """Score the visible ones of these fields, all of which have labels."""
     scored = []
-    for field in counted:
+    for field in filter(_counts, fields):
         values = tuple(answers.get(field.name, ()))
         scores = score_values(field.type, values, instance.labels[field.name])
         if scores:
             scored.append(ScoredField(field.name, field.type, values, scores))
     return scored
+
+
+def _counts(field: Field) -> bool:
+    return field.visible and field.type != "submit"
 
 
 def score_values(

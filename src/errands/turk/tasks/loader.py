@@ -6,6 +6,7 @@ is a `TaskProblem` of that folder; the others go on.
 """
 
 import re
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
@@ -43,6 +44,8 @@ _TEMPLATE: Final = "template.html"
 _BATCH: Final = "batch.csv"
 _KEPT: Final = 4
 _VARIABLE = re.compile(r"\$\{(\w+)\}")
+# Of the module, not of a set: sets are pickled.
+_reading = threading.Lock()
 
 
 @dataclass(frozen=True)
@@ -128,7 +131,14 @@ class TaskSet:
         return self.splits.of(name)
 
     def task(self, name: str) -> Task:
-        """Read a task, or take it from the last few; a broken one is a `TaskError`."""
+        """Read a task, or take it from the last few; a broken one is a `TaskError`.
+
+        Several threads may ask: one of them reads, the others find what it has read.
+        """
+        with _reading:
+            return self._task(name)
+
+    def _task(self, name: str) -> Task:
         task = self._kept.pop(name, None)
         if task is None:
             folder = self.folder(name)

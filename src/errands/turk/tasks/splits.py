@@ -110,4 +110,4 @@ def _check(split: str) -> None:
     if split not in SPLITS:
         near = difflib.get_close_matches(split, SPLITS, n=1)
         hint = f"did you mean {near[0]!r}? " if near else ""
-        raise SettingError(f"There is no split {split!r}: {hint}There are {', '.join(SPLITS)}.")
+        raise SettingError(f"There is no split {split!r}; {hint}expected {', '.join(SPLITS)}.")

@@ -48,3 +48,12 @@ class Task:
     @cached_property
     def template_hash(self) -> str:
         return hashlib.sha256(self.template.encode("utf-8", "surrogatepass")).hexdigest()
+
+    @cached_property
+    def checksum(self) -> str:
+        """Of everything: the template, the inputs and all answers."""
+        total = hashlib.sha256(self.template_hash.encode())
+        for instance in self.instances:
+            labels = json.dumps(list(instance.labels.items()))
+            total.update(f"{instance.id}\n{labels}\n".encode())
+        return total.hexdigest()

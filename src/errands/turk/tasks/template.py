@@ -40,6 +40,12 @@ _SUBMIT: Final = """\
       </p>
 """
 
+_ACCEPTED: Final = """\
+      <p class="text-center">
+        <input type="submit" id="submitButton" class="btn btn-primary" value="Submit" />
+      </p>
+"""
+
 _PLACEHOLDER = re.compile(r"\$\{([^${}]*)\}")
 
 _GAP: Final = "      \n"
@@ -51,18 +57,21 @@ _FOOT: Final = """\
 """
 
 
-def page_html(task: Task, instance: Instance, *, mojibake: bool = False) -> str:
+def page_html(
+    task: Task, instance: Instance, *, mojibake: bool = False, accepted: bool = False
+) -> str:
     """The page of one instance: the template filled in, inside the server's form.
 
-    A disabled button to submit is added where the template has none. With `mojibake`, every
-    character beyond ASCII is served as the two to four that its UTF-8 bytes are in Latin-1.
+    A button to submit is added where the template has none: a disabled one, as the published runs
+    have it, unless the task is `accepted`. With `mojibake`, every character beyond ASCII is served
+    as the two to four that its UTF-8 bytes are in Latin-1.
     """
     template = task.template
     values: Iterable[tuple[str, str]] = instance.inputs.items()
     if mojibake:
         template = _garble(template)
         values = ((_garble(name), _garble(value)) for name, value in values)
-    button = "" if has_submit(task.template) else _SUBMIT + _GAP
+    button = "" if has_submit(task.template) else (_ACCEPTED if accepted else _SUBMIT) + _GAP
     return f"{_HEAD}{substitute(_stripped(template), values)}\n\n{_GAP}{button}{_FOOT}"
 
 

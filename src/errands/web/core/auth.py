@@ -18,7 +18,7 @@ from errands.web.core.http_errors import HttpError, send_error
 
 __all__ = ["AuthMiddleware", "basic_password"]
 
-PROGRAMS: Final = frozenset({"v1", "metrics", "runs"})
+PROGRAMS: Final = frozenset({"v1", "metrics", "runs", "agentgym"})
 """First parts of the addresses that visitors of the shop have no business with."""
 PAGES: Final = "/runs"
 """Below it, people are asked for the token by their browser: any name, the token as password."""

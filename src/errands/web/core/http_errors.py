@@ -1,12 +1,13 @@
 """Errors that a server answers with: a status, a code for programs and a sentence for people."""
 
 from collections.abc import Sequence
-from typing import Any, TypeVar
-
-from starlette.types import Send
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from errands.errors import ErrandsError
 from errands.remote.messages import Decoder, MessageError, decode, encode_json
+
+if TYPE_CHECKING:  # What plays without a server raises these errors, too.
+    from starlette.types import Send
 
 __all__ = [
     "HttpError",
@@ -120,7 +121,7 @@ def shutting_down() -> HttpError:
 
 
 async def respond(
-    send: Send, status: int, body: bytes, headers: Headers = (), *, kind: str = "http.response"
+    send: "Send", status: int, body: bytes, headers: Headers = (), *, kind: str = "http.response"
 ) -> None:
     """Send a JSON answer."""
     own = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
@@ -129,7 +130,7 @@ async def respond(
 
 
 async def send_error(
-    send: Send, error: HttpError, headers: Headers = (), *, kind: str = "http.response"
+    send: "Send", error: HttpError, headers: Headers = (), *, kind: str = "http.response"
 ) -> None:
     more = list(headers)
     if error.retry_after is not None:

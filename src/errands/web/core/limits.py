@@ -36,6 +36,8 @@ class ServerLimits(msgspec.Struct, frozen=True, kw_only=True):
     """Requests being read or answered."""
     slow_calls: int = 64
     """Slow calls (of form pages) waiting for their thread."""
+    form_threads: int = min(4, os.cpu_count() or 1)
+    """Threads that make them; those of one session are made by one thread."""
     body_seconds: float = 20.0
     """A request's body has to arrive within."""
     drain_seconds: float = 10.0
@@ -75,6 +77,6 @@ def listen(host: str, port: int) -> socket.socket:
             raise
     except (OSError, OverflowError) as failure:
         raise SettingError(
-            f"{host}:{port} cannot be listened on ({failure}); choose another --host or --port."
+            f"{host}:{port} cannot be listened on ({failure}); choose another port or host."
         ) from None
     return listening

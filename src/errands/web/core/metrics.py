@@ -51,7 +51,8 @@ class Metrics:
         self.in_flight = self.sockets = self.slow_calls = 0
         self.errors: Counter[str] = Counter()
         """By code."""
-        self.latency = {name: Histogram() for name in ("create", "reset", "step", "close", "batch")}
+        calls = ("create", "reset", "step", "close", "batch", "split")
+        self.latency = {name: Histogram() for name in calls}
 
     def text(self) -> str:
         """Everything, for `GET /metrics`."""

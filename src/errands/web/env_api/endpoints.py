@@ -8,7 +8,8 @@ read, so a client that sends faster than it is served waits, and nothing piles u
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable
-from typing import Any, Final
+from typing import Any, Final, TypeVar
+from urllib.parse import parse_qsl
 
 import msgspec
 from starlette.requests import Request
@@ -20,17 +21,21 @@ from errands.remote.messages import (
     BatchCall,
     CloseCall,
     CreateCall,
+    GoalsCall,
     Message,
+    NumberedMessage,
     ResetBody,
     ResetCall,
     StepBody,
     StepCall,
+    TasksCall,
     encode_json,
     encode_msgpack,
 )
 from errands.web.core.application import AppPart, read_body
 from errands.web.core.http_errors import (
     HttpError,
+    bad_request,
     decode_request,
     respond,
     send_error,
@@ -40,7 +45,7 @@ from errands.web.core.openapi import Json, operation, paths, reference
 from errands.web.env_api.providers import ShopOptions, TurkOptions
 from errands.web.env_api.service import Service
 
-__all__ = ["environments"]
+__all__ = ["client_of", "environments", "query_fields"]
 
 
 class CreateResponse(msgspec.Struct, frozen=True):
@@ -79,6 +84,32 @@ class BatchResponse(msgspec.Struct, frozen=True):
     results: list[dict[str, Any]]
 
 
+class GoalsResponse(msgspec.Struct, frozen=True):
+    """Indices of the goals of a split, ascending, from `offset` on; `count` is how many the whole
+    split has."""
+
+    goals: str
+    split: str | None
+    count: int
+    offset: int
+    indices: list[int]
+
+
+class TaskRows(msgspec.Struct, frozen=True):
+    """A task, and how many rows it has."""
+
+    task: str
+    rows: int
+
+
+class TasksResponse(msgspec.Struct, frozen=True):
+    """The tasks of a split."""
+
+    split: str
+    count: int
+    tasks: list[TaskRows]
+
+
 class ServerInfo(msgspec.Struct, frozen=True):
     """What is served, and within which limits."""
 
@@ -89,6 +120,7 @@ class ServerInfo(msgspec.Struct, frozen=True):
 _REQUESTS: Final = (CreateCall, ResetBody, StepBody, BatchCall, ShopOptions, TurkOptions)
 _RESPONSES: Final = (
     *(CreateResponse, ResetResponse, StepResponse, CloseResponse, BatchResponse, ServerInfo),
+    *(GoalsResponse, TasksResponse),
 )
 _OPTIONS: Final[Json] = {
     "type": "object",
@@ -103,13 +135,17 @@ _OPTIONS: Final[Json] = {
     "default": {},
 }
 
+T = TypeVar("T")
 Understand = Callable[[Scope, bytes], Message]
 _start: Final = msgspec.json.Decoder(ResetBody)
 _act: Final = msgspec.json.Decoder(StepBody)
 _message: Final = msgspec.json.Decoder(Message)
 _packed_message: Final = msgspec.msgpack.Decoder(Message)
+_numbered: Final = msgspec.json.Decoder(NumberedMessage)
+_packed_numbered: Final = msgspec.msgpack.Decoder(NumberedMessage)
 
 GOING_AWAY: Final = 1001
+_PLACE: Final = "/v1/environments"
 
 
 def environments(service: Service) -> AppPart:
@@ -127,6 +163,8 @@ def environments(service: Service) -> AppPart:
         Route(f"{path}/reset", _Endpoint(service, _started), methods=["POST"]),
         Route(path, _Endpoint(service, _closed), methods=["DELETE"]),
         Route("/v1/batch", _Endpoint(service, _read(BatchCall)), methods=["POST"]),
+        Route(f"{_PLACE}/shop/goals", _Endpoint(service, _queried(GoalsCall)), methods=["GET"]),
+        Route(f"{_PLACE}/turk/tasks", _Endpoint(service, _queried(TasksCall)), methods=["GET"]),
         WebSocketRoute("/v1/socket", _Socket(service)),
     ]
 
@@ -153,6 +191,26 @@ def environments(service: Service) -> AppPart:
 def _read(kind: type[CreateCall | BatchCall]) -> Understand:
     decoder: Any = msgspec.json.Decoder(kind)
     return lambda scope, body: decode_request(decoder, body)
+
+
+def _queried(kind: type[GoalsCall | TasksCall]) -> Understand:
+    return lambda scope, body: query_fields(scope, kind)
+
+
+def query_fields(scope: Scope, kind: type[T]) -> T:
+    """A record whose fields stand in the address, behind the question mark."""
+    query: bytes = scope["query_string"]
+    try:
+        given = parse_qsl(
+            query.decode("ascii"),
+            keep_blank_values=True,
+            strict_parsing=bool(query),
+            errors="strict",
+            max_num_fields=10,
+        )
+        return msgspec.convert(dict(given), kind, strict=False)
+    except ValueError as failure:
+        raise bad_request(f"The address does not say what is wanted: {failure}.") from None
 
 
 def _stepped(scope: Scope, body: bytes) -> Message:
@@ -249,6 +307,8 @@ class _Socket:
                 else:
                     call = decode_request(_packed_message, event["bytes"])
             except HttpError as error:
+                # Who makes many calls at once knows the answer by its id only.
+                id = _id_of(text, event.get("bytes"))
                 raise service.count_error(error) from None
             id = call.id
             answer = await service.answer(call, client)
@@ -259,6 +319,16 @@ class _Socket:
         if text is not None:
             return {"type": "websocket.send", "text": encode_json(answer).decode()}
         return {"type": "websocket.send", "bytes": encode_msgpack(answer)}
+
+
+def _id_of(text: str | None, packed: bytes | None) -> int | str | None:
+    """The id of a message that is wrong otherwise, if it has one."""
+    decoder, data = (_packed_numbered, packed or b"") if text is None else (_numbered, text)
+    try:
+        numbered: NumberedMessage = decode_request(decoder, data)
+    except HttpError:
+        return None
+    return numbered.id
 
 
 async def _sent(send: Send, message: dict[str, Any]) -> bool:
@@ -283,6 +353,11 @@ def environment_paths() -> Json:
         required = body is not ResetBody
         return operation(summary, answer=answer, body=body, body_required=required, token=True)
 
+    def listing(summary: str, answer: type, query: type) -> Json:
+        fields = msgspec.json.schema_components([query])[1][query.__name__]["properties"]
+        asked = {name: schema for name, schema in fields.items() if name not in ("do", "id")}
+        return operation(summary, answer=answer, query=asked, token=True)
+
     one = "/v1/sessions/{session}"
     described = paths(
         {
@@ -292,6 +367,12 @@ def environment_paths() -> Json:
             f"{one}/step": {"post": call("Act", StepResponse, StepBody)},
             one: {"delete": call("Close a session", CloseResponse)},
             "/v1/batch": {"post": call("Many calls at once", BatchResponse, BatchCall)},
+            f"{_PLACE}/shop/goals": {
+                "get": listing("Indices of a split's goals", GoalsResponse, GoalsCall)
+            },
+            f"{_PLACE}/turk/tasks": {
+                "get": listing("Tasks of a split, with their rows", TasksResponse, TasksCall)
+            },
         },
         [*_REQUESTS, *_RESPONSES],
     )

@@ -13,6 +13,7 @@ from typing import Any, Final, Protocol, Union, get_args, get_type_hints
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 from errands.envs.config import ShopConfig, TurkConfig
 from errands.envs.episode import ShopContext, ShopEpisode
@@ -21,16 +22,25 @@ from errands.envs.screenshots import PICTURED, no_pictures
 from errands.envs.turk import TurkEnv
 from errands.errors import SettingError
 from errands.plugins import Registry
+from errands.remote.messages import GoalsCall, TasksCall
 from errands.shop.catalog.catalog import Catalog
 from errands.shop.goals import GoalSet
 from errands.shop.rewards.registry import RULES
+from errands.shop.splits import split_indices
 from errands.turk.drivers import Pages
 from errands.turk.tasks.loader import TaskSet, load_tasks
 from errands.web.core.http_errors import episode_over, no_episode
 from errands.web.core.limits import ServerLimits
 from errands.web.env_api.sessions import SessionEnv, Turn
 
-__all__ = ["EnvProvider", "ShopOptions", "ShopProvider", "TurkOptions", "TurkProvider"]
+__all__ = [
+    "EnvProvider",
+    "ShopOptions",
+    "ShopProvider",
+    "ShopSessionEnv",
+    "TurkOptions",
+    "TurkProvider",
+]
 
 _MOST_CONTEXTS: Final = 32
 """So many different choices of options stay prepared."""
@@ -44,6 +54,11 @@ class EnvProvider(Protocol):
         ...
 
     def make_env(self, settings: dict[str, Any]) -> SessionEnv: ...
+
+    def split(self, call: Any) -> dict[str, Any]:
+        """What a split holds: the indices of goals (`GoalsCall`), or tasks with the number of
+        their rows (`TasksCall`). It may take long."""
+        ...
 
     def about(self) -> dict[str, Any]: ...
 
@@ -85,6 +100,8 @@ class ShopProvider:
         self._limits = limits
         self._lock = threading.Lock()
         self._contexts: dict[Any, ShopContext] = {}
+        self._splits: dict[tuple[str, str | None], NDArray[np.int64] | range] = {}
+        """Those that were asked for; there are no more than goal sets and splits have names."""
 
     def is_quick(self, settings: dict[str, Any]) -> bool:
         options = _convert(settings, ShopOptions)
@@ -100,6 +117,23 @@ class ShopProvider:
             for oldest in list(self._contexts)[:-_MOST_CONTEXTS]:
                 del self._contexts[oldest]
         return ShopSessionEnv(context)
+
+    def split(self, call: GoalsCall) -> dict[str, Any]:
+        goals = self._goal_set(call.goals)
+        key = call.goals or self._goals_name, call.split
+        indices = self._splits.get(key)
+        if indices is None:
+            found = split_indices(call.split, goals)
+            indices = found if isinstance(found, range) else np.array(found, np.int64)
+            self._splits[key] = indices
+        some = indices[call.offset : call.offset + call.limit]
+        return {
+            "goals": key[0],
+            "split": call.split,
+            "count": len(indices),
+            "offset": call.offset,
+            "indices": list(some) if isinstance(some, range) else some.tolist(),
+        }
 
     def about(self) -> dict[str, Any]:
         return {
@@ -147,6 +181,11 @@ class ShopSessionEnv:
         self._episode: ShopEpisode | None = None
         self._rng: np.random.Generator | None = None
 
+    @property
+    def episode(self) -> ShopEpisode | None:
+        """What is being played."""
+        return self._episode
+
     def reset(self, seed: int | None, options: dict[str, Any]) -> tuple[str, dict[str, Any]]:
         if seed is not None:
             # As Gymnasium seeds an environment.
@@ -170,12 +209,14 @@ class ShopSessionEnv:
 
 
 class TurkProvider:
-    """Form pages without a browser; all of it happens in one thread."""
+    """Form pages without a browser, for several threads at once."""
 
     def __init__(self, tasks: str) -> None:
         self._place = tasks
         self._pages = Pages("dom")
         self._tasks: dict[str, TaskSet] = {"all": load_tasks(tasks)}
+        self._rows: dict[str, dict[str, int]] = {}
+        """The number of rows of each task, by split; they are counted when first asked for."""
 
     def is_quick(self, settings: dict[str, Any]) -> bool:
         return False
@@ -187,12 +228,24 @@ class TurkProvider:
                 f"driver={options.driver!r}: this server has no browser, only 'dom'."
             )
         _check_observation(TURK_FORMATS, options.observation)
-        tasks = self._tasks.get(options.split)
-        if tasks is None:
-            tasks = load_tasks(self._place, options.split)
+        tasks = self._split_tasks(options.split)
         env = TurkEnv(tasks, pages=self._pages, **msgspec.structs.asdict(options))
-        self._tasks[options.split] = tasks
         return TurkSessionEnv(env)
+
+    def split(self, call: TasksCall) -> dict[str, Any]:
+        rows = self._rows.get(call.split)
+        if rows is None:
+            tasks = self._split_tasks(call.split)
+            rows = self._rows[call.split] = {task.name: len(task.instances) for task in tasks}
+        listed = [{"task": name, "rows": count} for name, count in rows.items()]
+        return {"split": call.split, "count": len(listed), "tasks": listed}
+
+    def _split_tasks(self, split: str) -> TaskSet:
+        tasks = self._tasks.get(split)
+        if tasks is None:
+            # Two threads may both have loaded it; all sessions have the same one.
+            tasks = self._tasks.setdefault(split, load_tasks(self._place, split))
+        return tasks
 
     def about(self) -> dict[str, Any]:
         return {

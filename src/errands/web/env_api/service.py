@@ -1,7 +1,8 @@
 """The environments as a service: calls in, answers out, whatever carried them.
 
 A step of the shop takes some tens of microseconds, so it is made on the event loop itself.
-What takes longer goes to one thread with a bounded queue.
+What takes longer goes to a few threads with a bounded queue; the calls of one session are all made
+by one of them, in their order, and what belongs to no session has a thread of its own.
 """
 
 import asyncio
@@ -12,7 +13,16 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final, TypeVar
 
 from errands.errors import ErrandsError
-from errands.remote.messages import BatchCall, CloseCall, CreateCall, Message, ResetCall, StepCall
+from errands.remote.messages import (
+    BatchCall,
+    CloseCall,
+    CreateCall,
+    GoalsCall,
+    Message,
+    ResetCall,
+    StepCall,
+    TasksCall,
+)
 from errands.web.core.http_errors import (
     HttpError,
     bad_request,
@@ -50,7 +60,9 @@ class Service:
         self.metrics = Metrics(self.sessions.__len__)
         self._draining = False
         self._providers = providers
-        self._thread = ThreadPoolExecutor(1, "slow-calls")
+        self._threads = [ThreadPoolExecutor(1, "slow-calls") for _ in range(limits.form_threads)]
+        # What belongs to no session may take seconds (a split), and holds up none.
+        self._aside = ThreadPoolExecutor(1, "slow-calls-aside")
 
     def about(self) -> Answer:
         """What is served, and within which limits."""
@@ -61,6 +73,7 @@ class Service:
                 "sessions": limits.sessions,
                 "sessions_per_client": limits.sessions_per_client or limits.sessions,
                 "desks": limits.turk_sessions,
+                "form_threads": limits.form_threads,
                 "idle_seconds": limits.idle_seconds,
                 "body_bytes": limits.body_bytes,
                 "batch": limits.batch,
@@ -80,6 +93,8 @@ class Service:
                 name, answer = "reset", await self._reset(call)
             elif isinstance(call, CreateCall):
                 name, answer = "create", await self._create(call, client)
+            elif isinstance(call, GoalsCall | TasksCall):
+                name, answer = "split", await self._split(call)
             else:
                 name, answer = "close", await self._close(call)
         except ErrandsError as failure:
@@ -121,7 +136,8 @@ class Service:
         self._draining = True
         for session in self.sessions.close_all():
             self._close_env(session)
-        self._thread.shutdown()
+        for thread in (*self._threads, self._aside):
+            thread.shutdown()
 
     async def _step(self, call: StepCall) -> Answer:
         if len(call.action) > self.limits.action_length:
@@ -158,12 +174,7 @@ class Service:
             raise shutting_down()
         if call.count > self.limits.batch:
             raise too_large(f"count={call.count}: the most at once is {self.limits.batch}.")
-        provider = self._providers.get(call.environment)
-        if provider is None:
-            raise bad_request(
-                f"This server has no environment {call.environment!r}; it has"
-                f" {' and '.join(self._providers)}."
-            )
+        provider = self._provider(call.environment)
         form_pages = call.environment == "turk"
         self.sessions.room_for(client, call.count, form_pages=form_pages)
         settings = call.settings
@@ -178,6 +189,21 @@ class Service:
         opened = [self.sessions.open(env, client).id for env in envs]
         self.metrics.created += len(opened)
         return {"sessions": opened, "idle_seconds": self.limits.idle_seconds}
+
+    async def _split(self, call: GoalsCall | TasksCall) -> Answer:
+        provider = self._provider("shop" if isinstance(call, GoalsCall) else "turk")
+        # Finding a disjoint split of a full-size catalogue takes seconds, and so does counting the
+        # rows of all tasks.
+        return await self._in_thread(None, lambda: provider.split(call))
+
+    def _provider(self, environment: str) -> EnvProvider:
+        provider = self._providers.get(environment)
+        if provider is None:
+            raise bad_request(
+                f"This server has no environment {environment!r}; it has"
+                f" {' and '.join(self._providers)}."
+            )
+        return provider
 
     async def _close(self, call: CloseCall) -> Answer:
         self._close_env(self.sessions.close(call.session))
@@ -202,13 +228,14 @@ class Service:
         return {"results": results}
 
     async def _in_thread(self, session: Session | None, work: Callable[[], R]) -> R:
-        """Do something in the thread; the queue in front of it is bounded."""
+        """Do something in a thread; the queue in front of them all is bounded."""
         if self.metrics.slow_calls >= self.limits.slow_calls:
             raise busy()
         self.metrics.slow_calls += 1
         if session is not None:
             session.in_use += 1
-        done = asyncio.get_running_loop().run_in_executor(self._thread, work)
+        thread = self._aside if session is None else self._thread_of(session)
+        done = asyncio.get_running_loop().run_in_executor(thread, work)
         done.add_done_callback(lambda _: self._thread_done(session))
         # Who stops waiting does not stop the work, and it counts until it is done.
         return await asyncio.shield(done)
@@ -220,9 +247,12 @@ class Service:
 
     def _close_env(self, session: Session) -> None:
         if session.env.is_slow:
-            self._thread.submit(session.env.close)
+            self._thread_of(session).submit(session.env.close)
         else:
             session.env.close()
+
+    def _thread_of(self, session: Session) -> ThreadPoolExecutor:
+        return self._threads[session.thread % len(self._threads)]
 
 
 def as_http_error(failure: ErrandsError) -> HttpError:

@@ -6,7 +6,7 @@ use, so that looking for expired ones costs nothing where there are none.
 
 import secrets
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 
 from errands.web.core.http_errors import too_many_sessions, unknown_session
@@ -34,15 +34,18 @@ class SessionEnv(Protocol):
 class Session:
     """An environment, who opened it, and when it was last used."""
 
-    __slots__ = ("client", "env", "id", "in_use", "used")
+    __slots__ = ("client", "env", "id", "in_use", "thread", "used")
 
-    def __init__(self, id: str, env: SessionEnv, client: str, now: float) -> None:
+    def __init__(self, id: str, env: SessionEnv, client: str, now: float, thread: int = 0) -> None:
         self.id = id
         self.env = env
         self.client = client
         self.used = now
         self.in_use = 0
         """Calls that are being made off the event loop; meanwhile it does not expire."""
+        self.thread = thread
+        """Which thread makes them (modulo their number): always the same one, so that they are
+        made in their order."""
 
 
 class Sessions:
@@ -54,9 +57,17 @@ class Sessions:
         self._open: OrderedDict[str, Session] = OrderedDict()
         self._by_client: dict[str, int] = {}
         self._turk_sessions = 0
+        self._slow_opened = 0
 
     def __len__(self) -> int:
         return len(self._open)
+
+    def __contains__(self, id: str) -> bool:
+        return id in self._open
+
+    def __iter__(self) -> Iterator[str]:
+        """The ids of those that are open."""
+        return iter(self._open)
 
     def room_for(self, client: str, count: int, *, form_pages: bool = False) -> None:
         """Raise an error if a client may not open so many more (`form_pages`: of those)."""
@@ -69,10 +80,12 @@ class Sessions:
         if form_pages and self._turk_sessions + count > limits.turk_sessions:
             raise too_many_sessions(limits.turk_sessions, "Of form pages, the server allows")
 
-    def open(self, env: SessionEnv, client: str) -> Session:
-        """A new session; `room_for` is asked first."""
+    def open(self, env: SessionEnv, client: str, id: str | None = None) -> Session:
+        """A new session; `room_for` is asked first. Without an `id` nobody can guess it."""
         self.room_for(client, 1, form_pages=env.is_slow)
-        session = Session(secrets.token_urlsafe(24), env, client, self._clock())
+        name = id or secrets.token_urlsafe(24)
+        session = Session(name, env, client, self._clock(), self._slow_opened)
+        self._slow_opened += env.is_slow
         self._open[session.id] = session
         self._by_client[client] = self._by_client.get(client, 0) + 1
         self._turk_sessions += env.is_slow

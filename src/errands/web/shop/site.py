@@ -1,12 +1,14 @@
 """The shop as a website: the pages of the state machine at their addresses, for people.
 
-Every page is plain HTML made here; there is no script and no cookie. The address is the state
+Every page is plain HTML made here; there is no script, and no cookie but for a program that asks
+for a goal (`errands.web.shop.results`). The address is the state
 (`errands.shop.urls`), so Back, reload and a second tab work; which goal a session has, what
 it did and what it bought is in the log, which is written before a page is sent.
 """
 
 import contextlib
 import logging
+import re
 import secrets
 import time
 from collections import Counter
@@ -33,6 +35,7 @@ from errands.web.core.metrics import Histogram, metric
 from errands.web.core.openapi import Json, operation, paths
 from errands.web.shop.assets import AssetFile, picture_file, picture_path, site_assets
 from errands.web.shop.pages import Link, error_page, explain, goal_details
+from errands.web.shop.results import SessionKeys, result_paths, result_routes
 from errands.web.shop.visitors import Visitor, Visitors
 
 __all__ = ["ShopSite", "shop_site"]
@@ -68,6 +71,7 @@ _log = logging.getLogger(__name__)
 _BODY: Final = 2**14
 """Bytes of a form."""
 _BODY_SECONDS: Final = 20.0
+_INDEX: Final = re.compile("[0-9]{1,18}")
 _QUERY: Final = 1000
 """Characters of a search; the form says so, too."""
 _IN_FLIGHT: Final = 2048
@@ -98,7 +102,8 @@ class ShopSite:
 
     def __init__(self, context: ShopContext, visitors: Visitors) -> None:
         self._context = context
-        self._visitors = visitors
+        self.visitors = visitors
+        self.keys = SessionKeys(visitors.secret())
         self._pages: Counter[str] = Counter()
         """Pages shown, by kind."""
         self._errors: Counter[int] = Counter()
@@ -112,9 +117,9 @@ class ShopSite:
     def metrics(self) -> str:
         """Its counters, for `GET /metrics`."""
         about = "How long answers take to make."
-        begun = self._visitors.begun
+        begun = self.visitors.begun
         lines = chain(
-            metric("site_shoppers", "gauge", "Visitors in memory.", len(self._visitors)),
+            metric("site_shoppers", "gauge", "Visitors in memory.", len(self.visitors)),
             metric("site_sessions_total", "counter", "Sessions begun.", begun),
             metric("site_purchases_total", "counter", "Products bought.", self._purchases),
             metric("site_pages_total", "counter", "Pages shown, by kind.", self._pages, "kind"),
@@ -170,13 +175,13 @@ class ShopSite:
             form = _form(await read_body(scope, receive, _BODY, _BODY_SECONDS))
         path = _path(scope)
         if path == "/":
-            return _redirect(f"/{secrets.token_hex(12)}")
+            return self._front_door(_wanted_goal(scope))
         file = site_assets().files.get(path) or picture_file(path)
         if file is not None:
             return _file(file)
         address = _address(path)
         # From here on there is a visitor, who may want to continue.
-        visitor = self._visitors.of(address.session)
+        visitor = self.visitors.of(address.session)
         links.append(("Back to Search", build(Address(SEARCH, visitor.name))))
         referrer = _referrer(scope)
         query = form.get("search_query", "").lower()
@@ -186,11 +191,19 @@ class ShopSite:
             return self._purchase(visitor, address, referrer, links, method)
         return self._page(visitor, address, referrer, links)
 
+    def _front_door(self, goal: int | None) -> Answer:
+        """To a new session; who wants a certain goal is given the key to the result, too."""
+        if goal is None:
+            return _redirect(f"/{secrets.token_hex(12)}")
+        visitor = self.visitors.start(goal)
+        status, headers, body = _redirect(build(Address(SEARCH, visitor.name)))
+        return status, (*headers, self.keys.cookie(visitor.name)), body
+
     def _search(self, visitor: Visitor, query: str, referrer: Address | None) -> Answer:
         if len(query) > _QUERY:
             raise too_large(f"The search has {len(query):,} characters; the most is {_QUERY:,}.")
         address = Address(RESULTS, visitor.name, query)
-        self._visitors.step(visitor, address, referrer)
+        self.visitors.step(visitor, address, referrer)
         return _redirect(build(address))
 
     def _page(
@@ -205,7 +218,7 @@ class ShopSite:
                 links.append(("Back to the product", build(plain)))
             raise
         body = self._render(page, visitor).encode()
-        self._visitors.step(visitor, address, referrer)
+        self.visitors.step(visitor, address, referrer)
         self._pages[address.page] += 1
         return 200, _PAGE, body
 
@@ -217,7 +230,7 @@ class ShopSite:
         links: list[Link],
         method: str,
     ) -> Answer:
-        if visitor.bought is None and not self._visitors.may_buy(visitor):
+        if visitor.bought is None and not self.visitors.may_buy(visitor):
             links.append(("Start another session", "/"))
             raise HttpError(
                 409,
@@ -242,7 +255,7 @@ class ShopSite:
         if bought is None:
             price = self._context.goals.price(product)
             reward = self._context.rules(Purchase(product, page.options, price), visitor.goal)
-            self._visitors.buy(visitor, address, referrer, price, reward)
+            self.visitors.buy(visitor, address, referrer, price, reward)
             self._purchases += 1
         if method == "POST":
             # So that a reload does not ask whether to buy again.
@@ -272,7 +285,7 @@ class ShopSite:
 def shop_site(site: ShopSite) -> AppPart:
     """The part of an application that is the shop's website."""
     return AppPart(
-        routes=(_ShopRoute(site),),
+        routes=(*result_routes(site.visitors, site.keys), _ShopRoute(site)),
         paths=site_paths,
         metrics=site.metrics,
         busy=lambda: site.in_flight > 0,
@@ -330,6 +343,18 @@ def _referrer(scope: Scope) -> Address | None:
     return None
 
 
+def _wanted_goal(scope: Scope) -> int | None:
+    """The goal that an address ends in, as in `/?goal=4`."""
+    wanted = _form(scope["query_string"]).get("goal")
+    if wanted is None:
+        return None
+    if not _INDEX.fullmatch(wanted):
+        raise HttpError(
+            404, "no_goal", "There is no such goal; its index is expected, as in /?goal=4."
+        )
+    return int(wanted)
+
+
 def _form(body: bytes) -> dict[str, str]:
     try:
         return dict(parse_qsl(body.decode("latin-1"), keep_blank_values=True, max_num_fields=100))
@@ -353,9 +378,10 @@ def _no_page() -> HttpError:
 def site_paths() -> Json:
     """Paths and schemas; every page answers GET and POST alike."""
     item = "{session}/{asin}/{keywords}/{page}"
+    goal: Json = {"goal": {"type": "integer", "minimum": 0, "maximum": 10**18 - 1}}
     query = {"search_query": {"type": "string", "maxLength": 1000}}
     pages = {
-        "/": _page("Leads to a new session", status="303"),
+        "/": _page("Leads to a new session, on a goal of your choice", status="303", query=goal),
         "/{session}": {
             **_page("The search page"),
             "post": _operation("A search, which leads to its results", form=query),
@@ -366,19 +392,33 @@ def site_paths() -> Json:
         "/done/{session}/{asin}/{options}": _page("Buys; then it is the score page"),
         "/pictures/{kind}/{color}/{variant}.svg": _page("A drawn picture", media="image/svg+xml"),
     }
-    return paths(pages, parameters=_PARAMETERS)
+    described, results = paths(pages, parameters=_PARAMETERS), result_paths()
+    return {name: {**results[name], **described[name]} for name in described}
 
 
-def _page(summary: str, *, status: str = "200", media: str = "text/html") -> Json:
-    operation = _operation(summary, status=status, media=media)
+def _page(
+    summary: str, *, status: str = "200", media: str = "text/html", query: Json | None = None
+) -> Json:
+    operation = _operation(summary, status=status, media=media, query=query)
     return {"get": operation, "post": operation}
 
 
 def _operation(
-    summary: str, *, status: str = "200", media: str = "text/html", form: Json | None = None
+    summary: str,
+    *,
+    status: str = "200",
+    media: str = "text/html",
+    form: Json | None = None,
+    query: Json | None = None,
 ) -> Json:
     described = operation(
-        summary, status=status, media=media, form=form, errors=_ERRORS, error_media="text/html"
+        summary,
+        status=status,
+        media=media,
+        form=form,
+        query=query,
+        errors=_ERRORS,
+        error_media="text/html",
     )
     described["responses"]["303"] = {"description": "To the page that is meant"}
     return described

@@ -44,12 +44,15 @@ _MOST_DRAWS: Final = 20
 class Visitor:
     """One session of the website."""
 
-    __slots__ = ("bought", "goal", "here", "name", "number", "places", "steps", "visited")
+    __slots__ = (
+        *("bought", "goal", "goal_index", "here", "name", "number", "places", "steps", "visited"),
+    )
 
     def __init__(self, session: ShopSession, goal: Goal) -> None:
         self.number = session.number
         self.name = session.name
         self.goal = goal
+        self.goal_index = session.goal
         self.bought = session.bought
         self.here = Address(SEARCH, session.name)
         """The page seen last."""
@@ -102,6 +105,10 @@ class Visitors:
         self._unfinished = log.unfinished()
         """Sessions of visitors (not of workers) that have not ended."""
 
+    def secret(self) -> str:
+        """What the keys to sessions' results are made with."""
+        return self._log.secret()
+
     def watch(self, watcher: SessionListener) -> None:
         """Tell a listener when its sessions end."""
         self._log.watcher = watcher
@@ -118,11 +125,20 @@ class Visitors:
 
     def of(self, name: str) -> Visitor:
         """The visitor of that name: known, found in the log, or new."""
+        return self.find(name) or self._keep(self._create(name))
+
+    def find(self, name: str) -> Visitor | None:
+        """The visitor of that name, known or in the log."""
         visitor = self._cache.get(name)
         if visitor is None:
-            return self._keep(self._load(name) or self._create(name))
+            visitor = self._load(name)
+            return None if visitor is None else self._keep(visitor)
         self._cache.move_to_end(name)
         return visitor
+
+    def start(self, goal: int | None) -> Visitor:
+        """A new visitor with that goal (None: a sampled one), under a name nobody can guess."""
+        return self._keep(self._create(secrets.token_hex(12), goal))
 
     def _keep(self, visitor: Visitor) -> Visitor:
         self._cache[visitor.name] = visitor
@@ -210,7 +226,7 @@ class Visitors:
             visitor.follow(step, address)
         return visitor
 
-    def _create(self, name: str) -> Visitor:
+    def _create(self, name: str, goal: int | None = None) -> Visitor:
         if not _NAME.fullmatch(name):
             raise not_found("There is no such page in this shop.")
         if self._unfinished >= self._most_unfinished:
@@ -218,15 +234,17 @@ class Visitors:
             raise HttpError(503, "busy", "Too many sessions are unfinished; no new one can begin.")
         number = self._log.next_number()
         goals, watcher = self._context.goals, self._log.watcher
+        last = len(goals) - 1
         if "fixed" in name:
             fixed = _FIXED.fullmatch(name)
-            if fixed is None or int(fixed[1]) >= len(goals):
-                raise HttpError(
-                    404,
-                    "no_goal",
-                    f"There is no such goal: they are called fixed_0 to fixed_{len(goals) - 1}.",
-                )
+            if fixed is None or int(fixed[1]) > last:
+                message = f"There is no such goal: they are called fixed_0 to fixed_{last}."
+                raise HttpError(404, "no_goal", message)
             goal = int(fixed[1])
+        if goal is not None:
+            if goal > last:
+                message = f"There is no goal {goal}; expected 0 to {last}."
+                raise HttpError(404, "no_goal", message)
         else:
             # A generator for each session, so that a server that was restarted goes on.
             rng = np.random.default_rng([self.seed, number])

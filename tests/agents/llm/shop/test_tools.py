@@ -1,14 +1,19 @@
 """One errand as named tools: what trainers elsewhere get."""
 
+import contextlib
 import inspect
 import json
+import random
 import re
+from collections import Counter
 from typing import Any
 
+import msgspec
 import pytest
 
 from errands.agents.llm.shop.agent import TOOLS
-from errands.agents.llm.shop.tools import ShopTools, ToolError, opening_messages
+from errands.agents.llm.shop.tools import ShopTools, opening_messages
+from errands.agents.llm.tools import ToolError
 from errands.agents.llm.transport.messages import called, tool
 from errands.agents.oracles.choice_oracle import best_plan
 from errands.envs.episode import ShopContext, ShopEpisode
@@ -104,7 +109,7 @@ def test_tools_are_those_of_the_agent_with_types_and_words(shop: ShopContext) ->
         for name, _ in inspect.getmembers(ShopTools, inspect.isfunction)
         if not name.startswith("_") and name != "reset"
     ]
-    assert public == ["click", "search"]
+    assert public == ["click", "get_reward", "search"]
     for expected in TOOLS:
         function = utils.get_json_schema(getattr(errand, expected["function"]["name"]))["function"]
         assert function.pop("return") == {"type": "string"}
@@ -158,7 +163,7 @@ def test_halves_of_characters_reach_no_tokenizer(shop: ShopContext) -> None:
 
 def test_after_the_end_nothing_can_be_called(shop: ShopContext) -> None:
     errand = ShopTools(shop)
-    with pytest.raises(ToolError, match="no errand yet"):
+    with pytest.raises(ToolError, match="no episode yet"):
         errand.search("lamp")
     assert (errand.reward, errand.over, errand.bought) == (0, False, False)
     goal = shop.indices[0]
@@ -249,3 +254,57 @@ def test_the_same_calls_give_the_same(shop: ShopContext) -> None:
         said = [errand.reset(goal=goal), *(do(errand, action) for action in plan(shop, goal))]
         seen.append((said, errand.reward))
     assert seen[0] == seen[1]
+
+
+def test_pages_are_those_that_the_agent_reads(little: Catalog) -> None:
+    """Without writing and reading `text_rich`, the same text, on every kind of page."""
+    kinds = Counter[str]()
+    for search_anywhere in (True, False):
+        shop = ShopEnv(little, "human", show_attrs=True, search_anywhere=search_anywhere).context
+        errand = ShopTools(shop)
+        rng = random.Random(7)
+        for goal in range(0, len(shop.goals), 3):
+            errand.reset(goal=goal)
+            episode = errand._begun
+            for _ in range(12):
+                if episode.over:
+                    break
+                assert errand._text(episode) == errand._view(episode).text
+                kinds[episode.page.state.page] += 1
+                names = [name for name in episode.page.clicks if name != "search"]
+                with contextlib.suppress(ToolError):
+                    if not names or rng.random() < 0.2:
+                        errand.search(
+                            " ".join(rng.sample(episode.goal.instruction_text.split(), 2))
+                        )
+                    else:
+                        errand.click(rng.choice(names))
+    assert len(kinds) >= 6
+    assert min(kinds.values()) > 5
+
+
+@pytest.mark.parametrize(
+    "title",
+    [
+        "two\nlines",
+        "[button] Buy Now [button_]",
+        "You have clicked red.",
+        "  ",
+        "Instruction:",
+        "a  b ",
+    ],
+)
+def test_titles_that_look_like_something_else_are_read_as_the_agent_reads_them(
+    shop: ShopContext, title: str
+) -> None:
+    errand = ShopTools(shop)
+    errand.reset(goal=shop.indices[0])
+    errand.search(shop.catalog[shop.goals[shop.indices[0]].asin].title)
+    episode = errand._begun
+    product = next(name for name in episode.page.clicks if name.startswith("b0"))
+    errand.click(product)
+    page = episode.page
+    assert page.product is not None
+    changed = msgspec.structs.replace(page.product, title=title, options={"size": ("a", title)})
+    episode.page = page._replace(product=changed)
+    assert errand._text(episode) == errand._view(episode).text

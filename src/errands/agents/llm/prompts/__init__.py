@@ -36,10 +36,20 @@ PLACEHOLDERS: Final[Mapping[str, Mapping[str, frozenset[str]]]] = {
         "page": frozenset({"fields", "html", "note", "message"}),
         "repair": frozenset({"problem"}),
     },
+    "turk-conversation": {
+        "system": frozenset(),
+        "pointer": frozenset(),
+        "start": frozenset({"fields", "page", "note"}),
+    },
 }
 """For each kind of prompt its parts, and the placeholders that each may hold."""
 
-_NEEDED: Final = {"shop": {"instruction"}, "turk-field": {"name", "html"}, "turk-whole": {"html"}}
+_NEEDED: Final = {
+    "shop": {"instruction"},
+    "turk-field": {"name", "html"},
+    "turk-whole": {"html"},
+    "turk-conversation": {"page"},
+}
 _HEADING: Final = re.compile(r"^## +([a-z]+) *$", re.MULTILINE)
 _PLACE: Final = re.compile(r"\{\{(\w+)\}\}")
 

@@ -14,7 +14,14 @@ import msgspec
 from errands.agents.agent import Move
 from errands.agents.llm.prompts import Prompt
 from errands.agents.llm.settings import ShopSettings
-from errands.agents.llm.shop.grammar import ARGUMENTS, NoAction, ShopAction, invalid, read
+from errands.agents.llm.shop.grammar import (
+    ARGUMENTS,
+    SHOP_TOOLS,
+    NoAction,
+    ShopAction,
+    invalid,
+    read,
+)
 from errands.agents.llm.shop.page import ShopView, look
 from errands.agents.llm.transport.client import Conversation, Exchange
 from errands.agents.llm.transport.messages import (
@@ -47,12 +54,7 @@ class _Turn(msgspec.Struct):
     observation: str
 
 
-TOOLS: Final = [
-    offered("search", "Look for products.", {"query": "what to look for"}),
-    offered(
-        "click", "Press what stands in brackets.", {"name": "a product's code, option or button"}
-    ),
-]
+TOOLS: Final = [spec.function() for spec in SHOP_TOOLS]
 _THINK: Final = offered("think", "Note down a thought.", {"thought": "what you think"})
 
 

@@ -10,13 +10,21 @@ from typing import Final
 
 import msgspec
 
+from errands.agents.llm.tools import ToolSpec
 from errands.agents.llm.transport.messages import ChatAnswer
 
-__all__ = ["ARGUMENTS", "NoAction", "ShopAction", "invalid", "read"]
+__all__ = ["ARGUMENTS", "SHOP_TOOLS", "NoAction", "ShopAction", "invalid", "read"]
 
 LONGEST: Final = 2_000
 ARGUMENTS: Final = {"search": "query", "click": "name", "think": "thought"}
 """What can be done, and what a tool call names its one argument."""
+SHOP_TOOLS: Final = (
+    ToolSpec.of("search", "Look for products.", {"query": "what to look for"}),
+    ToolSpec.of(
+        "click", "Press what stands in brackets.", {"name": "a product's code, option or button"}
+    ),
+)
+"""What models are offered, here and by every integration."""
 _LABEL: Final = re.compile(r"\s*[*_>#\-\s]{0,8}action\s*\d{0,3}[*_]{0,2}\s*:[*_\s]{0,4}", re.I)
 _ACTION: Final = re.compile(r"(search|click|think)\s?\[(.*)\]", re.I)
 _OPEN_THOUGHT: Final = re.compile(r"think\s?\[(.*)", re.I)

@@ -9,10 +9,10 @@ import re
 from collections.abc import Collection, Mapping
 from typing import Any, Final, NamedTuple
 
-from errands.shop.navigation import DETAILS
-from errands.shop.render.text import SEPARATOR
+from errands.shop.navigation import DETAILS, Page
+from errands.shop.render.text import SEPARATOR, TEXT, page_nodes
 
-__all__ = ["ShopView", "look"]
+__all__ = ["ShopView", "look", "look_at"]
 
 _RICH: Final = re.compile(r"\s*\[(?:clicked )?button\] (.*) \[(?:clicked )?button_\]\s*")
 _COUNT: Final = re.compile(r"Page \d+ \(Total results: \d+\)")
@@ -61,6 +61,22 @@ def look(
         bool(available["has_search_bar"]),
         _choices(nodes) if _BUY in names else {},
     )
+
+
+def look_at(page: Page, instruction: str, chosen: Collection[str]) -> str | None:
+    """The text that `look` gives of a page's `text_rich`, without writing that and reading it
+    again; None where a text of the page could be taken for something else in it."""
+    unsaid = ("Instruction:", instruction.strip())
+    lines = []
+    for kind, node in page_nodes(page, instruction):
+        if "\n" in node or "button" in node or node.startswith("You have clicked "):
+            return None
+        is_text = kind == TEXT
+        shown = node.strip() if is_text else node
+        if not shown or shown in unsaid:
+            continue
+        lines.append(shown if is_text else _line(_Node(shown, True, shown.lower() in chosen)))
+    return "\n".join(lines)
 
 
 def _choices(nodes: list[_Node]) -> dict[str, int]:
