@@ -1,0 +1,3 @@
+"""The original's engine: loading, searching, goals and rewards."""
+
+__all__: list[str] = []
