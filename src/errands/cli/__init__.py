@@ -26,6 +26,7 @@ _MODULES: Final[Mapping[str, tuple[str, ...]]] = {
     "search": ("search",),
     "turk.demo": ("turk",),
     "serve": ("serve",),
+    "mcp": ("mcp",),
     "mine.commands": ("mine",),
     "crowd.instructions": ("instructions",),
     "crowd.demonstrations": ("demonstrations",),

@@ -18,6 +18,7 @@ from errands.cli.output import (
     table,
 )
 from errands.errors import SettingError
+from errands.plugins import nearest
 from errands.reports.content import Report, gather
 from errands.reports.statistics.estimate import Estimate
 from errands.reports.writing import FORMATS, PageReplayer, episode_page, write
@@ -30,6 +31,7 @@ from errands.runs.store.places import open_run
 __all__ = ["app", "show_report"]
 
 
+_EXPORTS: Final = (*EXPORTS, "harbor")
 _SHOWN: Final = 3
 """Comparisons that the command prints; a report has them all."""
 
@@ -208,13 +210,37 @@ def _conclude(store: Store, episodes: int, pages: int, different: int) -> None:
 
 @app.command("export")
 def export_command(
-    run: str = typer.Argument(help="The directory of a run, or its address."),
-    path: Path = typer.Argument(help="What to write: a file; for atif a directory, or a .jsonl."),
-    form: str = typer.Option("jsonl", "--format", help=f"One of {', '.join(EXPORTS)}."),
+    run: str = typer.Argument(
+        help="The directory of a run, or its address; for harbor a protocol, or FILE.toml#name."
+    ),
+    path: Path = typer.Argument(
+        help="What to write: a file; for atif a directory, or a .jsonl; for harbor a directory."
+    ),
+    form: str = typer.Option("jsonl", "--format", help=f"One of {', '.join(_EXPORTS)}."),
     force: bool = typer.Option(False, "--force", help="Replace a file that exists."),
+    episodes: int | None = typer.Option(
+        None, min=1, help="harbor: so many episodes, from the beginning."
+    ),
+    data: str | None = typer.Option(None, help="harbor: another catalogue or folder of tasks."),
+    split: str | None = typer.Option(None, help="harbor: another split."),
+    max_steps: int | None = typer.Option(None, min=1, help="harbor: steps of an episode."),
+    image: str | None = typer.Option(
+        None,
+        metavar="NAME",
+        help="harbor: a Docker image that has errands and the data (default: errands is installed"
+        " from the package index, with the demo's data).",
+    ),
+    mcp: bool = typer.Option(
+        True, "--mcp/--no-mcp", help="harbor: offer the tools over MCP, too, not by HTTP alone."
+    ),
+    open_network: bool = typer.Option(
+        False,
+        "--open-network",
+        help="harbor: let agents reach the internet, where goals could be looked up.",
+    ),
     as_json: bool = Json,
 ) -> None:
-    """Write all episodes of a run in another format.
+    """Write all episodes of a run in another format, or a protocol as tasks for Harbor.
 
     Examples:
 
@@ -223,7 +249,32 @@ def export_command(
       errands export runs/rule rule.parquet --format parquet
 
       errands export runs/rule trajectories --format atif
+
+      errands export shop-demo tasks --format harbor --episodes 20
     """
+    if form == "harbor":
+        if force:
+            raise SettingError("--force replaces a file; tasks for Harbor get a new directory.")
+        changes = {"episodes": episodes, "data": data, "split": split, "max_steps": max_steps}
+        options = {"image": image, "mcp": mcp, "open_network": open_network}
+        _export_tasks(run, path, {**options, **changes}, as_json)
+        return
+    given = {
+        "--episodes": episodes,
+        "--data": data,
+        "--split": split,
+        "--max-steps": max_steps,
+        "--image": image,
+        "--no-mcp": None if mcp else True,
+        "--open-network": open_network or None,
+    }
+    for option, value in given.items():
+        if value is not None:
+            raise SettingError(f"{option} is for --format harbor; a run is written as it is.")
+    if form not in EXPORTS:
+        raise SettingError(
+            f"There is no format {form!r};{nearest(form, _EXPORTS)} expected {', '.join(_EXPORTS)}."
+        )
     with closing(open_run(run)) as store, progress_bar() as bar:
         total = len(store.numbers())
         count = export(
@@ -237,3 +288,19 @@ def export_command(
             f" --out {shlex.quote(run)} --resume"
         )
     answer(as_json, record, *lines)
+
+
+def _export_tasks(protocol: str, out: Path, options: dict[str, Any], as_json: bool) -> None:
+    from errands.integrations.harbor import write_tasks
+
+    with progress_bar() as bar:
+        episodes = write_tasks(
+            out, protocol, progress=lambda done, total: bar("writing", done, total), **options
+        )
+    record = {"written": out, "episodes": len(episodes), "protocol": episodes.key}
+    answer(
+        as_json,
+        record,
+        f"{len(episodes):,} tasks of {episodes.key} written to {out}",
+        f"Try: harbor run --path {shlex.quote(str(out))} --agent oracle",
+    )

@@ -1,5 +1,7 @@
 """`errands serve`: the shop as a website, and environments for trainers on other machines."""
 
+from typing import Final
+
 import typer
 
 from errands.cli.output import remarks, results
@@ -10,17 +12,26 @@ __all__ = ["app"]
 
 app = typer.Typer()
 
+_OPENENV: Final = {"openenv", "protocol", "host", "port", "sessions", "idle", "token"}
+"""What can be said together with --openenv."""
+
 
 @app.command()
 def serve(
+    context: typer.Context,
     environments: bool = typer.Option(
         False, "--environments", help="Serve environments over HTTP and WebSocket instead."
+    ),
+    agentgym: bool = typer.Option(
+        False,
+        "--agentgym",
+        help="Serve the shop by AgentGym's HTTP routes instead; below /agentgym with --site.",
     ),
     site: bool | None = typer.Option(
         None,
         "--site/--no-site",
         show_default=False,
-        help="The shop's website (default: unless there are --environments or --runs).",
+        help="The shop's website (default: unless something else is asked for).",
     ),
     runs: list[str] = typer.Option(
         [],
@@ -28,6 +39,14 @@ def serve(
         show_default=False,
         help="Show runs below /runs: a run's directory, a folder of such, postgresql://...;"
         " may be repeated.",
+    ),
+    openenv: bool = typer.Option(
+        False, "--openenv", help="Serve a protocol's episodes to OpenEnv's clients, and only that."
+    ),
+    protocol: list[str] = typer.Option(
+        ["shop-demo"],
+        metavar="NAME",
+        help="What --openenv serves: a protocol, or FILE.toml#name; several are splits.",
     ),
     catalog: str = typer.Option("demo", help="A catalogue's directory or name."),
     goals: str = typer.Option(
@@ -74,6 +93,12 @@ def serve(
     per_client: int | None = typer.Option(
         None, min=1, help="Open sessions at most from one address (default: no such limit)."
     ),
+    form_threads: int | None = typer.Option(
+        None,
+        min=1,
+        max=64,
+        help="Threads that work on form pages (default: one for each core, at most 4).",
+    ),
     idle: float = typer.Option(900.0, min=0.1, help="Seconds after which an unused session ends."),
     token: str | None = typer.Option(
         None,
@@ -93,19 +118,27 @@ def serve(
     \b
       errands serve
       errands serve --catalog shop-1k --goals human --store shoppers.sqlite --port 9000
-      errands serve --environments --site
+      errands serve --environments --site --form-threads 2
+      errands serve --agentgym --catalog shop-1k --port 36001
       errands serve --runs runs
       ERRANDS_TOKEN=... errands serve --environments --host 0.0.0.0
+      errands serve --openenv --protocol shop-learn-train --protocol shop-demo
     """
-    has_site = not (environments or runs) if site is None else site
+    _check_openenv(context, openenv)
+    has_site = not (environments or agentgym or runs) if site is None else site
     has_crowd = has_site if crowd is None else crowd
-    if not (has_site or has_crowd or environments or runs):
+    if not (has_site or has_crowd or environments or agentgym or runs):
         raise SettingError("Nothing is left to serve; leave out --no-site, or add --environments.")
     if token is not None and (not token or not token.isascii() or not token.isprintable()):
         raise SettingError("The token must be printable ASCII, and not empty.")
+    if openenv:
+        from errands.cli.serve_openenv import serve_openenv
+
+        serve_openenv(protocol, host, port, sessions=sessions, idle=idle, token=token)
+        return
     from errands.crowd.store.database import shown
     from errands.web.core.limits import ServerLimits
-    from errands.web.server import CrowdConfig, ServerStart, SiteConfig
+    from errands.web.server import AGENTGYM, CrowdConfig, ServerStart, SiteConfig
     from errands.web.server import serve as run
 
     limits = ServerLimits(
@@ -113,6 +146,7 @@ def serve(
         sessions_per_client=per_client,
         visitors=visitors,
         idle_seconds=idle,
+        form_threads=form_threads or ServerLimits().form_threads,
     )
 
     def started(start: ServerStart) -> None:
@@ -121,6 +155,7 @@ def serve(
             ("the shop", has_site),
             ("crowd work", has_crowd),
             ("environments", environments),
+            ("AgentGym's WebShop", agentgym),
             ("runs", bool(runs)),
         )
         what = " and ".join(name for name, is_there in served if is_there)
@@ -139,12 +174,16 @@ def serve(
         if runs:
             secret = "; the password is the token" if token else ""
             remarks.print(f"Open {address}/runs in a browser{secret}.")
+        if agentgym:
+            base = f"{address}{AGENTGYM if has_site else ''}"
+            remarks.print(f'AgentGym\'s client takes env_server_base="{base}".')
         remarks.print(_advice(address, host, token, environments, has_site))
 
     run(
         catalog=catalog,
         goals=goals,
         tasks=tasks if environments else None,
+        agentgym=agentgym,
         site=SiteConfig(seed, attrs) if has_site else None,
         crowd=CrowdConfig(tasks, password, reset_password) if has_crowd else None,
         store=store,
@@ -155,6 +194,22 @@ def serve(
         limits=limits,
         on_start=started,
     )
+
+
+def _check_openenv(context: typer.Context, openenv: bool) -> None:
+    """Options that would do nothing are refused."""
+    for name in context.params:
+        source = context.get_parameter_source(name)
+        if source is None or source.name != "COMMANDLINE":
+            continue
+        option = f"--{name.replace('_', '-')}"
+        if openenv and name not in _OPENENV:
+            raise SettingError(
+                f"--openenv serves protocols and nothing else: leave out {option}, or serve that on"
+                " another port."
+            )
+        if name == "protocol" and not openenv:
+            raise SettingError("--protocol says what --openenv serves: add --openenv.")
 
 
 def _advice(address: str, host: str, token: str | None, environments: bool, has_site: bool) -> str:

@@ -1,0 +1,1 @@
+"""The server of an OpenEnv environment, where OpenEnv looks for it."""
