@@ -153,6 +153,20 @@ def test_a_killed_experiment_leaves_nobody_behind_and_goes_on(
         store.close()
 
 
+def test_a_job_killed_before_its_run_was_made_begins_it(little: Catalog, tmp_path: Path) -> None:
+    config = msgspec.structs.replace(QUICK, catalog=str(little.path), demonstrations=3)
+    folder = tmp_path / "e"
+    scheduler.open_folder(folder, config)
+    (folder / "demonstrations").mkdir()
+    (folder / "demonstrations" / "runner.lock").write_text("1")
+    scheduler.run_jobs([Demonstrate("demonstrations")], folder, config, 1)
+    store = open_run(str(folder / "demonstrations"))
+    try:
+        assert len(store.numbers()) == store.info.episodes == 3
+    finally:
+        store.close()
+
+
 def _children(process: int) -> list[int]:
     tasks = Path(f"/proc/{process}/task").glob("*/children")
     return [int(child) for task in tasks for child in task.read_text().split()]

@@ -26,6 +26,7 @@ from errands.learn.trainer import TrainingOptions
 from errands.runs.episode_source import ShopSource, open_source
 from errands.runs.protocol import find_protocol
 from errands.runs.runner import run
+from errands.runs.store.places import FILE as RUN_FILE
 from errands.runs.store.places import open_run
 from errands.shop.catalog.catalog import Catalog
 
@@ -206,6 +207,8 @@ def _run(
     place: Path, config: ExperimentConfig, report: Report, protocol: str, agent: str, **how: Any
 ) -> None:
     """Play a run to its end."""
+    # A kill may leave the folder with its lock alone: then there is nothing to go on with yet.
+    begun = (place / RUN_FILE).is_file()
     pending: list[Any] = []
     count = _count(lambda: len(pending), report)
     finished = run(
@@ -213,8 +216,8 @@ def _run(
         agent,
         out=place,
         data=config.catalog or None,
-        resume=place.exists(),
-        retry_errors=place.exists(),
+        resume=begun,
+        retry_errors=begun,
         on_start=lambda info, episodes: pending.extend(episodes),
         on_episode=lambda summary: count(),
         **how,
