@@ -3,6 +3,7 @@
 import glob
 import os
 import shutil
+import signal
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
@@ -14,6 +15,9 @@ from hypothesis import settings
 
 # Before anything of errands is imported: tests never touch the user's own cache.
 os.environ["ERRANDS_HOME"] = tempfile.mkdtemp(prefix="errands-tests-")
+# Shells let what they start in the background ignore Ctrl-C, and so would all that tests start.
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 from errands.browser import chromium
 from errands.shop.build.builder import build_catalog, generate_catalog
