@@ -3,7 +3,9 @@
 import os
 import shutil
 import signal
+import sys
 from contextlib import suppress
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -13,8 +15,8 @@ if TYPE_CHECKING:
     from playwright.async_api import Browser, Playwright
 
 __all__ = [
-    "MISSING_BROWSER", "MISSING_PACKAGE", "VARIABLE", "BrowserError", "end", "find", "launch",
-    "processes",
+    "MISSING_BROWSER", "MISSING_PACKAGE", "VARIABLE", "BrowserError", "end", "find",
+    "is_installed", "launch", "processes",
 ]  # fmt: skip
 
 VARIABLE: Final = "ERRANDS_CHROMIUM"
@@ -91,6 +93,25 @@ def find(executable: str | os.PathLike[str] | None = None) -> Path | None:
         return path
     system = next(filter(None, map(shutil.which, _NAMES)), None)
     return None if system is None else Path(system)
+
+
+def is_installed() -> bool:
+    """Whether there seem to be Playwright and a Chromium; nothing is started."""
+    if find_spec("playwright") is None:
+        return False
+    try:
+        return find() is not None or any(_downloads().glob("chromium*"))
+    except (BrowserError, OSError):
+        return False
+
+
+def _downloads() -> Path:
+    """Where Playwright keeps browsers of its own."""
+    chosen = os.environ.get("PLAYWRIGHT_BROWSERS_PATH")
+    if chosen and chosen != "0":
+        return Path(chosen)
+    caches = {"darwin": "Library/Caches"}.get(sys.platform, ".cache")
+    return Path.home() / caches / "ms-playwright"
 
 
 _UNPAINTED: Final = (

@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-__all__ = ["Served", "installed", "library", "without_integrity"]
+__all__ = ["LIBRARIES", "Library", "Served", "installed", "library", "without_integrity"]
 
 SCRIPT: Final = "text/javascript; charset=utf-8"
 STYLE: Final = "text/css; charset=utf-8"
@@ -36,7 +36,7 @@ class Served(msgspec.Struct, frozen=True):
     path: Path | None = None
 
 
-class _Library(msgspec.Struct, frozen=True):
+class Library(msgspec.Struct, frozen=True):
     """One version of a library, as a package carries it."""
 
     name: str
@@ -49,25 +49,25 @@ class _Library(msgspec.Struct, frozen=True):
 
 
 _SPHINX: Final = "sphinx_bootstrap_theme/bootstrap/static"
-_LIBRARIES: Final = (
-    _Library("jquery", (3, 7, 1), "XStatic-jQuery", "xstatic/pkg/jquery/data",
+LIBRARIES: Final = (
+    Library("jquery", (3, 7, 1), "XStatic-jQuery", "xstatic/pkg/jquery/data",
              "jquery.min.js", slim="jquery.slim.min.js"),
-    _Library("jquery", (1, 12, 4), "sphinx-bootstrap-theme", f"{_SPHINX}/js",
+    Library("jquery", (1, 12, 4), "sphinx-bootstrap-theme", f"{_SPHINX}/js",
              "jquery-1.12.4.min.js"),
-    _Library("jquery-ui", (1, 13, 0), "XStatic-jquery-ui", "xstatic/pkg/jquery_ui/data",
+    Library("jquery-ui", (1, 13, 0), "XStatic-jquery-ui", "xstatic/pkg/jquery_ui/data",
              "jquery-ui.min.js", "themes/base/jquery-ui.min.css"),
     # The bundle has Popper inside, which no package carries by itself.
-    _Library("bootstrap", (4, 5, 3), "XStatic-Bootstrap", "xstatic/pkg/bootstrap/data",
+    Library("bootstrap", (4, 5, 3), "XStatic-Bootstrap", "xstatic/pkg/bootstrap/data",
              "js/bootstrap.bundle.min.js", "css/bootstrap.min.css"),
-    _Library("bootstrap", (3, 4, 1), "sphinx-bootstrap-theme", f"{_SPHINX}/bootstrap-3.4.1",
+    Library("bootstrap", (3, 4, 1), "sphinx-bootstrap-theme", f"{_SPHINX}/bootstrap-3.4.1",
              "js/bootstrap.min.js", "css/bootstrap.min.css"),
-    _Library("bootstrap", (2, 3, 2), "sphinx-bootstrap-theme", f"{_SPHINX}/bootstrap-2.3.2",
+    Library("bootstrap", (2, 3, 2), "sphinx-bootstrap-theme", f"{_SPHINX}/bootstrap-2.3.2",
              "js/bootstrap.min.js", "css/bootstrap.min.css"),
-    _Library("font-awesome", (4, 7, 0), "XStatic-Font-Awesome", "xstatic/pkg/font_awesome/data",
+    Library("font-awesome", (4, 7, 0), "XStatic-Font-Awesome", "xstatic/pkg/font_awesome/data",
              style="css/font-awesome.min.css"),
-    _Library("lodash", (4, 16, 4), "XStatic-lodash", "xstatic/pkg/lodash/data", "lodash.min.js"),
-    _Library("d3", (3, 5, 17), "XStatic-D3", "xstatic/pkg/d3/data", "d3.js"),
-    _Library("datatables", (1, 10, 15), "XStatic-DataTables", "xstatic/pkg/datatables/data",
+    Library("lodash", (4, 16, 4), "XStatic-lodash", "xstatic/pkg/lodash/data", "lodash.min.js"),
+    Library("d3", (3, 5, 17), "XStatic-D3", "xstatic/pkg/d3/data", "d3.js"),
+    Library("datatables", (1, 10, 15), "XStatic-DataTables", "xstatic/pkg/datatables/data",
              "js/jquery.dataTables.min.js", "css/jquery.dataTables.min.css"),
 )  # fmt: skip
 
@@ -140,7 +140,7 @@ def _nearest(
     # The newest of each library comes first.
     having = [
         (each, place)
-        for each in _LIBRARIES
+        for each in LIBRARIES
         if each.name == name and (each.script if kind == SCRIPT else each.style)
         if (place := folder(each.distribution)) is not None
     ]

@@ -7,6 +7,7 @@ the reward, 0 before, is then the instance's score against what people answered.
 import json
 import operator
 import os
+import warnings
 from collections.abc import Mapping
 from functools import cached_property
 from typing import Any, Final
@@ -38,7 +39,7 @@ from errands.turk.actions.grammar import (
     parse_answer,
 )
 from errands.turk.drivers import Pages
-from errands.turk.pages.driver import ActionError, OpenPage
+from errands.turk.pages.driver import ActionError, DriverError, OpenPage
 from errands.turk.pages.field import Field
 from errands.turk.scoring.instance_score import ScoredField, instance_figure, score_page
 from errands.turk.scoring.metrics import RULES
@@ -123,6 +124,8 @@ class TurkEnv(gymnasium.Env[Any, Any]):
         self._page: OpenPage | None = None
         self.instance: Instance | None = None
         self._over = False
+        self._playable: tuple[str, ...] | None = None
+        """Tasks to draw from, where not all can be played here."""
 
     @property
     def observation(self) -> str:
@@ -286,11 +289,8 @@ class TurkEnv(gymnasium.Env[Any, Any]):
         unknown = [name for name in options if name not in ("task", "row")]
         if unknown:
             raise SettingError(f"reset has no option {unknown[0]!r}; expected 'task' or 'row'.")
-        names = self.tasks.names
         name = options.get("task")
-        if name is None:
-            name = names[int(self.np_random.integers(len(names)))]
-        task = self.tasks.task(str(name))
+        task = self._drawn() if name is None else self.tasks.task(str(name))
         row = options.get("row")
         if row is None:
             row = int(self.np_random.integers(len(task.instances)))
@@ -301,6 +301,16 @@ class TurkEnv(gymnasium.Env[Any, Any]):
                 f"The task {task.name!r} has no row {row!r}; expected 0 to"
                 f" {len(task.instances) - 1}."
             ) from None
+
+    def _drawn(self) -> Task:
+        """A task at random, of those that can be played here."""
+        names = self.tasks.names
+        task = self.tasks.task(names[int(self.np_random.integers(len(names)))])
+        if self.pages.can_open(task):
+            return task
+        # Drawn anew, and every time so: a seed leads to one episode.
+        self._playable = self._playable or playable_names(self.tasks, self.pages)
+        return self.tasks.task(self._playable[int(self.np_random.integers(len(self._playable)))])
 
     def _data(self, task: Task) -> str:
         """What a page depends on: its task, and who shows it."""
@@ -412,3 +422,22 @@ def _actions(answer: Any) -> list[Action]:
     if isinstance(answer, Mapping):
         return parse_answer(json.dumps(dict(answer), default=str))
     return parse_answer(str(answer))
+
+
+def playable_names(tasks: TaskSet, pages: Pages) -> tuple[str, ...]:
+    """The tasks that can be played without the browser that is missing here; the others are named
+    in one remark."""
+    names = tuple(task.name for task in tasks if pages.can_open(task))
+    others = [name for name in tasks.names if name not in names]
+    if not names:
+        raise DriverError(
+            f"Every task of {tasks.place} needs a browser, and there is none: run pip install"
+            " 'errands[browser]' and install Chromium."
+        )
+    shown = ", ".join(others[:5]) + (f" and {len(others) - 5} more" if len(others) > 5 else "")
+    warnings.warn(
+        f"Without a browser only {len(names)} of {len(tasks)} tasks are drawn; these need one:"
+        f" {shown}. pip install 'errands[browser]' and Chromium bring it.",
+        stacklevel=2,
+    )
+    return names

@@ -1,5 +1,5 @@
-"""Choosing a driver: by name, as an object, or `auto`, which takes the browser unless a proof says
-otherwise.
+"""Choosing a driver: by name, as an object, or `auto`, which takes the browser unless a page is the
+same without one: by construction, for nothing on it could act by itself, or by proof.
 
 A driver of your own is named as `module:attribute` (a class or function without arguments, or a
 driver), or by an entry point of the group `errands.drivers`; to test it, see
@@ -10,9 +10,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
+from errands.browser.chromium import is_installed
 from errands.errors import SettingError
 from errands.plugins import Registry, path_of
 from errands.turk.dom.driver import DomDriver
+from errands.turk.dom.scripts import may_act, read_scripts
 from errands.turk.pages.driver import Driver, DriverError, OpenPage
 from errands.turk.proofs import Proof, find_proof
 from errands.turk.tasks.task import Instance, Task
@@ -82,19 +84,20 @@ class Pages:
         self.driver: Any = driver
         self._is_object = not isinstance(driver, str) and not _makes_drivers(driver)
         self._start_browser = browser or start_browser
+        self._has_browser: bool | None = None
         self._dom: dict[str, tuple[Proof | None, Driver]] = {}
         self._started: dict[str, Driver] = {}
 
     def open(self, task: Task, instance: Instance, *, files: Path | None = None) -> OpenPage:
         """The instance's page, untouched."""
-        return self.driver_for(task).open(page_html(task, instance), files=files)
+        return self.driver_for(task, instance).open(page_html(task, instance), files=files)
 
-    def driver_for(self, task: Task) -> Driver:
-        """The driver that a task runs on."""
+    def driver_for(self, task: Task, instance: Instance | None = None) -> Driver:
+        """The driver that a task, or one instance of it, runs on."""
         if self._is_object:
             owned: Driver = self.driver
             return owned
-        name = self._name(task)
+        name = self._name(task, instance)
         if name == "dom":
             return self._dom_for(task)
         if name not in self._started:
@@ -109,8 +112,8 @@ class Pages:
             if self.driver == "browser":
                 raise
             raise DriverError(
-                f"The task {task.name!r} is not proven to run without a browser, and there is"
-                f" none: {failure} With a browser, `errands turk verify` proves tasks once and"
+                f"The task {task.name!r} is not known to be the same without a browser, and there"
+                f" is none: {failure} With a browser, `errands turk verify` finds out once and"
                 " for all."
             ) from None
 
@@ -127,13 +130,28 @@ class Pages:
         """The name of the driver that a task runs on."""
         return str(self.driver.name) if self._is_object else self._name(task)
 
-    def _name(self, task: Task) -> str:
+    def can_open(self, task: Task) -> bool:
+        """Whether there is all that it takes: no browser, or one that is installed."""
+        needs_browser = self.driver == AUTO and self._name(task) == "browser"
+        return not needs_browser or self._browser_there()
+
+    def _browser_there(self) -> bool:
+        if self._has_browser is None:
+            self._has_browser = self._start_browser is not start_browser or is_installed()
+        return self._has_browser
+
+    def _name(self, task: Task, instance: Instance | None = None) -> str:
         if not isinstance(self.driver, str):
             return path_of(self.driver)
         if self.driver != AUTO:
             return self.driver
         proof = find_proof(task.template_hash)
-        return "dom" if proof is not None and proof.allows_dom else "browser"
+        if proof is not None:
+            return "dom" if proof.allows_dom else "browser"
+        if read_scripts(task.template).reasons:
+            return "browser"
+        acts = instance is not None and any(map(may_act, instance.inputs.values()))
+        return "browser" if acts else "dom"
 
     def close(self) -> None:
         for driver in self._started.values():

@@ -1,10 +1,13 @@
 """Proofs that a page is the same without a browser, kept by the template's hash.
 
-`errands turk verify` makes them, and `driver="auto"` believes nothing else. Those of the demo
-tasks ship with the package; others live in Errands' home.
+`errands turk verify` makes them, and `driver="auto"` believes nothing else. Those of the demo tasks
+and of TurkingBench's templates ship with the package (`proofs.jsonl`: what was covered and what
+scripts do, by field name and place; nothing of the pages' text); others live in Errands' home.
 """
 
 import functools
+import re
+from collections.abc import Iterable
 from importlib import resources
 from pathlib import Path
 
@@ -14,11 +17,35 @@ from errands.atomic import atomic_write
 from errands.home import home
 from errands.turk.dom.effects import EffectRule
 
-__all__ = ["EDITION", "Proof", "find_proof", "keep_proof", "proofs_folder"]
+__all__ = [
+    "EDITION", "Proof", "ProofCoverage", "find_proof", "keep_proof", "kept_proof", "proofs_folder",
+    "write_proofs",
+]  # fmt: skip
 
-EDITION = 3
+_QUOTES = re.compile(r"""(?<=: )(?:'[^']*'|"[^"]*")|(?<=against )(?:'.*'|".*")""", re.S)
+
+EDITION = 4
 """Raised whenever a driver changes what it sees, or a proof asks for more: older ones then count
 no more."""
+
+
+class ProofCoverage(msgspec.Struct, frozen=True):
+    """What a proof went through."""
+
+    rows: int = 0
+    loads: int = 0
+    """Rows whose pages were compared as they were loaded, those of `rows` among them."""
+    kinds: int = 0
+    """Of rows that a script could tell apart: those that were among them."""
+    kinds_of_all: int = 0
+    """And in the whole table."""
+    actions: int = 0
+    values: int = 0
+    pairs: int = 0
+    """Ordered pairs of values of two different fields that were tried."""
+    pairs_left: int = 0
+    """Pairs that the page never let anybody try."""
+    walks: int = 0
 
 
 class Proof(msgspec.Struct, frozen=True):
@@ -36,7 +63,12 @@ class Proof(msgspec.Struct, frozen=True):
     """Whether the task's answers need a pointer, which only a browser has."""
 
     effect_rules: tuple[EffectRule, ...] = msgspec.field(default=(), name="reactions")
-    """What the page does in reply to actions; the comparison was made with them."""
+    """What the page does at load and in reply to actions; the comparison was made with them."""
+    method: str = "coverage"
+    """`construction` where nothing on the page could act by itself, else `coverage`."""
+    scripts: tuple[str, ...] = ()
+    """What could act."""
+    coverage: ProofCoverage | None = None
 
     @property
     def allows_dom(self) -> bool:
@@ -57,14 +89,19 @@ def keep_proof(proof: Proof) -> None:
 
 def find_proof(template_hash: str) -> Proof | None:
     """The proof for a template, if one of this edition is kept or ships."""
+    proof = kept_proof(template_hash) or _shipped().get(template_hash)
+    return proof if proof is not None and proof.edition == EDITION else None
+
+
+def kept_proof(template_hash: str) -> Proof | None:
+    """The proof of this edition that is kept in Errands' home, if there is one."""
     path = proofs_folder() / f"{template_hash}.json"
-    proof: Proof | None
     try:
         file = path.stat()
         proof = _read(path, file.st_mtime_ns, file.st_ino)
     except (OSError, msgspec.DecodeError):
-        proof = _shipped().get(template_hash)
-    return proof if proof is not None and proof.edition == EDITION else None
+        return None
+    return proof if proof.edition == EDITION else None
 
 
 @functools.lru_cache(maxsize=512)
@@ -73,10 +110,19 @@ def _read(path: Path, changed: int, number: int) -> Proof:
     return msgspec.json.decode(path.read_bytes(), type=Proof)
 
 
+def write_proofs(path: Path, proofs: Iterable[Proof]) -> None:
+    """Proofs in one file, to ship with tasks: a line each, without what was read on the pages."""
+    lines = [
+        msgspec.json.encode(msgspec.structs.replace(proof, reason=_QUOTES.sub("...", proof.reason)))
+        for proof in sorted(proofs, key=lambda proof: proof.template)
+    ]
+    atomic_write(path, lambda part: part.write_bytes(b"".join(line + b"\n" for line in lines)))
+
+
 @functools.cache
 def _shipped() -> dict[str, Proof]:
-    file = resources.files("errands.turk") / "demo" / "proofs.json"
+    file = resources.files("errands.turk") / "proofs.jsonl"
     if not file.is_file():
         return {}
-    proofs = msgspec.json.decode(file.read_bytes(), type=list[Proof])
+    proofs = (msgspec.json.decode(line, type=Proof) for line in file.read_bytes().splitlines())
     return {proof.template: proof for proof in proofs}

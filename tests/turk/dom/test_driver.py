@@ -238,7 +238,7 @@ def test_text_of_preformatted_and_hidden() -> None:
         "<pre>a\n  b</pre><p>x<span style=visibility:hidden>y<b style=visibility:visible>z</b>"
         "</span></p><select><option>o</select><textarea>t</textarea>"
     )
-    assert opened.text() == "a\nb\nxz"
+    assert opened.text() == "a\nb\nxz\no"
 
 
 # Comparing drivers

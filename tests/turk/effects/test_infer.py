@@ -7,23 +7,31 @@ import pytest
 from errands.turk.actions.action import Action
 from errands.turk.browser.driver import BrowserDriver
 from errands.turk.dom.driver import DomDriver
-from errands.turk.dom.effects import CHECKED, EMPTY, UNCHECKED, Effect, EffectRule, Target, Trigger
+from errands.turk.dom.effects import (
+    CHECKED,
+    EMPTY,
+    UNCHECKED,
+    Effect,
+    EffectRule,
+    Fact,
+    Target,
+    Trigger,
+)
 from errands.turk.effects.infer import (
     EffectInference,
-    Fact,
     NotInferable,
     PageTransition,
-    Value,
+    Place,
     infer,
 )
 
 YES, NO = Trigger("q", 0, CHECKED), Trigger("q", 1, CHECKED)
 MORE = Target("", 0, '[id="more"]')
-SHOWN: Fact = (MORE, "shown")
+SHOWN: Place = (MORE, "shown")
 
 
 def step(
-    trigger: Trigger | None, changes: Mapping[Fact, tuple[Value, Value]] | None = None
+    trigger: Trigger | None, changes: Mapping[Place, tuple[Fact, Fact]] | None = None
 ) -> PageTransition:
     return PageTransition(trigger, changes or {})
 
@@ -44,8 +52,8 @@ def test_what_is_not_always_so_is_none() -> None:
 
 
 def test_what_the_action_itself_does_is_none() -> None:
-    ticked: dict[Fact, tuple[Value, Value]] = {(Target("q", 0), "checked"): (False, True)}
-    other: dict[Fact, tuple[Value, Value]] = {
+    ticked: dict[Place, tuple[Fact, Fact]] = {(Target("q", 0), "checked"): (False, True)}
+    other: dict[Place, tuple[Fact, Fact]] = {
         (Target("q", 0), "checked"): (True, False),
         (Target("q", 1), "checked"): (False, True),
     }
@@ -54,7 +62,7 @@ def test_what_the_action_itself_does_is_none() -> None:
 
 def test_a_page_may_take_a_tick_back() -> None:
     # The change is not seen, for nothing is different afterwards; another time it stays.
-    own: Fact = (Target("q", 0), "checked")
+    own: Place = (Target("q", 0), "checked")
     assert infer([[step(YES)], [step(None, {own: (False, True)})]]) == (
         EffectRule(YES, (Effect(*own, False),)),
     )
@@ -62,7 +70,7 @@ def test_a_page_may_take_a_tick_back() -> None:
 
 def test_clearing_one_box_tells_of_all() -> None:
     none = Trigger("none", 0, CHECKED)
-    box: Fact = (Target("b", 4), "checked")
+    box: Place = (Target("b", 4), "checked")
     stretch = [
         step(Trigger("b", 4, CHECKED), {box: (False, True)}),
         step(none, {box: (True, False)}),
@@ -73,7 +81,7 @@ def test_clearing_one_box_tells_of_all() -> None:
 
 def test_an_effect_may_depend_on_one_other_choice() -> None:
     box = Trigger("c", 0, CHECKED)
-    ticked: Fact = (Target("c", 0), "checked")
+    ticked: Place = (Target("c", 0), "checked")
     with_box = [step(box, {ticked: (False, True)}), step(YES, {SHOWN: (False, True)})]
     unticked = step(Trigger("c", 0, UNCHECKED), {ticked: (True, False)})
     stretches = [with_box, with_box, [step(YES)], [step(YES), unticked._replace(changes={})]]

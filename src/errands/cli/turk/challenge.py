@@ -5,7 +5,8 @@ from contextlib import closing
 import typer
 
 from errands.cli.output import Json, print_json, progress_bar, remarks, results, table
-from errands.cli.turk.verify import app, figure_pair
+from errands.cli.turk.compare import app
+from errands.cli.turk.verify import figure_pair
 from errands.turk.drivers import Pages
 from errands.turk.effects.verify import evenly_spaced
 from errands.turk.oracle.coverage import ORACLES, Coverage, measure_coverage

@@ -10,8 +10,8 @@ import typer
 from errands.cli.output import Json, print_json, progress_bar, remarks, results, table
 from errands.cli.turk.info import app
 from errands.errors import DataError, ErrandsError, SettingError
-from errands.turk.dom.driver import DomDriver
 from errands.turk.drivers import Pages, start_browser
+from errands.turk.effects.equivalence import ProofConfig
 from errands.turk.effects.verify import TaskVerification, verify_task
 from errands.turk.oracle.predictions import (
     field_scores,
@@ -20,16 +20,18 @@ from errands.turk.oracle.predictions import (
     score_prediction,
 )
 from errands.turk.pages.driver import Driver, DriverError
+from errands.turk.proofs import Proof, kept_proof, write_proofs
 from errands.turk.scoring.metrics import RULES
 from errands.turk.scoring.summary import ScoreEstimate, ScoreSummary, summarize
 from errands.turk.tasks.loader import load_tasks
 
-__all__ = ["app", "figure_pair"]
+__all__ = ["app", "figure_pair", "shard_of"]
 
 _TASKS = typer.Argument("demo", metavar="[DIR]", help="A folder of tasks, or demo.")
 _DRIVER = typer.Option(
     "auto", help="auto, dom, browser, one that is installed, or module:attribute."
 )
+_SHARD = typer.Option("1/1", metavar="K/N", help="Only every N-th task, from the K-th on.")
 _SPLIT = typer.Option("all", help="train, test, test_challenge, subjective or all.")
 
 
@@ -37,20 +39,36 @@ _SPLIT = typer.Option("all", help="train, test, test_challenge, subjective or al
 def verify(
     tasks: str = _TASKS,
     instances: int = typer.Option(
-        6, min=1, help="At most so many instances of each task, chosen to show all answers."
+        6, min=1, help="At most so many instances of each task are played by the oracle."
+    ),
+    rows: int = typer.Option(
+        ProofConfig().rows, min=1, help="A proof takes at least so many rows of each task."
     ),
     driver: str = _DRIVER,
     split: str = _SPLIT,
+    task: str | None = typer.Option(None, help="Only this task."),
+    shard: str = _SHARD,
+    resume: bool = typer.Option(False, "--resume", help="Pass over tasks with a proof in home."),
+    out: Path | None = typer.Option(
+        None, help="Also write all proofs of these tasks into a file, without the pages' text."
+    ),
     as_json: bool = Json,
 ) -> None:
     """Prove which tasks look the same without a browser, and play oracle and do-nothing.
 
-    The proofs are kept by the template's hash, so that `auto` needs no browser afterwards. With
-    --json, one object a line for each task.
+    A page on which nothing could act by itself is the same by construction. Any other is proven by
+    going through every value of every field and every pair of values in both orders, and by random
+    walks; where the two drivers differ, the action is named after which they do. The proofs are
+    kept by the template's hash, so that `auto` needs no browser afterwards: seconds to minutes a
+    task. With --json, one object a line for each task.
 
-    Example: errands turk verify tasks --instances 3
+    Example: errands turk verify tasks --shard 1/2 --resume
     """
     opened = load_tasks(tasks, split)
+    if task is not None:
+        opened.folder(task)
+    names = [task] if task is not None else shard_of(opened.names, shard)
+    config = ProofConfig(rows=rows, most_rows=max(rows, ProofConfig().most_rows))
     verifications: list[TaskVerification] = []
     with ExitStack() as stack:
         browser = None if driver == "dom" else _browser(required=driver == "browser")
@@ -59,17 +77,29 @@ def verify(
         own = None if browser is None else (lambda: browser)
         pages = stack.enter_context(closing(Pages(driver, browser=own)))
         bar = stack.enter_context(progress_bar())
-        dom = DomDriver()
-        for number, name in enumerate(opened.names, 1):
-            verified = _verified(opened, name, pages, instances, dom, browser)
+        for number, name in enumerate(names, 1):
+            verified = _verified(opened, name, pages, instances, browser, config, resume)
             verifications.append(verified)
             if as_json:
                 print_json(verified)
-            bar("verifying", number, len(opened))
+            bar("verifying", number, len(names))
+    if out is not None:
+        write_proofs(out, [row.proof for row in verifications if row.proof is not None])
     if not as_json:
         _show(verifications)
     if opened.left_out:
         remarks.print(f"Note: {opened.left_out}.")
+
+
+def shard_of(names: Sequence[str], shard: str) -> list[str]:
+    """Every n-th name, beginning with the k-th, for `k/n`."""
+    try:
+        number, count = map(int, shard.split("/"))
+    except ValueError:
+        number, count = 0, 0
+    if not 1 <= number <= count:
+        raise SettingError(f"--shard {shard}: expected K/N with K from 1 to N, such as 1/2.")
+    return list(names[number - 1 :: count])
 
 
 def _browser(*, required: bool) -> Driver | None:
@@ -84,32 +114,57 @@ def _browser(*, required: bool) -> Driver | None:
 
 
 def _verified(
-    opened: Any, name: str, pages: Pages, instances: int, dom: Driver, browser: Driver | None
+    opened: Any,
+    name: str,
+    pages: Pages,
+    instances: int,
+    browser: Driver | None,
+    config: ProofConfig,
+    resume: bool,
 ) -> TaskVerification:
     split = opened.split_of(name)
     try:
         task = opened.task(name)
     except ErrandsError as failure:
         return TaskVerification(name, split, 0, 0, None, "none", {}, {}, 0.0, str(failure))
-    return verify_task(task, split, pages, instances=instances, dom=dom, browser=browser)
+    kept = resume and kept_proof(task.template_hash) is not None
+    return verify_task(
+        task, split, pages, browser=None if kept else browser, config=config, instances=instances
+    )
 
 
 def _show(verifications: list[TaskVerification]) -> None:
     rows = [
         (
-            *(row.task, row.split, row.driver),
-            {True: "yes", False: "no", None: "?"}[row.equal],
+            *(row.task, row.split, row.driver, *_equality(row.proof)),
             figure_pair(row.oracle),
             figure_pair(row.do_nothing),
             f"{row.seconds:.1f}",
-            row.error or "",
+            row.error or (row.proof.reason if row.proof else ""),
         )
         for row in verifications
     ]
-    headings = ("task", "split", "driver", "equal", "oracle", "do nothing", "seconds", "remark")
-    results.print(table(*headings, rows=rows))
-    equal = sum(row.equal is True for row in verifications)
-    results.print(f"{equal} of {len(verifications)} tasks look the same without a browser.")
+    headings = ("task", "split", "driver", "equal", "covered", "oracle", "do nothing", "seconds")
+    results.print(table(*headings, "remark", rows=rows))
+    equal = sum(row.proof is not None and row.proof.equal for row in verifications)
+    results.print(
+        f"{equal} of {len(verifications)} tasks look the same without a browser. Covered: rows,"
+        " values and ordered pairs of values, actions, walks."
+    )
+
+
+def _equality(proof: Proof | None) -> tuple[str, str]:
+    """How a proof decided, and what it covered."""
+    if proof is None:
+        return "?", ""
+    equal = f"by {proof.method}" if proof.equal else "no"
+    if proof.equal and proof.effect_rules:
+        equal += f", {len(proof.effect_rules)} effects"
+    done = proof.coverage
+    if done is None:
+        return equal, ""
+    counts = (done.rows, done.values, done.pairs, done.actions, done.walks)
+    return equal, " ".join(f"{count:,}" for count in counts)
 
 
 def figure_pair(figures: dict[str, float | None]) -> str:

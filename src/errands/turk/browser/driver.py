@@ -27,7 +27,8 @@ from errands.browser.page import WebPage
 from errands.browser.tab import Tab, TabConfig
 from errands.turk.actions.action import ACTIONS, Action
 from errands.turk.browser.page_actions import PASSIVE, ask, perform
-from errands.turk.dom.effects import Changes
+from errands.turk.dom.effects import Changes, Fact
+from errands.turk.pages.comparison import PageState
 from errands.turk.pages.driver import DriverError, Result, Unsupported
 from errands.turk.pages.field import EXCLUDED, Field
 
@@ -116,8 +117,11 @@ class BrowserPage(WebPage):
             await perform(tab, action)
 
     def fields(self, names: Sequence[str] | None = None) -> list[Field]:
-        question = {"names": names if names is None else list(names), "excluded": sorted(EXCLUDED)}
-        return msgspec.convert(self._ask("fields", **question), list[Field])
+        return msgspec.convert(self._ask("fields", **_about(names)), list[Field])
+
+    def state(self, names: Sequence[str] | None = None) -> PageState:
+        """Fields, values and text in one answer."""
+        return msgspec.convert(self._ask("state", **_about(names)), PageState)
 
     def values(self, name: str, *, attributes: bool = False) -> list[str]:
         return self.values_of([name], attributes=attributes)[name]
@@ -152,5 +156,15 @@ class BrowserPage(WebPage):
         """What changed since the last time on elements that have this attribute, a number."""
         return msgspec.convert(self._ask("changes", mark=mark), Changes)
 
+    def facts(self, mark: str) -> dict[int, dict[str, Fact]]:
+        """What holds of elements that have this attribute, a number."""
+        facts = msgspec.convert(self._ask("facts", mark=mark), dict[str, dict[str, Fact]])
+        return {int(number): own for number, own in facts.items()}
+
     def _ask(self, name: str, /, **question: Any) -> Any:
         return self.run(lambda tab: ask(tab, name, **question))
+
+
+def _about(names: Sequence[str] | None) -> dict[str, Any]:
+    """A question about the fields of these names."""
+    return {"names": names if names is None else list(names), "excluded": sorted(EXCLUDED)}

@@ -90,6 +90,14 @@
     return found.map(({ place, ...field }) => field);
   };
 
+  // All that is compared after an action, in one answer.
+  const state = (question) => {
+    const all = fields(question);
+    const names = all.map(({ name }) => name);
+    const byName = (attributes) => Object.fromEntries(names.map((name) => [name, held(name, attributes)]));
+    return { fields: all, values: byName(false), attributes: byName(true), text: text() };
+  };
+
   const values = ({ names, attributes }) => names.map((name) => held(name, attributes));
 
   const held = (name, attributes) => {
@@ -140,12 +148,71 @@
     return { html: copy.outerHTML, tag: element.tagName.toLowerCase() };
   };
 
-  const text = () =>
-    (document.body?.innerText ?? "")
-      .split("\n")
-      .map((line) => line.replace(/[\s\u00a0]+/g, " ").trim())
-      .filter(Boolean)
-      .join("\n");
+  // ---- The text of the page: the same steps as `errands.turk.dom.text` ------------------------
+
+  const IN_LINE = new Set([
+    "inline", "inline-block", "inline-flex", "inline-grid", "inline-table", "contents", "ruby",
+    "ruby-text", "-webkit-inline-box", "-webkit-inline-flex",
+  ]);
+  const REPLACED = new Set([
+    "TEXTAREA", "INPUT", "IFRAME", "OBJECT", "EMBED", "VIDEO", "AUDIO", "CANVAS", "METER",
+    "PROGRESS",
+  ]);
+  const SPACES = /[ \t\n\v\f\r\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff]+/g;
+
+  const text = () => {
+    const lines = [];
+    let parts = [];
+    const end = () => {
+      const line = parts.join("").replace(SPACES, " ").replace(/^ | $/g, "");
+      parts = [];
+      if (line) lines.push(line);
+    };
+    const addText = (node, style) => {
+      if (style.visibility !== "visible") return;
+      if (style.whiteSpaceCollapse === "collapse") parts.push(node.data);
+      else {
+        const [first, ...rest] = node.data.split(/\r\n|[\n\r]/);
+        parts.push(first);
+        for (const line of rest) {
+          end();
+          parts.push(line);
+        }
+      }
+    };
+    const addOptions = (select, style) => {
+      end();
+      if (style.visibility !== "visible") return;
+      for (const option of select.querySelectorAll("option")) {
+        if (getComputedStyle(option).display === "none") continue;
+        parts.push(option.textContent);
+        end();
+      }
+    };
+    const visit = (element) => {
+      const style = getComputedStyle(element);
+      const folded = element.parentElement?.tagName === "DETAILS" &&
+        !element.parentElement.open && element.tagName !== "SUMMARY";
+      if (style.display === "none" || element.tagName === "NOSCRIPT" || folded) return;
+      if (element.tagName === "BR") return end();
+      if (element.tagName === "SELECT") return addOptions(element, style);
+      if (REPLACED.has(element.tagName)) return void parts.push(" ");
+      const cell = style.display === "table-cell";
+      const edge = () => {
+        if (cell) parts.push(" ");
+        else if (!IN_LINE.has(style.display)) end();
+      };
+      edge();
+      for (const child of element.childNodes) {
+        if (child.nodeType === Node.TEXT_NODE) addText(child, style);
+        else if (child.nodeType === Node.ELEMENT_NODE) visit(child);
+      }
+      edge();
+    };
+    if (document.body) visit(document.body);
+    end();
+    return lines.join("\n");
+  };
 
   const present = ({ name }) => named(name).length > 0;
 
@@ -492,22 +559,39 @@
   const NOTED = new Set(["checked", "selected"]); // What deeds themselves write into the markup.
   let before = null;
 
-  // What is different since the last time on elements with a mark: attributes, what controls
-  // hold, and whether what is around controls has a box.
-  const changes = ({ mark }) => {
-    const around = new Set();
-    for (const control of document.querySelectorAll("input[name], select[name], textarea[name]")) {
-      for (let each = control; each && !around.has(each); each = parentOf(each)) around.add(each);
+  // What a style attribute says about being shown, as `shown_style` of `pages/comparison.py`.
+  const SHOWN = ["display", "float", "opacity", "visibility", "white-space"];
+
+  const shownStyle = (text) => {
+    const kept = new Map();
+    for (const part of text.split(";")) {
+      const [name, ...value] = part.split(":");
+      if (SHOWN.includes(name.trim().toLowerCase())) {
+        kept.set(name.trim().toLowerCase(), value.join(":").toLowerCase().trim().split(/\s+/).join(" "));
+      }
     }
+    return SHOWN.filter((name) => kept.has(name)).map((name) => `${name}: ${kept.get(name)}`).join("; ");
+  };
+
+  const shownClasses = (text) =>
+    [...new Set(text.split(/\s+/).filter((each) => each && each !== "focus"))].sort().join(" ");
+
+  const LOOKS = { style: shownStyle, class: shownClasses };
+
+  // What holds of the elements with a mark: attributes, what controls hold, and whether an
+  // element has a box. As `page_facts` of `dom/effects.py`.
+  const factsNow = (mark) => {
     const now = new Map();
     for (const element of document.querySelectorAll(`[${mark}]`)) {
       const number = element.getAttribute(mark);
       if (now.has(number)) continue;
       const facts = new Map();
       for (const { name, value } of element.attributes) {
-        if (name !== mark && !NOTED.has(name)) facts.set(`@${name}`, value);
+        if (name === mark || NOTED.has(name)) continue;
+        facts.set(`@${name}`, LOOKS[name]?.(value) ?? value);
       }
-      if (around.has(element)) facts.set("shown", getComputedStyle(element).display !== "none");
+      const none = element.tagName === "NOSCRIPT" || getComputedStyle(element).display === "none";
+      facts.set("shown", !none);
       if (CONTROLS.has(element.tagName) && element.hasAttribute("name")) {
         if (isBox("radio")(element) || isBox("checkbox")(element)) {
           facts.set("checked", element.checked);
@@ -518,11 +602,20 @@
       }
       now.set(number, facts);
     }
+    return now;
+  };
+
+  const facts = ({ mark }) =>
+    Object.fromEntries([...factsNow(mark)].map(([number, own]) => [number, Object.fromEntries(own)]));
+
+  // What is different since the last time on elements with a mark.
+  const changes = ({ mark }) => {
+    const now = factsNow(mark);
     const changed = [];
-    for (const [number, facts] of now) {
-      const old = before?.get(number) ?? facts;
-      for (const what of new Set([...old.keys(), ...facts.keys()])) {
-        const [was, is] = [old.get(what) ?? null, facts.get(what) ?? null];
+    for (const [number, own] of now) {
+      const old = before?.get(number) ?? own;
+      for (const what of new Set([...old.keys(), ...own.keys()])) {
+        const [was, is] = [old.get(what) ?? null, own.get(what) ?? null];
         if (was !== is) changed.push([Number(number), what, was, is]);
       }
     }
@@ -531,7 +624,7 @@
   };
 
   const functions = {
-    changes, settle, fields, values, html, text, present, startText, endText, startBoxes, startRadio,
+    changes, facts, settle, state, fields, values, html, text, present, startText, endText, startBoxes, startRadio,
     hasBox, aim, endBox, select, range, scrollTo, scrollBy, goTo, point, points, near, selectText, size,
     area,
   };

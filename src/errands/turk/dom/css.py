@@ -1,7 +1,7 @@
-"""Style sheets, as far as they decide whether something is shown.
+"""Style sheets, as far as they decide whether something is shown, and on which line of the text.
 
-Only declarations that can hide an element are kept. Syntax errors are recovered from as browsers
-do; what is not understood is passed over, never raised.
+Only declarations that can hide an element or break a line are kept. Syntax errors are recovered
+from as browsers do; what is not understood is passed over, never raised.
 """
 
 import re
@@ -32,6 +32,8 @@ _WORDS: Final[dict[str, frozenset[str]]] = {
     "position": frozenset("static relative absolute fixed sticky -webkit-sticky".split()),
     "overflow-x": _OVERFLOWS,
     "overflow-y": _OVERFLOWS,
+    "float": frozenset("none left right inline-start inline-end".split()),
+    "white-space": frozenset("normal nowrap pre pre-wrap pre-line break-spaces".split()),
 }
 _LENGTHS: Final = frozenset("width height max-width max-height left top margin-left".split())
 _EDGES: Final = frozenset("padding border".split())
@@ -39,9 +41,9 @@ _EDGES: Final = frozenset("padding border".split())
 _PROPERTIES: Final = frozenset(
     [*_WORDS, *_LENGTHS, *_EDGES, "opacity", "overflow", "appearance", "-webkit-appearance"]
 )
-_DECIDING: Final = frozenset({"display", "visibility", "opacity"})
+_DECIDING: Final = frozenset({"display", "visibility", "opacity", "float", "white-space"})
 _MENTIONS = re.compile(
-    r"display|visibility|opacity|width|height|overflow|position|left|top|appear", re.I
+    r"display|visibility|opacity|width|height|overflow|position|left|top|appear|float|white", re.I
 )
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?")
 _UNITS: Final = {
@@ -68,6 +70,7 @@ _NEVER: Final = frozenset(
     "-webkit-full-screen indeterminate".split()
 )
 """States of nothing on a page that nobody has touched."""
+_ATTENTION = re.compile(r":(?:hover|focus|active)", re.I)
 _KNOWN: Final = frozenset(
     "checked disabled enabled required optional read-only read-write empty root first-child "
     "last-child only-child first-of-type last-of-type only-of-type nth-child nth-last-child "
@@ -90,13 +93,16 @@ class Declaration(NamedTuple):
 class Rule(NamedTuple):
     """One selector with its declarations."""
 
+    source: str
+    """The selector as it is written."""
     selector: str
+    """As it is matched here."""
     specificity: tuple[int, int, int]
     needs: tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]
     """Ids, classes and tags without which nothing can match, in lower case."""
     declarations: tuple[Declaration, ...]
     deciding: bool
-    """Whether it sets display, visibility or opacity."""
+    """Whether it hides, shows or breaks lines, whatever the sizes and places of boxes."""
     layered: bool
     stateful: bool
     """Whether it depends on what actions change."""
@@ -107,6 +113,8 @@ class StyleSheet(NamedTuple):
     imports: tuple[str, ...]
     boxes: bool
     """Whether a rule gives something no size or puts it off the page."""
+    attentive: bool
+    """Whether a rule shows or hides something under the mouse or the focus."""
 
 
 def _uncommented(text: str) -> str:
@@ -315,6 +323,7 @@ class _Reader:
     def __init__(self) -> None:
         self.rules: list[Rule] = []
         self.imports: list[str] = []
+        self.attentive = False
 
     def read(self, text: str, *, layered: bool = False, depth: int = 0) -> None:
         for prelude, body in _blocks(text):
@@ -353,12 +362,22 @@ class _Reader:
         prepared = [_prepared(part) for part in parts]
         if True in prepared:
             return
+        self.attentive = self.attentive or (deciding and _ATTENTION.search(prelude) is not None)
         for part, selector in zip(parts, prepared, strict=True):
             if not isinstance(selector, bool):
                 stateful = any(mark in selector for mark in _STATE)
                 specificity, needs = _specificity(part), _needs(selector)
                 self.rules.append(
-                    Rule(selector, specificity, needs, declarations, deciding, layered, stateful)
+                    Rule(
+                        part,
+                        selector,
+                        specificity,
+                        needs,
+                        declarations,
+                        deciding,
+                        layered,
+                        stateful,
+                    )
                 )
 
     def _nested(self, parent: str, body: str, layered: bool, depth: int) -> None:
@@ -390,4 +409,4 @@ def parse_sheet(text: str) -> StyleSheet:
         for rule in reader.rules
         for d in rule.declarations
     )
-    return StyleSheet(tuple(reader.rules), tuple(reader.imports), boxes)
+    return StyleSheet(tuple(reader.rules), tuple(reader.imports), boxes, reader.attentive)

@@ -15,6 +15,7 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 from errands.turk.dom.css import StyleSheet, parse_sheet
 from errands.turk.dom.effects import EffectApplier, EffectRule, by_trigger
 from errands.turk.dom.forms import Forms
+from errands.turk.dom.libraries import library_style
 from errands.turk.dom.media import media_matches
 from errands.turk.dom.page import ACTIONS, DomPage
 from errands.turk.dom.visibility import Cascade
@@ -45,13 +46,13 @@ class DomDriver:
     """Opens pages without a browser.
 
     `libraries` gives the text of a style sheet that a page links by its address, None where it
-    is not known: without it, sheets from elsewhere have no effect. `effect_rules` are what the
-    pages that it opens do in reply to actions.
+    is not known and has no effect (default: the well-known libraries). `effect_rules` are what the
+    pages that it opens do by themselves and in reply to actions.
     """
 
     def __init__(
         self,
-        libraries: Callable[[str], str | None] | None = None,
+        libraries: Callable[[str], str | None] = library_style,
         effect_rules: Iterable[EffectRule] = (),
     ) -> None:
         self._libraries = libraries
@@ -67,9 +68,13 @@ class DomDriver:
 
     def open(self, html: str, *, files: Path | None = None) -> DomPage:
         tree, source = parsed(html)
+        for node in tree.css("script[integrity], link[integrity]"):
+            del node.attrs["integrity"]  # As in the browser: see `without_integrity`.
         forms = Forms(tree)
         cascade = Cascade(tree, source, self._sheets(tree, files), forms.checked)
-        return DomPage(tree, forms, cascade, EffectApplier(tree, forms, cascade, self._rules))
+        effects = EffectApplier(tree, forms, cascade, self._rules)
+        effects.at_load()
+        return DomPage(tree, forms, cascade, effects)
 
     def close(self) -> None:
         pass
@@ -113,9 +118,7 @@ class DomDriver:
         except ValueError:
             return None
         if parts.scheme or parts.netloc:
-            if parts.scheme in ("", "http", "https") and self._libraries is not None:
-                return self._libraries(address)
-            return None
+            return self._libraries(address) if parts.scheme in ("", "http", "https") else None
         if files is None or not parts.path:
             return None
         try:

@@ -1,11 +1,12 @@
-"""What a page does in reply to an action: inferred in a browser, applied without one.
+"""What a page's scripts do at load and in reply to an action: inferred in a browser, applied
+without one.
 
 A rule says in full what holds after an action, never what it flips, so that the same action
 twice is the same as once. `errands.turk.effects.infer` finds rules, proofs keep them, and
 `EffectApplier` applies them to a page of the `dom` driver.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
 import msgspec
@@ -13,10 +14,12 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode, SelectolaxError
 
 from errands.turk.dom.forms import Control, Forms
 from errands.turk.dom.visibility import Cascade
+from errands.turk.pages.comparison import shown_classes, shown_style
 
 __all__ = [
-    "AGAIN", "CHECKED", "EMPTY", "INPUT", "UNCHECKED",
-    "Changes", "Effect", "EffectApplier", "EffectRule", "Target", "Trigger", "by_trigger", "chosen",
+    "AGAIN", "CHECKED", "EMPTY", "INPUT", "LOAD", "UNCHECKED",
+    "Changes", "Effect", "EffectApplier", "EffectRule", "Fact", "Target", "Trigger", "by_trigger",
+    "chosen", "page_facts",
 ]  # fmt: skip
 
 CHECKED: Final = "checked"
@@ -26,6 +29,14 @@ AGAIN: Final = "again"
 INPUT: Final = "input"
 EMPTY: Final = "empty"
 """No radio button or check box of a name is ticked."""
+
+_NOTED: Final = frozenset({"checked", "selected"})
+"""Attributes that actions themselves write."""
+
+_LOOKS: Final[Mapping[str, Callable[[str], str]]] = {"style": shown_style, "class": shown_classes}
+
+Fact = str | bool | None
+"""What holds of an element; None: it has no such attribute."""
 
 
 def chosen(option: int) -> str:
@@ -40,6 +51,10 @@ class Trigger(msgspec.Struct, frozen=True, array_like=True):
     index: int
     """Among the elements of this name, in document order."""
     state: str
+
+
+LOAD: Final = Trigger("", 0, "load")
+"""The page was opened: what its scripts did before anybody acted."""
 
 
 class Target(msgspec.Struct, frozen=True, array_like=True):
@@ -58,8 +73,7 @@ class Effect(msgspec.Struct, frozen=True, array_like=True):
     """`shown` (its own display is not none), `value`, `checked`, `chosen` (the numbers of the
     options, with commas), `empty` (nothing of this name is ticked), or `@` and the name of an
     attribute."""
-    value: str | bool | None
-    """None: the attribute is not there."""
+    value: Fact
 
 
 class Changes(msgspec.Struct, frozen=True):
@@ -67,7 +81,7 @@ class Changes(msgspec.Struct, frozen=True):
 
     named: int
     """How many named elements and options there are."""
-    changed: tuple[tuple[int, str, str | bool | None, str | bool | None], ...]
+    changed: tuple[tuple[int, str, Fact, Fact], ...]
     """An element's number, what changed (as in `Effect`), before and after."""
 
 
@@ -103,12 +117,18 @@ class EffectApplier:
         self._rules = rules
         self._nodes: dict[str, LexborNode | None] = {}
 
+    def at_load(self) -> None:
+        """The page was opened."""
+        self._follow(LOAD)
+
     def after(self, name: str, control: Control, state: str) -> None:
         """An action has put this control into this state."""
-        if not self._rules:
-            return
-        index = self._forms.controls(name).index(control)
-        rules = self._rules.get(Trigger(name, index, state), ())
+        if self._rules:
+            index = self._forms.controls(name).index(control)
+            self._follow(Trigger(name, index, state))
+
+    def _follow(self, trigger: Trigger) -> None:
+        rules = self._rules.get(trigger, ())
         # All conditions are looked at before anything is changed.
         due = [each for each in rules if each.condition is None or self._holds(each.condition)]
         for rule in due:
@@ -174,3 +194,35 @@ class EffectApplier:
                 option.selected = str(number) in numbers
         elif what == "@disabled":
             control.disabled = value is not None
+
+
+def page_facts(
+    tree: LexborHTMLParser, forms: Forms, cascade: Cascade, mark: str
+) -> dict[int, dict[str, Fact]]:
+    """What holds of the elements that bear a number, as `facts` of `probe.js` tells it."""
+    controls = {
+        control.node.mem_id: control for name in forms.names for control in forms.controls(name)
+    }
+    facts: dict[int, dict[str, Fact]] = {}
+    for node in tree.css(f"[{mark}]"):
+        attributes = node.attributes
+        own: dict[str, Fact] = {
+            f"@{name}": _LOOKS.get(name, str)(value or "")
+            for name, value in attributes.items()
+            if name != mark and name not in _NOTED
+        }
+        own["shown"] = cascade.box(node).display != "none"
+        control = controls.get(node.mem_id)
+        if control is not None and control.is_field:
+            own |= _state_of(control)
+        facts[int(attributes[mark] or 0)] = own
+    return facts
+
+
+def _state_of(control: Control) -> dict[str, Fact]:
+    if control.kind in ("radio", "checkbox"):
+        return {"checked": control.checked}
+    if control.kind == "select":
+        picked = [str(n) for n, option in enumerate(control.options) if option.selected]
+        return {"chosen": ",".join(picked)}
+    return {"value": control.value}

@@ -2,7 +2,8 @@
 
 Actions follow section 7.1 of the specification. Live state is kept beside the tree; as the
 original does, an action also writes the markup (`value`, `checked`, `selected`, the text of a
-text area), so that reading attributes gives what was entered. `modify_checkbox` clicks the boxes
+text area), so that reading attributes gives what was entered; what is no longer chosen is no longer
+marked. `modify_checkbox` clicks the boxes
 listed: one that is checked is cleared, and boxes not listed stay as they are.
 """
 
@@ -11,10 +12,18 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final, TypeVar
 
-from selectolax.lexbor import LexborHTMLParser
+from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from errands.turk.actions.action import Action, Value
-from errands.turk.dom.effects import AGAIN, CHECKED, INPUT, UNCHECKED, EffectApplier
+from errands.turk.dom.effects import (
+    AGAIN,
+    CHECKED,
+    INPUT,
+    UNCHECKED,
+    EffectApplier,
+    Fact,
+    page_facts,
+)
 from errands.turk.dom.effects import chosen as chosen_state
 from errands.turk.dom.forms import Control, Forms, Option
 from errands.turk.dom.input_value import cut, is_number, number_text, sanitize, valid
@@ -155,6 +164,10 @@ class DomPage:
     def screenshot(self, name: str | None = None) -> bytes:
         raise Unsupported("Pictures of a page need a browser: take the driver 'browser'.")
 
+    def facts(self, mark: str) -> dict[int, dict[str, Fact]]:
+        """What holds of elements that have this attribute, a number."""
+        return page_facts(self._tree, self._forms, self._cascade, mark)
+
     def close(self) -> None:
         pass
 
@@ -218,8 +231,8 @@ class DomPage:
             if self._forms.disabled(box):
                 continue  # By what the page did when one before it was ticked.
             box.checked = not box.checked
-            box.node.attrs["checked"] = ""
             self._react(name, box, CHECKED if box.checked else UNCHECKED)
+            _toggle(box.node, "checked", box.checked)
 
     def _modify_radio(self, action: Action) -> None:
         controls, name = self._group(action, "radio")
@@ -240,8 +253,9 @@ class DomPage:
         self._must_be_free(name, chosen)
         again = chosen.checked
         self._forms.check(chosen, name)
-        chosen.node.attrs["checked"] = ""
         self._react(name, chosen, AGAIN if again else CHECKED)
+        for each in controls:
+            _toggle(each.node, "checked", each.checked)
 
     def _modify_select(self, action: Action) -> None:
         control, name = self._field(action)
@@ -260,7 +274,8 @@ class DomPage:
             raise ActionError(f"The option {_clip(value)} of {_clip(name)} is disabled.")
         again = chosen.selected
         control.choose(chosen)
-        chosen.node.attrs["selected"] = ""
+        for each in options:
+            _toggle(each.node, "selected", each.selected)
         self._react(name, control, AGAIN if again else chosen_state(options.index(chosen)))
 
     def _modify_range(self, action: Action) -> None:
@@ -342,6 +357,14 @@ class DomPage:
             raise ActionError(f"The field {which} is disabled and cannot be changed.")
         if control.kind in _READ_ONLY and "readonly" in control.node.attributes:
             raise ActionError(f"The field {which} is read-only and cannot be changed.")
+
+
+def _toggle(node: LexborNode, attribute: str, present: bool) -> None:
+    """Write a state into the markup."""
+    if not present and attribute in node.attributes:
+        del node.attrs[attribute]
+    elif present and attribute not in node.attributes:
+        node.attrs[attribute] = ""
 
 
 def _scalar(text: str) -> str:

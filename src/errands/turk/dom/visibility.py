@@ -21,10 +21,29 @@ _NONE: Final = frozenset(
 )
 _OPAQUE: Final = frozenset("audio canvas iframe meter progress select textarea video".split())
 """Elements whose children are not boxes of their own."""
-_INLINE: Final = frozenset(
-    "a abbr acronym b bdi bdo big cite code data del dfn em font i ins kbd label mark q s samp "
-    "small span strike strong sub sup time tt u var".split()
+_BLOCKS: Final = frozenset(
+    "html body address article aside blockquote center dd details dialog dir div dl dt fieldset "
+    "figcaption figure footer form frame frameset h1 h2 h3 h4 h5 h6 header hgroup hr legend "
+    "listing main menu nav ol optgroup option p plaintext pre search section summary ul "
+    "xmp".split()
 )
+_DISPLAYS: Final = {
+    **dict.fromkeys(_BLOCKS, "block"),
+    **dict.fromkeys("button input meter progress select textarea marquee".split(), "inline-block"),
+    "li": "list-item", "table": "table", "caption": "table-caption", "tr": "table-row",
+    "td": "table-cell", "th": "table-cell", "thead": "table-header-group",
+    "tbody": "table-row-group", "tfoot": "table-footer-group", "col": "table-column",
+    "colgroup": "table-column-group", "slot": "contents", "rt": "ruby-text", "ruby": "ruby",
+    "text": "block", "foreignObject": "block",
+}  # fmt: skip
+"""What browsers give tags without any style; all others are `inline`."""
+_FLEX: Final = frozenset("flex inline-flex grid inline-grid".split())
+_OUTER: Final = {
+    "inline-flex": "flex", "inline-grid": "grid", "inline-table": "table", "list-item": "list-item",
+    "flex": "flex", "grid": "grid", "table": "table", "flow-root": "flow-root",
+}  # fmt: skip
+"""What a box is outside of a line of text; all others are `block`."""
+_PRE: Final = frozenset("pre listing plaintext textarea xmp".split())
 _CELLS: Final = frozenset("tr td th thead tbody tfoot".split())
 """Parts of tables, which grow with what is in them."""
 _BARE: Final = frozenset({"radio", "checkbox", "range", "file"})
@@ -57,6 +76,8 @@ class Box(NamedTuple):
     away: bool
     sized: bool
     """False where a width or height of 0 is set."""
+    preserves: bool
+    """Whether a line of the source is a line of the text."""
 
     @property
     def shown(self) -> bool:
@@ -65,7 +86,7 @@ class Box(NamedTuple):
         )  # fmt: skip
 
 
-_START: Final = Box("block", True, "visible", False, False, False, False, True)
+_START: Final = Box("block", True, "visible", False, False, False, False, True, False)
 
 
 class Cascade:
@@ -147,12 +168,15 @@ class Cascade:
         display = _default_display(tag, attributes)
         rendered = above.rendered and not (parent is not None and _withheld(tag, parent))
         clipped = above.clipped or above.clips
+        preserves = tag in _PRE or above.preserves
         shown = self._shown.get(node.mem_id)
         if own is None:
             display = _set_shown(display, shown)
+            if above.display in _FLEX:
+                display = _blockified(display)
             return Box(
                 display, rendered and display != "none", above.visibility, above.transparent,
-                False, clipped, above.away, True,
+                False, clipped, above.away, True, preserves,
             )  # fmt: skip
         values = {name: value for name, (_, value) in own.items()}
         value = values.get("display")
@@ -161,6 +185,17 @@ class Cascade:
         display = _set_shown(display, shown)
         if display == "contents" and tag in ("input", "select", "textarea"):
             display = "none"
+        if above.display in _FLEX or _out_of_line(values):
+            display = _blockified(display)
+        value = values.get("white-space")
+        if value is not None:
+            white = _resolved(
+                value,
+                "pre" if preserves else "normal",
+                "pre" if above.preserves else "normal",
+                "normal",
+            )
+            preserves = white in ("pre", "pre-wrap", "pre-line", "break-spaces")
         visibility = above.visibility
         value = values.get("visibility")
         if value is not None:
@@ -169,7 +204,7 @@ class Cascade:
             display, rendered and display != "none", visibility,
             above.transparent or values.get("opacity") == 0,
             tag not in _CELLS and _clips(values, display), clipped,
-            above.away or _off_page(values), not _flat(values),
+            above.away or _off_page(values), not _flat(values), preserves,
         )  # fmt: skip
 
     def _match(self) -> dict[int, _Declared]:
@@ -270,7 +305,18 @@ def _default_display(tag: str, attributes: dict[str, str | None]) -> str:
         return "none"
     if (tag == "dialog" and "open" not in attributes) or "popover" in attributes:
         return "none"
-    return "inline" if tag in _INLINE else "block"
+    return _DISPLAYS.get(tag, "inline")
+
+
+def _out_of_line(style: _Style) -> bool:
+    """Whether an element leaves the line that it would be in."""
+    if style.get("position") in ("absolute", "fixed"):
+        return True
+    return style.get("float", "none") in ("left", "right", "inline-start", "inline-end")
+
+
+def _blockified(display: str) -> str:
+    return display if display in ("none", "contents") else _OUTER.get(display, "block")
 
 
 def _set_shown(display: str, shown: bool | None) -> str:

@@ -1,147 +1,350 @@
 """Whether a template's pages are the same under both drivers.
 
-Some instances are opened by both and filled in as the oracle would; field lists, types,
-visibility, options and values must agree at load, after every action and in the end. Where they
-agree until something is done, the page's own scripts reply to it: these effects are inferred in
-the browser, and the proof is made again with them. It then asks for more: random actions, in
-any order and back and forth, must agree as well.
+A page on which nothing could act by itself is the same by construction (`dom.scripts`). Any other
+is proven by coverage, whatever the oracle does: rows of every kind that a script could tell apart
+(`rows`) are opened by both drivers; every value of every field is chosen, every pair of values in
+both orders, back and forth on the same page (`covering`), and random walks go beyond that. After
+every action fields, types, options, values, visibility and the visible text must agree, and at load
+and before a page is left the markup.
+
+Where they do not agree, the page's own scripts act: what they do at load, and in reply to actions,
+is inferred in the browser (`infer`), and all is asked anew with these effects and another seed.
+Only a proof without any difference counts.
 """
 
 import random
+import time
 from collections.abc import Iterable, Sequence
 from contextlib import closing
-from itertools import islice
 from typing import Final, NamedTuple
+
+import msgspec
 
 from errands.turk.actions.action import Action
 from errands.turk.dom.driver import DomDriver
 from errands.turk.dom.effects import EffectRule
-from errands.turk.effects.explore import explore
-from errands.turk.effects.infer import EffectInference, NotInferable
+from errands.turk.dom.scripts import PageScripts, read_scripts
+from errands.turk.effects.covering import Choice, Key, PairCoverage, choices_of, keys_of
+from errands.turk.effects.infer import EffectInference, NotInferable, infer_load
+from errands.turk.effects.rows import reasons_against, rows_to_prove
 from errands.turk.oracle.field_oracle import play_oracle
 from errands.turk.oracle.pointer_oracle import answers_of
-from errands.turk.pages.comparison import Difference, compare
-from errands.turk.pages.driver import Driver, try_action
-from errands.turk.proofs import EDITION, Proof
+from errands.turk.pages.comparison import Difference, PagePair
+from errands.turk.pages.driver import Driver, OpenPage
+from errands.turk.proofs import EDITION, Proof, ProofCoverage
+from errands.turk.scoring.instance_score import instance_figure, score_page
 from errands.turk.tasks.task import Instance, Task
 from errands.turk.tasks.template import page_html
 
-__all__ = ["prove_equivalence"]
+__all__ = ["ProofConfig", "prove_equivalence"]
 
-_INFERRED_FROM: Final = 3
-"""Instances that effects are inferred from; all are proven."""
-_ROUNDS: Final = 10
+_INFERRED_FROM: Final = 4
+"""Rows that effects are inferred from; all are proven."""
+_ROUNDS: Final = 12
 """How often a difference is used to infer more."""
-_FEWEST, _MOST = 30, 80
-"""Random actions on each instance."""
+_SPOT_CHECK: Final = 3
+"""Rows of a task that is the same by construction, on which it is checked all the same."""
+_ON_ONE_PAGE: Final = 3
+"""Passes through all fields before a fresh page is taken."""
+_STALLED: Final = 4
+"""Pages in a row that brought no new pair, after which those left cannot be had."""
+_SINGLES: Final = 300
+"""Pairs that are tried one by one where passes do not meet them."""
+_SOLVED: Final = 0.99
+_SETTLE: Final = 0.4
+"""Seconds in which timers of a page may still do something."""
 
 
-class _Trial(NamedTuple):
-    """An instance's page, and actions that were possible on it."""
+class ProofConfig(msgspec.Struct, frozen=True):
+    """How much a proof asks for."""
 
+    rows: int = 8
+    """At least so many, where the table has them."""
+    most_rows: int = 24
+    """At most so many, if there are more kinds."""
+    loads: int = 60
+    """So many more are compared as they are loaded."""
+    walk: int = 40
+    """Random actions on each row beyond the pairs."""
+    seconds: float = 600.0
+    """A task that takes longer is not proven."""
+    seed: int = 0
+
+
+class _RowPage(NamedTuple):
     instance: Instance
     html: str
+
+
+class _Failure(NamedTuple):
+    """The first difference, on which page, and after which actions."""
+
+    page: _RowPage
     actions: list[Action]
+    difference: Difference
 
-    @property
-    def names(self) -> list[str]:
-        return list(self.instance.labels)
-
-    def differences(self, dom: Driver, browser: Driver) -> list[Difference]:
-        return compare(dom, browser, self.html, self.names, self.actions)
-
-    def sentence(self, differences: Sequence[Difference]) -> str | None:
-        """The first difference, if there is one."""
-        return f"row {self.instance.row}: {differences[0]}" if differences else None
+    def __str__(self) -> str:
+        return f"row {self.page.instance.row}: {self.difference}"
 
 
-def prove_equivalence(task: Task, rows: Sequence[Instance], dom: Driver, browser: Driver) -> Proof:
-    """Compare both drivers on some instances; with inferred effects, where it takes them.
+class _Late(Exception):
+    """The proof takes too long."""
 
-    A pointer is needed where somebody answered a field that field actions do not bring to light.
-    """
-    names: set[str] = set()
-    pointer = False
-    trials: list[_Trial] = []
-    differs: str | None = None
-    at_load = False
-    rules: tuple[EffectRule, ...] = ()
-    for instance in rows:
-        html = page_html(task, instance)
-        with closing(browser.open(html)) as page:
-            names |= {field.name for field in page.fields(list(instance.labels))}
-            actions = play_oracle(page, instance)
-            shown = {field.name for field in page.fields(list(instance.labels)) if field.visible}
-            answered = {name for name, labels in instance.labels.items() if answers_of(labels)}
-            pointer = pointer or not answered <= shown
-        trials.append(_Trial(instance, html, actions))
-        if differs is None:
-            differences = trials[-1].differences(dom, browser)
-            differs = trials[-1].sentence(differences)
-            at_load = any(each.when == "load" for each in differences)
-            if at_load:
-                break
-    if differs is not None and not at_load:
-        differs, rules = _with_effects(browser, trials, differs)
-    return Proof(
+
+def prove_equivalence(task: Task, browser: Driver, config: ProofConfig | None = None) -> Proof:
+    """Compare both drivers on a task's pages; with inferred effects, where it takes them."""
+    config = config or ProofConfig()
+    reasons = reasons_against(task)
+    least = config.rows if reasons else min(config.rows, _SPOT_CHECK)
+    chosen = rows_to_prove(task, least, config.most_rows if reasons else least)
+    pages = _row_pages(task, chosen.rows)
+    count = len(task.instances)
+    spread = {n * count // config.loads for n in range(config.loads)} - set(chosen.rows)
+    more = _row_pages(task, sorted(spread))
+    proof = Proof(
         task.template_hash,
-        differs is None,
+        False,
         EDITION,
-        len(rows),
-        len(names),
-        differs or "",
-        pointer,
-        rules if differs is None else (),
+        len(pages),
+        0,
+        method="coverage" if reasons else "construction",
+        scripts=reasons,
+        coverage=ProofCoverage(
+            len(pages), len(pages) + len(more), chosen.kinds, chosen.kinds_of_all
+        ),
+    )
+    if not pages:
+        return msgspec.structs.replace(proof, reason="the task has no rows")
+    fields, pointer = _answered_fields(pages, browser)
+    proof = msgspec.structs.replace(proof, fields=fields, pointer=pointer)
+    if not fields:
+        return msgspec.structs.replace(proof, reason="no answer has a field on the page")
+    cover = _Cover(
+        browser, pages, read_scripts(task.template), config, more=more, thorough=bool(reasons)
+    )
+    reason, rules = _proven(cover, browser, pages)
+    return msgspec.structs.replace(
+        proof,
+        equal=not reason,
+        reason=reason,
+        effect_rules=() if reason else rules,
+        coverage=msgspec.structs.replace(
+            proof.coverage or ProofCoverage(),
+            actions=cover.actions,
+            values=cover.coverage.values,
+            pairs=cover.coverage.pairs,
+            pairs_left=len(cover.coverage.left()) if reasons else 0,
+            walks=cover.walks,
+        ),
     )
 
 
-def _with_effects(
-    browser: Driver, trials: Sequence[_Trial], differs: str
-) -> tuple[str | None, tuple[EffectRule, ...]]:
-    """What differs still, if anything, with effects that are inferred here.
+def _row_pages(task: Task, rows: Iterable[int]) -> list[_RowPage]:
+    instances = (task.instances[row] for row in rows)
+    return [_RowPage(instance, page_html(task, instance)) for instance in instances]
 
-    More is inferred from each difference; then all is asked anew, with other random actions, so
-    that what counts in the end was never inferred from.
-    """
-    inference = EffectInference(browser)
-    rules: tuple[EffectRule, ...] = ()
+
+def _answered_fields(pages: Sequence[_RowPage], browser: Driver) -> tuple[int, bool]:
+    """How many answers have a field; and whether it takes a pointer: somebody answered a field that
+    field actions do not bring to light, or they do not suffice for the right answers."""
+    names: set[str] = set()
+    pointer = False
+    for instance, html in pages[:_INFERRED_FROM]:
+        with closing(browser.open(html)) as page:
+            names |= {field.name for field in page.fields(list(instance.labels))}
+            play_oracle(page, instance)
+            shown = {field.name for field in page.fields(list(instance.labels)) if field.visible}
+            answered = {name for name, labels in instance.labels.items() if answers_of(labels)}
+            score = _score(page, instance)
+            pointer = pointer or not answered <= shown or score < _SOLVED
+    return len(names), pointer
+
+
+def _score(page: OpenPage, instance: Instance) -> float:
+    return instance_figure(score_page(page, instance), "paper", ranges_count_as_one=True) or 0.0
+
+
+def _proven(
+    cover: "_Cover", browser: Driver, pages: Sequence[_RowPage]
+) -> tuple[str, tuple[EffectRule, ...]]:
+    """What differs still, if anything, and the effects that it was proven with."""
+    at_load: tuple[EffectRule, ...] = ()
+    replies: tuple[EffectRule, ...] = ()
+    inference: EffectInference | None = None
+    sample = pages[:_INFERRED_FROM]
+    failure: _Failure | None = None
     try:
-        inference.explore([(each.html, each.names) for each in trials[:_INFERRED_FROM]])
-        for each in trials[:_INFERRED_FROM]:
-            inference.follow(each.html, each.actions)
         for number in range(_ROUNDS):
-            known, rules = rules, inference.rules()
-            if rules == known:
+            failure = cover.first_difference(at_load, replies, number)
+            if failure is None:
+                return "", (*at_load, *replies)
+            if failure.difference.when == "load":
+                if at_load:
+                    break
+                at_load = infer_load(browser, [page.html for page in sample])
+                if not at_load:
+                    break
+                continue
+            if inference is None:
+                inference = EffectInference(browser)
+                inference.explore([(page.html, cover.names(page)) for page in sample])
+            inference.follow(failure.page.html, failure.actions)
+            known, replies = replies, inference.rules()
+            if replies == known:
                 break
-            difference = _first_difference(browser, trials, rules, number)
-            if difference is None:
-                return None, rules
-            tried, differs = difference
-            inference.follow(tried.html, tried.actions)
     except NotInferable as reason:
-        return f"{differs} ({reason})", ()
-    return differs, ()
+        return f"{failure} ({reason})", ()
+    except _Late:
+        return f"not proven within {cover.config.seconds:g} seconds", ()
+    return str(failure), ()
 
 
-def _first_difference(
-    browser: Driver, trials: Sequence[_Trial], rules: Iterable[EffectRule], number: int
-) -> tuple[_Trial, str] | None:
-    dom = DomDriver(effect_rules=rules)
-    for each in trials:
-        for tried in (each, _random_actions(browser, each, number)):
-            sentence = tried.sentence(tried.differences(dom, browser))
-            if sentence is not None:
-                return tried, sentence
-    return None
+class _Cover:
+    """Goes through a task's pages with both drivers, and counts what was covered."""
 
+    def __init__(
+        self,
+        browser: Driver,
+        pages: Sequence[_RowPage],
+        scripts: PageScripts,
+        config: ProofConfig,
+        *,
+        more: Sequence[_RowPage],
+        thorough: bool,
+    ) -> None:
+        self.config = config
+        self.thorough = thorough
+        """Whether all pairs are asked for; else each page is gone through once."""
+        self.coverage = PairCoverage()
+        self.actions = 0
+        self.walks = 0
+        self._browser = browser
+        self._pages = pages
+        self._more = more
+        self._scripts = scripts
+        self._late = time.monotonic() + config.seconds
+        self._dom = DomDriver()
+        self._rng = random.Random(0)
+        self._names: dict[int, list[str]] = {}
+        self._keys: dict[int, frozenset[Key]] = {}
+        self._loaded_with: tuple[EffectRule, ...] | None = None
+        """The effects at load with which all pages were found equal as they are loaded."""
 
-def _random_actions(browser: Driver, trial: _Trial, number: int) -> _Trial:
-    """Another way through the same page: what was possible at each step, at random."""
-    rng = random.Random(f"proof {number}/{trial.instance.id}")
-    count = min(max(_FEWEST, 3 * len(trial.names)), _MOST)
-    actions = []
-    with closing(browser.open(trial.html)) as page:
-        for _, action in islice(explore(page, trial.names, rng), count):
-            actions.append(action)
-            try_action(page, action)  # If not, both must refuse it.
-    return trial._replace(actions=actions)
+    def names(self, page: _RowPage) -> list[str]:
+        """The controls of a page."""
+        return self._names[page.instance.row]
+
+    def first_difference(
+        self, at_load: tuple[EffectRule, ...], replies: tuple[EffectRule, ...], number: int
+    ) -> _Failure | None:
+        """Everything anew, with these effects; None where both drivers agree throughout."""
+        self.coverage = PairCoverage()
+        self.actions = self.walks = 0
+        self._dom = DomDriver(effect_rules=(*at_load, *replies))
+        self._rng = random.Random(f"{self.config.seed}/{number}")
+        if at_load != self._loaded_with:
+            for number, page in enumerate((*self._pages, *self._more)):
+                failure = self._load(page, settle=number < _SPOT_CHECK)
+                if failure is not None:
+                    return failure
+            self._loaded_with = at_load
+        for page in self._pages:
+            self.coverage.know(self._keys[page.instance.row])
+        return self._all_pairs() or self._all_walks()
+
+    def _load(self, page: _RowPage, *, settle: bool) -> _Failure | None:
+        with PagePair(self._dom, self._browser, page.html) as pair:
+            self._names[page.instance.row] = [field.name for field in pair.state.fields]
+            self._keys[page.instance.row] = keys_of(pair.state, self._scripts.literals)
+            return self._leave(page, pair, "load", settle=settle)
+
+    def _all_pairs(self) -> _Failure | None:
+        turn = idle = 0
+        while turn < len(self._pages) or (
+            self.thorough and idle < _STALLED and self.coverage.left()
+        ):
+            page = self._pages[turn % len(self._pages)]
+            before = self.coverage.pairs
+            failure = self._passes(page)
+            if failure is not None:
+                return failure
+            idle = 0 if self.coverage.pairs > before else idle + 1
+            turn += 1
+        return self._one_by_one() if self.thorough else None
+
+    def _one_by_one(self) -> _Failure | None:
+        """Pairs that no pass has met, each on a page of its own."""
+        for pair in sorted(self.coverage.left())[:_SINGLES]:
+            for page in self._pages:
+                if set(pair) <= self._keys[page.instance.row]:
+                    failure = self._one_pair(page, pair)
+                    if failure is not None:
+                        return failure
+                    break
+        return None
+
+    def _one_pair(self, page: _RowPage, keys: tuple[Key, Key]) -> _Failure | None:
+        with PagePair(self._dom, self._browser, page.html) as pair:
+            taken: list[Choice] = []
+            for part, value in keys:
+                for choice in self._choices(pair).get(part, ()):
+                    if choice.value == value:
+                        done = self._act(pair, choice.action)
+                        self.coverage.note(choice, taken, taken=done)
+                        taken += [choice] * done
+            return _Failure(page, pair.actions, pair.differences[0]) if pair.differences else None
+
+    def _passes(self, page: _RowPage) -> _Failure | None:
+        with PagePair(self._dom, self._browser, page.html) as pair:
+            taken: dict[str, Choice] = {}
+            for _ in range(_ON_ONE_PAGE if self.thorough else 1):
+                parts = self._choices(pair)
+                for part in self._rng.sample(sorted(parts), len(parts)):
+                    choices = self._choices(pair).get(part)
+                    if not choices:
+                        continue
+                    before = list(taken.values())
+                    choice = self.coverage.best(choices, before, self._rng)
+                    done = self._act(pair, choice.action)
+                    self.coverage.note(choice, before, taken=done)
+                    if done:
+                        taken[part] = choice
+                    if pair.differences:
+                        return _Failure(page, pair.actions, pair.differences[0])
+            return self._leave(page, pair, "in the end")
+
+    def _all_walks(self) -> _Failure | None:
+        for page in self._pages:
+            with PagePair(self._dom, self._browser, page.html) as pair:
+                for _ in range(self.config.walk):
+                    choices = [each for part in self._choices(pair).values() for each in part]
+                    if not choices:
+                        break
+                    self._act(pair, self._rng.choice(choices).action)
+                    if pair.differences:
+                        return _Failure(page, pair.actions, pair.differences[0])
+                self.walks += 1
+                failure = self._leave(page, pair, "in the end", settle=True)
+                if failure is not None:
+                    return failure
+        return None
+
+    def _choices(self, pair: PagePair) -> dict[str, list[Choice]]:
+        return choices_of(pair.state, self._scripts.literals, len(pair.actions))
+
+    def _act(self, pair: PagePair, action: Action) -> bool:
+        if time.monotonic() > self._late:
+            raise _Late
+        self.actions += 1
+        return pair.act(action)
+
+    def _leave(
+        self, page: _RowPage, pair: PagePair, when: str, *, settle: bool = False
+    ) -> _Failure | None:
+        """A last, closer look; at times after a while, where the page has timers."""
+        if settle and self._scripts.timers and not pair.differences:
+            time.sleep(_SETTLE)
+            pair.look(when)
+        names = [field.name for field in pair.state.fields if field.visible]
+        pair.look_closely(when, self._rng.sample(names, min(len(names), 3)))
+        return _Failure(page, pair.actions, pair.differences[0]) if pair.differences else None

@@ -1,4 +1,4 @@
-"""Inferring what a page does in reply to actions, from what it did in a browser.
+"""Inferring what a page does at load and in reply to actions, from what it did in a browser.
 
 The page's elements are numbered, the page is tried out in a browser, and after every action all
 that changed is noted. What an action changes at times, and what is the same after it every time,
@@ -19,16 +19,18 @@ from selectolax.lexbor import LexborHTMLParser
 
 from errands.errors import ErrandsError
 from errands.turk.actions.action import Action
-from errands.turk.dom.driver import parsed
+from errands.turk.dom.driver import DomDriver, parsed
 from errands.turk.dom.effects import (
     AGAIN,
     CHECKED,
     EMPTY,
     INPUT,
+    LOAD,
     UNCHECKED,
     Changes,
     Effect,
     EffectRule,
+    Fact,
     Target,
     Trigger,
     chosen,
@@ -38,10 +40,10 @@ from errands.turk.effects.explore import Attempt, explore
 from errands.turk.pages.driver import Driver, OpenPage, try_action
 from errands.turk.pages.elements import selector_of
 
-__all__ = ["EffectInference", "NotInferable", "PageTransition", "infer"]
+__all__ = ["EffectInference", "NotInferable", "PageTransition", "infer", "infer_load"]
 
-Fact = tuple[Target, str]
-Value = str | bool | None
+Place = tuple[Target, str]
+"""An element, and what holds of it."""
 
 _MARK: Final = "data-errands-number"
 _STRETCH: Final = 30
@@ -64,7 +66,7 @@ class PageTransition(NamedTuple):
     """One action on a page in the browser, and what it changed."""
 
     trigger: Trigger | None
-    changes: Mapping[Fact, tuple[Value, Value]]
+    changes: Mapping[Place, tuple[Fact, Fact]]
 
 
 @runtime_checkable
@@ -72,6 +74,8 @@ class _WatchedPage(OpenPage, Protocol):
     """A page that tells what changed on it."""
 
     def changes(self, mark: str) -> Changes: ...
+
+    def facts(self, mark: str) -> dict[int, dict[str, Fact]]: ...
 
 
 class EffectInference:
@@ -112,12 +116,44 @@ class EffectInference:
 
     @contextmanager
     def _opened(self, html: str) -> Iterator[tuple[_WatchedPage, "_Numbered"]]:
-        numbered = _Numbered(html)
-        with closing(self._browser.open(numbered.html)) as page:
-            if not isinstance(page, _WatchedPage):
-                raise NotInferable("the driver cannot tell what an action changes")
+        with _opened(self._browser, html) as (page, numbered):
             numbered.named = page.changes(_MARK).named
             yield page, numbered
+
+
+@contextmanager
+def _opened(browser: Driver, html: str) -> Iterator[tuple[_WatchedPage, "_Numbered"]]:
+    numbered = _Numbered(html)
+    with closing(browser.open(numbered.html)) as page:
+        if not isinstance(page, _WatchedPage):
+            raise NotInferable("the driver cannot tell what an action changes")
+        yield page, numbered
+
+
+def infer_load(browser: Driver, pages: Sequence[str]) -> tuple[EffectRule, ...]:
+    """What the scripts of a template do to every one of these pages as it is loaded."""
+    looks: list[dict[Place, Fact]] = []
+    touched: dict[Place, None] = {}
+    for html in pages:
+        with _opened(browser, html) as (page, numbered):
+            theirs = page.facts(_MARK)
+        ours = DomDriver().open(numbered.html).facts(_MARK)
+        look: dict[Place, Fact] = {}
+        for number, own in theirs.items():
+            alone = ours.get(number, {})
+            target = numbered.target(number)
+            for what in {**alone, **own}:
+                look[target, what] = own.get(what)
+                if own.get(what) != alone.get(what):
+                    touched[target, what] = None
+        looks.append(look)
+    effects = []
+    for target, what in touched:
+        # Every element has this fact; what has none is not there.
+        values = {look.get((target, what)) for look in looks if (target, "shown") in look}
+        if len(values) == 1:
+            effects.append(Effect(target, what, values.pop()))
+    return (EffectRule(LOAD, tuple(effects)),) if effects else ()
 
 
 def _step(page: _WatchedPage, numbered: "_Numbered", action: Action) -> PageTransition:
@@ -188,8 +224,8 @@ class _Numbered:
 class _Observation(NamedTuple):
     """What held before and after an action, of all that ever changed."""
 
-    before: Mapping[Fact, Value]
-    after: Mapping[Fact, Value]
+    before: Mapping[Place, Fact]
+    after: Mapping[Place, Fact]
 
 
 def infer(stretches: Sequence[Sequence[PageTransition]]) -> tuple[EffectRule, ...]:
@@ -199,7 +235,7 @@ def infer(stretches: Sequence[Sequence[PageTransition]]) -> tuple[EffectRule, ..
         if trigger is not None:
             seen[trigger].append(look)
     always: dict[Trigger, list[Effect]] = {}
-    unclear: list[tuple[Trigger, Fact]] = []
+    unclear: list[tuple[Trigger, Place]] = []
     for trigger, looks in seen.items():
         always[trigger] = _emptied(trigger, looks)
         for fact in _touched(trigger, looks):
@@ -215,24 +251,24 @@ def _observations(
     stretches: Sequence[Sequence[PageTransition]],
 ) -> Iterator[tuple[Trigger | None, _Observation]]:
     """Steps with all that held; what did not change on a page is as other pages began."""
-    begun: dict[Fact, Value] = {}
-    own: list[dict[Fact, Value]] = []
+    begun: dict[Place, Fact] = {}
+    own: list[dict[Place, Fact]] = []
     for steps in stretches:
-        first: dict[Fact, Value] = {}
+        first: dict[Place, Fact] = {}
         for step in steps:
             for fact, (was, _) in step.changes.items():
                 first.setdefault(fact, was)
         own.append(first)
         begun = first | begun
     for steps, first in zip(stretches, own, strict=True):
-        before: dict[Fact, Value] = begun | first
+        before: dict[Place, Fact] = begun | first
         for step in steps:
             after = before | {fact: now for fact, (_, now) in step.changes.items()}
             yield step.trigger, _Observation(before, after)
             before = after
 
 
-def _touched(trigger: Trigger, looks: Iterable[_Observation]) -> list[Fact]:
+def _touched(trigger: Trigger, looks: Iterable[_Observation]) -> list[Place]:
     """What a trigger ever changed, but for what the action itself does."""
     facts = {
         fact: None
@@ -240,7 +276,7 @@ def _touched(trigger: Trigger, looks: Iterable[_Observation]) -> list[Fact]:
         for fact, now in look.after.items()
         if now != look.before[fact] and not _by_itself(trigger, fact)
     }
-    own: Fact = (Target(trigger.name, trigger.index), "checked")
+    own: Place = (Target(trigger.name, trigger.index), "checked")
     # A page may take back what was just ticked.
     if trigger.state != INPUT and any(
         own in look.after and look.after[own] != (trigger.state != UNCHECKED) for look in looks
@@ -249,7 +285,7 @@ def _touched(trigger: Trigger, looks: Iterable[_Observation]) -> list[Fact]:
     return list(facts)
 
 
-def _by_itself(trigger: Trigger, fact: Fact) -> bool:
+def _by_itself(trigger: Trigger, fact: Place) -> bool:
     target, what = fact
     if target.name != trigger.name:
         return False
@@ -258,7 +294,7 @@ def _by_itself(trigger: Trigger, fact: Fact) -> bool:
     return what == "checked" and trigger.state in (CHECKED, AGAIN)
 
 
-def _decides(fact: Fact) -> bool:
+def _decides(fact: Place) -> bool:
     """Whether it shows in fields and what they hold; else it is only seen in the markup."""
     target, what = fact
     return what == "shown" or (bool(target.name) and what in _OF_FIELDS)
@@ -276,7 +312,7 @@ def _emptied(trigger: Trigger, looks: Sequence[_Observation]) -> list[Effect]:
     ]
 
 
-def _ticked(facts: Mapping[Fact, Value], name: str) -> list[int]:
+def _ticked(facts: Mapping[Place, Fact], name: str) -> list[int]:
     return [
         target.index
         for (target, what), now in facts.items()
@@ -291,7 +327,7 @@ class _Choice(NamedTuple):
     box: int | None
     """The check box among those of its name; None: the whole group."""
 
-    def state(self, facts: Mapping[Fact, Value]) -> Trigger:
+    def state(self, facts: Mapping[Place, Fact]) -> Trigger:
         if self.box is not None:
             ticked = facts[Target(self.name, self.box), "checked"]
             return Trigger(self.name, self.box, CHECKED if ticked else UNCHECKED)
@@ -300,7 +336,7 @@ class _Choice(NamedTuple):
 
 
 def _conditional(
-    seen: Mapping[Trigger, Sequence[_Observation]], unclear: Sequence[tuple[Trigger, Fact]]
+    seen: Mapping[Trigger, Sequence[_Observation]], unclear: Sequence[tuple[Trigger, Place]]
 ) -> Iterator[EffectRule]:
     """Effects that depend on one other choice: that which makes most of them clear."""
     if not unclear:
@@ -331,11 +367,11 @@ def _conditional(
         left = [each for each in left if each not in cleared[best]]
 
 
-def _clears(choice: _Choice, looks: Sequence[_Observation], trigger: Trigger, fact: Fact) -> bool:
+def _clears(choice: _Choice, looks: Sequence[_Observation], trigger: Trigger, fact: Place) -> bool:
     """Whether a fact after a trigger is the same each time, given the state of a choice."""
     if choice.name == trigger.name:
         return False
-    by_state: dict[Trigger, list[Value]] = defaultdict(list)
+    by_state: dict[Trigger, list[Fact]] = defaultdict(list)
     for look in looks:
         by_state[choice.state(look.before)].append(look.after[fact])
     often = sum(len(values) > 1 for values in by_state.values())

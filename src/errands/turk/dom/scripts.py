@@ -1,0 +1,126 @@
+"""Reading a page: what on it could act by itself.
+
+A page on which nothing could act is the same without a browser by construction. What scripts name
+and use tells which rows of a table they might treat differently (`errands.turk.effects.rows`).
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from pathlib import Path
+from typing import Final
+
+import msgspec
+from selectolax.lexbor import LexborHTMLParser, LexborNode
+
+from errands.browser.libraries import library
+from errands.turk.dom.css import parse_sheet
+from errands.turk.dom.driver import parsed
+
+__all__ = ["PageScripts", "may_act", "read_scripts"]
+
+_INERT: Final = frozenset(
+    "jquery jquery-ui datatables lodash d3 popper font-awesome fonts crowd-html-elements".split()
+)
+"""Libraries that do nothing unless they are called (the last three are served empty)."""
+_TOGGLES: Final = (
+    "[data-toggle], [data-bs-toggle], [data-ride], [data-spy], [data-dismiss], [data-slide],"
+    " [data-provide], [data-loading-text]"
+)
+"""What Bootstrap acts upon without being called."""
+_KINDS: Final = ("", "text/javascript", "application/javascript", "module", "text/ecmascript")
+_VARIABLE = re.compile(r"\$\{([^{}]{1,200})\}")
+_LITERAL = re.compile(r"""(?<=["'`])[^"'`\\\n$]{1,60}(?=["'`])""")
+_TIMERS = re.compile(
+    r"setTimeout|setInterval|requestAnimationFrame|[fF]ade|[sS]lide|animate|delay\(|async|\.then\("
+)
+_ACTIVE = re.compile(
+    r"""<(?:script|iframe|style|meta|base)\b|[<"'][^<>"']{0,200}\bon[a-z]{3,20}\s*=|javascript:""",
+    re.I,
+)
+
+
+class PageScripts(msgspec.Struct, frozen=True):
+    """What a template's scripts are."""
+
+    reasons: tuple[str, ...]
+    """What could act on the page by itself, in words; none: nothing could."""
+    variables: frozenset[str]
+    """Variables that stand inside scripts or handlers."""
+    literals: frozenset[str]
+    """Texts between quotes in scripts: what they may compare with."""
+    timers: bool
+    """Whether something may happen later than at once."""
+
+
+@lru_cache(maxsize=256)
+def read_scripts(template: str) -> PageScripts:
+    """What could act on the pages of a template."""
+    tree = parsed(template)[0]
+    code = [*_inline_scripts(tree), *_handlers(tree)]
+    whole = "\n".join(code)
+    return PageScripts(
+        tuple(_reasons(tree)),
+        frozenset(_VARIABLE.findall(whole)),
+        frozenset(filter(None, map(str.strip, _LITERAL.findall(whole)))),
+        _TIMERS.search(whole) is not None,
+    )
+
+
+def may_act(value: str) -> bool:
+    """Whether a text that is put into a page might bring a script, a handler or a frame."""
+    return _ACTIVE.search(value) is not None
+
+
+def _inline_scripts(tree: LexborHTMLParser) -> Iterator[str]:
+    for node in tree.css("script"):
+        attributes = node.attributes
+        kind = (attributes.get("type") or "").strip().lower()
+        if "src" not in attributes and kind in _KINDS and (text := node.text().strip()):
+            yield text
+
+
+def _handlers(tree: LexborHTMLParser) -> Iterator[str]:
+    for node in tree.css("*"):
+        for name, value in node.attributes.items():
+            if name.startswith("on") and value:
+                yield value
+
+
+def _reasons(tree: LexborHTMLParser) -> Iterator[str]:
+    inline = list(_inline_scripts(tree))
+    if inline:
+        yield f"{len(inline)} inline scripts" if len(inline) > 1 else "an inline script"
+    handlers = sum(1 for _ in _handlers(tree))
+    if handlers:
+        yield f"{handlers} event handlers" if handlers > 1 else "an event handler"
+    for node in tree.css("script[src]"):
+        reason = _library_reason(tree, (node.attributes.get("src") or "").strip())
+        if reason:
+            yield reason
+    if tree.css_first("iframe[srcdoc]") is not None:
+        yield "a frame with markup of its own"
+    for node in tree.css("meta[http-equiv]"):
+        if (node.attributes.get("http-equiv") or "").strip().lower() == "refresh":
+            yield "a page that reloads itself"
+    yield from _style_reasons(tree.css("style"))
+
+
+def _library_reason(tree: LexborHTMLParser, url: str) -> str | None:
+    address = f"https:{url}" if url.startswith("//") else url
+    served = library(address, folder=lambda distribution: Path())
+    if served is None:
+        # Only the task's own files are served by relative addresses; others are refused.
+        return None if "//" in url else f"the script {url[:80]!r}"
+    if served.name == "bootstrap" and tree.css_first(_TOGGLES) is not None:
+        return "Bootstrap with parts that it opens and closes"
+    return None if served.name == "bootstrap" or served.name in _INERT else f"{served.name}"
+
+
+def _style_reasons(styles: Iterable[LexborNode]) -> Iterator[str]:
+    for node in styles:
+        text = node.text()
+        if "@keyframes" in text:
+            yield "an animation"
+        if parse_sheet(text).attentive:
+            yield "parts that styles show under the mouse or the focus"
