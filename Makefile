@@ -11,7 +11,7 @@ PYTEST := $(BIN)/python -m pytest --dist loadfile --no-loadscope-reorder
 # Hundreds of processes are started by the tests, and each would compile the sources anew.
 unit check test-slow: export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: setup demo test check test-slow test-learn test-llm test-integrations test-pythons lint types unit wheel docs bench oracle clean
+.PHONY: setup demo test check test-slow test-learn test-llm test-integrations test-pythons lint types unit wheel docs bench oracle turk-proofs clean
 
 setup: $(READY)
 
@@ -101,6 +101,19 @@ TASKS ?= ../shared/data/turkingbench
 oracle: setup
 	$(BIN)/errands turk verify $(TASKS)
 	$(BIN)/errands run turk --data $(TASKS) --agent oracle --workers 2
+
+# What runs without a browser, proven and checked anew: the package's proofs and the table in
+# docs/turkingbench-results.md. About an hour of two cores; it can be stopped, and goes on.
+PROOFS := build/turk-proofs
+turk-proofs: export ERRANDS_HOME := $(CURDIR)/$(PROOFS)/home
+turk-proofs: setup
+	mkdir -p $(PROOFS)
+	$(BIN)/errands turk verify demo --resume --json > $(PROOFS)/verified-demo.jsonl
+	$(BIN)/errands turk verify $(TASKS) --shard 1/2 --resume --json > $(PROOFS)/verified-1.jsonl & \
+	$(BIN)/errands turk verify $(TASKS) --shard 2/2 --resume --json > $(PROOFS)/verified-2.jsonl; wait
+	$(BIN)/errands turk compare $(TASKS) --shard 1/2 --out $(PROOFS)/compared-1.jsonl & \
+	$(BIN)/errands turk compare $(TASKS) --shard 2/2 --out $(PROOFS)/compared-2.jsonl; wait
+	$(BIN)/python tests/turk_proofs.py $(PROOFS)
 
 bench: setup
 	$(BIN)/errands bench shop

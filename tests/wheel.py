@@ -20,7 +20,7 @@ NEEDED = (
     "errands/shop/search/word_break.txt",
     "errands/shop/synthetic/wordbank/fashion.toml",
     "errands/data/turkingbench.sha256",
-    "errands/turk/demo/proofs.json",
+    "errands/turk/proofs.jsonl",
     "errands/turk/demo/Teapot Reviews/template.html",
     "errands/browser/guard.js",
     "errands/turk/browser/probe.js",

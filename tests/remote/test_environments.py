@@ -247,13 +247,19 @@ def test_a_config_says_what_options_say(shop: Served) -> None:
 @pytest.mark.parametrize(
     "settings",
     [
-        {},
-        {"observation": "text", "split": "train", "max_steps": 3, "rules": "released"},
-        {"observation": "relevant", "fields": "hidden"},
+        {"driver": "dom"},
+        {
+            "driver": "dom",
+            "observation": "text",
+            "split": "train",
+            "max_steps": 3,
+            "rules": "released",
+        },
+        {"driver": "dom", "observation": "relevant", "fields": "hidden"},
     ],
 )
 def test_remote_form_pages_equal_the_local_ones(shop: Served, settings: dict[str, Any]) -> None:
-    local = TurkEnv(driver="dom", **settings)
+    local = TurkEnv(**settings)
     remote = gymnasium.make("errands/RemoteTurk-v0", url=shop.url, **settings)
     dice = random.Random(7)
     here = local.reset(seed=11)
@@ -291,7 +297,7 @@ def test_check_env_has_nothing_to_say_about_forms(shop: Served) -> None:
 
 
 def test_remote_form_pages_have_no_browser_and_no_other_tasks(shop: Served) -> None:
-    with pytest.raises(RemoteError, match="no browser, only 'dom'"):
+    with pytest.raises(RemoteError, match="no browser, only 'auto'"):
         RemoteTurkEnv(shop.url, driver="browser")
     with pytest.raises(ErrandsError, match="tasks"):
         RemoteTurkEnv(shop.url, config=TurkConfig("elsewhere"))

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from errands.errors import SettingError
@@ -11,8 +12,16 @@ from errands.turk.dom.driver import DomDriver
 from errands.turk.dom.effects import CHECKED, UNCHECKED, Effect, EffectRule, Target, Trigger
 from errands.turk.drivers import Pages
 from errands.turk.pages.driver import Driver, DriverError
-from errands.turk.proofs import EDITION, Proof, find_proof, keep_proof, proofs_folder
+from errands.turk.proofs import (
+    EDITION,
+    Proof,
+    find_proof,
+    keep_proof,
+    proofs_folder,
+    write_proofs,
+)
 from errands.turk.tasks.loader import load_tasks
+from errands.turk.tasks.task import Instance, Task
 
 
 @pytest.fixture(autouse=True)
@@ -97,3 +106,51 @@ def test_proofs_of_the_demo_tasks_ship() -> None:
 def test_wrong_driver_is_one_sentence() -> None:
     with pytest.raises(SettingError, match="expected auto, dom, browser"):
         Pages("horse")
+
+
+def made_task(template: str, *values: str) -> Task:
+    rows = [Instance("t", row, {"x": value}, {"a": ("1",)}) for row, value in enumerate(values)]
+    return Task("t", template, rows, ("a",))
+
+
+def test_a_page_on_which_nothing_acts_needs_no_proof() -> None:
+    task = made_task("<p>${x}</p><input name=a>", "one", "<script>two()</script>")
+    pages = Pages("auto", browser=no_browser)
+    assert pages.choice(task) == "dom"
+    assert pages.open(task, task.instances[0]).text() == "one"
+    with pytest.raises(DriverError, match="not known to be the same"):
+        pages.open(task, task.instances[1])
+    acting = made_task("<input name=a onclick='x()'>", "one")
+    assert pages.choice(acting) == "browser"
+    keep_proof(Proof(task.template_hash, False, EDITION, 1, 1, "differs"))
+    assert pages.choice(task) == "browser", "a proof has the last word"
+
+
+def test_proofs_in_a_file_tell_nothing_of_the_pages(tmp_path: Path) -> None:
+    reasons = [
+        "row 3: modify_radio('q', 'a'): text: 'Secret words: here' against ''",
+        "row 0: load: visible of 'it': True against False",
+        "not proven within 600 seconds",
+    ]
+    proofs = [Proof(f"{n}", False, EDITION, 1, 1, reason) for n, reason in enumerate(reasons)]
+    write_proofs(tmp_path / "proofs.jsonl", proofs)
+    lines = (tmp_path / "proofs.jsonl").read_bytes().splitlines()
+    assert [msgspec.json.decode(line, type=Proof).reason for line in lines] == [
+        "row 3: modify_radio('q', 'a'): text",
+        "row 0: load: visible of 'it'",
+        "not proven within 600 seconds",
+    ]
+
+
+REAL = Path(__file__).resolve().parents[3] / "shared" / "data" / "turkingbench" / "tasks"
+
+
+@pytest.mark.skipif(not REAL.is_dir(), reason="../shared/data/turkingbench is not here")
+def test_proofs_of_the_shared_tasks_ship() -> None:
+    tasks = load_tasks(REAL)
+    proofs = {task.name: find_proof(task.template_hash) for task in tasks}
+    assert all(proof is not None for proof in proofs.values())
+    pages = Pages("auto", browser=no_browser)
+    assert sum(pages.choice(task) == "dom" for task in tasks) >= 60
+    for name in ("Ethical rule-of-thumb quality", "Advice Gen", "Annotation subj_obj"):
+        assert pages.choice(tasks.task(name)) == "browser"

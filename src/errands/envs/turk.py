@@ -7,7 +7,6 @@ the reward, 0 before, is then the instance's score against what people answered.
 import json
 import operator
 import os
-import warnings
 from collections.abc import Mapping
 from functools import cached_property
 from typing import Any, Final
@@ -39,7 +38,7 @@ from errands.turk.actions.grammar import (
     parse_answer,
 )
 from errands.turk.drivers import Pages
-from errands.turk.pages.driver import ActionError, DriverError, OpenPage
+from errands.turk.pages.driver import ActionError, OpenPage
 from errands.turk.pages.field import Field
 from errands.turk.scoring.instance_score import ScoredField, instance_figure, score_page
 from errands.turk.scoring.metrics import RULES
@@ -124,8 +123,6 @@ class TurkEnv(gymnasium.Env[Any, Any]):
         self._page: OpenPage | None = None
         self.instance: Instance | None = None
         self._over = False
-        self._playable: tuple[str, ...] | None = None
-        """Tasks to draw from, where not all can be played here."""
 
     @property
     def observation(self) -> str:
@@ -309,8 +306,8 @@ class TurkEnv(gymnasium.Env[Any, Any]):
         if self.pages.can_open(task):
             return task
         # Drawn anew, and every time so: a seed leads to one episode.
-        self._playable = self._playable or playable_names(self.tasks, self.pages)
-        return self.tasks.task(self._playable[int(self.np_random.integers(len(self._playable)))])
+        names = self.pages.playable(self.tasks)
+        return self.tasks.task(names[int(self.np_random.integers(len(names)))])
 
     def _data(self, task: Task) -> str:
         """What a page depends on: its task, and who shows it."""
@@ -422,22 +419,3 @@ def _actions(answer: Any) -> list[Action]:
     if isinstance(answer, Mapping):
         return parse_answer(json.dumps(dict(answer), default=str))
     return parse_answer(str(answer))
-
-
-def playable_names(tasks: TaskSet, pages: Pages) -> tuple[str, ...]:
-    """The tasks that can be played without the browser that is missing here; the others are named
-    in one remark."""
-    names = tuple(task.name for task in tasks if pages.can_open(task))
-    others = [name for name in tasks.names if name not in names]
-    if not names:
-        raise DriverError(
-            f"Every task of {tasks.place} needs a browser, and there is none: run pip install"
-            " 'errands[browser]' and install Chromium."
-        )
-    shown = ", ".join(others[:5]) + (f" and {len(others) - 5} more" if len(others) > 5 else "")
-    warnings.warn(
-        f"Without a browser only {len(names)} of {len(tasks)} tasks are drawn; these need one:"
-        f" {shown}. pip install 'errands[browser]' and Chromium bring it.",
-        stacklevel=2,
-    )
-    return names

@@ -6,6 +6,7 @@ driver), or by an entry point of the group `errands.drivers`; to test it, see
 `errands.testing.DriverConformance`.
 """
 
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
@@ -17,10 +18,11 @@ from errands.turk.dom.driver import DomDriver
 from errands.turk.dom.scripts import may_act, read_scripts
 from errands.turk.pages.driver import Driver, DriverError, OpenPage
 from errands.turk.proofs import Proof, find_proof
+from errands.turk.tasks.loader import TaskSet
 from errands.turk.tasks.task import Instance, Task
 from errands.turk.tasks.template import page_html
 
-__all__ = ["AUTO", "DRIVERS", "Pages", "find_driver", "start_browser"]
+__all__ = ["AUTO", "DRIVERS", "Pages", "find_driver", "no_browser", "start_browser"]
 
 AUTO: Final = "auto"
 _OWN: Final = {
@@ -78,13 +80,19 @@ class Pages:
     """
 
     def __init__(
-        self, driver: DriverSource = AUTO, *, browser: Callable[[], Driver] | None = None
+        self,
+        driver: DriverSource = AUTO,
+        *,
+        browser: Callable[[], Driver] | None = None,
+        on_remark: Callable[[str], None] = warnings.warn,
     ) -> None:
         _check(driver)
         self.driver: Any = driver
         self._is_object = not isinstance(driver, str) and not _makes_drivers(driver)
         self._start_browser = browser or start_browser
+        self._on_remark = on_remark
         self._has_browser: bool | None = None
+        self._playable: dict[tuple[str, str], tuple[str, ...]] = {}
         self._dom: dict[str, tuple[Proof | None, Driver]] = {}
         self._started: dict[str, Driver] = {}
 
@@ -135,9 +143,33 @@ class Pages:
         needs_browser = self.driver == AUTO and self._name(task) == "browser"
         return not needs_browser or self._browser_there()
 
+    def playable(self, tasks: TaskSet) -> tuple[str, ...]:
+        """The tasks that can be played here; the others are named in one remark."""
+        known = self._playable.get((tasks.place, tasks.split))
+        if known is not None:
+            return known
+        names = tuple(task.name for task in tasks if self.can_open(task))
+        if not names:
+            raise DriverError(
+                f"Every task of {tasks.place} needs a browser, and there is none: run pip install"
+                " 'errands[browser]' and install Chromium."
+            )
+        others = [name for name in tasks.names if name not in names]
+        if others:
+            shown = ", ".join(others[:5])
+            more = f" and {len(others) - 5} more" if len(others) > 5 else ""
+            self._on_remark(
+                f"Without a browser only {len(names)} of {len(tasks)} tasks are drawn; these need"
+                f" one: {shown}{more}. pip install 'errands[browser]' and Chromium bring it."
+            )
+        self._playable[tasks.place, tasks.split] = names
+        return names
+
     def _browser_there(self) -> bool:
         if self._has_browser is None:
-            self._has_browser = self._start_browser is not start_browser or is_installed()
+            self._has_browser = self._start_browser is not no_browser and (
+                self._start_browser is not start_browser or is_installed()
+            )
         return self._has_browser
 
     def _name(self, task: Task, instance: Instance | None = None) -> str:
@@ -157,6 +189,11 @@ class Pages:
         for driver in self._started.values():
             driver.close()
         self._dom, self._started = {}, {}
+
+
+def no_browser() -> Driver:
+    """For `Pages` of a place that starts no browser, whatever is installed."""
+    raise DriverError("none is started here.")
 
 
 def start_browser(*, pictures: bool = True) -> Driver:

@@ -22,7 +22,12 @@ __all__ = [
     "write_proofs",
 ]  # fmt: skip
 
-_QUOTES = re.compile(r"""(?<=: )(?:'[^']*'|"[^"]*")|(?<=against )(?:'.*'|".*")""", re.S)
+_SUBJECT = re.compile(
+    r"(: (?:presence|type|visible|options|values|attributes|text|html|relevant|refused)"
+    r"(?: of '[^']*')?): .*",
+    re.S,
+)
+"""Up to what differs, in a proof's reason; behind it stands what was read."""
 
 EDITION = 4
 """Raised whenever a driver changes what it sees, or a proof asks for more: older ones then count
@@ -113,7 +118,9 @@ def _read(path: Path, changed: int, number: int) -> Proof:
 def write_proofs(path: Path, proofs: Iterable[Proof]) -> None:
     """Proofs in one file, to ship with tasks: a line each, without what was read on the pages."""
     lines = [
-        msgspec.json.encode(msgspec.structs.replace(proof, reason=_QUOTES.sub("...", proof.reason)))
+        msgspec.json.encode(
+            msgspec.structs.replace(proof, reason=_SUBJECT.sub(r"\1", proof.reason))
+        )
         for proof in sorted(proofs, key=lambda proof: proof.template)
     ]
     atomic_write(path, lambda part: part.write_bytes(b"".join(line + b"\n" for line in lines)))

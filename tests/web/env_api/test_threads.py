@@ -90,7 +90,7 @@ def test_a_server_with_threads_answers_as_one_without(little: Catalog) -> None:
     alone = [played_alone(env, number, *one) for number, one in wanted]
 
     async def play(server: AsyncConnection, number: int, task: str, row: int) -> list[Any]:
-        [session] = await server.create("turk", SETTINGS)
+        [session] = await server.create("turk", {"driver": "dom", **SETTINGS})
         options = {"task": task, "row": row}
         begun = await server.call("reset", session=session, options=options)
         turns: list[Any] = [(begun["observation"], begun["info"])]

@@ -27,7 +27,7 @@ from errands.shop.catalog.catalog import Catalog
 from errands.shop.goals import GoalSet
 from errands.shop.rewards.registry import RULES
 from errands.shop.splits import split_indices
-from errands.turk.drivers import Pages
+from errands.turk.drivers import Pages, no_browser
 from errands.turk.tasks.loader import TaskSet, load_tasks
 from errands.web.core.http_errors import episode_over, no_episode
 from errands.web.core.limits import ServerLimits
@@ -85,7 +85,7 @@ def client_options(
 ShopOptions: Any = client_options(
     "ShopOptions", ShopConfig, hidden={"catalog", "special_queries"}, goals=None
 )
-TurkOptions: Any = client_options("TurkOptions", TurkConfig, hidden={"tasks"}, driver="dom")
+TurkOptions: Any = client_options("TurkOptions", TurkConfig, hidden={"tasks"}, driver="auto")
 
 
 class ShopProvider:
@@ -213,7 +213,10 @@ class TurkProvider:
 
     def __init__(self, tasks: str) -> None:
         self._place = tasks
-        self._pages = Pages("dom")
+        self._pages = {
+            "auto": Pages("auto", browser=no_browser, on_remark=lambda text: None),
+            "dom": Pages("dom"),
+        }
         self._tasks: dict[str, TaskSet] = {"all": load_tasks(tasks)}
         self._rows: dict[str, dict[str, int]] = {}
         """The number of rows of each task, by split; they are counted when first asked for."""
@@ -223,13 +226,15 @@ class TurkProvider:
 
     def make_env(self, settings: dict[str, Any]) -> "TurkSessionEnv":
         options = _convert(settings, TurkOptions)
-        if options.driver != "dom":
+        pages = self._pages.get(options.driver)
+        if pages is None:
             raise SettingError(
-                f"driver={options.driver!r}: this server has no browser, only 'dom'."
+                f"driver={options.driver!r}: this server has no browser, only 'auto' (tasks that"
+                " are the same without one) and 'dom'."
             )
         _check_observation(TURK_FORMATS, options.observation)
         tasks = self._split_tasks(options.split)
-        env = TurkEnv(tasks, pages=self._pages, **msgspec.structs.asdict(options))
+        env = TurkEnv(tasks, pages=pages, **msgspec.structs.asdict(options))
         return TurkSessionEnv(env)
 
     def split(self, call: TasksCall) -> dict[str, Any]:
