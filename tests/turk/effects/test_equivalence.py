@@ -31,6 +31,15 @@ def test_a_driver_agrees_with_itself() -> None:
     assert proof.template == chosen.template_hash
 
 
+def test_a_page_without_fields_is_not_proven_equal() -> None:
+    row = Instance("t", 0, {"x": "0"}, {"q": ("yes",)})
+    task = Task("t", "<p>nothing to fill in</p><b name=q></b>", (row,), ("q",))
+    proof = prove_equivalence(task, [row], DomDriver(), DomDriver())
+    assert not proof.equal
+    assert not proof.allows_dom
+    assert "nothing to compare" in proof.reason
+
+
 def test_a_page_without_scripts_needs_no_effects(browser_driver: BrowserDriver) -> None:
     proof = proof_of(RADIOS.replace("said(this)", "") + "<input name=t>", browser_driver)
     assert proof.equal

@@ -83,6 +83,8 @@ def prove_equivalence(task: Task, rows: Sequence[Instance], dom: Driver, browser
                 break
     if differs is not None and not at_load:
         differs, rules = _with_effects(browser, trials, differs)
+    if differs is None and not names:
+        differs = "no field of the answers is on the page: there is nothing to compare"
     return Proof(
         task.template_hash,
         differs is None,

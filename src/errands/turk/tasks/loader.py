@@ -103,6 +103,11 @@ class TaskSet:
         return tuple(self._problems)
 
     @property
+    def broken(self) -> tuple[str, ...]:
+        """The folders that were found unusable so far."""
+        return tuple(dict.fromkeys(one.task for one in self._problems if one.fatal))
+
+    @property
     def left_out(self) -> str:
         """Which folders were found broken so far, and why, in one line; empty for none."""
         broken = [problem for problem in self._problems if problem.fatal]
@@ -187,6 +192,8 @@ def load_tasks(place: str | Path, split: str = "all") -> TaskSet:
     splits = find_splits(places, folders)
     seen = {*folders, *(problem.task for problem in problems)}
     missing = [name for name in splits.expected(split) if name not in seen]
+    halves = set(splits.select(split, [problem.task for problem in problems]))
+    problems = [problem for problem in problems if problem.task in halves]
     return TaskSet(label, folders, splits, split=split, missing=missing, problems=problems)
 
 
