@@ -1,6 +1,5 @@
 """An instance read by way of an index is the one that reading the whole table gives."""
 
-import io
 import os
 import pickle
 import random
@@ -18,7 +17,7 @@ from errands.home import home
 from errands.turk.tasks import loader, table_index
 from errands.turk.tasks.instances import TableInstances, form_instances
 from errands.turk.tasks.loader import load_tasks
-from errands.turk.tasks.table import infer, meaning, read_cell, read_table
+from errands.turk.tasks.table import infer, meaning, read_cells, read_table
 from errands.turk.tasks.table_index import (
     ColumnRoles,
     FileState,
@@ -98,7 +97,8 @@ def test_an_instance_reads_its_own_rows_only(
 
     monkeypatch.setattr(os, "pread", noted)
     assert task.instances[7].labels["n"] == (14, 15)
-    assert spans == [ROWS[14].encode(), ROWS[15].encode()]
+    # Two workers' rows, one after the other.
+    assert spans == [f"{ROWS[14]}\n{ROWS[15]}".encode()]
 
 
 @st.composite
@@ -152,17 +152,21 @@ class InMemory(IndexedInstances):
         super().__init__(task, index)
         self.content = content
 
-    def _file(self) -> io.FileIO:
+    def _open(self) -> int:
         file = os.memfd_create("table")
         os.write(file, self.content)
-        return io.FileIO(file)
+        return file
+
+    def _check(self, file: int) -> None:
+        """It cannot change."""
 
 
 @settings(max_examples=effort(100, 1000))
 @given(st.lists(st.sampled_from([*CELLS, "0012", "+3", "1e5", "nan", "TRUE"]), min_size=1))
 def test_a_cell_alone_is_what_it_is_in_its_column(cells: list[str]) -> None:
     column = meaning(cells).type
-    assert repr([read_cell(cell, column) for cell in cells]) == repr(infer(cells))
+    assert repr([*read_cells(cells, column)]) == repr(infer(cells))
+    assert repr([read_cells([cell], column)[0] for cell in cells]) == repr(infer(cells))
 
 
 def flip(content: bytes, rng: random.Random) -> bytes:
@@ -224,6 +228,27 @@ def test_a_changed_table_is_read_anew(tmp_path: Path) -> None:
     path.unlink()
     with pytest.raises(TaskError, match="'t' was changed or removed"):
         list(task.instances)
+
+
+def test_rows_that_are_apart_are_read_one_by_one(tmp_path: Path) -> None:
+    rows = [f"T,text {number % 3},{'x' * number},{number}" for number in range(12)]
+    folder = make(
+        tmp_path / "tasks" / "t", batch="\r\n".join(["Title,text,Answer.q,Answer.n", *rows])
+    )
+    first, second = load(folder), load(folder)
+    assert isinstance(second.instances, IndexedInstances)
+    assert list(map(exactly, second.instances)) == list(map(exactly, first.instances))
+    assert second.instances[1].labels["n"] == (1, 4, 7, 10)
+
+
+def test_a_table_that_changes_while_it_is_gone_through(tmp_path: Path) -> None:
+    folder = make(tmp_path / "tasks" / "t")
+    load(folder)
+    instances = iter(load(folder).instances)
+    next(instances)
+    (folder / "batch.csv").write_bytes(BATCH.replace("said", "told").encode())
+    with pytest.raises(TaskError, match="load them again"):
+        next(instances)
 
 
 def test_a_table_put_in_place_of_another_is_read_anew(tmp_path: Path) -> None:

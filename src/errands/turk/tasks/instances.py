@@ -15,7 +15,7 @@ from errands.turk.tasks.table import (
     ColumnMeaning,
     ColumnType,
     meaning,
-    read_cell,
+    read_cells,
     written,
 )
 from errands.turk.tasks.task import Instance, Label
@@ -206,7 +206,9 @@ def served_text(cell: str, column: ColumnType, again: ColumnType) -> str:
     """An input's cell as it reaches the page, where the types of its column are known."""
     if column == "text":
         return _served(cell)
-    return _text(read_cell(written(read_cell(cell, column)), again))
+    (value,) = read_cells([cell], column)
+    (copy,) = read_cells([written(value)], again)
+    return _text(copy)
 
 
 def _text(value: Label) -> str:

@@ -14,7 +14,7 @@ import itertools
 import math
 import re
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple, TypeVar
 
@@ -23,7 +23,7 @@ from errands.turk.tasks.task import Label
 
 __all__ = [
     "ANSWER", "CELL_LIMIT", "MISSING", "ColumnMeaning", "ColumnType", "TaskTable", "cut_row",
-    "decode", "infer", "meaning", "read_cell", "read_plain", "read_table", "written",
+    "decode", "infer", "meaning", "read_cells", "read_plain", "read_table", "written",
 ]  # fmt: skip
 
 ANSWER: Final = "Answer."
@@ -318,21 +318,12 @@ def _typed(cells: Sequence[str], *, blanks: bool) -> tuple[ColumnType, Sequence[
     return None
 
 
-def read_cell(cell: str, column: ColumnType) -> Label:
-    """The value of one cell of a column whose type is known: the same as `infer` has for it."""
-    if cell in MISSING:
-        return None
-    match column:
-        case "text":
-            return cell
-        case "integer":
-            return int(cell)
-        case "integer or blank":
-            return float(int(cell))
-        case "real":
-            return _real(cell)
-        case "truth":
-            return _truth(cell)
+def read_cells(cells: Iterable[str], column: ColumnType) -> tuple[Label, ...]:
+    """The values of some cells of a column whose type is known, as `infer` has them."""
+    if column == "text":
+        return tuple([None if cell in MISSING else cell for cell in cells])
+    read = _READERS[column]
+    return tuple([None if cell in MISSING else read(cell) for cell in cells])
 
 
 def _is_text(cell: str) -> bool:
@@ -440,3 +431,12 @@ def _real(cell: str) -> float | None:
 
 def _truth(cell: str) -> bool | None:
     return _TRUTH.get(cell.lower()) if len(cell) < 6 else None
+
+
+_READERS: Final[Mapping[ColumnType, Callable[[str], Label]]] = {
+    "integer": int,
+    "integer or blank": lambda cell: float(int(cell)),
+    "real": _real,
+    "truth": _truth,
+}
+"""How cells are read of which it is known that they can be."""

@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from errands.errors import TaskError
 from errands.home import home
 from errands.turk.tasks.instances import Instances, TableInstances, served_text
-from errands.turk.tasks.table import ColumnType, TaskTable, cut_row, read_cell
+from errands.turk.tasks.table import ColumnType, TaskTable, cut_row, read_cells
 from errands.turk.tasks.task import Instance
 
 __all__ = [
@@ -67,6 +67,12 @@ class FileState(msgspec.Struct, frozen=True):
         place = os.fsencode(os.path.abspath(path))
         times = status.st_mtime_ns, status.st_ctime_ns
         return cls(place, status.st_ino, status.st_size, *times)
+
+    def is_of(self, status: os.stat_result) -> bool:
+        """Whether a file, known to be of this path, is in this state."""
+        return (self.inode, self.size, self.modified, self.changed) == (
+            status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns,
+        )  # fmt: skip
 
     @property
     def key(self) -> bytes:
@@ -141,50 +147,60 @@ class IndexedInstances(Instances):
         return len(self._bounds) - 1
 
     def __iter__(self) -> Iterator[Instance]:
-        with self._file() as file:
+        file = self._open()
+        try:
             for number in range(len(self)):
                 yield self._formed(number, file)
+        finally:
+            os.close(file)
 
     def _form(self, number: int) -> Instance:
-        with self._file() as file:
+        file = self._open()
+        try:
             return self._formed(number, file)
+        finally:
+            os.close(file)
 
-    def _formed(self, number: int, file: io.FileIO) -> Instance:
-        rows = [
-            self._row(file, self._starts[place], self._ends[place])
-            for place in range(self._bounds[number], self._bounds[number + 1])
-        ]
-        first = rows[0]
+    def _formed(self, number: int, file: int) -> Instance:
+        rows = self._rows(file, self._bounds[number], self._bounds[number + 1])
+        self._check(file)
+        width = len(self._index.columns)
+        if not all(row is not None and len(row) == width for row in rows):
+            raise self._changed()
+        columns = list(zip(*rows, strict=True))
         inputs = {
-            name: served_text(first[place], column, again)
+            name: served_text(columns[place][0], column, again)
             for name, place, column, again in self._index.inputs
         }
         labels = {
-            name: tuple([read_cell(row[place], column) for row in rows])
-            for name, place, column in self._index.answers
+            name: read_cells(columns[place], column) for name, place, column in self._index.answers
         }
         return Instance(self._task, number, inputs, labels)
 
-    def _row(self, file: io.FileIO, start: int, end: int) -> list[str]:
+    def _rows(self, file: int, first: int, last: int) -> list[list[str] | None]:
+        """The cells of rows; None for one that cannot be read."""
+        starts, ends = self._starts[first:last].tolist(), self._ends[first:last].tolist()
+        begin, span = starts[0], ends[-1] - starts[0]
         try:
-            cells = cut_row(os.pread(file.fileno(), end - start, start).decode("utf-8"))
+            if span <= sum(ends) - sum(starts) + 2 * len(starts):  # Nothing but line ends between.
+                text = os.pread(file, span, begin)
+                texts = [text[s - begin : e - begin] for s, e in zip(starts, ends, strict=True)]
+            else:
+                texts = [os.pread(file, e - s, s) for s, e in zip(starts, ends, strict=True)]
+            return [cut_row(text.decode("utf-8")) for text in texts]
         except (OSError, UnicodeDecodeError):
-            cells = None
-        if cells is None or len(cells) != len(self._index.columns):
-            raise self._changed()
-        return cells
+            return [None]
 
-    def _file(self) -> io.FileIO:
-        """The table, open, if it still is what was indexed."""
-        path = Path(os.fsdecode(self._index.file.path))
+    def _open(self) -> int:
         try:
-            file = io.FileIO(path)
+            return os.open(self._index.file.path, os.O_RDONLY | os.O_CLOEXEC)
         except OSError:
             raise self._changed() from None
-        if FileState.of(path, os.fstat(file.fileno())) != self._index.file:
-            file.close()
+
+    def _check(self, file: int) -> None:
+        """Whether the table is what was indexed; asked when rows have been read."""
+        if not self._index.file.is_of(os.fstat(file)):
             raise self._changed()
-        return file
 
     def _changed(self) -> TaskError:
         name = os.fsdecode(self._index.file.path)
