@@ -85,15 +85,13 @@ def headlines(runs: Coloured) -> Iterator[Markup]:
             continue
         score = SCORES[domain]
         of = "" if len({r.info.domain for _, r in runs}) == 1 else f"{title}: "
+        scores = [PlotMark(r.name, at, r.figures.score) for at, r in some]
+        successes = [PlotMark(r.name, at, r.figures.success) for at, r in some]
         yield grid(
-            figure(
-                plots.bars(f"{of}{name}", [PlotMark(r.name, at, get(r)) for at, r in some]),
-                f"{of}{name}",
-                note,
-            )
-            for name, get, note in (
-                (score, lambda r: r.figures.score, "mean, with its 95 % interval"),
-                ("Success Rate", lambda r: r.figures.success, "episodes with a reward of 1"),
+            figure(plots.bars(f"{of}{name}", marks), f"{of}{name}", note)
+            for name, marks, note in (
+                (score, scores, "mean, with its 95 % interval"),
+                ("Success Rate", successes, "episodes with a reward of 1"),
             )
         )
 
