@@ -10,7 +10,7 @@ from errands.reports.content import SCHEMA, command_of, gather, to_json
 
 def test_the_json_has_the_names_of_its_schema(careful: MemoryStore, oracle: MemoryStore) -> None:
     told = json.loads(to_json(gather([careful, oracle])))
-    assert told["schema"] == SCHEMA == 1
+    assert told["schema"] == SCHEMA == 2
     assert set(told) == {
         "schema", "errands", "title", "runs", "comparisons", "ranks", "demonstrations", "notes",
     }  # fmt: skip
@@ -111,3 +111,14 @@ def test_the_command_repeats_the_run_and_says_what_departs() -> None:
         "errands run shop-demo --agent choice-oracle --data 'my shop' --episodes 3 --seed 7"
         " --set query=human-last"
     )
+
+
+def test_the_title_says_how_many_tasks_are_absent() -> None:
+    def titled(key: str) -> str:
+        protocol = {"id": "t", "title": "Forms"}
+        info = run_info("turk", "a", 0, protocol=protocol, protocol_key=key)
+        return gather([MemoryStore(info)]).title
+
+    assert titled("t@1 data:1") == "Forms"
+    assert titled("t@1 data:1 without:1") == "Forms (without 1 task)"
+    assert titled("t@1 data:1 without:12 split=test") == "Forms (without 12 tasks)"

@@ -20,6 +20,16 @@ def test_the_tables_hold_the_figures(
     assert all(line.endswith("|") for line in rows)
 
 
+def test_the_first_table_has_the_figure_that_a_run_is_known_by(idle: MemoryStore) -> None:
+    report = gather([idle])
+    rows = (line for line in to_markdown(report).splitlines() if line.startswith("| do-nothing"))
+    turk = report.runs[0].figures.turk
+    assert turk is not None
+    mean = f"{100 * (turk.rules['paper'].macro.mean or 0):.1f} ["
+    assert next(rows).split("|")[5].strip().startswith(mean)
+    assert "| Score, mean over tasks |" in to_markdown(report)
+
+
 def test_every_row_of_a_table_has_its_columns(careful: MemoryStore, oracle: MemoryStore) -> None:
     width = 0
     for line in to_markdown(gather([careful, oracle])).splitlines():

@@ -84,6 +84,12 @@ def test_absent_tasks_are_named_and_change_the_key(tmp_path: Path) -> None:
     assert whole.key != part.key
     assert part.keys == ["kept/0"]
     assert part.remarks[1].startswith("broken task folders are left out: gone (batch.csv is empty")
+    (tmp_path / "gone" / "batch.csv").unlink()
+    missing = TurkSource(_turk(data=str(tmp_path)))
+    assert missing.key.endswith("without:1")
+    assert missing.remarks[0] == "1 task is absent: gone"
+    # A task that the protocol does not ask for is not missed.
+    assert "without" not in TurkSource(_turk(data=str(tmp_path), tasks=["kept"])).key
     (tmp_path / "kept" / "batch.csv").unlink()
     with pytest.raises(ProtocolError, match=r"none of its tasks .* kept \(batch.csv is missing\)"):
         TurkSource(_turk(data=str(tmp_path)))

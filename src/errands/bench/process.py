@@ -15,7 +15,10 @@ from typing import Final, NamedTuple
 
 from errands.errors import ErrandsError
 
-__all__ = ["Cost", "cpu_seconds", "environment", "errands_command", "measure", "server"]
+__all__ = [
+    "Cost", "cpu_seconds", "environment", "errands_command", "family_cpu_seconds", "measure",
+    "server",
+]  # fmt: skip
 
 _PAUSE: Final = 0.1
 """Seconds between two looks at the memory."""
@@ -110,15 +113,32 @@ def cpu_seconds(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def _memory(root: int) -> tuple[int, int]:
-    """Bytes of a process and its descendants: anonymous or shared memory, and mapped files."""
-    private = mapped = 0
+def family_cpu_seconds(root: int) -> float:
+    """CPU time of a process and all its descendants, those included that ended and were noticed."""
+    total = 0
+    for pid in _family(root):
+        with contextlib.suppress(OSError, ValueError):
+            stat = Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace")
+            total += sum(map(int, stat.rpartition(")")[2].split()[11:15]))
+    return total / os.sysconf("SC_CLK_TCK")
+
+
+def _family(root: int) -> Iterator[int]:
+    """A process and its descendants."""
     waiting = [root]
     while waiting:
         pid = waiting.pop()
-        try:
+        yield pid
+        with contextlib.suppress(OSError, ValueError):  # It has just ended.
             for task in Path(f"/proc/{pid}/task").iterdir():
                 waiting += map(int, (task / "children").read_text().split())
+
+
+def _memory(root: int) -> tuple[int, int]:
+    """Bytes of a process and its descendants: anonymous or shared memory, and mapped files."""
+    private = mapped = 0
+    for pid in _family(root):
+        try:
             for line in Path(f"/proc/{pid}/status").read_text().splitlines():
                 name, _, rest = line.partition(":")
                 if name in ("RssAnon", "RssShmem"):

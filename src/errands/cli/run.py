@@ -246,7 +246,9 @@ class _Show:
             self._full += bool(summary.success)
         score = ""
         if self._scored:
-            score = f"score {100 * self._sum / self._scored:.1f}"
+            # The score of form pages is a mean over tasks, and so for the end.
+            what = "score" if self.info is None or self.info.domain == "shop" else "mean of pages"
+            score = f"{what} {100 * self._sum / self._scored:.1f}"
             score += f", success {100 * self._full / self._scored:.1f} %"
         if self._errors:
             score += f", {self._errors} failed"
@@ -271,10 +273,13 @@ def _print_figures(info: RunInfo, figures: RunFigures) -> None:
     shown.columns[1].justify = "right"
     rows = [("task score", figures.score), ("success rate, %", figures.success)]
     if figures.turk is not None:
-        rows = [
+        rules = info.protocol["rules"]
+        rows = [(f"score: mean over tasks, {rules} rules", figures.score)]
+        rows += [
             (f"mean over {over}, {summary.rules} rules", estimate_of(figure))
             for summary in figures.turk.rules.values()
             for over, figure in (("tasks", summary.macro), ("fields", summary.micro))
+            if (over, summary.rules) != ("tasks", rules)
         ]
     for name, figure in rows:
         if figure.mean is None or figure.low is None or figure.high is None:

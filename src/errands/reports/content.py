@@ -5,6 +5,7 @@ it returns, so they can never disagree.
 """
 
 import itertools
+import re
 import shlex
 from collections.abc import Callable, Sequence
 from typing import Any, Final
@@ -30,13 +31,16 @@ from errands.runs.episode import RunInfo
 from errands.runs.protocol import named_protocols
 from errands.runs.store.base import Store
 
-__all__ = ["DOMAINS", "SCHEMA", "Report", "Run", "command_of", "gather", "to_json"]
+__all__ = ["DOMAINS", "SCHEMA", "SCORES", "Report", "Run", "command_of", "gather", "to_json"]
 
-SCHEMA: Final = 1
+SCHEMA: Final = 2
 """Raised whenever a name in the JSON report changes its meaning or goes away."""
 ALL_PAIRS_UP_TO: Final = 4
 DOMAINS: Final = {"shop": "WebShop", "turk": "TurkingBench"}
+SCORES: Final = {"shop": "Task Score", "turk": "Score, mean over tasks"}
+"""What the figure is called that a run is known by."""
 _NO_SETTING: Final = object()
+_WITHOUT: Final = re.compile(r" without:(\d+)\b")
 
 
 class Run(msgspec.Struct, frozen=True, kw_only=True):
@@ -235,10 +239,22 @@ def _settings(infos: Sequence[RunInfo]) -> list[str]:
 
 
 def _title(runs: Sequence[Run]) -> str:
-    titles = {str(run.info.protocol.get("title") or run.info.protocol_key): None for run in runs}
+    titles = {f"{_protocol_title(run.info)}{_without(run.info)}": None for run in runs}
     return (
         " and ".join(titles) if len(titles) <= 2 else f"{len(runs)} runs, {len(titles)} protocols"
     )
+
+
+def _protocol_title(info: RunInfo) -> str:
+    return str(info.protocol.get("title") or info.protocol_key)
+
+
+def _without(info: RunInfo) -> str:
+    """How many tasks the protocol asks for and the run had not: its figures are of the others."""
+    absent = _WITHOUT.search(info.protocol_key)
+    if absent is None:
+        return ""
+    return f" (without {'1 task' if absent[1] == '1' else absent[1] + ' tasks'})"
 
 
 def _remarks(info: RunInfo, figures: RunFigures) -> tuple[str, ...]:
@@ -295,7 +311,7 @@ def _notes(runs: Sequence[Run]) -> tuple[str, ...]:
     if any(run.info.domain == "turk" for run in runs):
         notes.append(
             "TurkingBench scores are means over tasks of their pooled fields, with intervals over"
-            " instances drawn within each task; Task Score, Success Rate and comparisons count"
-            " every page once."
+            " instances drawn within each task; the headline is under the rules of the protocol."
+            " Success Rate and comparisons count every page once."
         )
     return tuple(notes)

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-from errands.reports.content import DOMAINS, Report, Run
+from errands.reports.content import DOMAINS, SCORES, Report, Run
 from errands.reports.formatting import DASH, p_value, points, share
 from errands.reports.statistics.turk_figures import scores_side_by_side
 from errands.reports.tables import (
@@ -93,7 +93,9 @@ def _cell(content: Cell) -> str:
 
 
 def _headlines(runs: Sequence[Run]) -> Iterator[str]:
-    head = ("run", "protocol", "episodes", "errors", "Task Score", "Success Rate (%)",
+    names = {SCORES.get(run.info.domain, "Score") for run in runs}
+    score = names.pop() if len(names) == 1 else "Score"
+    head = ("run", "protocol", "episodes", "errors", score, "Success Rate (%)",
             "score, errors as 0")  # fmt: skip
     rows = [
         (

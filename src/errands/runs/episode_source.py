@@ -254,14 +254,12 @@ class TurkSource:
         self.observation = protocol.observation if observation is None else observation
         self.tasks = self._load(protocol)
         self.tasks.keep = len(self.tasks)
-        absent = [*self.tasks.missing]
         chosen: list[list[tuple[str, int]]] = []
         total = hashlib.sha256()
         for name in self._names():
             try:
                 task = self.tasks.task(name)
             except TaskError:
-                absent.append(name)
                 continue
             count = len(task.instances)
             rng = random.Random(f"{protocol.seed}/{name}")
@@ -284,9 +282,12 @@ class TurkSource:
         self.key = f"{protocol.id}@{protocol.version} data:{self.checksum[:12]}"
         if shown := observation_key(TURK_FORMATS, self.observation):
             self.key += f" {shown}"
+        broken = {*self.tasks.broken} & {*(protocol.tasks or self.tasks.broken)}
+        absent = {*self.tasks.missing, *broken}
         if absent:
             self.key += f" without:{len(absent)}"
-            remarks.append(f"{len(absent)} tasks are absent: {', '.join(sorted(absent))}")
+            tasks = "1 task is" if len(absent) == 1 else f"{len(absent)} tasks are"
+            remarks.append(f"{tasks} absent: {', '.join(sorted(absent))}")
         remarks.append(self.tasks.left_out)
         self.remarks: tuple[str, ...] = tuple(filter(None, remarks))
         self.pages = Pages(str(protocol.settings.get("driver", "auto")))

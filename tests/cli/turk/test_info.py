@@ -1,6 +1,7 @@
 """`errands turk` as a user types it."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -11,10 +12,11 @@ from errands.cli import app
 from errands.errors import DataError, SettingError
 
 
-def run(*arguments: str) -> Result:
+def run(*arguments: str, status: int = 0) -> Result:
     result = CliRunner().invoke(app, ["turk", *arguments])
-    if result.exception:
+    if result.exception and not isinstance(result.exception, SystemExit):
         raise result.exception
+    assert result.exit_code == status
     return result
 
 
@@ -29,14 +31,29 @@ def tasks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_info_is_a_table(tasks: Path) -> None:
-    said = run("info", str(tasks), "--each")
+    said = run("info", str(tasks), status=1)
     for text in ("fields per task", "instances", "100.0%", "Good", "1 answer columns have no"):
         assert text in said.stdout
     assert "Bad [x]: batch.csv has a header but no rows. Left out." in said.stderr
+    assert re.search(r"Bad \[x\]\W+left out", said.stdout)
+    assert "Every task" not in run("info", str(tasks), "--no-each", status=1).stdout
+
+
+def test_a_missing_table_is_named_and_no_success(tasks: Path) -> None:
+    (tasks / "Bad [x]" / "batch.csv").unlink()
+    said = run("info", str(tasks), status=1)
+    assert "Bad [x]: batch.csv is missing. Left out." in said.stderr
+    assert re.search(r"left out\W+1\b", said.stdout)
+    problems = json.loads(run("info", str(tasks), "--json", status=1).stdout)["problems"]
+    assert [problem["task"] for problem in problems if problem["fatal"]] == ["Bad [x]"]
+    # It is a task of the split train alone.
+    (tasks / "splits.json").write_text('{"test": ["Good"]}')
+    assert "Left out" not in run("info", str(tasks), "--split", "test").stderr
+    run("info", str(tasks), "--split", "train", status=1)
 
 
 def test_info_as_json(tasks: Path) -> None:
-    found = json.loads(run("info", str(tasks), "--json").stdout)
+    found = json.loads(run("info", str(tasks), "--json", status=1).stdout)
     assert (found["tasks"], found["instances"], found["answers"]) == (1, 2, 3)
     assert found["types"] == [{"type": "text", "fields": 1, "tasks": 1, "on_pages": 2}]
     assert found["spreads"]["fields per task"]["mean"] == 1
@@ -52,7 +69,7 @@ def test_missing_tasks_are_named(tasks: Path) -> None:
 
 
 def test_info_draws(tasks: Path) -> None:
-    run("info", str(tasks), "--plot", str(tasks / "plot.svg"))
+    run("info", str(tasks), "--plot", str(tasks / "plot.svg"), status=1)
     assert (tasks / "plot.svg").read_text().startswith("<svg")
     with pytest.raises(DataError, match="cannot be written"):
         run("info", str(tasks), "--plot", str(tasks / "no" / "plot.svg"))

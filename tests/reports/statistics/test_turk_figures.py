@@ -1,6 +1,6 @@
 import msgspec
 import pytest
-from played import MemoryStore, run_info
+from played import MemoryStore, made, run_info
 
 from errands.reports.statistics.columns import read_columns
 from errands.reports.statistics.figures import run_figures
@@ -87,3 +87,53 @@ def test_a_row_of_table_4(oracle: MemoryStore) -> None:
     plain = table_row(oracle.info, figures.turk, 0, 10)
     assert (plain.model, plain.modalities, plain.demonstrations) == ("oracle", "", None)
     assert plain.input_tokens is None
+
+
+def page(task: str, row: int, *scores: float | None) -> dict[str, object]:
+    fields = [[f"f{place}", "text", score, score] for place, score in enumerate(scores)]
+    return {"task": task, "row": row, "page_chars": 9, "fields": fields}
+
+
+def form_run(*pages: dict[str, object] | str, rules: str = "paper") -> MemoryStore:
+    """A run of these pages; a text is the key of an episode that failed."""
+    protocol = {"id": "t", "rules": rules, "title": "Forms"}
+    store = MemoryStore(run_info("turk", "a", len(pages), protocol=protocol))
+    for number, one in enumerate(pages):
+        if isinstance(one, str):
+            episode = made(number, None, error="it broke")
+            summary = msgspec.structs.replace(episode.summary, key=one)
+        else:
+            scores = [f[2] for f in one["fields"] if f[2] is not None]  # type: ignore[attr-defined]
+            reward = sum(scores) / len(scores) if scores else 0.0
+            episode = made(number, reward)
+            summary = msgspec.structs.replace(
+                episode.summary, key=f"{one['task']}/{one['row']}", parts=one
+            )
+        store.add(msgspec.structs.replace(episode, summary=summary))
+    return store
+
+
+def test_the_score_of_a_run_is_the_mean_over_tasks() -> None:
+    # Over pages it is (1 + 0 + 0 + 0) / 4; on the last page nothing counts.
+    store = form_run(page("a", 0, 1.0), page("b", 0, 0.0, 0.0), page("b", 1, 0.0), page("c", 0))
+    figures = run_figures(store, read_columns(store))
+    assert figures.turk is not None
+    assert figures.score.mean == pytest.approx(50.0)
+    assert figures.score.mean == 100 * (figures.turk.rules["paper"].macro.mean or 0)
+    assert figures.score_at_least == figures.score
+
+
+def test_the_score_is_under_the_rules_of_the_protocol() -> None:
+    one = {"task": "a", "row": 0, "page_chars": 1, "fields": [["f", "radio", 0.0, 1.0]]}
+    for rules, score in (("paper", 0.0), ("released", 100.0)):
+        store = form_run(one, rules=rules)
+        assert run_figures(store, read_columns(store)).score.mean == score
+
+
+def test_errors_as_0_are_pages_of_their_task() -> None:
+    # The failed page of `a` counts as two fields, like the others there; of `b` nothing is known.
+    store = form_run(page("a", 0, 1.0, 1.0), page("a", 1, 1.0, 1.0), "a/2", "b/0")
+    figures = run_figures(store, read_columns(store))
+    assert figures.score.mean == 100.0
+    assert figures.score_at_least.mean == pytest.approx((100 * 4 / 6 + 0) / 2)
+    assert figures.errors == 2

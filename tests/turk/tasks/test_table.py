@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from errands.errors import TaskError
+from errands.turk.tasks import table
 from errands.turk.tasks.table import CELL_LIMIT, MISSING, decode, infer, read_table, written
 from errands.turk.tasks.task import Label
 
@@ -180,3 +181,18 @@ def test_what_was_written_is_read(rows: list[list[str]]) -> None:
     csv.writer(sheet).writerows([["one", "two"], *rows, ["x", "y"]])
     table = read_table(sheet.getvalue().encode())
     assert list(map(list, zip(*table.columns.values(), strict=True))) == [*rows, ["x", "y"]]
+
+
+def test_a_large_table_of_small_cells_is_regular(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = ("a,b\n" + "1,xy\n" * 50).encode()
+    expected = read_table(data)
+    monkeypatch.setattr(table, "CELL_LIMIT", 5)
+    assert read_table(data) == expected
+    assert expected.regular
+    with pytest.raises(TaskError, match="a cell of more than 5 characters"):
+        read_table(data + b"1,abcdef\n")
+
+
+@pytest.mark.parametrize("data", [b"a,b\n1\n", "a,b\n1,2\n".encode("utf-16"), b"a,b\n\xff,1\n"])
+def test_what_had_to_be_mended_is_not_regular(data: bytes) -> None:
+    assert not read_table(data).regular

@@ -31,13 +31,14 @@ def info(
         "demo", metavar="DIR", help="A folder of tasks, one task's folder, demo or turkingbench."
     ),
     split: str = typer.Option("all", help=f"One of {', '.join(SPLITS)}."),
-    each: bool = typer.Option(False, "--each", help="Also list every task."),
+    each: bool = typer.Option(True, help="List every task."),
     plot: Path | None = typer.Option(None, metavar="FILE.svg", help="Draw the figures, too."),
     as_json: bool = Json,
 ) -> None:
     """Say what a set of tasks holds: instances, fields and their types, length of templates.
 
-    Fields are counted before any script runs; folders that are no usable tasks are named.
+    Fields are counted before any script runs. Exit status 1 where a folder is no usable task
+    (a file is missing or broken): it is named, and what is played here is without it.
 
     \b
     Examples:
@@ -57,6 +58,9 @@ def info(
     for problem in statistics.problems:
         left = " Left out." if problem.fatal else ""
         remarks.print(f"{problem.task}: {problem.message}{left}")
+    if statistics.broken:
+        # A script must notice that this is not all of it.
+        raise typer.Exit(1)
 
 
 def _facts(statistics: TaskSetStatistics) -> dict[str, Any]:
@@ -75,9 +79,12 @@ def _facts(statistics: TaskSetStatistics) -> dict[str, Any]:
 
 
 def _show(statistics: TaskSetStatistics, each: bool) -> None:
+    if each:
+        _list(statistics)
     split = "" if statistics.split == "all" else f", split {statistics.split}"
     measures = [
         ("tasks", f"{len(statistics.tasks):,}"),
+        *([("left out", f"{len(statistics.broken):,}")] if statistics.broken else []),
         ("instances", f"{statistics.instances:,}"),
         ("answers of workers", f"{statistics.answers:,}"),
         *((name, "", *_figures(spread)) for name, spread in statistics.spreads.items()),
@@ -102,8 +109,6 @@ def _show(statistics: TaskSetStatistics, each: bool) -> None:
     if statistics.missing:
         named = ", ".join(statistics.missing[:3]) + (", ..." if len(statistics.missing) > 3 else "")
         results.print(f"{len(statistics.missing):,} tasks of this split are not here: {named}")
-    if each:
-        _list(statistics)
 
 
 def _list(statistics: TaskSetStatistics) -> None:
@@ -111,6 +116,7 @@ def _list(statistics: TaskSetStatistics) -> None:
     for task in ranked(statistics.tasks):
         counts = (task.instances, sum(task.fields.values()), task.characters)
         rows.append((task.name, task.split, *(f"{count:,}" for count in counts)))
+    rows += [(name, "left out", "", "", "") for name in statistics.broken]
     headings = ("task", "split", "instances", "fields", "characters")
     results.print(table(*headings, rows=rows, left=2, title="Every task"))
 

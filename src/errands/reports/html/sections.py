@@ -4,16 +4,15 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 
 from errands.markup import EMPTY, Markup, html, join
-from errands.reports.content import DOMAINS, Report, Run
+from errands.reports.content import DOMAINS, SCORES, Report, Run
 from errands.reports.formatting import DASH, count, dollars, p_value, share
 from errands.reports.html import plots
 from errands.reports.html.elements import badge, cut, definitions, figure, grid, value
 from errands.reports.html.elements import table as plain_table
 from errands.reports.html.plots import DotRow, PlotMark, Series
 from errands.reports.statistics.comparison import RunComparison
-from errands.reports.statistics.estimate import Estimate
 from errands.reports.statistics.ranks import Ranks
-from errands.reports.statistics.turk_figures import TurkFigures, estimate_of, scores_side_by_side
+from errands.reports.statistics.turk_figures import TurkFigures, scores_side_by_side
 from errands.reports.tables import Cell, MeanAndGreatest, Table, Value, shop_tables, table_4
 from errands.runs.episode import RunInfo
 
@@ -55,13 +54,6 @@ def _cell(content: Cell) -> Markup:
     return Markup.escape(content)
 
 
-def main_score(run: Run) -> Estimate:
-    """The figure a run is known by: for TurkingBench the mean over tasks, else the Task Score."""
-    if run.figures.turk is not None:
-        return estimate_of(run.figures.turk.rules["paper"].macro)
-    return run.figures.score
-
-
 def legend(names: Sequence[tuple[int, str]]) -> Markup:
     """Colours and what they stand for, where there is more than one."""
     if len(names) < 2:
@@ -91,25 +83,23 @@ def headlines(runs: Coloured) -> Iterator[Markup]:
         some = [(at, run) for at, run in runs if run.info.domain == domain]
         if not some:
             continue
-        score = "Task Score" if domain == "shop" else "Score, mean over tasks"
+        score = SCORES[domain]
         of = "" if len({r.info.domain for _, r in runs}) == 1 else f"{title}: "
+        scores = [PlotMark(r.name, at, r.figures.score) for at, r in some]
+        successes = [PlotMark(r.name, at, r.figures.success) for at, r in some]
         yield grid(
-            figure(
-                plots.bars(f"{of}{name}", [PlotMark(r.name, at, get(r)) for at, r in some]),
-                f"{of}{name}",
-                note,
-            )
-            for name, get, note in (
-                (score, main_score, "mean, with its 95 % interval"),
-                ("Success Rate", lambda r: r.figures.success, "episodes with a reward of 1"),
+            figure(plots.bars(f"{of}{name}", marks), f"{of}{name}", note)
+            for name, marks, note in (
+                (score, scores, "mean, with its 95 % interval"),
+                ("Success Rate", successes, "episodes with a reward of 1"),
             )
         )
 
 
 def _card(at: int, run: Run) -> Markup:
     figures = run.figures
-    score = main_score(run)
-    unit = "Task Score" if figures.turk is None else "Score, mean over tasks"
+    score = figures.score
+    unit = SCORES.get(run.info.domain, "Score")
     big = DASH if score.mean is None else f"{score.mean:.1f}"
     ends = "" if score.low is None or score.high is None else f"{score.low:.1f} to {score.high:.1f}"
     facts: list[tuple[str, str]] = [
@@ -118,7 +108,7 @@ def _card(at: int, run: Run) -> Markup:
         ("Errors", badge(f"{figures.errors:,}", "failed") if figures.errors else "none"),
     ]
     if figures.errors:
-        facts.append(("Task Score with errors as 0", value(figures.score_at_least)))
+        facts.append(("Score with errors as 0", value(figures.score_at_least)))
     if figures.usage.cost:
         facts.append(("Cost", dollars(figures.usage.cost)))
     return headline(

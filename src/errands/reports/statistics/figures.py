@@ -13,8 +13,14 @@ import numpy as np
 
 from errands.reports.statistics.columns import STATUSES, Columns, summaries_of
 from errands.reports.statistics.estimate import Estimate, WeightedValues, estimate
-from errands.reports.statistics.turk_figures import TurkFigures, turk_figures
+from errands.reports.statistics.turk_figures import (
+    TurkFigures,
+    estimate_of,
+    headline_at_least,
+    turk_figures,
+)
 from errands.runs.store.base import Store
+from errands.turk.scoring.metrics import RULES
 
 __all__ = [
     "PARTS",
@@ -112,7 +118,8 @@ class RunFigures(msgspec.Struct, frozen=True, kw_only=True):
     truncated: int
     errors: int
     score: Estimate
-    """Task Score: the mean reward times 100, errors left out."""
+    """What a run is known by, errors left out. WebShop: the Task Score, the mean reward times 100.
+    TurkingBench: the headline, the mean over tasks of what their fields got."""
     success: Estimate
     """Success Rate: the percentage of episodes with a reward of 1, errors left out."""
     score_at_least: Estimate
@@ -137,10 +144,22 @@ def run_figures(store: Store, columns: Columns, *, seed: int = 0) -> RunFigures:
     shop = store.info.domain == "shop"
     bought, parts = _shop_parts(store.parts(), rewards.size, seed) if shop else (None, ())
     success = WeightedValues([0.0, 1.0], _wins(rewards))
-    score = least = _percentage(rewards, "score", seed)
+    turk = None if shop else turk_figures(store.parts(), seed=seed)
+    rules = _rules(store)
+    score = least = (
+        _percentage(rewards, "score", seed)
+        if turk is None
+        else estimate_of(turk.rules[rules].macro)
+    )
     won = least_won = _percentage(success, "success", seed)
     if errors:
-        least = _percentage(rewards.plus(0.0, errors), "score at least", seed)
+        least = (
+            _percentage(rewards.plus(0.0, errors), "score at least", seed)
+            if turk is None
+            else estimate_of(
+                headline_at_least(store.parts(), _failed(store, columns), rules, seed=seed)
+            )
+        )
         least_won = _percentage(success.plus(0.0, errors), "success at least", seed)
     return RunFigures(
         episodes=len(columns.number),
@@ -162,8 +181,19 @@ def run_figures(store: Store, columns: Columns, *, seed: int = 0) -> RunFigures:
         ),
         usage=_usage(columns),
         failures=_failures(store, columns),
-        turk=None if shop else turk_figures(store.parts(), seed=seed),
+        turk=turk,
     )
+
+
+def _rules(store: Store) -> str:
+    """The rules of a run on form pages."""
+    rules = str(store.info.protocol.get("rules", ""))
+    return rules if rules in RULES else "paper"
+
+
+def _failed(store: Store, columns: Columns) -> list[str]:
+    """The keys of episodes that failed."""
+    return [summary.key for summary in summaries_of(store, columns.number[columns.failed])]
 
 
 def _wins(rewards: WeightedValues) -> tuple[int, int]:

@@ -1,10 +1,11 @@
 """Figures of TurkingBench: the shapes of the paper's table 4 and figures 6, 7 and 8.
 
 A score is the mean over tasks of what their fields got, under both rules, with the mean over
-fields beside it. The score against the length of the page is one dot an instance.
+fields beside it. Under the rules of the protocol it is the headline: the one figure that a run
+is known by, wherever it is shown. The score against the length of the page is one dot an instance.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -30,6 +31,7 @@ __all__ = [
     "TurkFigures",
     "demonstrations",
     "estimate_of",
+    "headline_at_least",
     "scores_side_by_side",
     "table_row",
     "task_figures",
@@ -141,6 +143,32 @@ def turk_figures(parts: Iterable[tuple[int, Mapping[str, Any]]], *, seed: int = 
         if one.paper is not None
     ]
     return TurkFigures(summaries, _lengths(pairs, seed))
+
+
+def headline_at_least(
+    parts: Iterable[tuple[int, Mapping[str, Any]]],
+    failed: Sequence[str],
+    rules: str,
+    *,
+    seed: int = 0,
+) -> ScoreEstimate:
+    """The mean over tasks with episodes that failed (by their keys) as pages of nothing right."""
+    scores = [score for _, part in parts if "fields" in part for score in _field_scores(part)]
+    return summarize([*scores, *_zeros(scores, failed)], rules, seed=seed).macro
+
+
+def _zeros(scores: Sequence[FieldScore], failed: Sequence[str]) -> Iterator[FieldScore]:
+    """Pages that failed, as if all was wrong: as many fields as a page of the task has."""
+    pages: dict[str, list[int]] = {}
+    for one in instance_scores(scores):
+        if one.fields:
+            pages.setdefault(one.task, []).append(one.fields)
+    for place, key in enumerate(failed, 1):
+        task = key.rpartition("/")[0]
+        fields = pages.get(task, [1])
+        for number in range(max(1, round(sum(fields) / len(fields)))):
+            # Rows of their own, below 0: nothing else is asked of them.
+            yield FieldScore(task, -place, f"failed {number}", "failed", 0.0, 0.0)
 
 
 def task_figures(episodes: Iterable[Summary]) -> list[TaskFigures]:

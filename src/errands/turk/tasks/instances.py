@@ -6,44 +6,37 @@ together, is found out when a task is read; the rest is done instance by instanc
 """
 
 import operator
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Generic, NamedTuple, TypeVar, overload
+from typing import NamedTuple, overload
 
-from errands.turk.tasks.table import MISSING, infer, meanings, written
+from errands.turk.tasks.table import (
+    MISSING,
+    ColumnMeaning,
+    ColumnType,
+    meaning,
+    read_cells,
+    written,
+)
 from errands.turk.tasks.task import Instance, Label
 
-__all__ = ["Instances", "form_instances", "plain_newlines"]
-
-T = TypeVar("T")
+__all__ = ["Instances", "TableInstances", "form_instances", "plain_newlines", "served_text"]
 
 
-class _Column(NamedTuple, Generic[T]):
-    """A column: of inputs with a cell per instance, of answers with one per row of the table."""
-
-    cells: Sequence[str]
-    known: Mapping[str, T] | None
-    """What each cell stands for or is on a page; None where cells are texts."""
-
-
-class Instances(Sequence[Instance]):
+class Instances(Sequence[Instance], ABC):
     """All instances of one task, in order of first appearance; each is formed anew when taken."""
 
-    __slots__ = ("_answers", "_groups", "_inputs", "_task")
+    __slots__ = ("_task",)
 
-    def __init__(
-        self,
-        task: str,
-        groups: Sequence[Sequence[int]],
-        inputs: Mapping[str, _Column[str]],
-        answers: Mapping[str, _Column[Label]],
-    ) -> None:
+    def __init__(self, task: str) -> None:
         self._task = task
-        self._groups = groups
-        self._inputs = inputs
-        self._answers = answers
 
-    def __len__(self) -> int:
-        return len(self._groups)
+    @abstractmethod
+    def __len__(self) -> int: ...
+
+    @abstractmethod
+    def _form(self, number: int) -> Instance:
+        """The instance of this number, which there is."""
 
     @overload
     def __getitem__(self, index: int) -> Instance: ...
@@ -64,37 +57,84 @@ class Instances(Sequence[Instance]):
     def __repr__(self) -> str:
         return f"Instances({self._task!r}, {len(self)})"
 
+
+class _Answers(NamedTuple):
+    """A column of answers, a cell per row of the table."""
+
+    cells: Sequence[str]
+    type: ColumnType
+    known: Mapping[str, Label] | None
+    """What each cell stands for; None where cells are texts."""
+
+
+class _Inputs(NamedTuple):
+    """A column of inputs, a cell per instance."""
+
+    cells: Sequence[str]
+    type: ColumnType
+    again: ColumnType
+    """What the column is to who reads the file that the original wrote its values to."""
+    texts: Mapping[str, str] | None
+    """What each cell is on a page; None where cells are texts."""
+
+
+class TableInstances(Instances):
+    """The instances of a table that is in memory."""
+
+    __slots__ = ("answers", "groups", "inputs")
+
+    def __init__(
+        self,
+        task: str,
+        groups: Sequence[Sequence[int]],
+        inputs: Mapping[str, _Inputs],
+        answers: Mapping[str, _Answers],
+    ) -> None:
+        super().__init__(task)
+        self.groups = groups
+        """The rows of each instance."""
+        self.inputs = inputs
+        self.answers = answers
+
+    def __len__(self) -> int:
+        return len(self.groups)
+
     def _form(self, number: int) -> Instance:
-        rows = self._groups[number]
+        rows = self.groups[number]
         inputs = {
-            name: _served(cells[number]) if texts is None else texts[cells[number]]
-            for name, (cells, texts) in self._inputs.items()
-        }
+            name: _served(column.cells[number]) if (texts := column.texts) is None
+            else texts[column.cells[number]]
+            for name, column in self.inputs.items()
+        }  # fmt: skip
         labels = {
             name: tuple([_label(cells[row], known) for row in rows])
-            for name, (cells, known) in self._answers.items()
+            for name, (cells, _, known) in self.answers.items()
         }
         return Instance(self._task, number, inputs, labels)
 
 
 def form_instances(
     task: str, rows: int, inputs: Mapping[str, list[str]], answers: Mapping[str, list[str]]
-) -> Instances:
+) -> TableInstances:
     """Rows that agree in all inputs are one instance, and each row is one worker's answers."""
     groups = _grouped(inputs, rows)
     # Rows of different cells can still agree: 1 and 1.0, or two ways to write nothing. Every
     # cell of a column is in the first row of some group, so these rows tell of the whole column.
     firsts = _firsts(inputs, groups)
-    known = {name: meanings(cells) for name, cells in firsts.items()}
-    doubtful = {name for name, cells in firsts.items() if _doubtful(cells, known[name])}
+    meanings = {name: meaning(cells) for name, cells in firsts.items()}
+    doubtful = {
+        name: meanings[name].known
+        for name, cells in firsts.items()
+        if _doubtful(cells, meanings[name].known)
+    }
     if doubtful:
-        groups = _merged(groups, firsts, {name: known[name] for name in doubtful})
+        groups = _merged(groups, firsts, doubtful)
         firsts = _firsts(inputs, groups)
-    return Instances(
+    return TableInstances(
         task,
         groups,
-        {name: _Column(cells, _texts(known[name])) for name, cells in firsts.items()},
-        {name: _Column(cells, meanings(cells)) for name, cells in answers.items()},
+        {name: _inputs(cells, meanings[name]) for name, cells in firsts.items()},
+        {name: _Answers(cells, *meaning(cells)) for name, cells in answers.items()},
     )
 
 
@@ -103,8 +143,14 @@ def _grouped(inputs: Mapping[str, list[str]], rows: int) -> list[list[int]]:
     if not inputs:
         return [list(range(rows))]
     groups: dict[tuple[str, ...], list[int]] = {}
+    before: tuple[str, ...] | None = None
+    group: list[int] = []
     for row, key in enumerate(zip(*inputs.values(), strict=True)):
-        groups.setdefault(key, []).append(row)
+        # Mostly, rows of an instance follow each other: comparing is less than hashing.
+        if key != before:
+            group = groups.setdefault(key, [])
+            before = key
+        group.append(row)
     return list(groups.values())
 
 
@@ -145,16 +191,28 @@ def _label(cell: str, known: Mapping[str, Label] | None) -> Label:
     return known[cell]
 
 
-def _texts(known: Mapping[str, Label] | None) -> dict[str, str] | None:
-    """Cell to text of a column of numbers or truth values.
+def _inputs(cells: Sequence[str], meant: ColumnMeaning) -> _Inputs:
+    """The original wrote inputs to a file and read that with types again, which can move the last
+    digit of a number once more."""
+    if meant.known is None:
+        return _Inputs(cells, meant.type, "text", None)
+    copies = [written(value) for value in meant.known.values()]
+    again = meaning(copies)
+    texts = (_served(copy) if again.known is None else _text(again.known[copy]) for copy in copies)
+    return _Inputs(cells, meant.type, again.type, dict(zip(meant.known, texts, strict=True)))
 
-    The original wrote inputs to a file and read that with types again, which can move the last
-    digit of a number once more.
-    """
-    if known is None:
-        return None
-    again = infer([written(value) for value in known.values()])
-    return dict(zip(known, map(plain_newlines, map(written, again)), strict=True))
+
+def served_text(cell: str, column: ColumnType, again: ColumnType) -> str:
+    """An input's cell as it reaches the page, where the types of its column are known."""
+    if column == "text":
+        return _served(cell)
+    (value,) = read_cells([cell], column)
+    (copy,) = read_cells([written(value)], again)
+    return _text(copy)
+
+
+def _text(value: Label) -> str:
+    return plain_newlines(written(value))
 
 
 def _served(cell: str) -> str:

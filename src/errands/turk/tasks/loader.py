@@ -7,7 +7,7 @@ is a `TaskProblem` of that folder; the others go on.
 
 import re
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from importlib.resources.abc import Traversable
@@ -16,9 +16,16 @@ from typing import Final
 
 from errands.errors import TaskError
 from errands.home import data_dir
-from errands.turk.tasks.instances import form_instances, plain_newlines
+from errands.turk.tasks.instances import Instances, form_instances, plain_newlines
 from errands.turk.tasks.splits import Splits, find_splits
-from errands.turk.tasks.table import ANSWER, TaskTable, decode, read_table
+from errands.turk.tasks.table import ANSWER, decode, read_table
+from errands.turk.tasks.table_index import (
+    ColumnRoles,
+    IndexedInstances,
+    IndexFile,
+    make_index,
+    read_whole,
+)
 from errands.turk.tasks.task import Task
 
 __all__ = ["BOOKKEEPING", "DEMO", "INPUT", "TaskProblem", "TaskSet", "load_tasks"]
@@ -86,11 +93,19 @@ class TaskSet:
         self.keep = _KEPT
         """How many tasks that were read last stay in memory."""
         self._kept: dict[str, Task] = {}
+        parents = (folder.parent for folder in folders.values() if isinstance(folder, Path))
+        # Tables inside an archive have none.
+        self._indices = next(map(IndexFile, parents), None)
 
     @property
     def problems(self) -> tuple[TaskProblem, ...]:
         """What was found wrong so far; after a whole round of iterating, everything."""
         return tuple(self._problems)
+
+    @property
+    def broken(self) -> tuple[str, ...]:
+        """The folders that were found unusable so far."""
+        return tuple(dict.fromkeys(one.task for one in self._problems if one.fatal))
 
     @property
     def left_out(self) -> str:
@@ -143,7 +158,7 @@ class TaskSet:
         if task is None:
             folder = self.folder(name)
             try:
-                task, remarks = _read(folder, name)
+                task, remarks = _read(folder, name, self._indices)
             except TaskError as error:
                 self._problems[TaskProblem(name, str(error))] = None
                 raise TaskError(f"The task {name!r} cannot be used: {error}") from None
@@ -177,6 +192,8 @@ def load_tasks(place: str | Path, split: str = "all") -> TaskSet:
     splits = find_splits(places, folders)
     seen = {*folders, *(problem.task for problem in problems)}
     missing = [name for name in splits.expected(split) if name not in seen]
+    halves = set(splits.select(split, [problem.task for problem in problems]))
+    problems = [problem for problem in problems if problem.task in halves]
     return TaskSet(label, folders, splits, split=split, missing=missing, problems=problems)
 
 
@@ -232,27 +249,51 @@ def _scan(root: Path | Traversable) -> tuple[dict[str, Traversable], list[TaskPr
     return folders, problems
 
 
-def _read(folder: Path | Traversable, name: str) -> tuple[Task, list[str]]:
+def _read(
+    folder: Path | Traversable, name: str, indices: IndexFile | None
+) -> tuple[Task, list[str]]:
     """A task and remarks about what was mended; every failure is a `TaskError` of one sentence."""
     template, remark = decode(_bytes(folder, _TEMPLATE))
     remarks = [f"{_TEMPLATE} {remark}."] if remark else []
     template = plain_newlines(template)
     if not template.strip():
         raise TaskError(f"{_TEMPLATE} is empty.")
-    batch = _bytes(folder, _BATCH)
-    try:
-        table = read_table(batch)
-    except TaskError as error:
-        raise TaskError(f"{_BATCH} {error}") from None
-    remarks += [f"{_BATCH} {remark}." for remark in table.remarks]
-    inputs, answers = _columns(table, template)
-    if not answers:
+    instances, columns, mended = _open_table(folder.joinpath(_BATCH), name, template, indices)
+    remarks += [f"{_BATCH} {remark}." for remark in mended]
+    roles = _roles(columns, template)
+    if not roles.answers:
         remarks.append(f"{_BATCH} has no column {ANSWER}NAME: nothing can be scored.")
-    if unknown := set(_VARIABLE.findall(template)) - set(table.columns) - set(inputs):
+    if unknown := set(_VARIABLE.findall(template)) - set(columns) - set(roles.inputs):
         listed = ", ".join(f"${{{variable}}}" for variable in sorted(unknown)[:5])
         remarks.append(f"{_TEMPLATE} has {listed}, for which {_BATCH} has no column.")
+    return Task(name, template, instances, tuple(roles.answers)), remarks
+
+
+def _open_table(
+    path: Path | Traversable, name: str, template: str, indices: IndexFile | None
+) -> tuple[Instances, Collection[str], Sequence[str]]:
+    """The instances of a table, its columns, and what was mended; with its index if it has one."""
+    index = indices.find(path) if indices is not None and isinstance(path, Path) else None
+    if index is not None and index.roles == _roles(index.columns, template):
+        return IndexedInstances(name, index), index.columns, ()
+    try:
+        content, file = read_whole(path) if isinstance(path, Path) else (path.read_bytes(), None)
+    except (OSError, ValueError) as error:
+        raise TaskError(f"{_BATCH} cannot be read: {_reason(error)}.") from None
+    try:
+        table = read_table(content)
+    except TaskError as error:
+        raise TaskError(f"{_BATCH} {error}") from None
+    roles = _roles(table.columns, template)
+    inputs, answers = (
+        {known: table.columns[column] for known, column in columns.items()} for columns in roles
+    )
     instances = form_instances(name, len(table), inputs, answers)
-    return Task(name, template, instances, tuple(answers)), remarks
+    if indices is not None and file is not None and file.worth_index:
+        index = make_index(file, content, table, roles, instances)
+        if index is not None:
+            indices.add(index)
+    return instances, table.columns, table.remarks
 
 
 def _bytes(folder: Path | Traversable, name: str) -> bytes:
@@ -266,23 +307,23 @@ def _reason(error: Exception) -> str:
     return (isinstance(error, OSError) and error.strerror) or str(error)
 
 
-def _columns(table: TaskTable, template: str) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
+def _roles(columns: Collection[str], template: str) -> ColumnRoles:
     """Input columns, and answer columns without their prefix.
 
     In a file of results as Mechanical Turk gives it, inputs have a prefix, and all other columns
     are the platform's.
     """
     is_results = f"${{{INPUT}" not in template and any(
-        column.startswith(INPUT) for column in table.columns
+        column.startswith(INPUT) for column in columns
     )
-    inputs: dict[str, list[str]] = {}
-    answers: dict[str, list[str]] = {}
-    for column, cells in table.columns.items():
+    inputs: dict[str, str] = {}
+    answers: dict[str, str] = {}
+    for column in columns:
         if column.startswith(ANSWER):
-            answers[column.removeprefix(ANSWER)] = cells
+            answers[column.removeprefix(ANSWER)] = column
         elif is_results:
             if column.startswith(INPUT):
-                inputs[column.removeprefix(INPUT)] = cells
+                inputs[column.removeprefix(INPUT)] = column
         elif column not in BOOKKEEPING or f"${{{column}}}" in template:
-            inputs[column] = cells
-    return inputs, answers
+            inputs[column] = column
+    return ColumnRoles(inputs, answers)

@@ -85,6 +85,11 @@ class TaskSetStatistics:
     problems: tuple[TaskProblem, ...] = field(default=())
 
     @property
+    def broken(self) -> tuple[str, ...]:
+        """Folders that are no usable tasks."""
+        return tuple(dict.fromkeys(one.task for one in self.problems if one.fatal))
+
+    @property
     def instances(self) -> int:
         return sum(task.instances for task in self.tasks)
 

@@ -14,16 +14,16 @@ import itertools
 import math
 import re
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, TypeVar
+from typing import Final, Literal, NamedTuple, TypeVar
 
 from errands.errors import TaskError
 from errands.turk.tasks.task import Label
 
 __all__ = [
-    "ANSWER", "CELL_LIMIT", "MISSING", "TaskTable", "decode", "infer", "meanings", "read_plain",
-    "read_table", "written",
+    "ANSWER", "CELL_LIMIT", "MISSING", "ColumnMeaning", "ColumnType", "TaskTable", "cut_row",
+    "decode", "infer", "meaning", "read_cells", "read_plain", "read_table", "written",
 ]  # fmt: skip
 
 ANSWER: Final = "Answer."
@@ -54,6 +54,9 @@ _BATCH: Final = 256
 _QUOTED: Final = "\0"
 """Stands for a piece in quotes, where a text is read in one pass."""
 
+ColumnType = Literal["text", "integer", "integer or blank", "real", "truth"]
+"""What a whole column is. Integers among blanks are real numbers, read as integers first."""
+
 T = TypeVar("T")
 
 _csv_lock = threading.Lock()
@@ -66,6 +69,8 @@ class TaskTable:
     columns: dict[str, list[str]]
     """Column name to its cells, in file order."""
     remarks: tuple[str, ...] = ()
+    regular: bool = False
+    """Whether the file is UTF-8 with rows as `read_plain` takes them, each for `cut_row`."""
 
     def __len__(self) -> int:
         return len(next(iter(self.columns.values()), ()))
@@ -112,9 +117,10 @@ def read_table(data: bytes) -> TaskTable:
     if "\0" in text:
         remarks.append(f"has {text.count(chr(0)):,} NUL characters: left out")
         text = text.replace("\0", "")
-    plain = read_plain(text) if len(text) <= CELL_LIMIT else None
-    if plain is not None:
-        return TaskTable(dict(zip(_unique_names(plain[0]), plain[1], strict=True)), tuple(remarks))
+    plain = _plain(text)
+    if plain is not None and (len(text) <= CELL_LIMIT or _within_limit(plain[1])):
+        columns = dict(zip(_unique_names(plain[0]), plain[1], strict=True))
+        return TaskTable(columns, tuple(remarks), regular=not remarks)
     rows = _rows(text)
     header = next(rows, None)
     if header is None:
@@ -152,8 +158,11 @@ def read_plain(text: str) -> tuple[list[str], list[list[str]]] | None:
     each piece inside, is cut at line ends and commas; and the pieces are put back. A text that is
     not regular is left to `csv`. Lines that are blank are no rows.
     """
-    if _QUOTED in text:
-        return None
+    return None if _QUOTED in text else _plain(text)
+
+
+def _plain(text: str) -> tuple[list[str], list[list[str]]] | None:
+    """As `read_plain`, of a text without the mark."""
     pieces = text.split('"')
     if len(pieces) % 2 == 0:
         return None
@@ -164,13 +173,25 @@ def read_plain(text: str) -> tuple[list[str], list[list[str]]] | None:
     if len(lines) < 2:
         return None
     commas = lines[0].count(",")
-    if not commas or any(line.count(",") != commas for line in lines):
+    if not commas or set(map(str.count, lines, itertools.repeat(","))) != {commas}:
         return None
     cells = _filled(",".join(lines).split(","), pieces[1::2])
     if cells is None:
         return None
     width = commas + 1
     return cells[:width], [cells[place::width] for place in range(width, 2 * width)]
+
+
+def _within_limit(columns: Sequence[Sequence[str]]) -> bool:
+    return all(max(map(len, cells)) <= CELL_LIMIT for cells in columns)
+
+
+def cut_row(row: str) -> list[str] | None:
+    """The cells of one row of a regular text, without its line end; None where it is none."""
+    if '"' not in row:
+        return row.split(",")
+    pieces = row.split('"')
+    return _filled(_QUOTED.join(pieces[0::2]).split(","), pieces[1::2])
 
 
 def _filled(cells: list[str], quoted: list[str]) -> list[str] | None:
@@ -243,6 +264,15 @@ def _unique_names(header: Sequence[str]) -> list[str]:
     return names
 
 
+class ColumnMeaning(NamedTuple):
+    """What a column is, and what its cells mean."""
+
+    type: ColumnType
+    known: dict[str, Label] | None = None
+    """The value of each different cell, in order of appearance; None for a column of texts, where
+    every cell that is not missing means itself."""
+
+
 def infer(cells: Sequence[str]) -> list[Label]:
     """The values of one column, typed by what all of its cells have in common.
 
@@ -251,35 +281,49 @@ def infer(cells: Sequence[str]) -> list[Label]:
     64 bits cannot hold leave the whole column as texts, as in pandas (which then leaves missing
     cells as texts, too, if all integers are below 2**64; here they are None).
     """
-    known = meanings(cells)
+    known = meaning(cells).known
     if known is None:
         return [None if cell in MISSING else cell for cell in cells]
     return list(map(known.__getitem__, cells))
 
 
-def meanings(cells: Sequence[str]) -> dict[str, Label] | None:
-    """The value of each different cell of a column, in order of appearance; see `infer`.
-
-    None for a column of texts, where every cell that is not missing means itself.
-    """
-    first = next((cell for cell in cells if cell not in MISSING), None)
+def meaning(cells: Sequence[str]) -> ColumnMeaning:
+    """The type of a column and the values of its cells; see `infer`."""
+    first = next(itertools.filterfalse(MISSING.__contains__, cells), None)
     if first is None:
-        return dict.fromkeys(cells)
+        return ColumnMeaning("text", dict.fromkeys(cells))
     if _is_text(first):
-        return None
+        return ColumnMeaning("text")
     # A cell that comes again changes nothing, neither what a column is nor where reading stops.
     known: dict[str, Label] = dict.fromkeys(cells)
     present = [cell for cell in known if cell not in MISSING]
-    blanks = len(present) < len(known)
-    typed: Sequence[Label] | None
-    try:
-        typed = _integers(present, blanks) or _all(_real, present) or _all(_truth, present)
-    except OverflowError:
-        typed = None
+    typed = _typed(present, blanks=len(present) < len(known))
     if typed is None:
+        return ColumnMeaning("text")
+    known.update(zip(present, typed[1], strict=True))
+    return ColumnMeaning(typed[0], known)
+
+
+def _typed(cells: Sequence[str], *, blanks: bool) -> tuple[ColumnType, Sequence[Label]] | None:
+    """The type of cells that are not missing, and their values; None for texts."""
+    try:
+        if (whole := _integers(cells, blanks)) is not None:
+            return "integer or blank" if blanks else "integer", whole
+    except OverflowError:
         return None
-    known.update(zip(present, typed, strict=True))
-    return known
+    if (real := _all(_real, cells)) is not None:
+        return "real", real
+    if (truth := _all(_truth, cells)) is not None:
+        return "truth", truth
+    return None
+
+
+def read_cells(cells: Iterable[str], column: ColumnType) -> tuple[Label, ...]:
+    """The values of some cells of a column whose type is known, as `infer` has them."""
+    if column == "text":
+        return tuple([None if cell in MISSING else cell for cell in cells])
+    read = _READERS[column]
+    return tuple([None if cell in MISSING else read(cell) for cell in cells])
 
 
 def _is_text(cell: str) -> bool:
@@ -387,3 +431,12 @@ def _real(cell: str) -> float | None:
 
 def _truth(cell: str) -> bool | None:
     return _TRUTH.get(cell.lower()) if len(cell) < 6 else None
+
+
+_READERS: Final[Mapping[ColumnType, Callable[[str], Label]]] = {
+    "integer": int,
+    "integer or blank": lambda cell: float(int(cell)),
+    "real": _real,
+    "truth": _truth,
+}
+"""How cells are read of which it is known that they can be."""
