@@ -18,7 +18,15 @@ from typing import Any, Final
 
 import msgspec
 
-from errands.agents.agent import Agent, AgentFactory, EndOfRun, ModelError, Move, PrivilegedAgent
+from errands.agents.agent import (
+    Agent,
+    AgentFactory,
+    EndOfRun,
+    ModelError,
+    Move,
+    PrivilegedAgent,
+    SightedAgent,
+)
 from errands.browser.chromium import BrowserError
 from errands.errors import ErrandsError
 from errands.runs.episode import Episode, Step, Summary, digest
@@ -168,6 +176,8 @@ class _EpisodeRecorder:
             owner = "agent"
             if isinstance(agent, PrivilegedAgent):
                 agent.look(env)
+            if isinstance(agent, SightedAgent):
+                agent.watch(env.unwrapped.picture)
             yield owner, agent.begin, (observation, info)
             reward, terminated, truncated = 0.0, False, False
             while not (terminated or truncated):
