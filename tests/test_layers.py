@@ -89,7 +89,7 @@ INSIDE: dict[str, str] = {
         statistics
         < content formatting
         < tables
-        < html markdown
+        < html markdown paper_figures
         < writing
     """,
     "transfer": """

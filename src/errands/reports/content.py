@@ -23,6 +23,7 @@ from errands.reports.statistics.training import Training, training_of
 from errands.reports.statistics.turk_figures import (
     DemonstrationCurve,
     Table4Row,
+    agent_name,
     demonstrations,
     table_row,
 )
@@ -190,7 +191,7 @@ def _training(label: str, info: RunInfo) -> Training | None:
 
 def _labels(infos: Sequence[RunInfo]) -> list[str]:
     """Short names that tell the runs of this report apart."""
-    names = [_name(info) for info in infos]
+    names = [agent_name(info) for info in infos]
     for details in (
         [DOMAINS.get(info.domain, info.domain) for info in infos],
         _settings(infos),
@@ -213,16 +214,11 @@ def _labels(infos: Sequence[RunInfo]) -> list[str]:
     return names
 
 
-def _name(info: RunInfo) -> str:
-    model = info.agent_settings.get("model")
-    return f"{info.agent} {model}" if isinstance(model, str) and model else info.agent
-
-
 def _settings(infos: Sequence[RunInfo]) -> list[str]:
     """The settings in which runs of the same name differ."""
     labels = []
     for info in infos:
-        alike = [other for other in infos if _name(other) == _name(info)]
+        alike = [other for other in infos if agent_name(other) == agent_name(info)]
         names = sorted({name for other in alike for name in other.agent_settings})
         labels.append(
             ", ".join(

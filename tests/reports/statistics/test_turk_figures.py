@@ -79,7 +79,7 @@ def test_runs_that_differ_in_demonstrations_make_a_line(oracle: MemoryStore, nam
 def test_a_row_of_table_4(oracle: MemoryStore) -> None:
     figures = run_figures(oracle, read_columns(oracle))
     assert figures.turk is not None
-    settings = {"model": "m", "demos": 7, "view": "relevant"}
+    settings = {"model": "m", "demos": 7, "encoding": "relevant"}
     info = run_info("turk", "llm", 1, agent_settings=settings)
     row = table_row(info, figures.turk, 5000, 10)
     assert (row.model, row.modalities, row.encoding) == ("m", "T", "relevant")

@@ -36,6 +36,8 @@ class Condition(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     """The published length of a prompt."""
     score: float
     """The published score, in %."""
+    types: dict[str, float] = {}
+    """By field type, where that was published."""
 
 
 class PublishedTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
