@@ -5,6 +5,7 @@ it returns, so they can never disagree.
 """
 
 import itertools
+import json
 import shlex
 from collections.abc import Callable, Sequence
 from typing import Any, Final
@@ -12,6 +13,7 @@ from typing import Any, Final
 import msgspec
 
 from errands import __version__
+from errands.agents.llm.turk.conditions import published_table, usual_settings
 from errands.agents.registry import kinds
 from errands.errors import SettingError
 from errands.reports.statistics.columns import Columns, read_columns
@@ -38,6 +40,8 @@ SCHEMA: Final = 1
 ALL_PAIRS_UP_TO: Final = 4
 DOMAINS: Final = {"shop": "WebShop", "turk": "TurkingBench"}
 _NO_SETTING: Final = object()
+_UNTOLD: Final = {"demonstrations"}
+"""Settings that a label leaves out: how many demonstrations there are says enough."""
 
 
 class Run(msgspec.Struct, frozen=True, kw_only=True):
@@ -102,10 +106,12 @@ def _set_words(info: RunInfo) -> list[str]:
     """Settings of the agent that are not the usual ones, as `--set` takes them."""
     kind = next((kind for kind in kinds() if kind.name == info.agent), None)
     usual = {} if kind is None else {name: one.default for name, one in kind.settings.items()}
+    if info.agent == "llm":
+        usual = usual_settings(info.domain, info.agent_settings)
     words = []
     for name, value in info.agent_settings.items():
         if name in usual and value != usual[name]:
-            words += ["--set", f"{name}={value}"]
+            words += ["--set", f"{name}={value if isinstance(value, str) else json.dumps(value)}"]
     return words
 
 
@@ -219,7 +225,7 @@ def _settings(infos: Sequence[RunInfo]) -> list[str]:
     labels = []
     for info in infos:
         alike = [other for other in infos if agent_name(other) == agent_name(info)]
-        names = sorted({name for other in alike for name in other.agent_settings})
+        names = sorted({name for other in alike for name in other.agent_settings} - _UNTOLD)
         labels.append(
             ", ".join(
                 f"{name} {info.agent_settings.get(name, '-')}"
@@ -287,6 +293,11 @@ def _notes(runs: Sequence[Run]) -> tuple[str, ...]:
         notes.append(
             f"Of more than {ALL_PAIRS_UP_TO} runs on one domain each is compared with the first"
             " that was given."
+        )
+    if any(run.row4 is not None and run.row4.published is not None for run in runs):
+        notes.append(
+            f"Published scores: {published_table().source}; 20 tasks, up to 20 instances each drawn"
+            " without a seed, models of early 2024, released rules."
         )
     if any(run.info.domain == "turk" for run in runs):
         notes.append(

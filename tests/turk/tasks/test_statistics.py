@@ -26,7 +26,7 @@ TASKS = SHARED / "data" / "turkingbench" / "tasks"
 
 
 def facts(name: str, instances: int = 2, split: str = "train", **fields: int) -> TaskFacts:
-    return TaskFacts(name, split, instances, 3 * instances, fields, 0, 100, 20)
+    return TaskFacts(name, split, instances, 3 * instances, fields, 0, 100, 20, 30)
 
 
 def test_a_task_is_measured() -> None:
@@ -35,7 +35,7 @@ def test_a_task_is_measured() -> None:
     task = Task("t", template, (Instance("t", 0, {"n": "1"}, labels),), tuple(labels))
     found = measure(task, "test")
     assert found == TaskFacts(
-        "t", "test", 1, 2, {"radio": 1, "text": 1}, 1, len(template), found.pieces
+        "t", "test", 1, 2, {"radio": 1, "text": 1}, 1, len(template), found.pieces, found.subwords
     )
     assert found.pieces > 20
 

@@ -12,13 +12,17 @@ from typing import Any, Final
 
 import msgspec
 
+from errands.agents.llm.settings import ClientSettings, ShopSettings, TurkSettings
 from errands.errors import SettingError
 from errands.plugins import nearest
 
-__all__ = ["Condition", "PublishedTable", "published_table", "with_condition"]
+__all__ = ["Condition", "PublishedTable", "published_table", "usual_settings", "with_condition"]
 
 _FREE: Final = frozenset({"demos", "demo_list", "demo_seed"})
 """What may be set beside a condition: figure 7 is a condition with other numbers of them."""
+
+
+_OF_ENDPOINT: Final = frozenset({"base_url", "price_in", "price_out"})
 
 
 class Condition(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -98,3 +102,18 @@ def with_condition(settings: Mapping[str, Any]) -> dict[str, Any]:
                 f"The condition {row.name} sets {setting} itself: leave one of the two out."
             )
     return {**table.settings(row), **settings}
+
+
+def usual_settings(domain: str, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """What a model that is run with these settings would have if no other was set: the defaults,
+    and what its condition says. The model and its endpoint have no usual value."""
+    play = TurkSettings if domain == "turk" else ShopSettings
+    usual = {
+        field.name: field.default_factory() if field.default is msgspec.NODEFAULT else field.default
+        for record in (ClientSettings, play)
+        for field in msgspec.structs.fields(record)
+        if not field.required and field.name not in _OF_ENDPOINT
+    }
+    table = published_table()
+    row = table.condition_of("llm", settings)
+    return usual if row is None else {**usual, **table.settings(row)}
