@@ -71,9 +71,7 @@ def _by_demonstrations(report: Report) -> Table | None:
     rows: list[list[Cell]] = []
     for curve in curves:
         points = dict(curve.released)
-        rows.append(
-            [curve.agent, *(Value(points[n]) if n in points else DASH for n in numbers)]
-        )
+        rows.append([curve.agent, *(Value(points[n]) if n in points else DASH for n in numbers)])
     title = "Figure 7. Score by number of demonstrations, in %"
     return Table(title, ["agent", *map(str, numbers)], rows)
 

@@ -133,7 +133,9 @@ def test_what_is_shown_of_a_page(endpoint: Any, play_run: Play) -> None:
     for encoding in ("relevant", "original-relevant", "full", "original-full"):
         endpoint.requests.clear()
         result = play_run(encoding, encoding=encoding, budget=82_000)
-        with_charts = [r for r in endpoint.requests if "Field: best_day" in text_of(r["messages"][-1])]
+        with_charts = [
+            r for r in endpoint.requests if "Field: best_day" in text_of(r["messages"][-1])
+        ]
         [request] = with_charts
         sent = html_of(request["messages"][-1])
         store = open_run(result.place)
@@ -155,10 +157,12 @@ def test_what_is_shown_of_a_page(endpoint: Any, play_run: Play) -> None:
 
 def test_the_original_page_does_not_change(endpoint: Any, play_run: Play) -> None:
     """Its first question and its last show the same, whatever was filled in between."""
-    endpoint.script = lambda request, number: (
-        "modify_text({0!r}, 'seven geese')".format(*re.findall(
-            r"^Field: (.*)$", text_of(request["messages"][-1]), re.M))
-    )  # fmt: skip
+
+    def script(request: dict[str, Any], number: int) -> str:
+        [name] = re.findall(r"^Field: (.*)$", text_of(request["messages"][-1]), re.M)
+        return f"modify_text({name!r}, 'seven geese')"
+
+    endpoint.script = script
     sent: dict[str, set[str]] = {}
     for encoding in ("full", "original-full"):
         endpoint.requests.clear()

@@ -1,7 +1,5 @@
 """`errands turk conditions`: the published rows that a language model can be run under."""
 
-import typer
-
 from errands.agents.llm.turk.conditions import Condition, PublishedTable, published_table
 from errands.cli.output import Json, print_json, results, table
 from errands.cli.turk.demo import app

@@ -99,7 +99,9 @@ def own_tasks(place: Path, *names: str, template: str = "${a}<input name=b>") ->
     return load_tasks(place, "test")
 
 
-@pytest.mark.parametrize("template", ["${a}<input name=b>", "${a}<input type=checkbox name=q1-time>"])
+@pytest.mark.parametrize(
+    "template", ["${a}<input name=b>", "${a}<input type=checkbox name=q1-time>"]
+)
 def test_other_data_under_the_same_name_is_an_error(tmp_path: Path, template: str) -> None:
     tasks = own_tasks(tmp_path, template=template)
     with pytest.raises(DataError, match="has another page or another answer there"):

@@ -184,8 +184,11 @@ class TurkAgent:
                 "vision=true needs an environment that takes pictures: play with errands.run."
             )
         name = None if self._prompter.whole else blanks[0].name
-        png = await asyncio.to_thread(self._picture, name)
-        return with_picture(form, pixels(png), self._prompter.settings.shrink)
+        picture, shrink = self._picture, self._prompter.settings.shrink
+        # Elsewhere, as the other episodes' answers are waited for here.
+        return await asyncio.to_thread(
+            lambda: with_picture(form, pixels(picture(name)), shrink),
+        )
 
     async def _ask(
         self, exchange: Exchange, form: FormView, blanks: list[BlankField], message: str
