@@ -16,7 +16,7 @@ from errands import __version__
 from errands.agents.llm.turk.conditions import published_table, usual_settings
 from errands.agents.registry import kinds
 from errands.errors import SettingError
-from errands.reports.statistics.columns import Columns, read_columns
+from errands.reports.statistics.columns import STATUSES, Columns, read_columns
 from errands.reports.statistics.comparison import RunComparison, compare, holm
 from errands.reports.statistics.figures import RunFigures, run_figures
 from errands.reports.statistics.ranks import Ranks, run_ranks
@@ -187,6 +187,9 @@ def _row4(info: RunInfo, figures: RunFigures, columns: Columns) -> Table4Row | N
     if figures.turk is None:
         return None
     steps = int(columns.steps.sum())
+    if info.agent == "llm":
+        # It submits by itself, without a question.
+        steps -= int((columns.status == STATUSES.index("done")).sum())
     return table_row(info, figures.turk, figures.usage.tokens_in, steps)
 
 
