@@ -87,6 +87,9 @@ def check_requests(row: Condition, requests: list[dict[str, Any]], demos: int) -
         asked = [message for message in messages if message["role"] == "user"]
         for message in asked:
             assert len(pictures_of(message)) == settings["vision"]
+            heading = text_of(message).partition("\n\nHTML:\n")[0].strip().splitlines()
+            assert heading[0].startswith("Field: ")
+            assert heading[1:] == ["Type: not told"]
         for name in ("temperature", "top_p", "max_tokens"):
             assert request[name] == sampling[name]
         assert request.get("top_k") == sampling.get("extra", {}).get("top_k")
@@ -110,7 +113,7 @@ def test_rows_of_text_and_vision(
     assert not play_run(condition=row.name, episodes=2).ended
     check_requests(row, endpoint.requests, 7)
     first = pictures_of(endpoint.requests[0]["messages"][-1])[0]
-    assert first.shape[:2] == (round(800 / 2.11), round(1280 / 2.11))
+    assert first.shape[:2] == (round(720 / 2.11), round(1280 / 2.11))
 
 
 def test_all_rows_are_of_one_key(play_run: Play, browser_driver: Any, tall: Path) -> None:

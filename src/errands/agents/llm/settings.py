@@ -100,6 +100,8 @@ class TurkSettings(msgspec.Struct, frozen=True, kw_only=True):
         Meta(description="'auto', 'relevant', 'full', 'original-relevant' or 'original-full'"),
     ] = "auto"
     """How much of a page's HTML is shown; `auto`: what the environment shows."""
+    field_info: Annotated[Literal["all", "name"], Meta(description="'all' or 'name'")] = "all"
+    """What is told of a field beside the HTML: its type and options, too, or its name alone."""
     vision: Flag = False
     """Whether a picture of the page, scrolled to the field, goes with each question."""
     calls: Calls = "text"

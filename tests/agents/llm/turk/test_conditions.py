@@ -67,7 +67,7 @@ def test_the_number_of_demonstrations_and_the_sampling_are_the_users() -> None:
 
 
 @pytest.mark.parametrize(
-    "setting", ["encoding", "vision", "budget", "ask", "calls", "repairs", "shrink"]
+    "setting", ["encoding", "vision", "budget", "ask", "calls", "field_info", "repairs", "shrink"]
 )
 def test_what_a_condition_sets_is_not_set_beside_it(setting: str) -> None:
     with pytest.raises(SettingError, match=f"gpt4-full sets {setting} itself"):

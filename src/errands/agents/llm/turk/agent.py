@@ -24,7 +24,7 @@ from errands.agents.llm.transport.messages import (
 from errands.agents.llm.turk.actions import action_list, demonstrated, read, tools
 from errands.agents.llm.turk.demonstrations import Demonstration
 from errands.agents.llm.turk.page import BlankField, FormView, Question, ask, see, with_picture
-from errands.browser.screenshots import pixels
+from errands.browser.screenshots import decode
 from errands.errors import SettingError
 from errands.turk.actions.action import Action
 from errands.turk.actions.grammar import GrammarError, format_action
@@ -88,6 +88,8 @@ class TurkPrompter:
         self, form: FormView, blanks: Sequence[BlankField], room: int, message: str = ""
     ) -> Question:
         """What to ask about some fields."""
+        if self.settings.field_info == "name":
+            blanks = [BlankField(blank.name) for blank in blanks]
         return ask(
             *(self.prompt, form, blanks),
             whole=self.whole,
@@ -187,7 +189,7 @@ class TurkAgent:
         picture, shrink = self._picture, self._prompter.settings.shrink
         # Elsewhere, as the other episodes' answers are waited for here.
         return await asyncio.to_thread(
-            lambda: with_picture(form, pixels(picture(name)), shrink),
+            lambda: with_picture(form, decode(picture(name))[..., :3], shrink),
         )
 
     async def _ask(

@@ -123,7 +123,8 @@ def _shown(
     if train.place == tested.place and listed.task in tested:
         raise SettingError(
             f"The demonstrations {chosen.name} show the task {listed.task!r}, which is being"
-            " tested: test a split without it (--split test), or take another demo_list."
+            " tested: play a split without it, as `errands run turk --split test` does, or take"
+            " another demo_list."
         )
     try:
         task = train.task(listed.task)

@@ -13,7 +13,7 @@ import msgspec
 
 from errands.agents.llm.transport.images import data_address
 from errands.agents.llm.turk.page import BlankField, FormView
-from errands.browser.screenshots import pixels
+from errands.browser.screenshots import decode, pixels
 from errands.errors import ErrandsError, SettingError
 from errands.turk.actions.action import Action
 from errands.turk.drivers import Pages
@@ -117,7 +117,10 @@ def _with_picture(
     try:
         if style.scrolled:
             page.perform(Action("scroll_to_element", {"name": example.blank.name}))
-        picture, _ = data_address(pixels(page.screenshot()), style.shrink)
+            window = decode(page.screenshot())[..., :3]
+        else:
+            window = pixels(page.screenshot())  # In the size of the environment's screenshots.
+        picture, _ = data_address(window, style.shrink)
     finally:
         page.close()
     return msgspec.structs.replace(example, form=example.form._replace(picture=picture))
