@@ -104,8 +104,8 @@ class SightedAgent(Protocol):
     """An agent that looks at form pages, where and when it chooses; that costs no step."""
 
     def watch(self, picture: Callable[[str | None], bytes]) -> None:
-        """Called before `begin`: `picture` gives the window as PNG, scrolled to the field that is
-        named. It takes its time, and needs a page driver with a browser."""
+        """Called before `begin` of a form page: `picture` gives the window as PNG, scrolled to the
+        field that is named. It takes its time, and needs a page driver with a browser."""
         ...
 
 

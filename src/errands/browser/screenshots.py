@@ -43,7 +43,8 @@ def decode(png: bytes) -> NDArray[Any]:
             data += body
         at += 12 + length
     lines = np.frombuffer(zlib.decompress(data), np.uint8).reshape(height, 1 + width * channels)
-    return _kernel()(lines, channels).reshape(height, width, channels)
+    picture: NDArray[Any] = _kernel()(lines, channels).reshape(height, width, channels)
+    return picture
 
 
 @cache

@@ -28,6 +28,7 @@ from errands.agents.agent import (
     SightedAgent,
 )
 from errands.browser.chromium import BrowserError
+from errands.envs.turk import TurkEnv
 from errands.errors import ErrandsError
 from errands.runs.episode import Episode, Step, Summary, digest
 from errands.runs.episode_source import EpisodeSource
@@ -176,7 +177,7 @@ class _EpisodeRecorder:
             owner = "agent"
             if isinstance(agent, PrivilegedAgent):
                 agent.look(env)
-            if isinstance(agent, SightedAgent):
+            if isinstance(agent, SightedAgent) and isinstance(env.unwrapped, TurkEnv):
                 agent.watch(env.unwrapped.picture)
             yield owner, agent.begin, (observation, info)
             reward, terminated, truncated = 0.0, False, False
