@@ -79,6 +79,8 @@ def report_command(
         replayer = stack.enter_context(closing(PageReplayer(remarks.print))) if pages else None
         folder = out or _beside(runs[0])
         if episode is not None:
+            if figures:
+                raise SettingError("--figures are of whole runs, and --episode shows one episode.")
             if len(stores) > 1:
                 raise SettingError("--episode shows an episode of one run; name one run only.")
             path = episode_page(stores[0], episode, folder, watch=replayer)

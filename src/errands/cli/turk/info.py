@@ -60,6 +60,8 @@ def info(
         print_json(paper if figures else _facts(statistics))
     elif figures:
         _show_figures(statistics)
+        if each:
+            _list(statistics)
     else:
         _show(statistics, each)
     for problem in statistics.problems:
