@@ -47,6 +47,12 @@ def test_rows_stand_in_the_papers_order_with_what_was_published(
         ["T + V", "full", "7"],
     ]
     assert any("Xu et al. 2024, table 4" in note for note in report.notes)
+    assert not any("Not all of the published pages" in note for note in report.notes)
+    store = as_row(idle, "do-nothing")
+    key = "turk-test@1 data:0123 without:12"
+    store.info = msgspec.structs.replace(store.info, protocol_key=key)
+    notes = gather([store]).notes
+    assert any("Not all of the published pages, or others: do-nothing" in note for note in notes)
     assert "| published |" in to_markdown(report)
 
 

@@ -297,10 +297,17 @@ def _notes(runs: Sequence[Run]) -> tuple[str, ...]:
             f"Of more than {ALL_PAIRS_UP_TO} runs on one domain each is compared with the first"
             " that was given."
         )
-    if any(run.row4 is not None and run.row4.published is not None for run in runs):
+    beside = [run for run in runs if run.row4 is not None and run.row4.published is not None]
+    if beside:
         notes.append(
             f"Published scores: {published_table().source}; 20 tasks, up to 20 instances each drawn"
             " without a seed, models of early 2024, released rules."
+        )
+    # A key has the protocol, the data, and all that departs from the protocol.
+    if others := [run.label for run in beside if len(run.info.protocol_key.split()) > 2]:
+        notes.append(
+            f"Not all of the published pages, or others: {', '.join(others)}; the protocol keys say"
+            " what departs."
         )
     if any(run.info.domain == "turk" for run in runs):
         notes.append(
