@@ -186,11 +186,9 @@ def _writable(text: str) -> bool:
 def _row4(info: RunInfo, figures: RunFigures, columns: Columns) -> Table4Row | None:
     if figures.turk is None:
         return None
-    steps = int(columns.steps.sum())
-    if info.agent == "llm":
-        # It submits by itself, without a question.
-        steps -= int((columns.status == STATUSES.index("done")).sum())
-    return table_row(info, figures.turk, figures.usage.tokens_in, steps)
+    played = columns.status != STATUSES.index("error")
+    tokens, steps = (int(column[played].sum()) for column in (columns.tokens_in, columns.steps))
+    return table_row(info, figures.turk, tokens, steps)
 
 
 def _training(label: str, info: RunInfo) -> Training | None:

@@ -100,6 +100,10 @@ def test_rows_of_text(endpoint: Any, play_run: Play, row: Condition) -> None:
     result = play_run(condition=row.name)
     assert not result.ended
     check_requests(row, endpoint.requests, 7)
+    store = open_run(result.place)
+    parts = [one.parts for one in store.summaries()]
+    store.close()
+    assert sum(part["calls"] for part in parts) == len(endpoint.requests)
     assert result.info.agent_settings["condition"] == row.name
     assert result.info.agent_settings["demo_list"] == "demo-1"
     listed = [f"{one.task}/{one.row}" for one in demonstration_lists()["demo-1"].fields[:7]]

@@ -84,6 +84,8 @@ def test_a_row_of_table_4(oracle: MemoryStore) -> None:
     row = table_row(info, figures.turk, 5000, 10)
     assert (row.model, row.modalities, row.encoding) == ("m", "T", "relevant")
     assert (row.demonstrations, row.input_tokens) == (7, 500)
+    asked = msgspec.structs.replace(figures.turk, calls=20)
+    assert table_row(info, asked, 5000, 10).input_tokens == 250
     plain = table_row(oracle.info, figures.turk, 0, 10)
     assert (plain.model, plain.modalities, plain.demonstrations) == ("oracle", "", None)
     assert plain.input_tokens is None

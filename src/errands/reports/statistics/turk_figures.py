@@ -71,6 +71,8 @@ class TurkFigures(msgspec.Struct, frozen=True):
     rules: dict[str, ScoreSummary]
     """By name of the rules: macro and micro score, tasks, field types."""
     lengths: PageLengths
+    calls: int = 0
+    """How often a model was asked, in all episodes that did not fail."""
 
 
 class TaskFigures(msgspec.Struct, frozen=True):
@@ -139,7 +141,9 @@ def turk_figures(parts: Iterable[tuple[int, Mapping[str, Any]]], *, seed: int = 
     """All figures of a run, from what each episode scored."""
     scores: list[FieldScore] = []
     lengths: dict[tuple[str, int], int] = {}
+    calls = 0
     for _, part in parts:
+        calls += int(part.get("calls", 0))
         if "fields" in part:
             scores += _field_scores(part)
             lengths[str(part["task"]), int(part["row"])] = int(part.get("page_chars", 0))
@@ -149,7 +153,7 @@ def turk_figures(parts: Iterable[tuple[int, Mapping[str, Any]]], *, seed: int = 
         for one in instance_scores(scores)
         if one.paper is not None
     ]
-    return TurkFigures(summaries, _lengths(pairs, seed))
+    return TurkFigures(summaries, _lengths(pairs, seed), calls)
 
 
 def task_figures(episodes: Iterable[Summary]) -> list[TaskFigures]:
@@ -222,7 +226,9 @@ def _ranks(values: Any) -> Any:
 
 
 def table_row(info: RunInfo, figures: TurkFigures, tokens_in: int, steps: int) -> Table4Row:
-    """A run as a row of table 4; what an agent does not say of itself stays empty."""
+    """A run as a row of table 4; what an agent does not say of itself stays empty. Where the run
+    does not say how often a model was asked, it is taken to be once a step."""
+    calls = figures.calls or steps
     settings = info.agent_settings
     observation = str(info.protocol.get("observation", ""))
     pictures = "screenshot" in observation or bool(settings.get("vision"))
@@ -238,7 +244,7 @@ def table_row(info: RunInfo, figures: TurkFigures, tokens_in: int, steps: int) -
         ("T + V" if pictures else "T") if has_model else "",
         encoding if has_model else "",
         _shown(info),
-        tokens_in / steps if tokens_in and steps else None,
+        tokens_in / calls if tokens_in and calls else None,
         estimate_of(paper.macro),
         estimate_of(released.macro),
         estimate_of(paper.micro),
