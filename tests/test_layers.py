@@ -10,7 +10,7 @@ SOURCE = Path(__file__).resolve().parents[1] / "src" / "errands"
 
 BASE = {
     *("errors", "home", "lazy", "plugins", "atomic", "database", "markup", "prices", "progress"),
-    "stemming",
+    *("compiled", "stemming"),
 }
 """Modules below all packages; anybody may use them."""
 
@@ -63,7 +63,7 @@ INSIDE: dict[str, str] = {
         < a2c
     """,
     "shop": """
-        compiled product records
+        product records
         < goals search synthetic
         < catalog rewards splits
         < build navigation
@@ -89,7 +89,7 @@ INSIDE: dict[str, str] = {
         statistics
         < content formatting
         < tables
-        < html markdown
+        < html markdown paper_figures
         < writing
     """,
     "transfer": """

@@ -67,6 +67,24 @@ def test_a_report_is_written_in_three_forms(place: Path) -> None:
     assert "no episode 99" in errands("report", "rule", "--episode", 99, cwd=place, status=2)
 
 
+def test_the_papers_figures_of_runs(place: Path) -> None:
+    for agent in ("oracle", "do-nothing"):
+        words = ("--agent", agent, "--data", "demo", "--driver", "dom", "--per-task", 1)
+        errands("run", "turk-test", *words, "--out", agent, cwd=place)
+    said = errands("report", "oracle", "do-nothing", "--figures", "--out", "turk", cwd=place)
+    for text in ("Table 4.", "Figure 6.", "Figure 8.", "published", "Two Charts", "Written: "):
+        assert text in said
+    assert "Figure 7." not in said, "no run differs in its demonstrations"
+    assert said.index("do-nothing") < said.index("oracle"), "in the paper's order"
+    words = ("report", "oracle", "do-nothing", "--figures", "--json", "--out", "turk")
+    tables = json.loads(errands(*words, cwd=place))["figures"]
+    published = tables[0]["head"].index("published")
+    assert [row[published] for row in tables[0]["rows"]] == ["7.8", "100.0"]
+    assert "none of the runs is" in errands("report", "rule", "--figures", cwd=place, status=2)
+    words = ("report", "oracle", "--figures", "--episode", 1)
+    assert "--episode shows one episode" in errands(*words, cwd=place, status=2)
+
+
 def test_replay_proves_sameness_and_notices_a_difference(place: Path) -> None:
     assert "40 episodes replayed" in errands("replay", "rule", cwd=place)
     line = json.loads(errands("replay", "rule", 3, "--json", cwd=place))

@@ -116,11 +116,11 @@ def test_shop(endpoint: str, table: Any, mode: str, settings: dict[str, Any]) ->
 @pytest.mark.parametrize(
     ("mode", "settings"),
     [
-        ("field, relevant", {"view": "relevant"}),
-        ("field, relevant, 2 demos", {"view": "relevant", "demos": 2}),
-        ("field, full, cut", {"view": "full", "budget": 900}),
-        ("whole, relevant", {"ask": "whole", "view": "relevant", "max_tokens": 96}),
-        ("field, tools", {"calls": "tools", "view": "relevant"}),
+        ("field, relevant", {"encoding": "relevant"}),
+        ("field, relevant, 2 demos", {"encoding": "relevant", "demos": 2}),
+        ("field, full, cut", {"encoding": "full", "budget": 900}),
+        ("whole, relevant", {"ask": "whole", "encoding": "relevant", "max_tokens": 96}),
+        ("field, tools", {"calls": "tools", "encoding": "relevant"}),
     ],
 )
 def test_turk(endpoint: str, table: Any, mode: str, settings: dict[str, Any]) -> None:
@@ -137,7 +137,7 @@ def test_turk(endpoint: str, table: Any, mode: str, settings: dict[str, Any]) ->
             except GrammarError:
                 assert move.action == "no_answer()"
                 assert message
-        if settings["view"] == "full":
+        if settings["encoding"] == "full":
             assert any("The page was too long" in move.thought for move in played.moves)
     record(table, "turk", mode, list(TASKS), results)
 

@@ -31,7 +31,7 @@ def test_the_json_has_the_names_of_its_schema(careful: MemoryStore, oracle: Memo
         "failures", "paperwork",
     }  # fmt: skip
     assert set(run["figures"]["score"]) == {"mean", "low", "high", "count"}
-    assert set(told["runs"][1]["figures"]["paperwork"]) == {"rules", "lengths"}
+    assert set(told["runs"][1]["figures"]["paperwork"]) == {"rules", "lengths", "calls"}
     assert set(told["runs"][1]["figures"]["paperwork"]["rules"]) == {"paper", "released"}
 
 

@@ -234,3 +234,49 @@ def test_seeds_of_episodes_differ_and_stay() -> None:
 def test_what_is_left_of_a_lost_episode() -> None:
     lost = failed(7, "goal 9", "worker", "it ended twice").summary
     assert (lost.number, lost.key, lost.status, lost.reward) == (7, "goal 9", "error", None)
+
+
+class Watcher:
+    """Looks at the first field, where it is shown pictures, and ends the episode."""
+
+    def __init__(self) -> None:
+        self.picture: Any = None
+        self.pictures: list[bytes] = []
+
+    def watch(self, picture: Any) -> None:
+        self.picture = picture
+
+    def begin(self, observation: Any, info: Mapping[str, Any]) -> None:
+        pass
+
+    def act(self, observation: Any, info: Mapping[str, Any]) -> str:
+        if self.picture is None:
+            return "click[buy now]"
+        self.pictures.append(self.picture(info["fields"][0]["name"]))
+        return "submit()"
+
+
+def test_an_agent_may_look_at_form_pages(browser_driver: Any) -> None:
+    source = TurkSource(
+        Protocol(
+            id="t",
+            version=1,
+            title="t",
+            domain="turk",
+            data="demo",
+            split="test",
+            settings={"driver": "browser"},
+        )
+    )
+    agent = Watcher()
+    episode = play(source, source.env(), agent, 0, PlayConfig())
+    source.close()
+    assert episode.summary.status == "done"
+    assert episode.summary.steps == 1, "a look is no step"
+    assert [picture[:4] for picture in agent.pictures] == [b"\x89PNG"]
+
+
+def test_in_the_shop_there_is_nothing_to_look_at(shop: ShopSource) -> None:
+    agent = Watcher()
+    assert play(shop, shop.env(), agent, 0, PlayConfig()).summary.status == "truncated"
+    assert agent.picture is None

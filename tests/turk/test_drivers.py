@@ -93,3 +93,16 @@ def test_what_can_be_no_driver_is_refused_at_once(driver: Any, words: str) -> No
     if isinstance(driver, str):
         with pytest.raises(SettingError, match=words):
             run("turk", "oracle", data="demo", driver=driver)
+
+
+def test_auto_is_the_browser_where_pictures_are_needed() -> None:
+    task = load_tasks("demo", "test").task("Two Charts")
+    pages = Pages()
+    assert pages.choice(task) == "dom"
+    pages.needs_pictures = True
+    assert pages.choice(task) == "browser"
+    env = TurkEnv(split="test", observation="html+screenshot")
+    assert env.pages.choice(task) == "browser"
+    own = Pages("dom")
+    own.needs_pictures = True
+    assert own.choice(task) == "dom", "who names a driver gets it"

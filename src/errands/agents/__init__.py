@@ -1,6 +1,6 @@
 """Agents: one readable file each. An agent sees what an environment shows and names an action.
 
-`errands.agents.agent` has the three contracts (Agent, AgentFactory, PrivilegedAgent),
+`errands.agents.agent` has the contracts (Agent, AgentFactory, PrivilegedAgent, SightedAgent),
 `errands.agents.registry` the table of names, `errands.agents.llm` agents that ask a chat model.
 """
 
@@ -19,6 +19,7 @@ __all__ = [
     "ModelError",
     "Move",
     "PrivilegedAgent",
+    "SightedAgent",
     "SimpleFactory",
     "Usage",
     "find_kind",
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
         ModelError,
         Move,
         PrivilegedAgent,
+        SightedAgent,
         Usage,
     )
     from errands.agents.careful import CarefulShopper

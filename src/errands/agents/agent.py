@@ -1,14 +1,15 @@
 """Agents: one readable file each. An agent sees what an environment shows and names an action.
 
-Three small contracts:
+Four small contracts:
 
 - an `Agent` plays one episode; it is made anew for the next one;
 - an `AgentFactory` holds what all episodes share (a model's client, a list of queries) and makes
   agents;
-- a `PrivilegedAgent` is an agent that is shown the environment itself: oracles, and nobody else.
+- a `PrivilegedAgent` is an agent that is shown the environment itself: oracles, and nobody else;
+- a `SightedAgent` is an agent that may ask for pictures of the form page before it.
 """
 
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Literal, Protocol, runtime_checkable
 
 import msgspec
@@ -24,6 +25,7 @@ __all__ = [
     "ModelError",
     "Move",
     "PrivilegedAgent",
+    "SightedAgent",
     "Spender",
     "Usage",
 ]
@@ -94,6 +96,16 @@ class PrivilegedAgent(Protocol):
 
     def look(self, env: Any) -> None:
         """Called before `begin` with the environment, its hidden goal or labels included."""
+        ...
+
+
+@runtime_checkable
+class SightedAgent(Protocol):
+    """An agent that looks at form pages, where and when it chooses; that costs no step."""
+
+    def watch(self, picture: Callable[[str | None], bytes]) -> None:
+        """Called before `begin` of a form page: `picture` gives the window as PNG, scrolled to the
+        field that is named. It takes its time, and needs a page driver with a browser."""
         ...
 
 

@@ -2,6 +2,7 @@
 
 import struct
 import zlib
+from functools import cache
 from typing import Any, Final
 
 import numpy as np
@@ -42,41 +43,44 @@ def decode(png: bytes) -> NDArray[Any]:
             data += body
         at += 12 + length
     lines = np.frombuffer(zlib.decompress(data), np.uint8).reshape(height, 1 + width * channels)
-    return _unfilter(lines, channels).reshape(height, width, channels)
+    picture: NDArray[Any] = _kernel()(lines, channels).reshape(height, width, channels)
+    return picture
+
+
+@cache
+def _kernel() -> Any:
+    """Compiled when the first picture is read, as without pictures nobody needs the compiler."""
+    from errands.compiled import compiled
+
+    return compiled(_unfilter)
 
 
 def _unfilter(lines: NDArray[np.uint8], step: int) -> NDArray[np.uint8]:
-    """Undo each line's filter; the costly kinds go pixel by pixel."""
-    out = np.zeros((len(lines), lines.shape[1] - 1), np.uint8)
-    above = np.zeros(out.shape[1], np.uint8)
-    for number, line in enumerate(lines):
-        kind, raw = line[0], line[1:]
-        if kind == 0:
-            out[number] = raw
-        elif kind == 1:
-            columns = raw.reshape(-1, step)
-            out[number] = np.cumsum(columns, axis=0, dtype=np.uint8).reshape(-1)
-        elif kind == 2:
-            out[number] = raw + above
-        else:
-            out[number] = _predicted(raw, above, step, paeth=kind == 4)
-        above = out[number]
+    """Undo the filter of each line, which its first byte names: none, left, up, mean or Paeth."""
+    height, width = lines.shape[0], lines.shape[1] - 1
+    out = np.zeros((height, width), np.uint8)
+    for y in range(height):
+        kind = lines[y, 0]
+        for x in range(width):
+            left = int(out[y, x - step]) if x >= step else 0
+            up = int(out[y - 1, x]) if y else 0
+            guess = 0
+            if kind == 1:
+                guess = left
+            elif kind == 2:
+                guess = up
+            elif kind == 3:
+                guess = (left + up) >> 1
+            elif kind == 4:
+                corner = int(out[y - 1, x - step]) if y and x >= step else 0
+                straight = left + up - corner
+                away, above, across = (
+                    abs(straight - left), abs(straight - up), abs(straight - corner),
+                )  # fmt: skip
+                guess = corner
+                if above <= across:
+                    guess = up
+                if away <= above and away <= across:
+                    guess = left
+            out[y, x] = (int(lines[y, x + 1]) + guess) & 255
     return out
-
-
-def _predicted(
-    raw: NDArray[np.uint8], above: NDArray[np.uint8], step: int, *, paeth: bool
-) -> NDArray[np.uint8]:
-    line = bytearray(raw.tobytes())
-    up = above.tobytes()
-    for i in range(len(line)):
-        left = line[i - step] if i >= step else 0
-        corner = up[i - step] if i >= step else 0
-        if paeth:
-            guess = left + up[i] - corner
-            distances = (abs(guess - left), abs(guess - up[i]), abs(guess - corner))
-            best = distances.index(min(distances))
-            line[i] = (line[i] + (left, up[i], corner)[best]) & 255
-        else:
-            line[i] = (line[i] + ((left + up[i]) >> 1)) & 255
-    return np.frombuffer(bytes(line), np.uint8)

@@ -24,7 +24,7 @@ _MODULES: Final[Mapping[str, tuple[str, ...]]] = {
     "verify_reward": ("verify-reward",),
     "catalog": ("catalog",),
     "search": ("search",),
-    "turk.demo": ("turk",),
+    "turk.conditions": ("turk",),
     "serve": ("serve",),
     "mcp": ("mcp",),
     "mine.commands": ("mine",),

@@ -19,8 +19,10 @@ from errands.cli.output import (
 )
 from errands.errors import SettingError
 from errands.plugins import nearest
-from errands.reports.content import Report, gather
+from errands.reports.content import Report, Run, gather
+from errands.reports.paper_figures import paper_figures, table_record
 from errands.reports.statistics.estimate import Estimate
+from errands.reports.tables import Cell, Table, Value
 from errands.reports.writing import FORMATS, PageReplayer, episode_page, write
 from errands.runs.export import FORMATS as EXPORTS
 from errands.runs.export import export
@@ -55,6 +57,11 @@ def report_command(
     pages: bool = typer.Option(
         True, help="Play episodes again to show pages of which only fingerprints were kept."
     ),
+    figures: bool = typer.Option(
+        False,
+        "--figures",
+        help="TurkingBench: print the paper's table 4 and figures 6 to 8 instead of the headlines.",
+    ),
     as_json: bool = Json,
 ) -> None:
     """Write a report: one HTML page that needs nothing else, and the same as Markdown and JSON.
@@ -64,12 +71,16 @@ def report_command(
       errands report runs/rule runs/careful --out report
 
       errands report runs/rule --episode 17
+
+      errands report runs/gpt4-relevant runs/gpt4-full runs/oracle --figures
     """
     with ExitStack() as stack:
         stores = [stack.enter_context(closing(open_run(place))) for place in runs]
         replayer = stack.enter_context(closing(PageReplayer(remarks.print))) if pages else None
         folder = out or _beside(runs[0])
         if episode is not None:
+            if figures:
+                raise SettingError("--figures are of whole runs, and --episode shows one episode.")
             if len(stores) > 1:
                 raise SettingError("--episode shows an episode of one run; name one run only.")
             path = episode_page(stores[0], episode, folder, watch=replayer)
@@ -77,11 +88,17 @@ def report_command(
             return
         with remarks.status("reading the runs"):
             made = gather(stores, title=title, compare_anyway=compare_anyway, most_listed=listed)
+        tables = paper_figures(made) if figures else ()
         with remarks.status("writing the report"):
             names = [name.strip() for name in formats.split(",") if name.strip()]
             paths = write(made, stores, folder, formats=names, watch=replayer)
         if as_json:
-            print_json({"written": paths, "runs": _plain(made)})
+            drawn = {"figures": [table_record(each) for each in tables]} if figures else {}
+            print_json({"written": paths, "runs": _plain(made), **drawn})
+        elif figures:
+            for each in tables:
+                _print_table(each)
+            _print_paths(paths)
         else:
             show_report(made, paths)
 
@@ -128,8 +145,23 @@ def show_report(made: Report, paths: Sequence[Path]) -> None:
         results.print(comparison.meaning or comparison.refused)
     if (more := len(made.comparisons) - _SHOWN) > 0:
         results.print(f"{more} more comparisons are in the report.")
+    _print_paths(paths)
+
+
+def _print_paths(paths: Sequence[Path]) -> None:
     for path in paths:
         results.print(f"Written: {path}")
+
+
+def _print_table(content: Table) -> None:
+    rows = [[_cell(cell) for cell in row] for row in content.rows]
+    results.print(table(*content.head, rows=rows, left=1, title=content.caption))
+
+
+def _cell(content: Cell) -> str:
+    if isinstance(content, Value):
+        return _between(content.estimate)
+    return content.name if isinstance(content, Run) else str(content)
 
 
 def _between(estimate: Estimate) -> str:

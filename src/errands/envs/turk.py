@@ -16,6 +16,7 @@ import gymnasium
 from errands.browser.screenshots import pixels
 from errands.envs.config import TurkConfig, config_from
 from errands.envs.observations import TURK_FORMATS, foreign_format, observation_key
+from errands.envs.screenshots import PICTURED
 from errands.envs.snapshots import (
     Snapshot,
     SnapshotError,
@@ -113,6 +114,8 @@ class TurkEnv(gymnasium.Env[Any, Any]):
             raise SettingError(f"The split {config.split!r} of {tasks} has no tasks.")
         self.pages = pages or Pages(config.driver)
         self._own_pages = pages is None
+        if config.observation in PICTURED:
+            self.pages.needs_pictures = True
         self.rules = config.rules
         self.max_steps = config.max_steps
         self.render_mode = render_mode
@@ -265,6 +268,13 @@ class TurkEnv(gymnasium.Env[Any, Any]):
         if self._page is None:
             raise ErrandsError("The environment has no episode yet; call reset() first.")
         return self._page
+
+    def picture(self, name: str | None = None) -> bytes:
+        """The window as PNG, scrolled to a field where one is named; it takes a browser, and is no
+        step of the episode."""
+        if name is not None:
+            self.page.perform(Action("scroll_to_element", {"name": name}))
+        return self.page.screenshot()
 
     @property
     def scored(self) -> list[ScoredField]:

@@ -5,6 +5,7 @@ it returns, so they can never disagree.
 """
 
 import itertools
+import json
 import re
 import shlex
 from collections.abc import Callable, Sequence
@@ -13,9 +14,10 @@ from typing import Any, Final
 import msgspec
 
 from errands import __version__
+from errands.agents.llm.turk.conditions import published_table, usual_settings
 from errands.agents.registry import kinds
 from errands.errors import SettingError
-from errands.reports.statistics.columns import Columns, read_columns
+from errands.reports.statistics.columns import STATUSES, Columns, read_columns
 from errands.reports.statistics.comparison import RunComparison, compare, holm
 from errands.reports.statistics.figures import RunFigures, run_figures
 from errands.reports.statistics.ranks import Ranks, run_ranks
@@ -24,6 +26,7 @@ from errands.reports.statistics.training import Training, training_of
 from errands.reports.statistics.turk_figures import (
     DemonstrationCurve,
     Table4Row,
+    agent_name,
     demonstrations,
     table_row,
 )
@@ -41,6 +44,8 @@ SCORES: Final = {"shop": "Task Score", "turk": "Score, mean over tasks"}
 """What the figure is called that a run is known by."""
 _NO_SETTING: Final = object()
 _WITHOUT: Final = re.compile(r" without:(\d+)\b")
+_UNTOLD: Final = {"demonstrations"}
+"""Settings that a label leaves out: how many demonstrations there are says enough."""
 
 
 class Run(msgspec.Struct, frozen=True, kw_only=True):
@@ -105,10 +110,12 @@ def _set_words(info: RunInfo) -> list[str]:
     """Settings of the agent that are not the usual ones, as `--set` takes them."""
     kind = next((kind for kind in kinds() if kind.name == info.agent), None)
     usual = {} if kind is None else {name: one.default for name, one in kind.settings.items()}
+    if info.agent == "llm":
+        usual = usual_settings(info.domain, info.agent_settings)
     words = []
     for name, value in info.agent_settings.items():
         if name in usual and value != usual[name]:
-            words += ["--set", f"{name}={value}"]
+            words += ["--set", f"{name}={value if isinstance(value, str) else json.dumps(value)}"]
     return words
 
 
@@ -183,8 +190,9 @@ def _writable(text: str) -> bool:
 def _row4(info: RunInfo, figures: RunFigures, columns: Columns) -> Table4Row | None:
     if figures.turk is None:
         return None
-    steps = int(columns.steps.sum())
-    return table_row(info, figures.turk, figures.usage.tokens_in, steps)
+    played = columns.status != STATUSES.index("error")
+    tokens, steps = (int(column[played].sum()) for column in (columns.tokens_in, columns.steps))
+    return table_row(info, figures.turk, tokens, steps)
 
 
 def _training(label: str, info: RunInfo) -> Training | None:
@@ -194,7 +202,7 @@ def _training(label: str, info: RunInfo) -> Training | None:
 
 def _labels(infos: Sequence[RunInfo]) -> list[str]:
     """Short names that tell the runs of this report apart."""
-    names = [_name(info) for info in infos]
+    names = [agent_name(info) for info in infos]
     for details in (
         [DOMAINS.get(info.domain, info.domain) for info in infos],
         _settings(infos),
@@ -217,17 +225,12 @@ def _labels(infos: Sequence[RunInfo]) -> list[str]:
     return names
 
 
-def _name(info: RunInfo) -> str:
-    model = info.agent_settings.get("model")
-    return f"{info.agent} {model}" if isinstance(model, str) and model else info.agent
-
-
 def _settings(infos: Sequence[RunInfo]) -> list[str]:
     """The settings in which runs of the same name differ."""
     labels = []
     for info in infos:
-        alike = [other for other in infos if _name(other) == _name(info)]
-        names = sorted({name for other in alike for name in other.agent_settings})
+        alike = [other for other in infos if agent_name(other) == agent_name(info)]
+        names = sorted({name for other in alike for name in other.agent_settings} - _UNTOLD)
         labels.append(
             ", ".join(
                 f"{name} {info.agent_settings.get(name, '-')}"
@@ -307,6 +310,18 @@ def _notes(runs: Sequence[Run]) -> tuple[str, ...]:
         notes.append(
             f"Of more than {ALL_PAIRS_UP_TO} runs on one domain each is compared with the first"
             " that was given."
+        )
+    beside = [run for run in runs if run.row4 is not None and run.row4.published is not None]
+    if beside:
+        notes.append(
+            f"Published scores: {published_table().source}; 20 tasks, up to 20 instances each drawn"
+            " without a seed, models of early 2024, released rules."
+        )
+    # A key has the protocol, the data, and all that departs from the protocol.
+    if others := [run.label for run in beside if len(run.info.protocol_key.split()) > 2]:
+        notes.append(
+            f"Not all of the published pages, or others: {', '.join(others)}; the protocol keys say"
+            " what departs."
         )
     if any(run.info.domain == "turk" for run in runs):
         notes.append(

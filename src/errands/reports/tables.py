@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from errands.agents.llm.turk.conditions import published_table
 from errands.reports.content import Run
 from errands.reports.formatting import DASH, dash, dollars, duration, whole
 from errands.reports.statistics.estimate import Estimate
@@ -70,11 +71,14 @@ def shop_tables(runs: Sequence[Run]) -> tuple[Table, Table]:
 
 
 def table_4(runs: Sequence[Run]) -> Table:
-    """TurkingBench, in the shape of the paper's table 4."""
+    """TurkingBench, in the shape and the order of the paper's table 4; what was published stands
+    beside what was measured."""
+    published = any(run.row4 is not None and run.row4.published is not None for run in runs)
     return Table(
         "Scores in %: mean over tasks under both rules, and the mean over fields",
         ["model", "modalities", "text encoding", "demonstrations", "input tokens",
-         "score, paper’s rules", "score, released rules", "over fields"],
+         "score, paper’s rules", "score, released rules",
+         *(["published"] if published else []), "over fields"],
         [
             [
                 run,
@@ -84,12 +88,19 @@ def table_4(runs: Sequence[Run]) -> Table:
                 whole(row.input_tokens),
                 Value(row.paper),
                 Value(row.released),
+                *([dash(row.published)] if published else []),
                 Value(row.micro),
             ]
-            for run in runs
+            for run in sorted(runs, key=_table_place)
             if (row := run.row4) is not None
         ],
     )  # fmt: skip
+
+
+def _table_place(run: Run) -> int:
+    """Where a run stands among the published rows; those of no row keep their order, below."""
+    table = published_table()
+    return table.place(table.condition_of(run.info.agent, run.info.agent_settings))
 
 
 def usage_table(runs: Sequence[Run]) -> Table:

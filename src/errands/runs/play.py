@@ -18,8 +18,17 @@ from typing import Any, Final
 
 import msgspec
 
-from errands.agents.agent import Agent, AgentFactory, EndOfRun, ModelError, Move, PrivilegedAgent
+from errands.agents.agent import (
+    Agent,
+    AgentFactory,
+    EndOfRun,
+    ModelError,
+    Move,
+    PrivilegedAgent,
+    SightedAgent,
+)
 from errands.browser.chromium import BrowserError
+from errands.envs.turk import TurkEnv
 from errands.errors import ErrandsError
 from errands.runs.episode import Episode, Step, Summary, digest
 from errands.runs.episode_source import EpisodeSource
@@ -156,6 +165,7 @@ class _EpisodeRecorder:
         self._track = source.track()
         self._keeps = rules.observations
         self._usage = [0, 0, 0.0]
+        self._calls = 0
 
     def episode(self) -> EpisodeCalls:
         """Everything that happens, one call at a time."""
@@ -168,6 +178,8 @@ class _EpisodeRecorder:
             owner = "agent"
             if isinstance(agent, PrivilegedAgent):
                 agent.look(env)
+            if isinstance(agent, SightedAgent) and isinstance(env.unwrapped, TurkEnv):
+                agent.watch(env.unwrapped.picture)
             yield owner, agent.begin, (observation, info)
             reward, terminated, truncated = 0.0, False, False
             while not (terminated or truncated):
@@ -191,7 +203,7 @@ class _EpisodeRecorder:
                     success=reward >= 1.0,
                     steps=len(self._steps),
                     seconds=time.perf_counter() - self._begun,
-                    parts=track.parts(env, info),
+                    parts=self._parts(info),
                     **track.figures(),
                 ),
                 observation,
@@ -204,6 +216,12 @@ class _EpisodeRecorder:
             elif isinstance(failure, BrowserError | DriverError):
                 owner = "page"
             return self._failed(owner, _reason(failure))
+
+    def _parts(self, info: dict[str, Any]) -> dict[str, Any]:
+        parts = self._track.parts(self._env, info)
+        if self._calls and self._source.protocol.domain == "turk":
+            parts["calls"] = self._calls
+        return parts
 
     def out_of_time(self) -> Episode:
         return self._failed("time", f"It took longer than {self._rules.seconds:g} seconds")
@@ -221,6 +239,7 @@ class _EpisodeRecorder:
         if usage is None:
             self._steps.append(Step(action, reward, kept, text, answer.thought, message, took))
             return
+        self._calls += usage.calls
         spent = (usage.tokens_in, usage.tokens_out, usage.cost)
         self._usage = [total + part for total, part in zip(self._usage, spent, strict=True)]
         step = Step(action, reward, kept, text, answer.thought, message, took, *spent)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from errands.agents.llm.turk.demonstrations import demonstrations
+from errands.agents.llm.turk.demonstrations import DemonstrationStyle, demonstrations
 from errands.browser.screenshots import pixels
 from errands.envs.turk import TurkEnv
 from errands.errors import SettingError
@@ -76,7 +76,7 @@ def tool_message(call: str) -> dict[str, Any]:
     ("observation", "settings"),
     [
         ("html", {}),
-        ("html", {"view": "relevant"}),
+        ("html", {"encoding": "relevant"}),
         ("relevant", {}),
         ("html", {"demos": 3}),
         ("html", {"calls": "tools"}),
@@ -260,7 +260,7 @@ def test_a_page_too_long_is_cut_and_that_is_said(endpoint: Any, factory: Any, pl
 @pytest.mark.parametrize("whole", [False, True])
 def test_demonstrations_are_from_train_before_the_action(whole: bool) -> None:
     tested = load_tasks("demo", "test")
-    made = demonstrations(tested, "dom", count=9, seed=0, whole=whole, shrink=None)
+    made = demonstrations(tested, "dom", count=9, seed=0, style=DemonstrationStyle(whole=whole))
     assert len({one.task for one in made}) == len(made) == 9
     for one in made:
         assert tested.splits.of(one.task) == "train"
@@ -274,9 +274,9 @@ def test_demonstrations_are_from_train_before_the_action(whole: bool) -> None:
     if not whole:
         kinds = [one.blank.type for one in made]
         assert {"radio", "select", "checkbox", "text", "range", "textarea"} <= set(kinds)
-    again = demonstrations(tested, "dom", count=9, seed=0, whole=whole, shrink=None)
+    again = demonstrations(tested, "dom", count=9, seed=0, style=DemonstrationStyle(whole=whole))
     assert again == made
-    other = demonstrations(tested, "dom", count=9, seed=1, whole=whole, shrink=None)
+    other = demonstrations(tested, "dom", count=9, seed=1, style=DemonstrationStyle(whole=whole))
     assert [one.task for one in other] != [one.task for one in made]
 
 
@@ -292,7 +292,7 @@ def test_demonstrations_go_before_the_question(endpoint: Any, factory: Any, play
 
 def test_a_tested_task_is_never_a_demonstration() -> None:
     with pytest.raises(SettingError, match="only 0 train tasks"):
-        demonstrations(load_tasks("demo"), "dom", count=1, seed=0, whole=False, shrink=None)
+        demonstrations(load_tasks("demo"), "dom", count=1, seed=0, style=DemonstrationStyle())
 
 
 def test_a_budget_without_room_is_refused(factory: Any) -> None:
@@ -304,7 +304,7 @@ def test_a_budget_without_room_is_refused(factory: Any) -> None:
 
 def test_full_pages_need_full_pages(factory: Any) -> None:
     with pytest.raises(SettingError, match="take observation='html'"):
-        factory("turk", turk_env("relevant"), view="full")
+        factory("turk", turk_env("relevant"), encoding="full")
 
 
 @pytest.mark.parametrize("form", ["both", "picture"])
@@ -335,5 +335,5 @@ def test_a_screenshot_goes_along_as_a_picture(endpoint: Any, factory: Any, form:
 def test_fifty_desks_at_once(endpoint: Any, factory: Any, play_many: Any) -> None:
     endpoint.script = lambda request, number: f"modify_text({asked_field(request)!r}, 'x')"
     envs = [turk_env() for _ in range(50)]
-    results = play_many(factory("turk", envs[0], view="relevant", repairs=0), envs)
+    results = play_many(factory("turk", envs[0], encoding="relevant", repairs=0), envs)
     assert all(played.terminated for played in results)

@@ -75,6 +75,31 @@ def test_info_draws(tasks: Path) -> None:
         run("info", str(tasks), "--plot", str(tasks / "no" / "plot.svg"))
 
 
+def test_the_papers_figures(tasks: Path) -> None:
+    said = run("info", str(tasks), "--figures").stdout
+    for text in ("Figure 3", "36,200", "15.6", "Table 2", "published place"):
+        assert text in said
+    found = json.loads(run("info", str(tasks), "--figures", "--json").stdout)
+    measures = {one["measure"]: one["ours"] for one in found["figure_3"]}
+    assert (measures["tasks"], measures["instances"], measures["fields per task"]) == (1, 2, 1)
+    text = found["table_2"][0]
+    assert (text["type"], text["on_pages"], text["place"], text["published_place"]) == (
+        *("text", 2, 1, 4),
+    )
+
+
+def test_conditions_are_listed() -> None:
+    said = run("conditions").stdout
+    for text in ("gpt4-relevant-original", "original-relevant", "T + V", "82,000", "41.7"):
+        assert text in said
+    rows = [json.loads(line) for line in run("conditions", "--json").stdout.splitlines()]
+    assert len(rows) == 12
+    by_name = {row["name"]: row for row in rows}
+    assert by_name["gpt4v-full"]["settings"]["vision"] is True
+    assert by_name["oracle"]["settings"] == {}
+    assert {row["protocol"] for row in rows} == {"turk-test"}
+
+
 def test_mistakes_are_left_to_the_main_command(tasks: Path) -> None:
     with pytest.raises(DataError, match="There is no folder"):
         run("info", str(tasks / "absent"))

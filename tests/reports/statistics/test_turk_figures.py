@@ -79,11 +79,13 @@ def test_runs_that_differ_in_demonstrations_make_a_line(oracle: MemoryStore, nam
 def test_a_row_of_table_4(oracle: MemoryStore) -> None:
     figures = run_figures(oracle, read_columns(oracle))
     assert figures.turk is not None
-    settings = {"model": "m", "demos": 7, "view": "relevant"}
+    settings = {"model": "m", "demos": 7, "encoding": "relevant"}
     info = run_info("turk", "llm", 1, agent_settings=settings)
     row = table_row(info, figures.turk, 5000, 10)
     assert (row.model, row.modalities, row.encoding) == ("m", "T", "relevant")
     assert (row.demonstrations, row.input_tokens) == (7, 500)
+    asked = msgspec.structs.replace(figures.turk, calls=20)
+    assert table_row(info, asked, 5000, 10).input_tokens == 250
     plain = table_row(oracle.info, figures.turk, 0, 10)
     assert (plain.model, plain.modalities, plain.demonstrations) == ("oracle", "", None)
     assert plain.input_tokens is None

@@ -10,6 +10,7 @@ import pytest
 from errands.reports.html.turk_chart import draw
 from errands.turk.tasks.loader import load_tasks
 from errands.turk.tasks.markup import field_types
+from errands.turk.tasks.paper_figures import figure_3, table_2
 from errands.turk.tasks.statistics import (
     Spread,
     TaskFacts,
@@ -26,7 +27,7 @@ TASKS = SHARED / "data" / "turkingbench" / "tasks"
 
 
 def facts(name: str, instances: int = 2, split: str = "train", **fields: int) -> TaskFacts:
-    return TaskFacts(name, split, instances, 3 * instances, fields, 0, 100, 20)
+    return TaskFacts(name, split, instances, 3 * instances, fields, 0, 100, 20, 30)
 
 
 def test_a_task_is_measured() -> None:
@@ -35,7 +36,7 @@ def test_a_task_is_measured() -> None:
     task = Task("t", template, (Instance("t", 0, {"n": "1"}, labels),), tuple(labels))
     found = measure(task, "test")
     assert found == TaskFacts(
-        "t", "test", 1, 2, {"radio": 1, "text": 1}, 1, len(template), found.pieces
+        "t", "test", 1, 2, {"radio": 1, "text": 1}, 1, len(template), found.pieces, found.subwords
     )
     assert found.pieces > 20
 
@@ -116,3 +117,54 @@ def test_fields_that_come_with_the_inputs() -> None:
     pages = [page_html(task, instance) for instance in task.instances]
     # Together 43, as in the browser.
     assert [len(field_types(page, task.fields)) for page in pages] == [18, 15, 10]
+
+
+def test_figure_3_and_table_2_leave_out_what_nobody_fills_in() -> None:
+    found = TaskSetStatistics(
+        "here", "all", (facts("a", 2, radio=3, hidden=5), facts("b", 10, select=1, submit=1))
+    )
+    measures = {one.measure: (one.ours, one.published) for one in figure_3(found)}
+    assert measures["tasks"] == (2, 158)
+    assert measures["instances"] == (12, 36_200)
+    assert measures["fields per task"] == (2.0, 15.6)
+    assert measures["page length (subwords, about)"] == (30, 16_800)
+    places = table_2(found)
+    assert {one.type for one in places} == {
+        *("checkbox", "radio", "textarea", "text", "select", "range"),
+    }
+    assert [(one.type, one.on_pages) for one in places[:2]] == [("select", 10), ("radio", 6)]
+    assert [one.place for one in places] == [1, 2, 3, 4, 5, 6]
+    assert (places[0].published_place, places[0].fields) == (5, 1)
+
+
+def test_figures_of_the_real_tasks() -> None:
+    """What docs/turkingbench.md says of them."""
+    if not TASKS.is_dir():
+        pytest.skip(f"{TASKS} is absent: TurkingBench's own tasks are not here")
+    found = survey(load_tasks(TASKS))
+    measures = {one.measure: one.ours for one in figure_3(found)}
+    assert measures["instances"] == 27_300
+    assert measures["fields per task"] == pytest.approx(13.3, abs=0.05)
+    assert measures["page length (subwords, about)"] == pytest.approx(16_200, abs=50)
+    places = table_2(found)
+    assert all(one.place == one.published_place for one in places)
+    assert [one.on_pages for one in places[:2]] == [135_086, 82_966]
+
+
+def test_the_fields_of_all_tasks_are_the_papers() -> None:
+    """1,932 fields in 153 tasks (section 14.2 of the specification), and those of the other six."""
+    if not TASKS.is_dir():
+        pytest.skip(f"{TASKS} is absent: TurkingBench's own tasks are not here")
+    with (TASKS.parent / "tasks.csv").open(newline="") as file:
+        absent = [row for row in csv.DictReader(file) if not row["rows"]]
+    kinds = ("checkbox", "radio", "text", "textarea", "select", "range")
+    fields = {row["task"]: sum(int(row[f"n_{kind}"]) for kind in kinds) for row in absent}
+    assert fields["ANES 2008 open-ended survey"] == 411
+    assert (1_932 + sum(fields.values())) / (153 + len(fields)) == pytest.approx(15.6, abs=0.1)
+
+
+def test_subwords_are_words_marks_and_spare_spaces() -> None:
+    page = Task("t", "one  two, 3\n</b>", (Instance("t", 0, {}, {}),), ())
+    empty = Task("t", "x", (Instance("t", 0, {}, {}),), ())
+    # `one`, a space, ` two`, `,`, ` 3`, a line's end, `</`, `b`, `>` against `x`
+    assert measure(page).subwords - measure(empty).subwords == 9 - 1

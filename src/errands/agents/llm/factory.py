@@ -21,11 +21,14 @@ from errands.agents.llm.settings import (
 from errands.agents.llm.shop.agent import ShopAgent, check_window
 from errands.agents.llm.transport.client import ChatModel, Conversation
 from errands.agents.llm.turk.agent import TurkAgent, TurkPrompter
-from errands.agents.llm.turk.demonstrations import demonstrations
+from errands.agents.llm.turk.conditions import with_condition
+from errands.agents.llm.turk.demonstration_lists import list_for, listed_demonstrations
+from errands.agents.llm.turk.demonstrations import DemonstrationStyle, demonstrations
 from errands.envs.screenshots import no_pictures
 from errands.envs.shop import ShopEnv
 from errands.envs.turk import TurkEnv
 from errands.errors import SettingError
+from errands.turk.tasks.template import page_html
 
 __all__ = ["LanguageModel", "make"]
 
@@ -81,13 +84,17 @@ def make(domain: str, env: gymnasium.Env[Any, Any], settings: Mapping[str, Any])
             lambda talk: ShopAgent(talk, prompt, play, search_anywhere=search_anywhere),
         )
     if domain == "turk" and isinstance(env, TurkEnv):
-        client, work = read(settings, TurkSettings)
+        client, work = read(with_condition(settings), TurkSettings)
         prompter = _turk_prompter(client, work, env)
         model = ChatModel(client)
         kept = _kept(model, work, prompter.prompt)
         return LanguageModel(
             model,
-            {**kept, "demonstrations": list(prompter.examples)},
+            {
+                **kept,
+                "demo_list": _list_name(work, env),
+                "demonstrations": list(prompter.examples),
+            },
             lambda talk: TurkAgent(talk, prompter),
         )
     raise SettingError(
@@ -98,23 +105,63 @@ def make(domain: str, env: gymnasium.Env[Any, Any], settings: Mapping[str, Any])
 
 def _turk_prompter(client: ClientSettings, play: TurkSettings, env: TurkEnv) -> TurkPrompter:
     shows = env.observation
-    if play.view == "full" and shows == "relevant":
+    if play.encoding not in ("auto", "relevant") and shows == "relevant":
         raise SettingError(
-            "view='full' needs the whole page, but the environment shows observation='relevant':"
-            " take observation='html'."
+            f"encoding={play.encoding!r} needs the whole page, but the environment shows"
+            " observation='relevant': take observation='html'."
         )
+    if play.vision:
+        _need_pictures(env, shows)
     tools = "-tools" if play.calls == "tools" else ""
     kind = f"turk-{play.ask}"
     prompt = load(f"{kind}{tools}", kind, play.prompt)
-    examples = demonstrations(
-        env.tasks,
-        env.pages.driver,
-        count=play.demos,
-        seed=play.demo_seed,
+    as_served = play.encoding == "original-full"
+    style = DemonstrationStyle(
         whole=play.ask == "whole",
-        shrink=play.shrink if "screenshot" in shows else None,
+        served=as_served,
+        shrink=play.shrink if play.vision or "screenshot" in shows else None,
+        scrolled=play.vision,
     )
-    return TurkPrompter(play, prompt, examples, shows=shows, max_tokens=client.max_tokens or 512)
+    if play.demo_list == "drawn":
+        driver = env.pages.driver
+        examples = demonstrations(
+            env.tasks, driver, count=play.demos, seed=play.demo_seed, style=style
+        )
+    else:
+        chosen = list_for(play.demo_list, env.tasks)
+        examples = listed_demonstrations(chosen, env.tasks, count=play.demos, style=style)
+
+    def served(info: Mapping[str, Any]) -> str:
+        task = env.tasks.task(str(info["task"]))
+        return page_html(task, task.instances[int(info["row"])], mojibake=True)
+
+    return TurkPrompter(
+        play,
+        prompt,
+        examples,
+        shows=shows,
+        max_tokens=client.max_tokens or 512,
+        served=served if as_served else None,
+    )
+
+
+def _list_name(play: TurkSettings, env: TurkEnv) -> str:
+    """Which demonstrations a run keeps that it had: `fixed` is no name of a list."""
+    return "drawn" if play.demo_list == "drawn" else list_for(play.demo_list, env.tasks).name
+
+
+def _need_pictures(env: TurkEnv, shows: str) -> None:
+    """Every page must be one that pictures can be taken of."""
+    if "screenshot" in shows:
+        raise SettingError(
+            f"vision=true takes its own pictures, and the environment shows observation={shows!r}:"
+            " take observation='html', or leave vision out."
+        )
+    if env.pages.driver == "dom":
+        raise SettingError(
+            "vision=true needs a browser, and the driver is 'dom': take driver='auto' or 'browser'."
+        )
+    env.pages.needs_pictures = True
 
 
 def _kept(model: ChatModel, play: ShopSettings | TurkSettings, prompt: Prompt) -> dict[str, Any]:

@@ -91,12 +91,26 @@ class TurkSettings(msgspec.Struct, frozen=True, kw_only=True):
     """How a model fills in forms."""
 
     ask: Annotated[Literal["field", "whole"], Meta(description="'field' or 'whole'")] = "field"
-    view: Annotated[
-        Literal["auto", "relevant", "full"], Meta(description="'auto', 'relevant' or 'full'")
+    condition: Annotated[
+        Text | None, Meta(description="a condition's name (`errands turk conditions`), or null")
+    ] = None
+    """The published row whose settings these are."""
+    encoding: Annotated[
+        Literal["auto", "relevant", "full", "original-relevant", "original-full"],
+        Meta(description="'auto', 'relevant', 'full', 'original-relevant' or 'original-full'"),
     ] = "auto"
-    """`auto`: what the environment shows."""
+    """How much of a page's HTML is shown; `auto`: what the environment shows."""
+    field_info: Annotated[Literal["all", "name"], Meta(description="'all' or 'name'")] = "all"
+    """What is told of a field beside the HTML: its type and options, too, or its name alone."""
+    vision: Flag = False
+    """Whether a picture of the page, scrolled to the field, goes with each question."""
     calls: Calls = "text"
     demos: Annotated[int, Meta(ge=0, le=9, description="a whole number, 0 to 9")] = 0
+    demo_list: Annotated[
+        Literal["drawn", "fixed", "demo-1", "turkingbench-1"],
+        Meta(description="'drawn', 'fixed', 'demo-1' or 'turkingbench-1'"),
+    ] = "drawn"
+    """`drawn` by `demo_seed`, or a fixed list; `fixed`: the list of the tasks that are played."""
     demo_seed: Count = 0
     budget: Annotated[int, Meta(ge=500, description="tokens of the prompt, 500 or more")] = 16_000
     shrink: Annotated[float, Meta(ge=1, le=16, description="a number, 1 to 16")] = 2.11
@@ -128,6 +142,8 @@ def read(given: Mapping[str, Any], play: type[_Play]) -> tuple[ClientSettings, _
     """Settings as given, checked; what is wrong is one sentence with the nearest name."""
     known = {**described(ClientSettings), **described(play)}
     for name in given:
+        if name == "view" and "encoding" in known:
+            raise SettingError("The setting view of the agent llm is called encoding now.")
         if name not in known:
             hint = nearest(name, known, 1) or f" the settings are {', '.join(known)}."
             raise SettingError(f"The agent llm has no setting {name!r}:{hint}")

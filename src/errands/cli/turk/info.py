@@ -8,6 +8,7 @@ import typer
 from errands.cli.output import Json, print_json, remarks, results, table, write_new
 from errands.reports.html.turk_chart import draw
 from errands.turk.tasks.loader import load_tasks
+from errands.turk.tasks.paper_figures import figure_3, table_2
 from errands.turk.tasks.splits import SPLITS
 from errands.turk.tasks.statistics import Spread, TaskSetStatistics, ranked, survey
 
@@ -32,6 +33,9 @@ def info(
     ),
     split: str = typer.Option("all", help=f"One of {', '.join(SPLITS)}."),
     each: bool = typer.Option(True, help="List every task."),
+    figures: bool = typer.Option(
+        False, "--figures", help="Only the paper's figure 3 and table 2, with what was published."
+    ),
     plot: Path | None = typer.Option(None, metavar="FILE.svg", help="Draw the figures, too."),
     as_json: bool = Json,
 ) -> None:
@@ -44,6 +48,7 @@ def info(
     Examples:
       errands turk info
       errands turk info turkingbench --split test --plot test.svg
+      errands turk info turkingbench --figures
     """
     opened = load_tasks(tasks, split)
     with remarks.status("reading the tasks") as status:
@@ -52,7 +57,10 @@ def info(
         write_new(plot, draw(statistics), replace=True)
         remarks.print(f"The plot is in {plot}.")
     if as_json:
-        print_json(_facts(statistics))
+        paper = {"figure_3": figure_3(statistics), "table_2": table_2(statistics)}
+        print_json(paper if figures else _facts(statistics))
+    elif figures:
+        _show_figures(statistics)
     else:
         _show(statistics, each)
     for problem in statistics.problems:
@@ -109,6 +117,23 @@ def _show(statistics: TaskSetStatistics, each: bool) -> None:
     if statistics.missing:
         named = ", ".join(statistics.missing[:3]) + (", ..." if len(statistics.missing) > 3 else "")
         results.print(f"{len(statistics.missing):,} tasks of this split are not here: {named}")
+
+
+def _show_figures(statistics: TaskSetStatistics) -> None:
+    rows = [
+        (one.measure, *_figures(Spread(one.ours, one.published))[:2])
+        for one in figure_3(statistics)
+    ]
+    headings: tuple[str, ...] = ("measure", "here", "published")
+    results.print(table(*headings, rows=rows, left=1, title="Figure 3. The tasks"))
+    places = [
+        (one.type, *(f"{count:,}" for count in (one.on_pages, one.place, one.published_place)),
+         f"{one.fields:,}")
+        for one in table_2(statistics)
+    ]  # fmt: skip
+    headings = ("type", "on all pages", "place", "published place", "on templates")
+    results.print(table(*headings, rows=places, left=1, title="Table 2. Fields by type"))
+    results.print("Why some differ: docs/turkingbench.md, The paper's figures.")
 
 
 def _list(statistics: TaskSetStatistics) -> None:

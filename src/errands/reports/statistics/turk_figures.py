@@ -11,6 +11,7 @@ from typing import Any, Final
 import msgspec
 import numpy as np
 
+from errands.agents.llm.turk.conditions import Condition, published_table
 from errands.reports.statistics.estimate import Estimate, estimate, named_rng
 from errands.runs.episode import RunInfo, Summary
 from errands.turk.scoring.metrics import RULES
@@ -29,6 +30,7 @@ __all__ = [
     "Table4Row",
     "TaskFigures",
     "TurkFigures",
+    "agent_name",
     "demonstrations",
     "estimate_of",
     "headline_at_least",
@@ -71,6 +73,8 @@ class TurkFigures(msgspec.Struct, frozen=True):
     rules: dict[str, ScoreSummary]
     """By name of the rules: macro and micro score, tasks, field types."""
     lengths: PageLengths
+    calls: int = 0
+    """How often a model was asked, in all episodes that did not fail."""
 
 
 class TaskFigures(msgspec.Struct, frozen=True):
@@ -99,6 +103,10 @@ class Table4Row(msgspec.Struct, frozen=True):
     released: Estimate
     micro: Estimate
     """Over fields instead of tasks, under the paper's rules."""
+    condition: str = ""
+    """The row of the published table whose conditions these are."""
+    published: float | None = None
+    """That row's score, in %; None where the run is of another protocol or departs from the row."""
 
 
 class DemonstrationCurve(msgspec.Struct, frozen=True):
@@ -106,6 +114,9 @@ class DemonstrationCurve(msgspec.Struct, frozen=True):
 
     agent: str
     points: tuple[tuple[int, Estimate], ...]
+    """Under the paper's rules."""
+    released: tuple[tuple[int, Estimate], ...] = ()
+    """Under the released rules, which the published figure is of."""
 
 
 def estimate_of(figure: ScoreEstimate) -> Estimate:
@@ -114,12 +125,12 @@ def estimate_of(figure: ScoreEstimate) -> Estimate:
 
 
 def scores_side_by_side(
-    runs: Sequence[TurkFigures],
+    runs: Sequence[TurkFigures], rules: str = "paper"
 ) -> dict[str, dict[str, list[Estimate | None]]]:
-    """The score of each task and of each field type in each run, under the paper's rules."""
-    papers = [run.rules["paper"] for run in runs]
-    tasks = [{one.task: estimate_of(one.all) for one in paper.tasks} for paper in papers]
-    types = [{one.type: estimate_of(one.macro) for one in paper.types} for paper in papers]
+    """The score of each task and of each field type in each run."""
+    each = [run.rules[rules] for run in runs]
+    tasks = [{one.task: estimate_of(one.all) for one in summary.tasks} for summary in each]
+    types = [{one.type: estimate_of(one.macro) for one in summary.types} for summary in each]
     task_names = dict.fromkeys(name for scores in tasks for name in scores)
     type_names = sorted({name for scores in types for name in scores})
     return {
@@ -132,7 +143,9 @@ def turk_figures(parts: Iterable[tuple[int, Mapping[str, Any]]], *, seed: int = 
     """All figures of a run, from what each episode scored."""
     scores: list[FieldScore] = []
     lengths: dict[tuple[str, int], int] = {}
+    calls = 0
     for _, part in parts:
+        calls += int(part.get("calls", 0))
         if "fields" in part:
             scores += _field_scores(part)
             lengths[str(part["task"]), int(part["row"])] = int(part.get("page_chars", 0))
@@ -142,7 +155,7 @@ def turk_figures(parts: Iterable[tuple[int, Mapping[str, Any]]], *, seed: int = 
         for one in instance_scores(scores)
         if one.paper is not None
     ]
-    return TurkFigures(summaries, _lengths(pairs, seed))
+    return TurkFigures(summaries, _lengths(pairs, seed), calls)
 
 
 def headline_at_least(
@@ -241,25 +254,40 @@ def _ranks(values: Any) -> Any:
 
 
 def table_row(info: RunInfo, figures: TurkFigures, tokens_in: int, steps: int) -> Table4Row:
-    """A run as a row of table 4; what an agent does not say of itself stays empty."""
+    """A run as a row of table 4; what an agent does not say of itself stays empty. Where the run
+    does not say how often a model was asked, it is taken to be once a step."""
+    calls = figures.calls or steps
     settings = info.agent_settings
     observation = str(info.protocol.get("observation", ""))
-    pictures = "screenshot" in observation
+    pictures = "screenshot" in observation or bool(settings.get("vision"))
     has_model = bool(settings.get("model"))
-    view = str(settings.get("view") or "auto")
-    if view == "auto":
-        view = "full" if "html" in observation else observation
+    # Runs of the first version say `view`.
+    encoding = str(settings.get("encoding") or settings.get("view") or "auto")
+    if encoding == "auto":
+        encoding = "full" if "html" in observation else observation
+    condition = published_table().condition_of(info.agent, settings)
     paper, released = figures.rules["paper"], figures.rules["released"]
     return Table4Row(
         str(settings.get("model") or info.agent),
         ("T + V" if pictures else "T") if has_model else "",
-        view if has_model else "",
+        encoding if has_model else "",
         _shown(info),
-        tokens_in / steps if tokens_in and steps else None,
+        tokens_in / calls if tokens_in and calls else None,
         estimate_of(paper.macro),
         estimate_of(released.macro),
         estimate_of(paper.micro),
+        "" if condition is None else condition.name,
+        _published(info, condition),
     )
+
+
+def _published(info: RunInfo, condition: Condition | None) -> float | None:
+    """What was published for a run's row: of its protocol, and of its number of demonstrations."""
+    table = published_table()
+    if condition is None or info.protocol.get("id") != table.protocol:
+        return None
+    usual = table.settings(condition).get("demos") if condition.settings else None
+    return condition.score if _shown(info) == usual else None
 
 
 def _shown(info: RunInfo) -> int | None:
@@ -275,7 +303,7 @@ def demonstrations(
     runs: Sequence[tuple[RunInfo, TurkFigures]],
 ) -> tuple[DemonstrationCurve, ...]:
     """Lines over runs that differ in nothing but the number of demonstrations."""
-    lines: dict[bytes, dict[int, Estimate]] = {}
+    lines: dict[bytes, dict[int, TurkFigures]] = {}
     names: dict[bytes, str] = {}
     for info, figures in runs:
         shown = _shown(info)
@@ -283,11 +311,21 @@ def demonstrations(
             continue
         rest = {k: v for k, v in info.agent_settings.items() if k not in SHOWN}
         same = msgspec.json.encode([info.agent, info.protocol_key, rest], order="deterministic")
-        model = rest.get("model")
-        names[same] = f"{info.agent} {model}" if model else info.agent
-        lines.setdefault(same, {})[shown] = estimate_of(figures.rules["paper"].macro)
+        names[same] = agent_name(info)
+        lines.setdefault(same, {})[shown] = figures
     return tuple(
-        DemonstrationCurve(names[same], tuple(sorted(points.items())))
-        for same, points in lines.items()
-        if len(points) > 1
+        DemonstrationCurve(names[same], *(_points(runs, rules) for rules in ("paper", "released")))
+        for same, runs in lines.items()
+        if len(runs) > 1
     )
+
+
+def agent_name(info: RunInfo) -> str:
+    """An agent, with its model and its condition where it has some."""
+    model, condition = (info.agent_settings.get(name) for name in ("model", "condition"))
+    name = f"{info.agent} {model}" if isinstance(model, str) and model else info.agent
+    return f"{name}, {condition}" if isinstance(condition, str) and condition else name
+
+
+def _points(runs: Mapping[int, TurkFigures], rules: str) -> tuple[tuple[int, Estimate], ...]:
+    return tuple((shown, estimate_of(runs[shown].rules[rules].macro)) for shown in sorted(runs))

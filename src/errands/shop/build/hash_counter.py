@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from errands.shop.compiled import compiled
+from errands.compiled import compiled
 
 __all__ = ["HashCounter"]
 

@@ -18,7 +18,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from errands.shop.compiled import compiled
+from errands.compiled import compiled
 
 __all__ = [
     "K1",

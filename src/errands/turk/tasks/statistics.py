@@ -23,6 +23,7 @@ __all__ = [
 ]  # fmt: skip
 
 _PIECE = re.compile(r"\w+|[^\w\s]")
+_SUBWORD = re.compile(r" ?[^\W\d_]+| ?\d+| ?(?:_|[^\w\s])+|\s")
 _NOTHING: Final[Callable[[str], None]] = lambda name: None  # noqa: E731
 
 
@@ -43,6 +44,9 @@ class TaskFacts:
     """Length of the template."""
     pieces: int
     """Words and marks of the template: near what a tokenizer of language models counts."""
+    subwords: int
+    """Words, runs of marks, and white space that no word takes along, on the first instance's
+    page: near what GPT-2's tokenizer counts, which the paper used."""
 
 
 @dataclass(frozen=True)
@@ -108,6 +112,7 @@ class TaskSetStatistics:
             "fields per task": Spread.over(sum(task.fields.values()) for task in self.tasks),
             "template length (characters)": Spread.over(task.characters for task in self.tasks),
             "template length (words and marks)": Spread.over(task.pieces for task in self.tasks),
+            "page length (subwords, about)": Spread.over(task.subwords for task in self.tasks),
         }
 
     @property
@@ -128,8 +133,8 @@ class TaskSetStatistics:
 
 def measure(task: Task, split: str = "train") -> TaskFacts:
     """Count what one task holds."""
-    first = task.instances[0]
-    placed = field_types(page_html(task, first), task.fields)
+    page = page_html(task, task.instances[0])
+    placed = field_types(page, task.fields)
     counts = Counter(kind for name, kind in placed.items() if name not in EXCLUDED)
     return TaskFacts(
         name=task.name,
@@ -140,6 +145,7 @@ def measure(task: Task, split: str = "train") -> TaskFacts:
         unplaced=sum(name not in placed for name in task.fields),
         characters=len(task.template),
         pieces=sum(1 for _ in _PIECE.finditer(task.template)),
+        subwords=sum(1 for _ in _SUBWORD.finditer(page)),
     )
 
 

@@ -1,5 +1,7 @@
 """Pages made to fit, and screenshots made smaller."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -7,12 +9,19 @@ from hypothesis import strategies as st
 
 from errands.agents.llm.transport.images import png, smaller
 from errands.agents.llm.transport.messages import estimate, message_tokens
-from errands.agents.llm.turk.excerpts import field_names, fit, fit_all, window
+from errands.agents.llm.turk.excerpts import (
+    field_names,
+    fit,
+    fit_all,
+    original_window,
+    window,
+)
 from errands.browser.screenshots import decode
 from errands.turk.dom.driver import DomDriver
 from errands.turk.drivers import Pages
 from errands.turk.tasks.loader import load_tasks
 
+TASKS = Path(__file__).resolve().parents[5] / "shared" / "data" / "turkingbench" / "tasks"
 HEAD = "<html><head><style>b{color:red}</style><script>let x = 1;</script></head><body>"
 PAGE = (
     f"{HEAD}<!-- a secret --><h1>Read this first.</h1>"
@@ -102,3 +111,54 @@ def test_tokens_are_guessed_on_the_safe_side() -> None:
     assert estimate("word " * 300) >= 300
     assert estimate("ключ" * 10) >= 20
     assert message_tokens([{"role": "user", "content": "x" * 300}]) == 105
+
+
+def fragments(count: int, name: str = "b") -> str:
+    return "".join(f"<{name}>{n}</{name}>" for n in range(count))
+
+
+def test_the_original_sent_five_pieces_before_the_field_and_nine_after() -> None:
+    page = f'<div><p>{fragments(9)}<input name="here">{fragments(9)}</p></div>'
+    lines = original_window(page, "here").split("\n")
+    assert len(lines) == 15
+    assert lines[5] == '<input name="here">'
+    assert lines[4] == "8</b>"
+    assert lines[-1] == "<b>"
+
+
+@pytest.mark.parametrize(
+    "field",
+    [
+        ' <input name="here">',
+        'Yes <input name="here">',
+        '<textarea name="here"></textarea>',
+        '<select name="here"><option>one</option></select>',
+    ],
+)
+def test_the_original_missed_fields_that_are_no_piece_of_their_own(field: str) -> None:
+    page = f"<div><p>{fragments(9)}{field}</p></div>"
+    sent = original_window(page, "here")
+    assert sent.split("\n")[:3] == ["<div>", "<p>", "<b>"]
+    assert len(sent.split("\n")) == 9
+    assert "here" not in sent
+    assert "here" in window(page, "here")
+    assert original_window(page, "nowhere") == ""
+
+
+def test_how_often_the_original_sent_the_field() -> None:
+    if not TASKS.is_dir():
+        pytest.skip(f"{TASKS} is absent: TurkingBench's own tasks are not here")
+    pages = Pages("dom")
+    shown = {}
+    for task in load_tasks(TASKS, "all"):
+        page = pages.open(task, task.instances[0])
+        html = page.html()
+        names = [field.name for field in page.fields(list(task.fields)) if field.visible]
+        assert all(f'name="{name}"' in window(html, name) for name in names), task.name
+        sent = [f'name="{name}"' in original_window(html, name) for name in names]
+        shown[task.name] = (sum(sent), len(sent))
+    pages.close()
+    for never in ("Reddit In-group Analysis", "Creating Answers to Questions"):
+        assert shown[never][0] == 0 < shown[never][1]
+    share = sum(sent for sent, _ in shown.values()) / sum(total for _, total in shown.values())
+    assert share == pytest.approx(0.64, abs=0.01)

@@ -4,10 +4,11 @@ After each action the page is looked at again, so that fields which an answer br
 are asked for, too. When nothing is left to ask, the agent submits.
 """
 
-from collections.abc import Mapping, Sequence
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-from errands.agents.agent import Move
+from errands.agents.agent import AgentError, Move
 from errands.agents.llm.prompts import Prompt
 from errands.agents.llm.settings import TurkSettings
 from errands.agents.llm.transport.client import Conversation, Exchange
@@ -22,7 +23,8 @@ from errands.agents.llm.transport.messages import (
 )
 from errands.agents.llm.turk.actions import action_list, demonstrated, read, tools
 from errands.agents.llm.turk.demonstrations import Demonstration
-from errands.agents.llm.turk.page import BlankField, FormView, Question, ask, see
+from errands.agents.llm.turk.page import BlankField, FormView, Question, ask, see, with_picture
+from errands.browser.screenshots import decode
 from errands.errors import SettingError
 from errands.turk.actions.action import Action
 from errands.turk.actions.grammar import GrammarError, format_action
@@ -36,6 +38,10 @@ _LEAST_ROOM: Final = 300
 """Tokens of a page that a budget must have room for."""
 
 
+Served = Callable[[Mapping[str, Any]], str]
+"""From what an environment tells of an episode to its page's HTML as the original sent it."""
+
+
 class TurkPrompter:
     """What all episodes share: the prompt, the demonstrations, and the room that is left."""
 
@@ -47,11 +53,15 @@ class TurkPrompter:
         *,
         shows: str,
         max_tokens: int,
+        served: Served | None = None,
     ) -> None:
         self.settings = settings
         self.prompt = prompt
         self.relevant_only = shows == "relevant"
-        self.full = settings.view == "full" or (settings.view == "auto" and shows != "relevant")
+        self.encoding = settings.encoding
+        if settings.encoding == "auto":
+            self.encoding = "relevant" if self.relevant_only else "full"
+        self.served = served
         self.whole = settings.ask == "whole"
         self.examples = tuple(f"{one.task}/{one.row}" for one in examples)
         self.opening = [system(prompt.fill("system", actions=action_list()))]
@@ -78,10 +88,12 @@ class TurkPrompter:
         self, form: FormView, blanks: Sequence[BlankField], room: int, message: str = ""
     ) -> Question:
         """What to ask about some fields."""
+        if self.settings.field_info == "name":
+            blanks = [BlankField(blank.name) for blank in blanks]
         return ask(
             *(self.prompt, form, blanks),
             whole=self.whole,
-            full=self.full,
+            encoding=self.encoding,
             room=room,
             message=message,
         )
@@ -99,6 +111,10 @@ class TurkAgent:
     def __init__(self, conversation: Conversation, prompter: TurkPrompter) -> None:
         self._conversation = conversation
         self._prompter = prompter
+        self._picture: Callable[[str | None], bytes] | None = None
+
+    def watch(self, picture: Callable[[str | None], bytes]) -> None:
+        self._picture = picture
 
     async def begin(self, observation: Any, info: Mapping[str, Any]) -> None:
         self._asked: dict[str, int] = {}
@@ -116,6 +132,8 @@ class TurkAgent:
         form = see(
             observation, info, relevant=prompter.relevant_only, shrink=prompter.settings.shrink
         )
+        if prompter.served is not None:
+            form = form._replace(html=prompter.served(info))
         exchange = Exchange(self._conversation)
         while blanks := self._to_ask(form):
             for blank in blanks:
@@ -161,11 +179,26 @@ class TurkAgent:
         blanks = again + fresh
         return blanks if self._prompter.whole else blanks[:1]
 
+    async def _pictured(self, form: FormView, blanks: Sequence[BlankField]) -> FormView:
+        """The page with a picture: scrolled to the field, or for a whole page as it stands."""
+        if self._picture is None:
+            raise AgentError(
+                "vision=true needs an environment that takes pictures: play with errands.run."
+            )
+        name = None if self._prompter.whole else blanks[0].name
+        picture, shrink = self._picture, self._prompter.settings.shrink
+        # Elsewhere, as the other episodes' answers are waited for here.
+        return await asyncio.to_thread(
+            lambda: with_picture(form, decode(picture(name))[..., :3], shrink),
+        )
+
     async def _ask(
         self, exchange: Exchange, form: FormView, blanks: list[BlankField], message: str
     ) -> list[Action] | None:
         """The model's actions; None where it gave none that can be read."""
         prompter = self._prompter
+        if prompter.settings.vision:
+            form = await self._pictured(form, blanks)
         question = prompter.question(form, blanks, prompter.characters(form, blanks), message)
         if question.note:
             exchange.said.append(question.note)

@@ -13,13 +13,16 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from errands.turk.pages.field import MARK, excerpt
 
-__all__ = ["Fitted", "field_names", "fit", "fit_all", "window"]
+__all__ = ["Fitted", "field_names", "fit", "fit_all", "original_window", "window"]
 
 _SILENT: Final = ("script", "style", "link", "meta", "noscript", "template")
 _LOOKS: Final = ("style", "class", "onclick", "onchange", "align", "valign", "bgcolor", "width",
                  "height", "cellpadding", "cellspacing", "border")  # fmt: skip
 _UNASKED: Final = frozenset({"hidden", "submit", "button", "image", "reset", "file"})
 _TOP_SHARE: Final = 0.3
+_BEFORE: Final = 5
+_AFTER: Final = 9
+_FRAGMENT: Final = re.compile(r"[^>]*>|[^>]+\Z")
 _MARKED: Final = re.compile(rf'\s{MARK}(?:="")?')
 _SPACES: Final = re.compile(r"[ \t]*\n\s*|[ \t]{2,}")
 
@@ -54,13 +57,34 @@ def window(html: str, name: str) -> str:
     node = _first(LexborHTMLParser(html), name)
     if node is None:
         return ""
+    outer = _grandparent(node)
+    node.attrs[MARK] = ""
+    return excerpt(outer.html or "", end_tag="</select>" if node.tag == "select" else None)
+
+
+def original_window(html: str, name: str) -> str:
+    """What the original sent for `relevant`: the fragments around the one that is the field.
+
+    It cut the field's grandparent at every `>` and looked for a fragment that equals the whole
+    element. White space or text before the element, or anything inside of it, and there is none:
+    then it took the first nine fragments, whatever they show.
+    """
+    node = _first(LexborHTMLParser(html), name)
+    if node is None:
+        return ""
+    own = node.html or ""
+    fragments = [piece for piece in _FRAGMENT.findall(_grandparent(node).html or "") if piece]
+    at = fragments.index(own) if own in fragments else -1
+    return "\n".join(fragments[max(0, at - _BEFORE) : at + _AFTER + 1])
+
+
+def _grandparent(node: LexborNode) -> LexborNode:
     outer = node
     for _ in range(2):
         parent = outer.parent
         if parent is not None and parent.is_element_node:
             outer = parent
-    node.attrs[MARK] = ""
-    return excerpt(outer.html or "", end_tag="</select>" if node.tag == "select" else None)
+    return outer
 
 
 def fit(html: str, room: int, name: str | None = None) -> Fitted:

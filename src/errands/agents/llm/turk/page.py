@@ -4,17 +4,27 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from errands.agents.llm.prompts import Prompt
 from errands.agents.llm.transport.images import data_address
 from errands.agents.llm.transport.messages import picture_tokens
-from errands.agents.llm.turk.excerpts import Fitted, field_names, fit, fit_all, window
+from errands.agents.llm.turk.excerpts import (
+    Fitted,
+    field_names,
+    fit,
+    fit_all,
+    original_window,
+    window,
+)
 from errands.turk.pages.field import CHOICES, TEXTS
 
-__all__ = ["BlankField", "FormView", "Question", "ask", "see"]
+__all__ = ["BlankField", "FormView", "Question", "ask", "see", "with_picture"]
 
 _ASKED: Final = TEXTS | CHOICES | {"range", ""}
 _MOST_OPTIONS: Final = 60
+_WINDOWS: Final = {"relevant": window, "original-relevant": original_window}
+"""Encodings that show the lines around a field alone."""
 
 
 class BlankField(NamedTuple):
@@ -70,10 +80,14 @@ def see(observation: Any, info: Mapping[str, Any], *, relevant: bool, shrink: fl
         # One window a field that can be seen, whether it is one to fill in or not.
         seen = [field["name"] for field in info.get("fields", ()) if field["visible"]]
         windows = dict(zip(seen, html.split("\n\n"), strict=False))
-    if pixels is None:
-        return FormView(html, blanks, windows)
+    form = FormView(html, blanks, windows)
+    return form if pixels is None else with_picture(form, pixels, shrink)
+
+
+def with_picture(form: FormView, pixels: NDArray[np.uint8], shrink: float) -> FormView:
+    """The same page, with a picture that is made smaller."""
     picture, size = data_address(pixels, shrink)
-    return FormView(html, blanks, windows, picture, picture_tokens(*size))
+    return form._replace(picture=picture, picture_tokens=picture_tokens(*size))
 
 
 def _blanks(info: Mapping[str, Any], html: str) -> list[BlankField]:
@@ -92,7 +106,7 @@ def ask(
     blanks: Sequence[BlankField],
     *,
     whole: bool,
-    full: bool,
+    encoding: str,
     room: int,
     message: str = "",
 ) -> Question:
@@ -101,8 +115,9 @@ def ask(
     names = [blank.name for blank in (blanks if whole else blanks[:1])]
     if form.windows is not None:
         fitted = _cut(form.html if whole else form.windows.get(names[0], form.html), room)
-    elif not full:
-        fitted = _cut("\n\n".join(window(form.html, name) for name in names), room)
+    elif encoding in _WINDOWS:
+        cut_out = _WINDOWS[encoding]
+        fitted = _cut("\n\n".join(cut_out(form.html, name) for name in names), room)
     else:
         fitted = fit_all(form.html, room, names) if whole else fit(form.html, room, names[0])
     if whole:
