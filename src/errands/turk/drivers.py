@@ -13,6 +13,7 @@ from typing import Any, Final
 from errands.errors import SettingError
 from errands.plugins import Registry, path_of
 from errands.turk.dom.driver import DomDriver
+from errands.turk.dom.submission import has_scripts
 from errands.turk.pages.driver import Driver, DriverError, OpenPage
 from errands.turk.proofs import Proof, find_proof
 from errands.turk.tasks.task import Instance, Task
@@ -72,14 +73,20 @@ class Pages:
     """Opens instances with the driver that fits; drivers start when they are first needed.
 
     A driver that is given as an object is its owner's to close; one of a class is made here, and
-    closed here.
+    closed here. Where pages are to be submitted, `auto` takes the browser for all that have
+    scripts: a proof says nothing about what they do then.
     """
 
     def __init__(
-        self, driver: DriverSource = AUTO, *, browser: Callable[[], Driver] | None = None
+        self,
+        driver: DriverSource = AUTO,
+        *,
+        browser: Callable[[], Driver] | None = None,
+        submits: bool = False,
     ) -> None:
         _check(driver)
         self.driver: Any = driver
+        self.submits = submits
         self._is_object = not isinstance(driver, str) and not _makes_drivers(driver)
         self._start_browser = browser or start_browser
         self._dom: dict[str, tuple[Proof | None, Driver]] = {}
@@ -132,6 +139,8 @@ class Pages:
             return path_of(self.driver)
         if self.driver != AUTO:
             return self.driver
+        if self.submits and has_scripts(task.template):
+            return "browser"
         proof = find_proof(task.template_hash)
         return "dom" if proof is not None and proof.allows_dom else "browser"
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from errands.reports.statistics.estimate import Estimate, estimate, named_rng
 from errands.runs.episode import RunInfo, Summary
-from errands.turk.scoring.metrics import RULES
+from errands.turk.scoring.metrics import DISPLAYED, RULES, SUBMITTED
 from errands.turk.scoring.summary import (
     FieldScore,
     ScoreEstimate,
@@ -80,6 +80,8 @@ class TaskFigures(msgspec.Struct, frozen=True):
     paper: float | None
     """The mean over its fields, by the paper's rules."""
     released: float | None
+    submitted: float | None
+    """None where the run was not played under these rules."""
     instance_figure: dict[str, float | None]
     """The original's figure for an instance, ranges counted as 1: `mean` and `worst`."""
 
@@ -134,7 +136,9 @@ def turk_figures(parts: Iterable[tuple[int, Mapping[str, Any]]], *, seed: int = 
         if "fields" in part:
             scores += _field_scores(part)
             lengths[str(part["task"]), int(part["row"])] = int(part.get("page_chars", 0))
-    summaries = {rules: summarize(scores, rules, seed=seed) for rules in RULES}
+    # Whether anything was submitted is the run's choice; the other rules are for every run.
+    played = [*DISPLAYED, *([SUBMITTED] if any(each.submitted is not None for each in scores) else ())]
+    summaries = {rules: summarize(scores, rules, seed=seed) for rules in played}
     pairs = [
         (lengths[one.task, one.row], one.paper)
         for one in instance_scores(scores)
@@ -154,21 +158,20 @@ def task_figures(episodes: Iterable[Summary]) -> list[TaskFigures]:
 def _task_figures(task: str, episodes: Sequence[Summary]) -> TaskFigures:
     scores = [score for each in episodes if "fields" in each.parts
               for score in _field_scores(each.parts)]  # fmt: skip
-    paper, released = (summarize(scores, rules, resamples=1).micro.mean for rules in RULES)
+    means = (summarize(scores, rules, resamples=1).micro.mean for rules in RULES)
     figures = [one.ranges_as_one for one in instance_scores(scores)]
     counted = [figure for figure in figures if figure is not None]
     mean = sum(counted) / len(counted) if counted else None
     worst = min(counted, default=None)
     errors = sum(each.status == "error" for each in episodes)
-    return TaskFigures(task, len(episodes), errors, paper, released, {"mean": mean, "worst": worst})
+    return TaskFigures(task, len(episodes), errors, *means, {"mean": mean, "worst": worst})
 
 
 def _field_scores(parts: Mapping[str, Any]) -> list[FieldScore]:
+    """What an episode scored; one that was played before there was `submitted` has two scores."""
     return [
-        FieldScore(
-            str(parts["task"]), int(parts["row"]), name, kind, _number(paper), _number(released)
-        )
-        for name, kind, paper, released in parts["fields"]
+        FieldScore(str(parts["task"]), int(parts["row"]), name, kind, *map(_number, scores))
+        for name, kind, *scores in parts["fields"]
     ]
 
 

@@ -1,8 +1,9 @@
 """How far an oracle gets with a task: what counts, and what it answered whether it counts or not.
 
-Only displayed fields count for a score, so a page that hides its fields can score 1 with next to
-nothing answered, or have no score at all. The share of the workers' answers that the page holds
-in the end, in whatever fields, tells tasks that were solved from those that were not.
+Under `paper` and `released` only displayed fields count, so a page that hides its fields can score
+1 with next to nothing answered, or have no score at all. The share of the workers' answers that the
+page holds in the end, in whatever fields, tells tasks that were solved from those that were not.
+Under `submitted` all fields count that the page sends.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -23,7 +24,7 @@ from errands.turk.scoring.instance_score import (
     score_page,
     score_values,
 )
-from errands.turk.scoring.metrics import NOTHING, RULES, label_text, majority
+from errands.turk.scoring.metrics import DISPLAYED, NOTHING, label_text, majority
 from errands.turk.tasks.task import Instance, Label, Task
 
 __all__ = ["ORACLES", "AnsweredFields", "Coverage", "answered_fields", "measure_coverage"]
@@ -50,7 +51,7 @@ class Coverage(msgspec.Struct, frozen=True):
 
     instances: int
     counted: int
-    """Fields that count for the score."""
+    """Fields that count for a score, under some rules."""
     scores: dict[str, float | None]
     """By rules, the mean over the fields that count."""
     fields: int
@@ -63,7 +64,7 @@ class Coverage(msgspec.Struct, frozen=True):
 def answered_fields(page: OpenPage, instance: Instance) -> AnsweredFields:
     """Score every field that somebody answered: displayed, hidden, or not there at all."""
     fields_by_name = {field.name: field for field in page.fields(list(instance.labels))}
-    sums = dict.fromkeys(RULES, 0.0)
+    sums = dict.fromkeys(DISPLAYED, 0.0)
     fields = 0
     for name, labels in instance.labels.items():
         field = fields_by_name.get(name)
@@ -91,17 +92,18 @@ def measure_coverage(play: Play, task: Task, rows: Iterable[int], pages: Pages) 
         try:
             with closing(pages.open(task, instance)) as page:
                 play(page, instance)
-                counted += score_page(page, instance)
-                shares.append(answered_fields(page, instance))
+                share = answered_fields(page, instance)
+                counted += score_page(page, instance, submit=True)
+                shares.append(share)
         except ErrandsError as failure:
             errors.append(f"row {row}: {failure}")
-    sums = {rules: sum(each.sums[rules] for each in shares) for rules in RULES}
+    sums = {rules: sum(each.sums[rules] for each in shares) for rules in DISPLAYED}
     both = AnsweredFields(sum(each.fields for each in shares), sums)
     return Coverage(
         len(shares),
         len(counted),
         instance_figures(counted),
         both.fields,
-        {rules: both.share(rules) for rules in RULES},
+        {rules: both.share(rules) for rules in DISPLAYED},
         tuple(errors),
     )
