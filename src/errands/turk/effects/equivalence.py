@@ -19,7 +19,7 @@ from errands.turk.dom.effects import EffectRule
 from errands.turk.effects.explore import explore
 from errands.turk.effects.infer import EffectInference, NotInferable
 from errands.turk.oracle.field_oracle import play_oracle
-from errands.turk.oracle.pointer_oracle import answers_of
+from errands.turk.oracle.page_work import answers_of
 from errands.turk.pages.comparison import Difference, compare
 from errands.turk.pages.driver import Driver, try_action
 from errands.turk.proofs import EDITION, Proof

@@ -8,6 +8,7 @@ Under `submitted` all fields count that the page sends.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
+from functools import partial
 from typing import Final
 
 import msgspec
@@ -15,7 +16,8 @@ import msgspec
 from errands.errors import ErrandsError
 from errands.turk.drivers import Pages
 from errands.turk.oracle.field_oracle import play_oracle
-from errands.turk.oracle.pointer_oracle import answers_of, play_pointer
+from errands.turk.oracle.page_work import answers_of
+from errands.turk.oracle.pointer_oracle import rehearse
 from errands.turk.pages.driver import OpenPage
 from errands.turk.pages.field import Field
 from errands.turk.scoring.instance_score import (
@@ -29,8 +31,17 @@ from errands.turk.tasks.task import Instance, Label, Task
 
 __all__ = ["ORACLES", "AnsweredFields", "Coverage", "answered_fields", "measure_coverage"]
 
-Play = Callable[[OpenPage, Instance], object]
-ORACLES: Final[Mapping[str, Play]] = {"oracle": play_oracle, "pointer-oracle": play_pointer}
+Play = Callable[[Callable[[], OpenPage], Instance], OpenPage]
+"""Opens a page as often as needed, and gives one that is answered."""
+
+
+def _fill(open_page: Callable[[], OpenPage], instance: Instance) -> OpenPage:
+    page = open_page()
+    play_oracle(page, instance)
+    return page
+
+
+ORACLES: Final[Mapping[str, Play]] = {"oracle": _fill, "pointer-oracle": rehearse}
 """By filling in fields, and with pointer and keys as well."""
 
 
@@ -90,8 +101,7 @@ def measure_coverage(play: Play, task: Task, rows: Iterable[int], pages: Pages) 
     for row in rows:
         instance = task.instances[row]
         try:
-            with closing(pages.open(task, instance)) as page:
-                play(page, instance)
+            with closing(play(partial(pages.open, task, instance), instance)) as page:
                 share = answered_fields(page, instance)
                 counted += score_page(page, instance, submit=True)
                 shares.append(share)
