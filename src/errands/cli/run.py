@@ -72,7 +72,8 @@ class _PlayOptions:
     rules: str | None = typer.Option(
         None,
         help="Other rules of the reward: released, paper, synonym, an installed name, or"
-        " module:attribute of your own (docs/reward.md).",
+        " module:attribute of your own (docs/reward.md); for form pages released, paper or"
+        " submitted (docs/turkingbench.md).",
     )
     observation: str | None = typer.Option(
         None,

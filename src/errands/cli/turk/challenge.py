@@ -9,7 +9,7 @@ from errands.cli.turk.verify import app, figure_pair
 from errands.turk.drivers import Pages
 from errands.turk.effects.verify import evenly_spaced
 from errands.turk.oracle.coverage import ORACLES, Coverage, measure_coverage
-from errands.turk.scoring.metrics import RULES
+from errands.turk.scoring.metrics import DISPLAYED, RULES
 from errands.turk.tasks.loader import load_tasks
 
 __all__ = ["app"]
@@ -24,8 +24,10 @@ def challenge_command(
 ) -> None:
     """Play the oracle by fields and the one with pointer and keys, and compare them.
 
-    For each: the score (displayed fields only) and the share of the workers' answers that the
-    page holds in the end, hidden fields included, under both rules. Needs a browser.
+    For each: the score under paper and released rules (displayed fields) and under submitted
+    rules (what the page would send), and the share of the workers' answers that the page holds
+    in the end, displayed or not. The second oracle rehearses each page on a copy, with a bounded
+    number of trials. Needs a browser.
 
     Example: errands turk challenge tasks --instances 5
     """
@@ -55,7 +57,7 @@ def challenge_command(
         results.print(
             table(*headings, *(f"{name}: score, answered" for name in ORACLES), rows=cells)
         )
-        results.print(f"Score and answered are {' / '.join(RULES)}.")
+        results.print(f"Score is {' / '.join(RULES)}, answered is {' / '.join(DISPLAYED)}.")
     for error in failed[:20]:
         remarks.print(error)
 

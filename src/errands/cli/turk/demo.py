@@ -50,7 +50,9 @@ def demo(
     rows = []
     for field in scored:
         labels = ", ".join("-" if a is None else str(a) for a in instance.labels[field.name])
-        scores = (f"{field.scores[rules]:.2f}" if rules in field.scores else "" for rules in DISPLAYED)
+        scores = (
+            f"{field.scores[rules]:.2f}" if rules in field.scores else "" for rules in DISPLAYED
+        )
         rows.append((field.name, field.type, ", ".join(field.values), labels, *scores))
     headings = ("field", "type", "answered", "people said", *DISPLAYED)
     results.print(table(*headings, rows=rows, title="Scores"))

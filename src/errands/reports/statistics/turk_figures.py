@@ -137,7 +137,10 @@ def turk_figures(parts: Iterable[tuple[int, Mapping[str, Any]]], *, seed: int = 
             scores += _field_scores(part)
             lengths[str(part["task"]), int(part["row"])] = int(part.get("page_chars", 0))
     # Whether anything was submitted is the run's choice; the other rules are for every run.
-    played = [*DISPLAYED, *([SUBMITTED] if any(each.submitted is not None for each in scores) else ())]
+    played = [
+        *DISPLAYED,
+        *([SUBMITTED] if any(each.submitted is not None for each in scores) else ()),
+    ]
     summaries = {rules: summarize(scores, rules, seed=seed) for rules in played}
     pairs = [
         (lengths[one.task, one.row], one.paper)

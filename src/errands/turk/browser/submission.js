@@ -11,11 +11,15 @@
   const typeOf = (element) =>
     element.tagName === "INPUT" ? element.type : element.tagName.toLowerCase();
 
-  // The one that the server adds (and crowdsourcing sites), or else the page's last.
+  // The page's own, of several the last; the one that the server adds to previews where there is
+  // no other. A button without a type submits, too, but is often meant for something else.
   const buttonOf = (form) => {
-    const kinds = "input[type=submit], button[type=submit]";
-    const own = [...document.querySelectorAll(kinds)].filter((each) => each.form === form);
-    return own.find((each) => each.id === "submitButton") ?? own.at(-1);
+    const says = (each) => /submit/i.test(`${each.textContent} ${each.id} ${each.name}`);
+    const all = [...document.querySelectorAll("input[type=submit], button")]
+      .filter((each) => each.form === form && each.type === "submit")
+      .filter((each) => each.hasAttribute("type") || says(each));
+    const own = all.filter((each) => !(each.id === "submitButton" && each.disabled));
+    return own.at(-1) ?? all.at(-1);
   };
 
   const withoutAttribute = (element, name, work) => {

@@ -14,6 +14,7 @@ from typing import Final
 import msgspec
 
 from errands.errors import ErrandsError
+from errands.turk.dom.submission import has_scripts
 from errands.turk.drivers import Pages
 from errands.turk.oracle.field_oracle import play_oracle
 from errands.turk.oracle.page_work import answers_of
@@ -26,7 +27,7 @@ from errands.turk.scoring.instance_score import (
     score_page,
     score_values,
 )
-from errands.turk.scoring.metrics import DISPLAYED, NOTHING, label_text, majority
+from errands.turk.scoring.metrics import DISPLAYED, NOTHING, RULES, label_text, majority
 from errands.turk.tasks.task import Instance, Label, Task
 
 __all__ = ["ORACLES", "AnsweredFields", "Coverage", "answered_fields", "measure_coverage"]
@@ -94,16 +95,18 @@ def _can_score(field: Field | None, labels: Sequence[Label]) -> bool:
 
 
 def measure_coverage(play: Play, task: Task, rows: Iterable[int], pages: Pages) -> Coverage:
-    """Play these rows; a page that fails is an error with its reason."""
+    """Play these rows; a page that fails is an error with its reason. What a page with scripts
+    would submit is not known without a browser."""
     counted: list[ScoredField] = []
     shares: list[AnsweredFields] = []
     errors: list[str] = []
+    submit = pages.choice(task) != "dom" or not has_scripts(task.template)
     for row in rows:
         instance = task.instances[row]
         try:
             with closing(play(partial(pages.open, task, instance), instance)) as page:
                 share = answered_fields(page, instance)
-                counted += score_page(page, instance, submit=True)
+                counted += score_page(page, instance, submit=submit)
                 shares.append(share)
         except ErrandsError as failure:
             errors.append(f"row {row}: {failure}")
@@ -112,7 +115,7 @@ def measure_coverage(play: Play, task: Task, rows: Iterable[int], pages: Pages) 
     return Coverage(
         len(shares),
         len(counted),
-        instance_figures(counted),
+        instance_figures(counted, RULES),
         both.fields,
         {rules: both.share(rules) for rules in DISPLAYED},
         tuple(errors),

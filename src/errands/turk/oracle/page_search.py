@@ -133,7 +133,7 @@ class _Search:
             return False
         before, mark = self.now, len(self.work.done)
         for turn in range(_TURNS):
-            if not self._goes_on() or not all([self._click(each) for each in clicks]):
+            if not (self._goes_on() and all(map(self._click, clicks))):
                 break
             self._see()
             names = before.near.keys() | self.now.near.keys()
@@ -155,7 +155,10 @@ class _Search:
         return False
 
     def _climb(self, trials: Iterable[Sequence[str]]) -> bool:
-        return any([self._goes_on() and self._try(*clicks) for clicks in trials])
+        better = False
+        for clicks in trials:
+            better |= self._goes_on() and self._try(*clicks)
+        return better
 
     def _click_things(self) -> bool:
         return self._climb([(thing,) for thing in self._things()])

@@ -155,7 +155,9 @@ class PageWork:
         workers = thorough_first(self.instance.labels)
         for worker in workers[:1]:
             for name, labels in self.instance.labels.items():
-                texts = answers_of(labels[worker : worker + 1]) if len(labels) == len(workers) else []
+                texts = (
+                    answers_of(labels[worker : worker + 1]) if len(labels) == len(workers) else []
+                )
                 if texts:
                     self.targets = {**self.targets, name: texts}
 

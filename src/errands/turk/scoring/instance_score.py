@@ -11,7 +11,7 @@ import msgspec
 
 from errands.turk.pages.driver import OpenPage
 from errands.turk.pages.field import Field, SubmittedField
-from errands.turk.scoring.metrics import DISPLAYED, RULES, SUBMITTED, score
+from errands.turk.scoring.metrics import DISPLAYED, SUBMITTED, score
 from errands.turk.tasks.task import Instance, Label
 
 __all__ = [
@@ -108,6 +108,8 @@ def instance_figure(
     return sum(values) / len(values) if values else None
 
 
-def instance_figures(scored: Sequence[ScoredField]) -> dict[str, float | None]:
-    """The figure under each of the rules."""
-    return {rules: instance_figure(scored, rules) for rules in RULES}
+def instance_figures(
+    scored: Sequence[ScoredField], rules: Iterable[str] = DISPLAYED
+) -> dict[str, float | None]:
+    """The figure under each of these rules."""
+    return {name: instance_figure(scored, name) for name in rules}

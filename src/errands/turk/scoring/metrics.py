@@ -34,7 +34,8 @@ from errands.turk.tasks.task import Label
 
 __all__ = [
     "DISPLAYED", "NOTHING", "RULES", "SUBMITTED", "as_number", "clean_values", "exact_match",
-    "label_text", "majority", "normalize_answer", "number_rule", "prepare_labels", "prepared_score", "score", "text_match",
+    "label_text", "majority", "normalize_answer", "number_rule", "prepare_labels",
+    "prepared_score", "score", "text_match",
 ]  # fmt: skip
 
 _BUTTONS: Final = frozenset({"submit", "button", "reset", "image", "file"})
