@@ -70,11 +70,14 @@ def shop_tables(runs: Sequence[Run]) -> tuple[Table, Table]:
 
 
 def table_4(runs: Sequence[Run]) -> Table:
-    """TurkingBench, in the shape of the paper's table 4."""
+    """TurkingBench, in the shape of the paper's table 4; with a column for what was submitted where
+    a run was played under these rules."""
+    submitted = any(run.row4 is not None and run.row4.submitted is not None for run in runs)
     return Table(
-        "Scores in %: mean over tasks under both rules, and the mean over fields",
+        "Scores in %: mean over tasks under each rules, and the mean over fields",
         ["model", "modalities", "text encoding", "demonstrations", "input tokens",
-         "score, paper’s rules", "score, released rules", "over fields"],
+         "score, paper’s rules", "score, released rules", "over fields",
+         *(["score, submitted rules"] if submitted else [])],
         [
             [
                 run,
@@ -85,6 +88,7 @@ def table_4(runs: Sequence[Run]) -> Table:
                 Value(row.paper),
                 Value(row.released),
                 Value(row.micro),
+                *([DASH if row.submitted is None else Value(row.submitted)] if submitted else []),
             ]
             for run in runs
             if (row := run.row4) is not None

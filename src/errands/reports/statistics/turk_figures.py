@@ -99,6 +99,8 @@ class Table4Row(msgspec.Struct, frozen=True):
     released: Estimate
     micro: Estimate
     """Over fields instead of tasks, under the paper's rules."""
+    submitted: Estimate | None = None
+    """None where the run was not played under these rules."""
 
 
 class DemonstrationCurve(msgspec.Struct, frozen=True):
@@ -237,6 +239,7 @@ def table_row(info: RunInfo, figures: TurkFigures, tokens_in: int, steps: int) -
         estimate_of(paper.macro),
         estimate_of(released.macro),
         estimate_of(paper.micro),
+        estimate_of(figures.rules[SUBMITTED].macro) if SUBMITTED in figures.rules else None,
     )
 
 

@@ -53,7 +53,7 @@
     for (const element of document.querySelectorAll("[name]")) {
       const name = element.getAttribute("name");
       const part = CONTROLS.has(element.tagName) && element.form === form && !sent.has(name);
-      if (part && !element.matches(":disabled, datalist *") && !unsent.includes(typeOf(element))) {
+      if (part && !element.matches(":disabled") && !unsent.includes(typeOf(element))) {
         sent.set(name, { type: typeOf(element), values: [] });
       }
     }

@@ -29,7 +29,8 @@ def is_scripted(tree: LexborHTMLParser) -> bool:
             kind = (attributes.get("type") or "").strip().lower()
             if kind in _SCRIPTS and (node.text().strip() or attributes.get("src")):
                 return True
-        elif any(name.startswith("on") for name in attributes):
+        # Text that broke out of an attribute leaves words such as `once`, with no value.
+        elif any(name.startswith("on") and value for name, value in attributes.items()):
             return True
     return False
 
@@ -64,18 +65,7 @@ def _is_part(control: Control, form: LexborNode, forms: Forms) -> bool:
         and control.kind not in UNSENT
         and forms.owner(control) == form.mem_id
         and not forms.disabled(control)
-        and not _in_list(control.node)
     )
-
-
-def _in_list(node: LexborNode) -> bool:
-    """Whether a control stands among the suggestions for another, where it is never sent."""
-    above = node.parent
-    while above is not None:
-        if above.tag == "datalist":
-            return True
-        above = above.parent
-    return False
 
 
 def _values(control: Control) -> Iterator[str]:

@@ -9,7 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 from difflib import SequenceMatcher
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from errands.turk.scoring.metrics import as_number
 
@@ -17,6 +17,8 @@ __all__ = ["FARTHEST", "Closeness", "closeness"]
 
 _ENTRY = re.compile(r"[^\s,;|()\[\]{}\"']+")
 _TOKEN = re.compile(r"\w+|[^\w\s]")
+_SHORT: Final = 200
+"""Up to so many characters, texts are compared letter by letter; beyond, word by word."""
 
 
 class Closeness(NamedTuple):
@@ -53,5 +55,6 @@ def _pair(text: str, answer: str) -> Closeness:
     entries, wanted = Counter(_ENTRY.findall(text)), Counter(_ENTRY.findall(answer))
     every = entries.total() + wanted.total()
     common = 2 * (entries & wanted).total() / every if every else 0.0
-    order = SequenceMatcher(None, _TOKEN.findall(text), _TOKEN.findall(answer), autojunk=False)
-    return Closeness(common, 0.0, order.ratio())
+    short = max(len(text), len(answer)) <= _SHORT
+    parts = (text, answer) if short else (_TOKEN.findall(text), _TOKEN.findall(answer))
+    return Closeness(common, 0.0, SequenceMatcher(None, *parts, autojunk=False).ratio())

@@ -19,6 +19,7 @@ from errands.turk.drivers import Pages
 from errands.turk.oracle.field_oracle import play_oracle
 from errands.turk.oracle.page_work import answers_of
 from errands.turk.oracle.pointer_oracle import rehearse
+from errands.turk.oracle.unreached import unreached_fields
 from errands.turk.pages.driver import OpenPage
 from errands.turk.pages.field import Field
 from errands.turk.scoring.instance_score import (
@@ -70,6 +71,8 @@ class Coverage(msgspec.Struct, frozen=True):
     """Fields that somebody answered."""
     answered: dict[str, float | None]
     """By rules, the mean over these, displayed or not."""
+    unreached: dict[str, str] = {}
+    """Fields that are not right in what some page would submit, and why."""
     errors: tuple[str, ...] = ()
 
 
@@ -99,6 +102,7 @@ def measure_coverage(play: Play, task: Task, rows: Iterable[int], pages: Pages) 
     would submit is not known without a browser."""
     counted: list[ScoredField] = []
     shares: list[AnsweredFields] = []
+    unreached: dict[str, str] = {}
     errors: list[str] = []
     submit = pages.choice(task) != "dom" or not has_scripts(task.template)
     for row in rows:
@@ -106,8 +110,11 @@ def measure_coverage(play: Play, task: Task, rows: Iterable[int], pages: Pages) 
         try:
             with closing(play(partial(pages.open, task, instance), instance)) as page:
                 share = answered_fields(page, instance)
-                counted += score_page(page, instance, submit=submit)
+                scored = score_page(page, instance, submit=submit)
                 shares.append(share)
+                counted += scored
+                if submit:
+                    unreached |= unreached_fields(page, instance, scored)
         except ErrandsError as failure:
             errors.append(f"row {row}: {failure}")
     sums = {rules: sum(each.sums[rules] for each in shares) for rules in DISPLAYED}
@@ -118,5 +125,6 @@ def measure_coverage(play: Play, task: Task, rows: Iterable[int], pages: Pages) 
         instance_figures(counted, RULES),
         both.fields,
         {rules: both.share(rules) for rules in DISPLAYED},
+        unreached,
         tuple(errors),
     )

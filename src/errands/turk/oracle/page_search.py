@@ -10,7 +10,7 @@ No element is known beforehand, no field is written, and nothing is asked but wh
 send. The number of trials is bounded; what came back to where it was is no part of the plan.
 """
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
@@ -24,6 +24,10 @@ __all__ = ["draggables", "search_page"]
 
 _TRIALS: Final = 2000
 """So many clicks and drags at most on a page."""
+_PATIENCE: Final = 600
+"""So many of them at most without any gain."""
+_REPAIRS: Final = 6
+"""So many of the last gains are done again where a click has spoilt something for good."""
 _THINGS: Final = 400
 """So many things at most are clicked in one state of a page."""
 _TURNS: Final = 4
@@ -65,6 +69,12 @@ class _Search:
         self.trials = 0
         self.now = self._look()
         self.best = self.now.total, len(work.done)
+        self.gain = 0
+        """The trial that brought the best so far."""
+        self.gains: list[tuple[str, ...]] = []
+        """Clicks that brought answers nearer, the last first."""
+        self.harm: Counter[str] = Counter()
+        """How often a button made things worse for good."""
         self.effects: dict[tuple[str, ...], set[str]] = {}
         """The fields that clicks were seen to change."""
         self.arming: dict[str, None] = {}
@@ -85,8 +95,7 @@ class _Search:
                 self.quiet.add(self.now.html)
             if not (self._advance() or self._join()):
                 break
-        if self.now.total < self.best[0]:
-            del self.work.done[self.best[1] :]
+        del self.work.done[self.best[1] :]
 
     # The page
 
@@ -100,6 +109,7 @@ class _Search:
         self.now = self._look()
         if self.now.total > self.best[0]:
             self.best = self.now.total, len(self.work.done)
+            self.gain = self.trials
 
     def _is_open(self, name: str) -> bool:
         """Whether a field is not right yet, and could be."""
@@ -107,7 +117,8 @@ class _Search:
         return reachable and not self.now.near[name].exact
 
     def _goes_on(self) -> bool:
-        return self.trials < _TRIALS and any(map(self._is_open, self.now.near))
+        left = self.trials < min(_TRIALS, self.gain + _PATIENCE)
+        return left and any(map(self._is_open, self.now.near))
 
     def _click(self, selector: str) -> bool:
         self.trials += 1
@@ -117,8 +128,14 @@ class _Search:
         return clickables(self.work.tree())[:_THINGS]
 
     def _buttons(self) -> list[str]:
-        found = buttons(self.work.tree(), clicked=False)
-        return sorted(found, key=lambda button: button not in self.leading)
+        """The likeliest to help first: those that did no harm, the one that has just helped, and
+        those that led on."""
+
+        def rank(button: str) -> tuple[int, bool, bool]:
+            helped = self.gains[:1] != [(button,)]
+            return self.harm[button], helped, button not in self.leading
+
+        return sorted(buttons(self.work.tree(), clicked=False), key=rank)
 
     # Trials
 
@@ -140,32 +157,43 @@ class _Search:
             changed = {n for n in names if before.values.get(n) != self.now.values.get(n)}
             touched |= changed
             if self.now.total > before.total:
+                self.gains = [clicks, *(each for each in self.gains if each != clicks)]
                 return True
             if self.now == before:
                 del self.work.done[mark:]
-                break
+                return False
             if not changed:
                 self.arming |= dict.fromkeys(clicks[:1])
                 if turn >= again:
                     break
-        else:
-            return False
-        if len(self.work.done) > mark:
-            self._see()
+        self._see()
+        if self.now.total < before.total:
+            self.harm[clicks[-1]] += 1
+            self._repair(clicks, before.total)
         return False
 
+    def _repair(self, spoiler: tuple[str, ...], total: Closeness) -> None:
+        """Do again what helped before, until it is as good as it was: of choices that exclude each
+        other, another one was clicked."""
+        for clicks in self.gains[:_REPAIRS]:
+            if clicks != spoiler and all(map(self._click, clicks)):
+                self._see()
+                if self.now.total >= total:
+                    return
+
     def _climb(self, trials: Iterable[Sequence[str]]) -> bool:
-        better = False
+        before = self.now.total
         for clicks in trials:
-            better |= self._goes_on() and self._try(*clicks)
-        return better
+            if self._goes_on():
+                self._try(*clicks)
+        return self.now.total > before
 
     def _click_things(self) -> bool:
         return self._climb([(thing,) for thing in self._things()])
 
     def _press_armed(self) -> bool:
         """Click what makes ready for something, then each of the buttons."""
-        better = False
+        before = self.now.total
         for thing in list(self.arming):
             if not (self._goes_on() and self._click(thing)):
                 continue
@@ -175,9 +203,8 @@ class _Search:
                 if self.now.html != ready and self._click(thing):
                     self._see()
                 if self._goes_on() and self._try(button, again=0):
-                    better = True
                     ready = self.now.html
-        return better
+        return self.now.total > before
 
     def _join(self) -> bool:
         """Click what makes ready for something, then each of the other things."""
@@ -231,27 +258,26 @@ class _Search:
 
     def _place(self) -> bool:
         """Drag each thing onto those that stand near it in a label, then onto all others."""
-        better = False
+        before = self.now.total
         for name in filter(self._is_open, list(self.now.near)):
             for item in [_key(node) for node in draggables(self.work.tree())]:
                 if self._is_open(name) and self._goes_on():
-                    better |= self._drag(name, item)
-        return better
+                    self._drag(name, item)
+        return self.now.total > before
 
-    def _drag(self, name: str, item: str) -> bool:
+    def _drag(self, name: str, item: str) -> None:
         before = self.now
         home = _surroundings(self.work.tree(), item)
         for target in _targets(self.work.tree(), item, self.work.answers[name]):
             if not self._drop(item, target):
                 continue
             if self.now.total > before.total:
-                return True
+                return
             if self.now.values != before.values:
                 # Back to where it was, or to wherever is as good.
                 for place in home:
                     if self._drop(item, place) and self.now.total >= before.total:
                         break
-        return False
 
     def _drop(self, item: str, target: str) -> bool:
         """Drag one thing onto another; False where one of them is gone or does not move."""

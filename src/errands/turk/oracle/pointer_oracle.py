@@ -66,8 +66,8 @@ def play_pointer(page: OpenPage, instance: Instance) -> list[Action]:
         for name in work.unanswered():
             any(rule(work, name) for rule in (_count, _slide, _arrange, _mark))
     _unbar(work)
-    search_page(work)
     _show_all(work)
+    search_page(work)
     return work.done
 
 
