@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
-from errands.turk.pages.driver import OpenPage
+from errands.turk.pages.driver import DriverError, OpenPage
 from errands.turk.pages.field import Field, SubmittedField
 from errands.turk.scoring.metrics import DISPLAYED, SUBMITTED, score
 from errands.turk.tasks.task import Instance, Label
@@ -49,6 +49,12 @@ def score_page(
     scored = score_fields(fields, answers, instance)
     if not submit:
         return scored
+    if not hasattr(page, "submission"):
+        raise DriverError(
+            f"Pages of the class {type(page).__name__} cannot be submitted: the rules"
+            f" {SUBMITTED!r} need a driver whose pages have submission(names), as in"
+            " errands.turk.OpenPage."
+        )
     return with_submission(scored, page.submission(list(instance.labels)), instance)
 
 
