@@ -120,6 +120,18 @@ def test_words_marked_into_several_fields(driver: BrowserDriver) -> None:
     assert sent(driver, html, labels) == {"who": ("Ann|Bob",), "where": ("Rome",)}
 
 
+@pytest.mark.parametrize("adds", ["b.onclick", "t.onchange"])
+def test_words_written_into_a_box_that_is_no_field(driver: BrowserDriver, adds: str) -> None:
+    script = (
+        "const has = []; const add = () => { if (t.value && !has.includes(t.value)) {"
+        " has.push(t.value); h.value = has.join('|') } t.value = '' };"
+        f"{adds} = add"
+    )
+    body = "<input id=t><button type=button id=b>Add</button>"
+    labels: Labels = {"h": ("an apple|7 pears",)}
+    assert sent(driver, page_of(body, script), labels) == {"h": ("an apple|7 pears",)}
+
+
 def test_answers_of_one_worker_are_kept_together(driver: BrowserDriver) -> None:
     """A square is one thing or the other: no page holds the first answer of both fields."""
     script = (

@@ -163,13 +163,14 @@ def task_figures(episodes: Iterable[Summary]) -> list[TaskFigures]:
 def _task_figures(task: str, episodes: Sequence[Summary]) -> TaskFigures:
     scores = [score for each in episodes if "fields" in each.parts
               for score in _field_scores(each.parts)]  # fmt: skip
-    means = (summarize(scores, rules, resamples=1).micro.mean for rules in RULES)
+    means = {rules: summarize(scores, rules, resamples=1).micro.mean for rules in RULES}
     figures = [one.ranges_as_one for one in instance_scores(scores)]
     counted = [figure for figure in figures if figure is not None]
     mean = sum(counted) / len(counted) if counted else None
     worst = min(counted, default=None)
     errors = sum(each.status == "error" for each in episodes)
-    return TaskFigures(task, len(episodes), errors, *means, {"mean": mean, "worst": worst})
+    ranged = {"mean": mean, "worst": worst}
+    return TaskFigures(task, len(episodes), errors, instance_figure=ranged, **means)
 
 
 def _field_scores(parts: Mapping[str, Any]) -> list[FieldScore]:

@@ -17,6 +17,7 @@ __all__ = ["FARTHEST", "Closeness", "closeness"]
 
 _ENTRY = re.compile(r"[^\s,;|()\[\]{}\"']+")
 _TOKEN = re.compile(r"\w+|[^\w\s]")
+_LETTER = re.compile(r".", re.DOTALL)
 _SHORT: Final = 200
 """Up to so many characters, texts are compared letter by letter; beyond, word by word."""
 
@@ -55,6 +56,6 @@ def _pair(text: str, answer: str) -> Closeness:
     entries, wanted = Counter(_ENTRY.findall(text)), Counter(_ENTRY.findall(answer))
     every = entries.total() + wanted.total()
     common = 2 * (entries & wanted).total() / every if every else 0.0
-    short = max(len(text), len(answer)) <= _SHORT
-    parts = (text, answer) if short else (_TOKEN.findall(text), _TOKEN.findall(answer))
-    return Closeness(common, 0.0, SequenceMatcher(None, *parts, autojunk=False).ratio())
+    part = _TOKEN if max(len(text), len(answer)) > _SHORT else _LETTER
+    order = SequenceMatcher(None, part.findall(text), part.findall(answer), autojunk=False)
+    return Closeness(common, 0.0, order.ratio())

@@ -307,7 +307,7 @@ def _with_key(tree: LexborHTMLParser, key: str) -> LexborNode | None:
 
 def _places(tree: LexborHTMLParser) -> list[LexborNode]:
     """What things lie in, and what stands beside that: where they may be dropped."""
-    places: dict[int, LexborNode] = {}
+    places = {node.mem_id: node for node in tree.css(".ui-droppable, [ondrop]")}
     for item in draggables(tree):
         parent = item.parent
         row = None if parent is None else parent.parent

@@ -6,6 +6,7 @@ what a page looks like and what a click does to it, never by which task it is:
 
 - open: click a hidden block's heading or opener, or a button, while that brings labelled fields;
 - mark: select the words of a label where the page has them, then press the buttons there are;
+- write: type the words of a label into a box that is no field itself, then press them;
 - arrange: drag things until they stand in the order that a label spells;
 - slide: move sliders that are no form fields with the keys, to the number of a label;
 - count: of boxes that all have one value, tick as many as a label has;
@@ -39,6 +40,10 @@ _CLICKS: Final = 40
 """So many things are clicked at most to bring one more field."""
 _ROUNDS: Final = 60
 _SEPARATORS: Final = " ,;|/->"
+_BOXES: Final = (
+    'input:not([name]):not([type]), input:not([name])[type="text"], textarea:not([name]),'
+    ' [contenteditable="true"]'
+)
 _JOINT: Final = "|"
 """Between the entries of an answer that has several."""
 
@@ -64,7 +69,7 @@ def play_pointer(page: OpenPage, instance: Instance) -> list[Action]:
     for _ in range(2):
         # Twice, for finding out what a slider does may spoil a field that was right.
         for name in work.unanswered():
-            any(rule(work, name) for rule in (_count, _slide, _arrange, _mark))
+            any(rule(work, name) for rule in (_count, _slide, _arrange, _mark, _write))
     _unbar(work)
     _show_all(work)
     search_page(work)
@@ -146,39 +151,67 @@ def _count(work: PageWork, name: str) -> bool:
 
 
 def _mark(work: PageWork, name: str) -> bool:
-    """Mark the words of a label, then press what there is to press, until the field has them; of
-    a list, one after another."""
+    """Mark the words of a label where the page has them."""
+
+    def mark(words: str) -> bool:
+        telling = any(map(str.isalpha, words)) or len(words) > 3
+        # Marks may have cut the text into other elements: looked up each time.
+        place = span_of(work.tree(), words) if telling else None
+        if place is None:
+            return False
+        selector, start, end = place
+        return work.do("select_text", selector=selector, start=start, end=end)
+
+    return _enter(work, name, mark)
+
+
+def _write(work: PageWork, name: str) -> bool:
+    """Write the words of a label into boxes that are no fields themselves."""
+    tree = work.tree()
+
+    def write_into(selector: str) -> Callable[[str], bool]:
+        def write(words: str) -> bool:
+            return (
+                work.do("click", selector=selector)
+                and work.do("press_key", key="Control+A")
+                and work.do("type", text=words)
+            )
+
+        return write
+
+    boxes = [selector_of(tree, node) for node in tree.css(_BOXES)]
+    return any(_enter(work, name, write_into(box)) for box in boxes[:_CLICKS])
+
+
+def _enter(work: PageWork, name: str, put: Callable[[str], bool]) -> bool:
+    """Put the words of a label somewhere, then press what there is to press, until a field has
+    them; of a list, one after another."""
     if not work.written_by_script(name):
         return False
     for text in work.answers[name]:
-        if not _mark_words(work, name, text) and _JOINT in text:
+        if not _enter_words(work, name, text, put) and _JOINT in text:
             for words in text.split(_JOINT):
-                _mark_words(work, name, words)
-        if work.is_right(name):
+                _enter_words(work, name, words, put)
+        if work.nearness(name).exact:
             return True
     return False
 
 
-def _mark_words(work: PageWork, name: str, words: str) -> bool:
-    """Mark these words and press buttons, the likeliest first, until that brings answers nearer."""
-    tree = work.tree()
-    place = span_of(tree, words) if any(map(str.isalpha, words)) or len(words) > 3 else None
-    if place is None:
-        return False
-    selector, start, end = place
+def _enter_words(work: PageWork, name: str, words: str, put: Callable[[str], bool]) -> bool:
+    """Put these words in and press Enter or buttons, the likeliest first, until that brings
+    answers nearer."""
+    presses = [("", ""), ("press_key", "Enter")]
+    presses += [("click", button) for button in _by_likeness(work.tree(), name)[:_CLICKS]]
     before = work.nearness(name)
-    for button in [None, *_by_likeness(tree, name)[:_CLICKS]]:
-        if not work.do("select_text", selector=selector, start=start, end=end):
+    for press, what in presses:
+        if not put(words):
             break
-        if button is not None:
-            work.do("click", selector=button)
+        if press == "click":
+            work.do("click", selector=what)
+        elif press:
+            work.do("press_key", key=what)
         if work.nearness(name) > before:
             return True
-        place = span_of(work.tree(), words)
-        if place is None:
-            break
-        # Marks may have cut the text into other elements.
-        selector, start, end = place
     return False
 
 
