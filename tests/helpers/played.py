@@ -195,7 +195,7 @@ def _form(env: TurkEnv, agent: str, number: int, name: str, row: int) -> Episode
     scored = score_page(page, instance)
     parts = {
         "task": name, "row": row, "page_chars": chars,
-        "fields": [[f.name, f.type, f.scores.get("paper"), f.scores.get("released")]
+        "fields": [[f.name, f.type, f.scores.get("paper"), f.scores.get("released"), None]
                    for f in scored],
     }  # fmt: skip
     summary = Summary(

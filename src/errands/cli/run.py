@@ -25,7 +25,7 @@ from errands.runs.episode import RunInfo, Summary
 from errands.runs.protocol import find_protocol, named_protocols, read_protocols
 from errands.runs.runner import DEFAULT_SECONDS, RunResult, default_place, run
 from errands.runs.store.places import open_run
-from errands.turk.scoring.metrics import RULES
+from errands.turk.scoring.metrics import DISPLAYED, SUBMITTED
 
 __all__ = ["app"]
 
@@ -72,7 +72,8 @@ class _PlayOptions:
     rules: str | None = typer.Option(
         None,
         help="Other rules of the reward: released, paper, synonym, an installed name, or"
-        " module:attribute of your own (docs/reward.md).",
+        " module:attribute of your own (docs/reward.md); for form pages released, paper or"
+        " submitted (docs/turkingbench.md).",
     )
     observation: str | None = typer.Option(
         None,
@@ -259,11 +260,13 @@ def _print_tasks(tasks: Sequence[TaskFigures]) -> None:
     if not tasks:
         return
     rows = []
+    submitted = any(task.submitted is not None for task in tasks)
+    rules = (*DISPLAYED, SUBMITTED) if submitted else DISPLAYED
     for task in tasks:
-        figures = (*task.instance_figure.values(), task.paper, task.released)
+        figures = (*task.instance_figure.values(), *(getattr(task, each) for each in rules))
         shares = ("-" if value is None else f"{value:.3f}" for value in figures)
         rows.append((task.task, str(task.instances), str(task.errors), *shares))
-    headings = ("task", "instances", "failed", "per instance", "worst", *RULES)
+    headings = ("task", "instances", "failed", "per instance", "worst", *rules)
     results.print(table(*headings, rows=rows))
 
 

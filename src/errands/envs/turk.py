@@ -42,7 +42,7 @@ from errands.turk.drivers import Pages
 from errands.turk.pages.driver import ActionError, OpenPage
 from errands.turk.pages.field import Field
 from errands.turk.scoring.instance_score import ScoredField, instance_figure, score_page
-from errands.turk.scoring.metrics import RULES
+from errands.turk.scoring.metrics import DISPLAYED, SUBMITTED
 from errands.turk.tasks.loader import TaskSet, load_tasks
 from errands.turk.tasks.task import Instance, Task
 
@@ -77,7 +77,9 @@ class TurkEnv(gymnasium.Env[Any, Any]):
     reads, `screenshot` pixels (browser only), `html+screenshot` both.
 
     ## Rewards
-    0.0, and at the end the mean score of the fields that count, under `rules`.
+    0.0, and at the end the mean score of the fields that count, under `rules`: `paper` or
+    `released`, where displayed fields count, or `submitted`, where those count that the page
+    submits, hidden ones among them.
 
     ## Starting state
     The untouched page of `reset(options={"task": name, "row": n})`, else of a task drawn
@@ -112,7 +114,7 @@ class TurkEnv(gymnasium.Env[Any, Any]):
         )
         if not len(self.tasks):
             raise SettingError(f"The split {config.split!r} of {tasks} has no tasks.")
-        self.pages = pages or Pages(config.driver)
+        self.pages = pages or Pages(config.driver, submits=config.rules == SUBMITTED)
         self._own_pages = pages is None
         if config.observation in PICTURED:
             self.pages.needs_pictures = True
@@ -178,7 +180,7 @@ class TurkEnv(gymnasium.Env[Any, Any]):
         if submitted or truncated:
             self._over = True
             self._truncated = truncated
-            self._scores = score_page(self._page, self.instance)
+            self._scores = self._scored_page()
             reward = self._score()
         return self._observe(), reward, submitted, truncated, self._info()
 
@@ -242,7 +244,7 @@ class TurkEnv(gymnasium.Env[Any, Any]):
         self._changed = saved.page_changed
         self._message = saved.message
         if self._over:
-            self._scores = score_page(self.page, self._instance())
+            self._scores = self._scored_page()
         self.np_random = rng_from(saved.rng)
         return self._observe(), self._info()
 
@@ -363,6 +365,10 @@ class TurkEnv(gymnasium.Env[Any, Any]):
     def _values(self) -> dict[str, list[str]]:
         return self.page.values_of(self._instance().labels)
 
+    def _scored_page(self) -> list[ScoredField]:
+        """What the page holds; under `submitted` also what it sends, which ends it."""
+        return score_page(self.page, self._instance(), submit=self.rules == SUBMITTED)
+
     def _score(self) -> float:
         return instance_figure(self._scores, self.rules) or 0.0
 
@@ -413,7 +419,7 @@ class TurkEnv(gymnasium.Env[Any, Any]):
             info["success"] = score >= 1.0
             info["field_scores"] = {
                 rules: {f.name: f.scores[rules] for f in self._scores if rules in f.scores}
-                for rules in RULES
+                for rules in dict.fromkeys((*DISPLAYED, self.rules))
             }
         return info
 

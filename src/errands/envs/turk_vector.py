@@ -16,6 +16,7 @@ from errands.envs.snapshots import Snapshot, TurkSnapshot
 from errands.envs.turk import FormActionText, TurkEnv
 from errands.envs.vector import LocalVectorEnv
 from errands.turk.drivers import Pages
+from errands.turk.scoring.metrics import SUBMITTED
 from errands.turk.tasks.task import Instance, Task
 
 __all__ = ["TurkVectorEnv"]
@@ -48,7 +49,7 @@ class TurkVectorEnv(LocalVectorEnv[TurkEnv, tuple[Task, Instance], TurkSnapshot]
             "is for single environments, and this one plays many as texts; for pixels take"
             " gymnasium.make_vec(..., vectorization_mode='sync')",
         )
-        self.pages = pages or Pages(config.driver)
+        self.pages = pages or Pages(config.driver, submits=config.rules == SUBMITTED)
         self._own_pages = pages is None
         first = TurkEnv(config=config, pages=self.pages)
         self.tasks = first.tasks

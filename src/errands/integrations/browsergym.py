@@ -42,6 +42,7 @@ from errands.shop.urls import parse
 from errands.turk.browser.driver import probe_script
 from errands.turk.pages.field import EXCLUDED, TEXTS, Field
 from errands.turk.scoring.instance_score import ScoredField, instance_figure, score_fields
+from errands.turk.scoring.metrics import SUBMITTED
 from errands.turk.tasks.template import page_html
 from errands.web.server import serve_shop
 
@@ -168,6 +169,11 @@ def register(
         told["url"] = url
     elif url is not None:
         raise SettingError(f"url={url!r}: form pages are on no website; leave it out.")
+    elif episodes.protocol.rules == SUBMITTED:
+        raise SettingError(
+            f"The protocol {episodes.protocol.id!r} has the rules {SUBMITTED!r}: here a form is"
+            " read before it is sent; take 'paper' or 'released', or errands/Turk-v0."
+        )
     else:
         options["pw_chromium_kwargs"] = {"proxy": _NOWHERE}
     kind = ShopTask if episodes.domain == "shop" else FormTask

@@ -91,8 +91,8 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     error: str = ""
     parts: dict[str, Any] = {}
     """The reward's parts. WebShop: `r_type`, `r_att`, `r_option`, `r_price` and the rest.
-    TurkingBench: `task`, `row`, `page_chars`, and `fields`: [name, type, paper, released] each;
-    `calls`, where a model was asked so many times."""
+    TurkingBench: `task`, `row`, `page_chars`, and `fields`: [name, type, paper, released,
+    submitted] each; `calls`, where a model was asked so many times."""
 
 
 class Episode(msgspec.Struct, frozen=True, kw_only=True):

@@ -34,6 +34,7 @@ from errands.shop.rewards.registry import rules_key
 from errands.shop.rewards.rules import RewardRules
 from errands.shop.splits import split_indices
 from errands.turk.drivers import Pages
+from errands.turk.scoring.metrics import RULES, SUBMITTED
 from errands.turk.tasks.loader import load_tasks
 
 __all__ = ["EpisodeSource", "ShopSource", "Track", "TurkSource", "open_source"]
@@ -290,7 +291,9 @@ class TurkSource:
             remarks.append(f"{tasks} absent: {', '.join(sorted(absent))}")
         remarks.append(self.tasks.left_out)
         self.remarks: tuple[str, ...] = tuple(filter(None, remarks))
-        self.pages = Pages(str(protocol.settings.get("driver", "auto")))
+        self.pages = Pages(
+            str(protocol.settings.get("driver", "auto")), submits=protocol.rules == SUBMITTED
+        )
 
     @staticmethod
     def _load(protocol: Protocol) -> Any:
@@ -365,7 +368,7 @@ class _TurkTrack:
             "row": info["row"],
             "page_chars": self._chars,
             "fields": [
-                [field.name, field.type, field.scores.get("paper"), field.scores.get("released")]
+                [field.name, field.type, *(field.scores.get(rules) for rules in RULES)]
                 for field in env.scored
             ],
         }

@@ -599,3 +599,53 @@ class DriverConformance:
         page.perform(Action("maximize"))
         page.perform(Action("submit"))
         assert page.values("a") == ["1"], "a submitted page can still be read"
+
+    # Submitting
+
+    def test_what_is_submitted(self, form: OpenForm) -> None:
+        page = form(
+            "<input name=a value=1><input type=hidden name=h value=2>"
+            "<input name=ro readonly value=3><textarea name=t readonly>x</textarea>"
+            "<input type=radio name=r value=1>"
+            "<input type=checkbox name=c><input type=checkbox name=c value=b checked>"
+            "<select name=s><option value=1>one<option selected>two</select>"
+            "<select name=m multiple><option selected>p<option selected>q</select>"
+            "<select name=none><option disabled selected>choose</select>"
+        )
+        assert [(f.name, f.type, f.values) for f in page.submission()] == [
+            ("a", "text", ("1",)), ("h", "hidden", ("2",)), ("ro", "text", ("3",)),
+            ("t", "textarea", ("x",)), ("r", "radio", ()), ("c", "checkbox", ("b",)),
+            ("s", "select", ("two",)), ("m", "select", ("p", "q")), ("none", "select", ()),
+        ]  # fmt: skip
+        assert [field.name for field in page.submission(["h", "absent", "a"])] == ["a", "h"]
+
+    def test_what_is_not_submitted(self, form: OpenForm) -> None:
+        page = form(
+            "<input value=nameless><input name='' value=empty><input name=off disabled>"
+            "<fieldset disabled><legend><input name=spared></legend><input name=fenced></fieldset>"
+            "<input type=submit name=s1><input type=button name=b><input type=image name=i>"
+            "<input type=file name=f><input type=reset name=re><button name=bu>x</button>"
+            "<div name=d></div>"
+            "<input name=ee value=1><input name=submit value=1><input name=required required>"
+        )
+        assert [field.name for field in page.submission()] == ["spared", "required"]
+
+    def test_the_first_form_is_submitted(self, driver: Driver) -> None:
+        page = driver.open(
+            "<input name=before><form id=one><input name=inside></form><input name=after>"
+            "<input name=tied form=one value=x><form id=two><input name=other></form>"
+            "<input name=lost form=nowhere>"
+        )
+        assert [field.name for field in page.submission()] == ["inside", "tied"]
+        assert driver.open("<input name=a>").submission() == []
+
+    def test_what_was_entered_is_submitted(self, form: OpenForm) -> None:
+        page = form(
+            "<input name=a><input type=checkbox name=c value=x><input type=radio name=r value=1>"
+            "<input type=submit>"
+        )
+        do(page, "modify_text", "a", "typed")
+        do(page, "modify_checkbox", "c", "x")
+        do(page, "modify_radio", "r", "1")
+        for _ in range(2):
+            assert [f.values for f in page.submission()] == [("typed",), ("x",), ("1",)]

@@ -16,6 +16,7 @@ from errands.errors import SettingError
 from errands.plugins import Registry, path_of
 from errands.turk.dom.driver import DomDriver
 from errands.turk.dom.scripts import may_act, read_scripts
+from errands.turk.dom.submission import has_scripts
 from errands.turk.pages.driver import Driver, DriverError, OpenPage
 from errands.turk.proofs import Proof, find_proof
 from errands.turk.tasks.loader import TaskSet
@@ -76,7 +77,8 @@ class Pages:
     """Opens instances with the driver that fits; drivers start when they are first needed.
 
     A driver that is given as an object is its owner's to close; one of a class is made here, and
-    closed here.
+    closed here. Where pages are to be submitted, `auto` takes the browser for all that have
+    scripts: a proof says nothing about what they do then.
     """
 
     def __init__(
@@ -85,9 +87,11 @@ class Pages:
         *,
         browser: Callable[[], Driver] | None = None,
         on_remark: Callable[[str], None] = warnings.warn,
+        submits: bool = False,
     ) -> None:
         _check(driver)
         self.driver: Any = driver
+        self.submits = submits
         self.needs_pictures = False
         """Whether somebody will ask for screenshots: then `auto` is the browser for every task."""
         self._is_object = not isinstance(driver, str) and not _makes_drivers(driver)
@@ -179,7 +183,7 @@ class Pages:
             return path_of(self.driver)
         if self.driver != AUTO:
             return self.driver
-        if self.needs_pictures:
+        if self.needs_pictures or (self.submits and has_scripts(task.template)):
             return "browser"
         proof = find_proof(task.template_hash)
         if proof is not None:

@@ -20,7 +20,7 @@ from errands.turk.tasks.task import Instance
 def test_equal_on_all_demo_tasks(turk_env: TurkEnv, play: Any) -> None:
     factory = make_factory("oracle", "turk", turk_env, {})
     pages = Pages("dom")
-    assert len(turk_env.tasks) == 30
+    assert len(turk_env.tasks) == 35
     steps = 0
     for task in turk_env.tasks:
         for row in (0, len(task.instances) - 1):

@@ -42,7 +42,7 @@ def test_workers_change_nothing_and_seeds_do(tmp_path: Path) -> None:
         runs.append(json.loads(done.stdout)["tasks"])
     assert runs[0] == runs[1] != runs[2]
     assert set(runs[0][0]) == {
-        "task", "instances", "errors", "paper", "released", "instance_figure"
+        "task", "instances", "errors", "paper", "released", "submitted", "instance_figure"
     }  # fmt: skip
     assert set(runs[0][0]["instance_figure"]) == {"mean", "worst"}
 
@@ -74,7 +74,7 @@ def test_a_folder_of_ones_own(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["tasks"] == [
         {"task": "One Box", "instances": 2, "errors": 0, "paper": 1.0, "released": 1.0,
-         "instance_figure": {"mean": 1.0, "worst": 1.0}}
+         "submitted": None, "instance_figure": {"mean": 1.0, "worst": 1.0}}
     ]  # fmt: skip
 
 
@@ -108,11 +108,12 @@ def test_challenge_compares_two_oracles() -> None:
     done = errands("turk", "challenge", "--instances", "1", "--json")
     assert done.returncode == 0, done.stderr
     found = {task["task"]: task for task in map(json.loads, done.stdout.splitlines())}
-    assert len(found) == 4
+    assert len(found) == 9
     for task in found.values():
-        assert (
-            task["oracle"]["answered"]["paper"] < task["pointer-oracle"]["answered"]["paper"] == 1
-        )
+        by_fields, by_pointer = task["oracle"], task["pointer-oracle"]
+        assert by_fields["answered"]["paper"] < 1
+        assert by_pointer["scores"]["submitted"] == 1
+    assert found["Bicycle Clinic"]["pointer-oracle"]["scores"]["paper"] is None
     shown = errands("turk", "challenge", "--split", "subjective", "--instances", "1")
     assert "Weekend Questionnaire" in shown.stdout
 

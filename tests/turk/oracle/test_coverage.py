@@ -30,7 +30,7 @@ def test_nothing_answered_has_no_share() -> None:
 
 def test_both_figures_over_instances() -> None:
     task = load_tasks("demo").task("Moving House Wizard")
-    nothing = measure_coverage(lambda page, instance: None, task, range(2), Pages("dom"))
+    nothing = measure_coverage(lambda open_page, _: open_page(), task, range(2), Pages("dom"))
     oracle = measure_coverage(ORACLES["oracle"], task, range(2), Pages("dom"))
     assert nothing.instances == oracle.instances == 2
     assert nothing.fields == oracle.fields > 0
@@ -50,4 +50,4 @@ def test_a_page_that_fails_is_an_error() -> None:
 
     found = measure_coverage(ORACLES["oracle"], task, [0], Broken("dom"))
     assert found.errors == ("row 0: no page today",)
-    assert found.scores == {"paper": None, "released": None}
+    assert found.scores == {"paper": None, "released": None, "submitted": None}

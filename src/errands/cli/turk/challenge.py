@@ -1,6 +1,8 @@
 """`errands turk challenge`: what pointer and keys add to filling in fields, task by task."""
 
+from collections.abc import Iterator, Mapping
 from contextlib import closing
+from typing import Final
 
 import typer
 
@@ -10,10 +12,13 @@ from errands.cli.turk.verify import figure_pair
 from errands.turk.drivers import Pages
 from errands.turk.effects.verify import evenly_spaced
 from errands.turk.oracle.coverage import ORACLES, Coverage, measure_coverage
-from errands.turk.scoring.metrics import RULES
+from errands.turk.scoring.metrics import DISPLAYED, RULES
 from errands.turk.tasks.loader import load_tasks
 
 __all__ = ["app"]
+
+_NAMED: Final = 5
+"""So many fields are named for one reason."""
 
 
 @app.command("challenge")
@@ -25,13 +30,16 @@ def challenge_command(
 ) -> None:
     """Play the oracle by fields and the one with pointer and keys, and compare them.
 
-    For each: the score (displayed fields only) and the share of the workers' answers that the
-    page holds in the end, hidden fields included, under both rules. Needs a browser.
+    For each: the score under paper and released rules (displayed fields) and under submitted
+    rules (what the page would send), and the share of the workers' answers that the page holds
+    in the end, displayed or not. The second oracle rehearses each page on a copy, with a bounded
+    number of trials; fields that it does not get right are named with the reason. Needs a browser.
 
     Example: errands turk challenge tasks --instances 5
     """
     opened = load_tasks(tasks, split)
     cells: list[tuple[str, ...]] = []
+    unreached: list[str] = []
     failed: list[str] = []
     with closing(Pages("browser")) as pages, progress_bar() as bar:
         for name in opened.names[:1]:
@@ -51,14 +59,25 @@ def challenge_command(
             last = coverage["pointer-oracle"]
             counts = (str(last.instances), str(last.fields))
             cells.append((name, *counts, *map(_cell, coverage.values())))
+            unreached += _reasons(name, last.unreached)
     if not as_json:
         headings = ("task", "instances", "fields")
         results.print(
             table(*headings, *(f"{name}: score, answered" for name in ORACLES), rows=cells)
         )
-        results.print(f"Score and answered are {' / '.join(RULES)}.")
+        results.print(f"Score is {' / '.join(RULES)}, answered is {' / '.join(DISPLAYED)}.")
+        for line in unreached:
+            results.print(line)
     for error in failed[:20]:
         remarks.print(error)
+
+
+def _reasons(task: str, unreached: Mapping[str, str]) -> Iterator[str]:
+    """What the second oracle did not get right of a task, a line a reason."""
+    for reason in dict.fromkeys(unreached.values()):
+        names = [name for name in unreached if unreached[name] == reason]
+        more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+        yield f"{task}: {', '.join(names[:_NAMED])}{more}: {reason}."
 
 
 def _cell(one: Coverage) -> str:

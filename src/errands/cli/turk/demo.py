@@ -12,7 +12,7 @@ from errands.turk.actions.grammar import format_action
 from errands.turk.drivers import Pages
 from errands.turk.oracle.field_oracle import play_oracle
 from errands.turk.scoring.instance_score import instance_figure, score_page
-from errands.turk.scoring.metrics import RULES
+from errands.turk.scoring.metrics import DISPLAYED
 from errands.turk.tasks.loader import load_tasks
 
 __all__ = ["app"]
@@ -50,9 +50,11 @@ def demo(
     rows = []
     for field in scored:
         labels = ", ".join("-" if a is None else str(a) for a in instance.labels[field.name])
-        scores = (f"{field.scores[rules]:.2f}" if rules in field.scores else "" for rules in RULES)
+        scores = (
+            f"{field.scores[rules]:.2f}" if rules in field.scores else "" for rules in DISPLAYED
+        )
         rows.append((field.name, field.type, ", ".join(field.values), labels, *scores))
-    headings = ("field", "type", "answered", "people said", *RULES)
+    headings = ("field", "type", "answered", "people said", *DISPLAYED)
     results.print(table(*headings, rows=rows, title="Scores"))
     after = instance_figure(scored, "paper")
     results.print(f"Score: {after or 0:.2f}; doing nothing would have given {before or 0:.2f}.\n")

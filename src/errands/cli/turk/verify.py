@@ -21,7 +21,7 @@ from errands.turk.oracle.predictions import (
 )
 from errands.turk.pages.driver import Driver, DriverError
 from errands.turk.proofs import Proof, kept_proof, write_proofs
-from errands.turk.scoring.metrics import RULES
+from errands.turk.scoring.metrics import DISPLAYED
 from errands.turk.scoring.summary import ScoreEstimate, ScoreSummary, summarize
 from errands.turk.tasks.loader import load_tasks
 
@@ -217,7 +217,7 @@ def score(
     if not scored:
         raise SettingError(f"{predictions} has no predictions.")
     failures = [row for row in scored if row.error is not None]
-    summaries = [summarize(field_scores(scored), rules) for rules in RULES]
+    summaries = [summarize(field_scores(scored), rules) for rules in DISPLAYED]
     if as_json:
         print_json(
             {

@@ -14,7 +14,7 @@ import numpy as np
 from errands.agents.llm.turk.conditions import Condition, published_table
 from errands.reports.statistics.estimate import Estimate, estimate, named_rng
 from errands.runs.episode import RunInfo, Summary
-from errands.turk.scoring.metrics import RULES
+from errands.turk.scoring.metrics import DISPLAYED, RULES, SUBMITTED
 from errands.turk.scoring.summary import (
     FieldScore,
     ScoreEstimate,
@@ -86,6 +86,8 @@ class TaskFigures(msgspec.Struct, frozen=True):
     paper: float | None
     """The mean over its fields, by the paper's rules."""
     released: float | None
+    submitted: float | None
+    """None where the run was not played under these rules."""
     instance_figure: dict[str, float | None]
     """The original's figure for an instance, ranges counted as 1: `mean` and `worst`."""
 
@@ -107,6 +109,8 @@ class Table4Row(msgspec.Struct, frozen=True):
     """The row of the published table whose conditions these are."""
     published: float | None = None
     """That row's score, in %; None where the run is of another protocol or departs from the row."""
+    submitted: Estimate | None = None
+    """None where the run was not played under these rules."""
 
 
 class DemonstrationCurve(msgspec.Struct, frozen=True):
@@ -149,7 +153,12 @@ def turk_figures(parts: Iterable[tuple[int, Mapping[str, Any]]], *, seed: int = 
         if "fields" in part:
             scores += _field_scores(part)
             lengths[str(part["task"]), int(part["row"])] = int(part.get("page_chars", 0))
-    summaries = {rules: summarize(scores, rules, seed=seed) for rules in RULES}
+    # Whether anything was submitted is the run's choice; the other rules are for every run.
+    played = [
+        *DISPLAYED,
+        *([SUBMITTED] if any(each.submitted is not None for each in scores) else ()),
+    ]
+    summaries = {rules: summarize(scores, rules, seed=seed) for rules in played}
     pairs = [
         (lengths[one.task, one.row], one.paper)
         for one in instance_scores(scores)
@@ -195,21 +204,21 @@ def task_figures(episodes: Iterable[Summary]) -> list[TaskFigures]:
 def _task_figures(task: str, episodes: Sequence[Summary]) -> TaskFigures:
     scores = [score for each in episodes if "fields" in each.parts
               for score in _field_scores(each.parts)]  # fmt: skip
-    paper, released = (summarize(scores, rules, resamples=1).micro.mean for rules in RULES)
+    means = {rules: summarize(scores, rules, resamples=1).micro.mean for rules in RULES}
     figures = [one.ranges_as_one for one in instance_scores(scores)]
     counted = [figure for figure in figures if figure is not None]
     mean = sum(counted) / len(counted) if counted else None
     worst = min(counted, default=None)
     errors = sum(each.status == "error" for each in episodes)
-    return TaskFigures(task, len(episodes), errors, paper, released, {"mean": mean, "worst": worst})
+    ranged = {"mean": mean, "worst": worst}
+    return TaskFigures(task, len(episodes), errors, instance_figure=ranged, **means)
 
 
 def _field_scores(parts: Mapping[str, Any]) -> list[FieldScore]:
+    """What an episode scored; one that was played before there was `submitted` has two scores."""
     return [
-        FieldScore(
-            str(parts["task"]), int(parts["row"]), name, kind, _number(paper), _number(released)
-        )
-        for name, kind, paper, released in parts["fields"]
+        FieldScore(str(parts["task"]), int(parts["row"]), name, kind, *map(_number, scores))
+        for name, kind, *scores in parts["fields"]
     ]
 
 
@@ -278,6 +287,7 @@ def table_row(info: RunInfo, figures: TurkFigures, tokens_in: int, steps: int) -
         estimate_of(paper.micro),
         "" if condition is None else condition.name,
         _published(info, condition),
+        estimate_of(figures.rules[SUBMITTED].macro) if SUBMITTED in figures.rules else None,
     )
 
 

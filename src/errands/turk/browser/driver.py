@@ -30,11 +30,13 @@ from errands.turk.browser.page_actions import PASSIVE, ask, perform
 from errands.turk.dom.effects import Changes, Fact
 from errands.turk.pages.comparison import PageState
 from errands.turk.pages.driver import DriverError, Result, Unsupported
-from errands.turk.pages.field import EXCLUDED, Field
+from errands.turk.pages.field import EXCLUDED, UNSENT, Field, SubmittedField
 
 __all__ = ["BrowserDriver", "BrowserPage", "probe_script"]
 
 T = TypeVar("T")
+
+_SCRIPTS: Final = ("sight.js", "submission.js", "probe.js")
 
 _PAINTED: Final = frozenset({"capture_screen", "drag"})
 """Actions that need pages to be painted."""
@@ -44,7 +46,7 @@ _PAINTED: Final = frozenset({"capture_screen", "drag"})
 def probe_script() -> str:
     """Answers the driver's questions about a page, from beside it."""
     folder = resources("errands.turk.browser")
-    return "".join(folder.joinpath(name).read_text("utf-8") for name in ("sight.js", "probe.js"))
+    return "".join(folder.joinpath(name).read_text("utf-8") for name in _SCRIPTS)
 
 
 class BrowserDriver:
@@ -132,6 +134,15 @@ class BrowserPage(WebPage):
             return {}
         values = self._ask("values", names=names, attributes=attributes)
         return dict(zip(names, msgspec.convert(values, list[list[str]]), strict=True))
+
+    def submission(self, names: Sequence[str] | None = None) -> list[SubmittedField]:
+        sent = self._ask(
+            "submission",
+            names=None if names is None else list(names),
+            excluded=sorted(EXCLUDED),
+            unsent=sorted(UNSENT),
+        )
+        return msgspec.convert(sent, list[SubmittedField])
 
     def perform(self, action: Action) -> Result:
         if action.name in _PAINTED and not self._paints:

@@ -1,6 +1,6 @@
 // Questions and deeds of the browser driver, as one object of functions. It runs in a world of
 // its own beside the page's: the same document, but none of the page's globals or prototypes.
-// `sight.js` is there already.
+// `sight.js` and `submission.js` are there already.
 (() => {
   "use strict";
   const CONTROLS = new Set(["INPUT", "SELECT", "TEXTAREA"]);
@@ -626,7 +626,7 @@
   const functions = {
     changes, facts, settle, state, fields, values, html, text, present, startText, endText, startBoxes, startRadio,
     hasBox, aim, endBox, select, range, scrollTo, scrollBy, goTo, point, points, near, selectText, size,
-    area,
+    area, submission: globalThis.errandsSubmission,
   };
 
   globalThis.errandsAsk = (name, question) => {

@@ -132,7 +132,7 @@ class Forms:
                 if control.kind == "checkbox":
                     control.checked = "checked" in control.node.attributes
                 elif control.kind == "radio" and "checked" in control.node.attributes:
-                    last[self._owner(control)] = control
+                    last[self.owner(control)] = control
             for control in last.values():
                 control.checked = True
         return group
@@ -159,9 +159,9 @@ class Forms:
 
     def check(self, control: Control, name: str) -> None:
         """Choose a radio button: the others of its group are no longer."""
-        owner = self._owner(control)
+        owner = self.owner(control)
         for each in self.controls(name):
-            if each.kind == "radio" and self._owner(each) == owner:
+            if each.kind == "radio" and self.owner(each) == owner:
                 each.checked = False
         control.checked = True
 
@@ -194,7 +194,8 @@ class Forms:
             self._fenced = self._tree.css_first("fieldset[disabled]") is not None
         return self._fenced and self._place(control.node).disabled
 
-    def _owner(self, control: Control) -> int:
+    def owner(self, control: Control) -> int:
+        """The form that a control belongs to, by its `mem_id`; 0: to none."""
         form = control.attribute("form")
         if form:
             for node in self._tree.css("form[id]"):

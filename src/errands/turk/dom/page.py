@@ -27,10 +27,19 @@ from errands.turk.dom.effects import (
 from errands.turk.dom.effects import chosen as chosen_state
 from errands.turk.dom.forms import Control, Forms, Option
 from errands.turk.dom.input_value import cut, is_number, number_text, sanitize, valid
+from errands.turk.dom.submission import is_scripted, submitted_fields
 from errands.turk.dom.text import page_text
 from errands.turk.dom.visibility import Cascade
-from errands.turk.pages.driver import ActionError, Result, Unsupported
-from errands.turk.pages.field import EXCLUDED, FREE_TEXTS, MARK, TEXTS, Field, excerpt
+from errands.turk.pages.driver import ActionError, DriverError, Result, Unsupported
+from errands.turk.pages.field import (
+    EXCLUDED,
+    FREE_TEXTS,
+    MARK,
+    TEXTS,
+    Field,
+    SubmittedField,
+    excerpt,
+)
 
 __all__ = ["ACTIONS", "DomPage"]
 
@@ -140,6 +149,14 @@ class DomPage:
 
     def values_of(self, names: Iterable[str], *, attributes: bool = False) -> dict[str, list[str]]:
         return {name: self.values(name, attributes=attributes) for name in names}
+
+    def submission(self, names: Sequence[str] | None = None) -> list[SubmittedField]:
+        if is_scripted(self._tree):
+            raise DriverError(
+                "The page has scripts, which may write fields when it is submitted: what it would"
+                " submit needs the driver 'browser'."
+            )
+        return submitted_fields(self._tree, self._forms, names)
 
     def html(self, name: str | None = None) -> str:
         if name is None:

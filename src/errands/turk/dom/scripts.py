@@ -16,6 +16,7 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 from errands.browser.libraries import library
 from errands.turk.dom.css import parse_sheet
 from errands.turk.dom.driver import parsed
+from errands.turk.dom.submission import SCRIPT_TYPES
 
 __all__ = ["PageScripts", "may_act", "read_scripts"]
 
@@ -28,7 +29,6 @@ _TOGGLES: Final = (
     " [data-provide], [data-loading-text]"
 )
 """What Bootstrap acts upon without being called."""
-_KINDS: Final = ("", "text/javascript", "application/javascript", "module", "text/ecmascript")
 _VARIABLE = re.compile(r"\$\{([^{}]{1,200})\}")
 _LITERAL = re.compile(r"""(?<=["'`])[^"'`\\\n$]{1,60}(?=["'`])""")
 _TIMERS = re.compile(
@@ -76,7 +76,7 @@ def _inline_scripts(tree: LexborHTMLParser) -> Iterator[str]:
     for node in tree.css("script"):
         attributes = node.attributes
         kind = (attributes.get("type") or "").strip().lower()
-        if "src" not in attributes and kind in _KINDS and (text := node.text().strip()):
+        if "src" not in attributes and kind in SCRIPT_TYPES and (text := node.text().strip()):
             yield text
 
 

@@ -28,7 +28,7 @@ from errands.turk.effects.covering import Choice, Key, PairCoverage, choices_of,
 from errands.turk.effects.infer import EffectInference, NotInferable, infer_load
 from errands.turk.effects.rows import reasons_against, rows_to_prove
 from errands.turk.oracle.field_oracle import play_oracle
-from errands.turk.oracle.pointer_oracle import answers_of
+from errands.turk.oracle.page_work import answers_of
 from errands.turk.pages.comparison import Difference, PagePair
 from errands.turk.pages.driver import Driver, OpenPage
 from errands.turk.proofs import EDITION, Proof, ProofCoverage

@@ -20,7 +20,9 @@ from errands.turk.scoring.instance_score import score_page
 from errands.turk.scoring.metrics import NOTHING, as_number, label_text, majority, score
 from errands.turk.tasks.task import Instance, Label
 
-__all__ = ["Plan", "oracle_action", "oracle_actions", "oracle_plan", "play_oracle"]
+__all__ = [
+    "Plan", "oracle_action", "oracle_actions", "oracle_plan", "play_oracle", "thorough_first",
+]  # fmt: skip
 
 Plan = Generator[Action, bool, None]
 """Yields what to do, and is sent whether it could be done."""
@@ -34,7 +36,7 @@ def oracle_actions(
     """The actions for all visible fields; `values` is what the page holds already."""
     if not fields:
         return []
-    ranking = _thorough_first(labels)
+    ranking = thorough_first(labels)
     actions = []
     for field in fields:
         answers = labels.get(field.name, ())
@@ -45,7 +47,7 @@ def oracle_actions(
     return [action for action in actions if action is not None]
 
 
-def _thorough_first(labels: Mapping[str, tuple[Label, ...]]) -> list[int]:
+def thorough_first(labels: Mapping[str, tuple[Label, ...]]) -> list[int]:
     """Workers by how much they filled in: any worker's text or boxes score in full, but a text
     may need a box that only its own writer ticked."""
     workers = max(map(len, labels.values()), default=0)

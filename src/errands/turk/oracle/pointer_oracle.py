@@ -6,50 +6,62 @@ what a page looks like and what a click does to it, never by which task it is:
 
 - open: click a hidden block's heading or opener, or a button, while that brings labelled fields;
 - mark: select the words of a label where the page has them, then press the buttons there are;
+- write: type the words of a label into a box that is no field itself, then press them;
 - arrange: drag things until they stand in the order that a label spells;
 - slide: move sliders that are no form fields with the keys, to the number of a label;
 - count: of boxes that all have one value, tick as many as a label has;
-- unbar: untick a box that somebody left empty where it bars fields that others filled in.
+- unbar: untick a box that somebody left empty where it bars fields that others filled in;
+- search: where all of this leaves something to be submitted that is not right, try out what clicks
+  and drags do to it (`errands.turk.oracle.page_search`).
 
-Only actions of the library are used, and no hidden or read-only field is ever written.
+Only actions of the library are used, and no hidden or read-only field is ever written. To see what
+comes of an action, the page is asked what it would submit, and its handlers run: so a page is
+rehearsed on one copy, and played on another.
 """
 
-import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from difflib import SequenceMatcher
 from typing import Final
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-from errands.turk.actions.action import Action, Value
-from errands.turk.oracle.field_oracle import play_oracle
+from errands.turk.actions.action import Action
+from errands.turk.oracle.page_search import draggables, search_page
+from errands.turk.oracle.page_work import PageWork
 from errands.turk.pages.driver import OpenPage, try_action
-from errands.turk.pages.elements import buttons, name_of, named, openers, selector_of, span_of
-from errands.turk.pages.field import Field
-from errands.turk.scoring.instance_score import score_values
+from errands.turk.pages.elements import buttons, name_of, openers, selector_of, span_of
 from errands.turk.scoring.metrics import NOTHING, as_number, label_text
-from errands.turk.tasks.task import Instance, Label
+from errands.turk.tasks.task import Instance
 
-__all__ = ["answers_of", "play_pointer"]
+__all__ = ["play_pointer", "rehearse"]
 
 _CLICKS: Final = 40
 """So many things are clicked at most to bring one more field."""
 _ROUNDS: Final = 60
-_WAIT: Final = 0.1
-_WAITS: Final = 10
-"""How long, and how often at most, to wait for a page that moves."""
-_STILL: Final = 3
-"""A page that looks the same so many times has stopped."""
 _SEPARATORS: Final = " ,;|/->"
+_BOXES: Final = (
+    'input:not([name]):not([type]), input:not([name])[type="text"], textarea:not([name]),'
+    ' [contenteditable="true"]'
+)
+_JOINT: Final = "|"
+"""Between the entries of an answer that has several."""
 
 
-def answers_of(labels: Sequence[Label]) -> list[str]:
-    """The different answers that somebody gave, in order."""
-    return list(dict.fromkeys(text for text in map(label_text, labels) if text not in NOTHING))
+def rehearse(open_page: Callable[[], OpenPage], instance: Instance) -> OpenPage:
+    """A page answered as the labels say, after a rehearsal on another."""
+    with closing(open_page()) as copy:
+        actions = play_pointer(copy, instance)
+    page = open_page()
+    for action in actions:
+        try_action(page, action)
+    return page
 
 
 def play_pointer(page: OpenPage, instance: Instance) -> list[Action]:
-    """Answer a page as the labels say, with every action there is; returns what was done."""
-    work = _Work(page, instance)
+    """Try out how to answer a page as the labels say, with every action there is; returns what
+    leads there. The page itself may be left somewhere else."""
+    work = PageWork(page, instance)
     for _ in range(_ROUNDS):
         work.fill()
         if not _open(work):
@@ -57,83 +69,17 @@ def play_pointer(page: OpenPage, instance: Instance) -> list[Action]:
     for _ in range(2):
         # Twice, for finding out what a slider does may spoil a field that was right.
         for name in work.unanswered():
-            any(rule(work, name) for rule in (_count, _slide, _arrange, _mark))
+            any(rule(work, name) for rule in (_count, _slide, _arrange, _mark, _write))
     _unbar(work)
     _show_all(work)
+    search_page(work)
     return work.done
-
-
-class _Work:
-    """A page being answered."""
-
-    def __init__(self, page: OpenPage, instance: Instance) -> None:
-        self.page = page
-        self.instance = instance
-        self.answers = {
-            name: texts for name, labels in instance.labels.items() if (texts := answers_of(labels))
-        }
-        self.done: list[Action] = []
-        self.solved: set[str] = set()
-        self.openers: list[str] = []
-        """What brought fields when it was clicked, the last first."""
-        self.sliders: dict[str, str] | None = None
-        """Fields to the sliders that they follow, once that was looked for."""
-
-    def fill(self) -> None:
-        self.done += play_oracle(self.page, self.instance, self.solved)
-
-    def do(self, action_name: str, /, **arguments: Value) -> bool:
-        action = Action(action_name, arguments)
-        possible = try_action(self.page, action)
-        if possible:
-            self.done.append(action)
-        return possible
-
-    def tree(self) -> LexborHTMLParser:
-        return LexborHTMLParser(self.page.html())
-
-    def fields(self) -> list[Field]:
-        return self.page.fields(list(self.answers))
-
-    def shown(self) -> set[str]:
-        fields = self.page.fields(list(self.instance.labels))
-        return {field.name for field in fields if field.visible}
-
-    def values(self, name: str) -> list[str]:
-        return self.page.values(name)
-
-    def right(self, name: str) -> bool:
-        """Whether the page holds an answer of full marks in a field, displayed or not."""
-        return any(
-            min(scores.values(), default=1.0) == 1.0
-            for field in self.page.fields([name])
-            for scores in [score_values(field.type, self.values(name), self.instance.labels[name])]
-        )
-
-    def unanswered(self) -> list[str]:
-        return [field.name for field in self.fields() if not self.right(field.name)]
-
-    def click(self, selector: str) -> bool:
-        """Click; whether that was possible and changed the page."""
-        before = self.page.html()
-        return self.do("click", selector=selector) and self.page.html() != before
-
-    def settled(self, before: set[str]) -> set[str]:
-        """What is shown once a page has stopped moving."""
-        now, still = self.shown(), 1
-        for _ in range(_WAITS):
-            if still >= _STILL + (now == before):
-                break
-            time.sleep(_WAIT)
-            last, now = now, self.shown()
-            still = still + 1 if now == last else 1
-        return now
 
 
 # Folded and missing fields.
 
 
-def _open(work: _Work) -> bool:
+def _open(work: PageWork) -> bool:
     """Bring a labelled field that is not shown, by clicking; whether one came."""
     before = work.shown()
     hidden = {field.name for field in work.fields() if field.type in ("hidden", "submit")}
@@ -154,7 +100,7 @@ def _open(work: _Work) -> bool:
     return False
 
 
-def _show_all(work: _Work) -> None:
+def _show_all(work: PageWork) -> None:
     """Press on where a form has steps: the last may show all of them."""
     for selector in work.openers[:1]:
         before = work.shown()
@@ -167,7 +113,7 @@ def _show_all(work: _Work) -> None:
             before = now
 
 
-def _unbar(work: _Work) -> None:
+def _unbar(work: PageWork) -> None:
     """Untick boxes that somebody left empty, as long as that lets more be answered."""
     for field in work.fields():
         empty = any(label_text(label) in NOTHING for label in work.instance.labels[field.name])
@@ -186,7 +132,7 @@ def _unbar(work: _Work) -> None:
 # Answers that a script writes.
 
 
-def _count(work: _Work, name: str) -> bool:
+def _count(work: PageWork, name: str) -> bool:
     """Boxes of one value: how many are ticked is all that can be answered."""
     tree = work.tree()
     boxes = [node for node in tree.css('input[type="checkbox"]') if name_of(node) == name]
@@ -201,51 +147,103 @@ def _count(work: _Work, name: str) -> bool:
         work.do("click", selector=selector_of(tree, node))
         if abs(len(work.values(name)) - target) > abs(ticked - target):
             work.do("click", selector=selector_of(tree, node))
-    return work.right(name)
+    return work.is_right(name)
 
 
-def _mark(work: _Work, name: str) -> bool:
-    """Mark the words of a label, then press what there is to press, until the field has them."""
-    if not _written_by_script(work, name):
-        return False
-    tree = work.tree()
-    for text in work.answers[name]:
-        place = span_of(tree, text) if any(map(str.isalpha, text)) else None
+def _mark(work: PageWork, name: str) -> bool:
+    """Mark the words of a label where the page has them."""
+
+    def mark(words: str) -> bool:
+        telling = any(map(str.isalpha, words)) or len(words) > 3
+        # Marks may have cut the text into other elements: looked up each time.
+        place = span_of(work.tree(), words) if telling else None
         if place is None:
-            continue
-        for button in [None, *buttons(tree)[:_CLICKS]]:
-            selector, start, end = place
-            if not work.do("select_text", selector=selector, start=start, end=end):
-                break
-            if button is not None:
-                work.do("click", selector=button)
-            if work.right(name):
-                return True
+            return False
+        selector, start, end = place
+        return work.do("select_text", selector=selector, start=start, end=end)
+
+    return _enter(work, name, mark)
+
+
+def _write(work: PageWork, name: str) -> bool:
+    """Write the words of a label into boxes that are no fields themselves."""
+    tree = work.tree()
+
+    def write_into(selector: str) -> Callable[[str], bool]:
+        def write(words: str) -> bool:
+            return (
+                work.do("click", selector=selector)
+                and work.do("press_key", key="Control+A")
+                and work.do("type", text=words)
+            )
+
+        return write
+
+    boxes = [selector_of(tree, node) for node in tree.css(_BOXES)]
+    return any(_enter(work, name, write_into(box)) for box in boxes[:_CLICKS])
+
+
+def _enter(work: PageWork, name: str, put: Callable[[str], bool]) -> bool:
+    """Put the words of a label somewhere, then press what there is to press, until a field has
+    them; of a list, one after another."""
+    if not work.written_by_script(name):
+        return False
+    for text in work.answers[name]:
+        if not _enter_words(work, name, text, put) and _JOINT in text:
+            for words in text.split(_JOINT):
+                _enter_words(work, name, words, put)
+        if work.nearness(name).exact:
+            return True
     return False
 
 
-def _arrange(work: _Work, name: str) -> bool:
+def _enter_words(work: PageWork, name: str, words: str, put: Callable[[str], bool]) -> bool:
+    """Put these words in and press Enter or buttons, the likeliest first, until that brings
+    answers nearer."""
+    presses = [("", ""), ("press_key", "Enter")]
+    presses += [("click", button) for button in _by_likeness(work.tree(), name)[:_CLICKS]]
+    before = work.nearness(name)
+    for press, what in presses:
+        if not put(words):
+            break
+        if press == "click":
+            work.do("click", selector=what)
+        elif press:
+            work.do("press_key", key=what)
+        if work.nearness(name) > before:
+            return True
+    return False
+
+
+def _by_likeness(tree: LexborHTMLParser, name: str) -> list[str]:
+    """The buttons there are; first those that say something like a field's name."""
+
+    def unlikeness(selector: str) -> float:
+        node = tree.css_first(selector)
+        says = "" if node is None else " ".join([node.text(), *map(str, node.attributes.values())])
+        return -SequenceMatcher(None, name.lower(), says.lower(), autojunk=False).ratio()
+
+    return sorted(buttons(tree), key=unlikeness)
+
+
+def _arrange(work: PageWork, name: str) -> bool:
     """Drag things, each to its place from the first on, until they spell a label."""
-    if not _written_by_script(work, name):
+    if not work.written_by_script(name):
         return False
-    items = _items(work.tree())
+    items = draggables(work.tree())
     for key in dict.fromkeys(key for item in items for key in ("", *item.attributes)):
         tokens = [_token(item, key) for item in items]
         for text in work.answers[name]:
             for place, token in enumerate(_spelled(text, tokens)):
                 tree = work.tree()
-                now = _items(tree)
+                now = draggables(tree)
                 order = [_token(item, key) for item in now]
                 if token in order and order[place] != token:
                     source = selector_of(tree, now[order.index(token)])
                     work.do("drag", source=source, target=selector_of(tree, now[place]))
-            if work.right(name):
+            if work.is_right(name):
                 return True
     return False
-
-
-def _items(tree: LexborHTMLParser) -> list[LexborNode]:
-    return tree.css('[draggable="true"], .ui-sortable > *, .ui-draggable')
 
 
 def _token(item: LexborNode, key: str) -> str:
@@ -273,10 +271,10 @@ def _spelled(text: str, tokens: Sequence[str]) -> list[str]:
     return order if sorted(order) == sorted(tokens) and len(set(order)) == len(order) else []
 
 
-def _slide(work: _Work, name: str) -> bool:
+def _slide(work: PageWork, name: str) -> bool:
     """Move the slider that a field follows to a label's number, with the keys."""
     numbers = [number for number in map(as_number, work.answers[name]) if number is not None]
-    if not numbers or not _written_by_script(work, name):
+    if not numbers or not work.written_by_script(name):
         return False
     if work.sliders is None:
         work.sliders = _sliders(work)
@@ -287,12 +285,12 @@ def _slide(work: _Work, name: str) -> bool:
         work.do("press_key", key="Home")
         for key, back in (("PageUp", "Home"), ("ArrowRight", "ArrowLeft")):
             _press_towards(work, name, key, back, target)
-        if work.right(name):
+        if work.is_right(name):
             return True
     return False
 
 
-def _sliders(work: _Work) -> dict[str, str]:
+def _sliders(work: PageWork) -> dict[str, str]:
     """Which field follows which slider: each is moved a step to see, and back."""
     tree = work.tree()
     sliders: dict[str, str] = {}
@@ -306,7 +304,7 @@ def _sliders(work: _Work) -> dict[str, str]:
     return sliders
 
 
-def _press_towards(work: _Work, name: str, key: str, back: str, target: float) -> None:
+def _press_towards(work: PageWork, name: str, key: str, back: str, target: float) -> None:
     """Press a key as often as brings a number nearer to the target, and not past it."""
     start = as_number(next(iter(work.values(name)), ""))
     work.do("press_key", key=key)
@@ -318,15 +316,3 @@ def _press_towards(work: _Work, name: str, key: str, back: str, target: float) -
         work.do("press_key", key=back)
     for _ in range(int((target - now) // step)):
         work.do("press_key", key=key)
-
-
-def _written_by_script(work: _Work, name: str) -> bool:
-    """Whether a field is hidden or read-only, so that only the page itself can fill it.
-
-    Read-only text areas are left out: drivers do not read them, as the original does not.
-    """
-    node = named(work.tree(), name)
-    if node is None or node.tag != "input":
-        return False
-    has = node.attributes
-    return (has.get("type") or "").lower() == "hidden" or "readonly" in has or "hidden" in has

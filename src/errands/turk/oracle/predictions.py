@@ -97,6 +97,7 @@ def field_scores(scored: Iterable[ScoredPrediction]) -> list[FieldScore]:
             field.type,
             field.scores.get("paper"),
             field.scores.get("released"),
+            field.scores.get("submitted"),
         )
         for one in scored
         for field in one.fields

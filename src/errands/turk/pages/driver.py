@@ -10,7 +10,7 @@ from typing import Protocol, runtime_checkable
 
 from errands.errors import ErrandsError
 from errands.turk.actions.action import Action
-from errands.turk.pages.field import Field
+from errands.turk.pages.field import Field, SubmittedField
 
 __all__ = [
     "ActionError", "Driver", "DriverError", "OpenPage", "Result", "Unsupported", "try_action",
@@ -55,6 +55,23 @@ class OpenPage(Protocol):
 
     def values_of(self, names: Iterable[str], *, attributes: bool = False) -> dict[str, list[str]]:
         """`values` of many names, in one question."""
+        ...
+
+    def submission(self, names: Sequence[str] | None = None) -> list[SubmittedField]:
+        """Submit the page's form without leaving the page, and give what it sends of these names
+        (None: of all), in document order.
+
+        The form is the first of the document. Its submit button is pressed as a worker would who
+        has accepted the task, and handlers of `click`, `submit` and `formdata` run; what the page
+        demands of answers (`required` and the like) is not asked. A control is part of it if it
+        is an input, select or textarea of this form (by its place or by `form=`) that has a name,
+        is not disabled and is no button or file; hidden and read-only ones are. Check boxes and
+        radio buttons send what is checked, drop-downs what is chosen; a group of them of which
+        nothing is, sends nothing, and is given with no values. Excluded names are left out.
+
+        Once at the end of an episode: a page may look different afterwards. A driver that runs no
+        scripts raises `DriverError` on a page that has some.
+        """
         ...
 
     def perform(self, action: Action) -> Result:

@@ -5,7 +5,9 @@ from typing import Final
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-__all__ = ["Span", "buttons", "name_of", "named", "openers", "selector_of", "span_of"]
+__all__ = [
+    "Span", "buttons", "clickables", "name_of", "named", "openers", "selector_of", "span_of",
+]  # fmt: skip
 
 Span = tuple[str, int, int]
 """A selector, and where some words begin and end in its element's text."""
@@ -16,6 +18,14 @@ _BUTTONS: Final = (
 )
 _HEADS: Final = frozenset("h1 h2 h3 h4 h5 h6 legend dt summary a button div span p".split())
 _CONTROLS: Final = "input, select, textarea, button, label"
+_BUTTON_TAGS: Final = frozenset({"button", "summary", "input"})
+_DRAWN: Final = frozenset("td li img svg canvas figure".split())
+"""Things to click even without any attribute."""
+_CLOSED: Final = frozenset("label svg select button".split())
+"""What is clicked as a whole."""
+_NO_THINGS: Final = frozenset(
+    "input select textarea option optgroup label script style form br hr".split()
+)
 _UNREAD: Final = frozenset("script style option textarea title".split())
 
 
@@ -33,6 +43,14 @@ def _before(node: LexborNode | None) -> Iterator[LexborNode]:
         node = node.prev
         if node is not None and node.tag and not node.tag.startswith(("-", "!")):
             yield node
+
+
+def _ancestors(node: LexborNode) -> Iterator[LexborNode]:
+    """What an element is in, the nearest first, without the body."""
+    above = node.parent
+    while above is not None and above.tag != "body":
+        yield above
+        above = above.parent
 
 
 def _plain(text: str) -> bool:
@@ -69,9 +87,41 @@ def openers(tree: LexborHTMLParser, names: Sequence[str]) -> Iterator[str]:
             node = node.parent
 
 
-def buttons(tree: LexborHTMLParser) -> list[str]:
-    """Selectors of all that looks like a button and neither sends nor empties the form."""
-    return [selector_of(tree, node) for node in tree.css(_BUTTONS) if _pressable(node)]
+def buttons(tree: LexborHTMLParser, *, clicked: bool = True) -> list[str]:
+    """Selectors of all that looks like a button and neither sends nor empties the form; with
+    `clicked`, also of what has a handler of clicks."""
+    return [
+        selector_of(tree, node)
+        for node in tree.css(_BUTTONS)
+        if _pressable(node) and (clicked or _is_button(node))
+    ]
+
+
+def _is_button(node: LexborNode) -> bool:
+    has = node.attributes
+    return node.tag in _BUTTON_TAGS or has.get("role") == "button" or "data-toggle" in has
+
+
+def clickables(tree: LexborHTMLParser) -> list[str]:
+    """Selectors of things that a click may do something to, though they are no fields or buttons:
+    the smallest elements that are drawn or marked in some way. Plain text is left out."""
+    things: list[LexborNode] = []
+    holders: set[int] = set()
+    for node in tree.css("body *"):
+        if not _is_thing(node):
+            continue
+        above = list(_ancestors(node))
+        if not any(each.tag in _CLOSED or _is_button(each) for each in above):
+            things.append(node)
+            holders.update(each.mem_id for each in above)
+    return [selector_of(tree, node) for node in things if node.mem_id not in holders]
+
+
+def _is_thing(node: LexborNode) -> bool:
+    tag = node.tag or ""
+    if tag.startswith(("-", "!")) or tag in _NO_THINGS or _is_button(node):
+        return False
+    return tag in _DRAWN or bool(node.attributes)
 
 
 def _controllers(tree: LexborHTMLParser, block: LexborNode) -> list[LexborNode]:

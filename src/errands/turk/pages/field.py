@@ -5,7 +5,10 @@ from typing import Final
 
 import msgspec
 
-__all__ = ["CHOICES", "EXCLUDED", "FREE_TEXTS", "INPUT_TYPES", "MARK", "TEXTS", "Field", "excerpt"]
+__all__ = [
+    "CHOICES", "EXCLUDED", "FREE_TEXTS", "INPUT_TYPES", "MARK", "TEXTS", "UNSENT", "Field",
+    "SubmittedField", "excerpt",
+]  # fmt: skip
 
 TEXTS: Final = frozenset(
     {"text", "textarea", "password", "email", "number", "tel", "url", "search", "date", "time",
@@ -21,6 +24,8 @@ INPUT_TYPES: Final = (TEXTS - {"textarea"}) | frozenset(
 CHOICES: Final = frozenset({"radio", "checkbox", "select"})
 EXCLUDED: Final = frozenset({"csrfmiddlewaretoken", "worker_ip", "ee", "submit"})
 """Names that never count as fields."""
+UNSENT: Final = frozenset("button file image reset submit".split())
+"""Types that are never part of a submission: buttons, and files, which are no texts."""
 
 MARK: Final = "errands-here"
 """Attribute that the field's element carries in the HTML given to `excerpt`, with no value."""
@@ -39,6 +44,17 @@ class Field(msgspec.Struct, frozen=True):
     """Whether the first element is displayed now."""
     options: tuple[str, ...] = ()
     """Values to choose from: of radio buttons, check boxes or a drop-down's options."""
+
+
+class SubmittedField(msgspec.Struct, frozen=True):
+    """All that a page sends under one name when it is submitted."""
+
+    name: str
+    type: str
+    """Of the first control of this name that the form sends; `hidden` where a script adds it to
+    what is sent without a control."""
+    values: tuple[str, ...]
+    """Empty where there is something to tick or choose, and nothing was."""
 
 
 def excerpt(html: str, *, end_tag: str | None = None) -> str:

@@ -1,17 +1,22 @@
-"""Scoring a page: every field that counts, under both rules."""
+"""Scoring a page: every field that counts, and under which rules.
+
+Under `paper` and `released` a field counts when it is displayed. Under `submitted` it counts when
+the page would submit it; that takes submitting, which runs the page's handlers, so it is done
+only where it is asked for, and after the displayed fields were read.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
-from errands.turk.pages.driver import OpenPage
-from errands.turk.pages.field import Field
-from errands.turk.scoring.metrics import RULES, score
+from errands.turk.pages.driver import DriverError, OpenPage
+from errands.turk.pages.field import Field, SubmittedField
+from errands.turk.scoring.metrics import DISPLAYED, SUBMITTED, score
 from errands.turk.tasks.task import Instance, Label
 
 __all__ = [
     "ScoredField", "instance_figure", "instance_figures", "score_fields", "score_page",
-    "score_values",
+    "score_values", "with_submission",
 ]  # fmt: skip
 
 
@@ -31,13 +36,43 @@ def score_page(
     *,
     attributes: bool = False,
     answers: Mapping[str, Sequence[str]] | None = None,
+    submit: bool = False,
 ) -> list[ScoredField]:
-    """Score what a page holds now, or these answers: visible fields that have labels and count."""
+    """Score what a page holds now, or these answers: visible fields that have labels and count.
+
+    With `submit`, the form is then submitted, and what it sends is scored under `submitted`.
+    """
     fields = page.fields(list(instance.labels))
     if answers is None:
         names = [field.name for field in fields if _counts(field)]
         answers = page.values_of(names, attributes=attributes)
-    return score_fields(fields, answers, instance)
+    scored = score_fields(fields, answers, instance)
+    if not submit:
+        return scored
+    if not hasattr(page, "submission"):
+        raise DriverError(
+            f"Pages of the class {type(page).__name__} cannot be submitted: the rules"
+            f" {SUBMITTED!r} need a driver whose pages have submission(names), as in"
+            " errands.turk.OpenPage."
+        )
+    return with_submission(scored, page.submission(list(instance.labels)), instance)
+
+
+def with_submission(
+    scored: Iterable[ScoredField], sent: Iterable[SubmittedField], instance: Instance
+) -> list[ScoredField]:
+    """Displayed fields that were scored, and the scores of those that were submitted."""
+    by_name = {field.name: field for field in scored}
+    for field in sent:
+        value = score(field.type, field.values, instance.labels[field.name], SUBMITTED)
+        if value is not None:
+            known = by_name.get(field.name)
+            if known is None:
+                known = ScoredField(field.name, field.type, field.values, {})
+            by_name[field.name] = msgspec.structs.replace(
+                known, scores={**known.scores, SUBMITTED: value}
+            )
+    return list(by_name.values())
 
 
 def score_fields(
@@ -60,8 +95,9 @@ def _counts(field: Field) -> bool:
 def score_values(
     field_type: str, values: Sequence[str], labels: Sequence[Label]
 ) -> dict[str, float]:
-    """The score under each of the rules; absent where the field does not count."""
-    scores = {rules: score(field_type, values, labels, rules) for rules in RULES}
+    """The score of a displayed field under each of the rules for these; absent where it does not
+    count."""
+    scores = {rules: score(field_type, values, labels, rules) for rules in DISPLAYED}
     # A blank among range answers makes the released score no number at all: it cannot count.
     return {r: value for r, value in scores.items() if value is not None and value == value}
 
@@ -78,6 +114,8 @@ def instance_figure(
     return sum(values) / len(values) if values else None
 
 
-def instance_figures(scored: Sequence[ScoredField]) -> dict[str, float | None]:
-    """The figure under each of the rules."""
-    return {rules: instance_figure(scored, rules) for rules in RULES}
+def instance_figures(
+    scored: Sequence[ScoredField], rules: Iterable[str] = DISPLAYED
+) -> dict[str, float | None]:
+    """The figure under each of these rules."""
+    return {name: instance_figure(scored, name) for name in rules}

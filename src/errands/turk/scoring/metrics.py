@@ -1,4 +1,4 @@
-"""How good an answer is: one field against what the workers wrote, under two sets of rules.
+"""How good an answer is: one field against what the workers wrote, under three sets of rules.
 
 `paper` is what the TurkingBench paper says (section 3.5), and what to train and compare with.
 `released` is what the original's evaluator computes (section 8 of the specification), quirks
@@ -16,6 +16,10 @@ Both apply the number rule first (`1.0` is `1`), and neither counts a text field
 answered: its score is None. Types that the original cannot score (date, number, time, ...)
 count as text under both rules; buttons never count. Where the original raises, the nearest rule
 of its own holds, as noted at `prepared_score`.
+
+`submitted` compares as `paper` does. What differs is what it is asked for: not the fields that
+are displayed, but those that the page would submit, hidden ones as text
+(`errands.turk.scoring.instance_score`).
 """
 
 import math
@@ -29,11 +33,16 @@ from errands.turk.scoring.rouge import rouge_l
 from errands.turk.tasks.task import Label
 
 __all__ = [
-    "NOTHING", "RULES", "as_number", "clean_values", "exact_match", "label_text", "majority",
-    "normalize_answer", "number_rule", "prepare_labels", "prepared_score", "score", "text_match",
+    "DISPLAYED", "NOTHING", "RULES", "SUBMITTED", "as_number", "clean_values", "exact_match",
+    "label_text", "majority", "normalize_answer", "number_rule", "prepare_labels",
+    "prepared_score", "score", "text_match",
 ]  # fmt: skip
 
 _BUTTONS: Final = frozenset({"submit", "button", "reset", "image", "file"})
+SUBMITTED: Final = "submitted"
+"""The rules under which a field counts when the page would submit it."""
+DISPLAYED: Final = ("paper", "released")
+"""The rules under which a field counts when it is displayed."""
 NOTHING: Final = frozenset({"", "nan", "{}", "'{}'"})
 """Labels that say that a worker answered nothing."""
 _EMPTY_PREDICTIONS: Final = frozenset({"", "[]", "['']"})
@@ -291,5 +300,6 @@ def _range_paper(text: str, labels: Sequence[Label]) -> float | None:
 RULES: Final[Mapping[str, Callable[[str, list[str], Sequence[Label]], float | None]]] = {
     "paper": _paper,
     "released": _released,
+    SUBMITTED: _paper,
 }
 """The rules by name."""

@@ -21,13 +21,13 @@ import numpy as np
 import numpy.typing as npt
 
 from errands.errors import SettingError
+from errands.turk.scoring.metrics import RULES, SUBMITTED
 
 __all__ = [
     "FieldScore", "InstanceScore", "ScoreEstimate", "ScoreSummary", "TaskSummary", "TypeSummary",
     "instance_scores", "summarize",
 ]  # fmt: skip
 
-_RULES: Final = ("paper", "released")
 _CHUNK: Final = 1 << 20
 """How many weights are drawn at once, to keep memory flat."""
 
@@ -38,7 +38,7 @@ _Pool = dict[int, list[float]]
 
 @dataclass(frozen=True)
 class FieldScore:
-    """One field of one instance, scored under both rules; None where it does not count."""
+    """One field of one instance, scored under all rules; None where it does not count."""
 
     task: str
     row: int
@@ -46,12 +46,14 @@ class FieldScore:
     type: str
     paper: float | None
     released: float | None
+    submitted: float | None = None
 
     def under(self, rules: str) -> float | None:
         """The score under rules by name, None also where it is not a number."""
-        if rules not in _RULES:
-            raise SettingError(f"There are no rules {rules!r}: expected 'paper' or 'released'.")
-        score = self.paper if rules == "paper" else self.released
+        if rules not in RULES:
+            expected = " or ".join(repr(name) for name in RULES)
+            raise SettingError(f"There are no rules {rules!r}: expected {expected}.")
+        score: float | None = getattr(self, rules)
         return None if score is None or math.isnan(score) else score
 
 
@@ -62,11 +64,12 @@ class InstanceScore:
     task: str
     row: int
     fields: int
-    """How many fields were scored under either rules."""
+    """How many fields were scored under any rules."""
     paper: float | None
     released: float | None
     ranges_as_one: float | None
     """The original's per-instance figure: `released`, with every range counted as 1."""
+    submitted: float | None = None
 
 
 @dataclass(frozen=True)
@@ -132,9 +135,14 @@ def _instance(task: str, row: int, fields: Sequence[FieldScore]) -> InstanceScor
         1.0 if score.type == "range" and score.released is not None else under
         for score, under in zip(fields, released, strict=True)
     ]
-    counted = sum(score.paper is not None or score.released is not None for score in fields)
-    paper = _mean([score.under("paper") for score in fields])
-    return InstanceScore(task, row, counted, paper, _mean(released), _mean(as_one))
+    counted = sum(
+        any(each is not None for each in (score.paper, score.released, score.submitted))
+        for score in fields
+    )
+    paper, submitted = (
+        _mean([score.under(rules) for score in fields]) for rules in ("paper", SUBMITTED)
+    )
+    return InstanceScore(task, row, counted, paper, _mean(released), _mean(as_one), submitted)
 
 
 def _mean(scores: Iterable[float | None]) -> float | None:
