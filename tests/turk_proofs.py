@@ -23,11 +23,14 @@ TABLE = re.compile(r"(<!-- proofs -->\n).*?(<!-- end -->)", re.S)
 
 
 def main(folder: Path) -> None:
-    verified = [
-        msgspec.json.decode(line, type=TaskVerification)
-        for path in sorted(folder.glob("verified-*.jsonl"))
-        for line in path.read_bytes().splitlines()
-    ]
+    verified = list(
+        {
+            one.task: one
+            for path in sorted(folder.glob("verified-*.jsonl"))
+            for line in path.read_bytes().splitlines()
+            for one in [msgspec.json.decode(line, type=TaskVerification)]
+        }.values()
+    )
     compared = {
         one.task: one
         for path in sorted(folder.glob("compared-*.jsonl"))
@@ -76,10 +79,11 @@ def table(
     rows: list[TaskVerification], shipped: dict[str, Proof], compared: dict[str, DriverComparison]
 ) -> list[str]:
     lines = [
-        "| task | split | fields | equal | rows (kinds) | values | pairs (left) | actions, walks |"
+        "| task | split | fields | equal | `text` equal | rows (kinds) | values | pairs (left) |"
+        " actions, walks |"
         " `auto` takes | plays: differences | oracle, paper / released | do-nothing | first"
         " difference |",
-        "|---|---|---|---|---|---|---|---|---|---|---|---|---|",
+        "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|",
     ]
     for row in sorted(rows, key=lambda row: row.task):
         if row.proof is None or row.proof.coverage is None:
@@ -89,7 +93,7 @@ def table(
         equal += f", {len(proof.effect_rules)} effects" if proof.effect_rules else ""
         one = compared.get(row.task)
         cells = [
-            *(row.task, row.split, str(row.fields), equal),
+            *(row.task, row.split, str(row.fields), equal, text_of(proof)),
             f"{done.rows} ({done.kinds} of {done.kinds_of_all})",
             *(str(done.values), f"{done.pairs:,} ({done.pairs_left})"),
             *(f"{done.actions:,}, {done.walks}", row.driver),
@@ -99,6 +103,13 @@ def table(
         ]
         lines.append(f"| {' | '.join(cells)} |")
     return lines
+
+
+def text_of(proof: Proof) -> str:
+    """Whether the visible text is the same; a proof ends with its first difference."""
+    if proof.equal:
+        return "yes"
+    return "no" if proof.reason.endswith(": text") else "not compared to the end"
 
 
 def figures(by_rules: dict[str, float | None]) -> str:

@@ -28,6 +28,40 @@ NEEDED = (
     "errands/turk/tasks/turkingbench.toml",
 )
 
+TASKS = ROOT.parent / "shared" / "data" / "turkingbench" / "tasks"
+FORMS = """
+# Form pages without Chromium: Gymnasium's own check, and the oracle on whatever can be played.
+import sys, warnings
+from contextlib import closing
+from pathlib import Path
+import gymnasium
+from gymnasium.utils.env_checker import check_env
+import errands
+from errands.turk.drivers import Pages
+from errands.turk.oracle.field_oracle import play_oracle
+from errands.turk.scoring.instance_score import instance_figure, score_page
+from errands.turk.tasks.loader import load_tasks
+
+warnings.simplefilter("ignore")
+check_env(gymnasium.make("errands/Turk-v0", max_steps=5).unwrapped, skip_render_check=True)
+if not Path(sys.argv[1]).is_dir():
+    print(f"There are no tasks at {sys.argv[1]}: the oracle played none.")
+    sys.exit()
+pages, below, played = Pages("auto"), [], 0
+for task in load_tasks(sys.argv[1]):
+    if not pages.can_open(task):
+        continue
+    played += 1
+    for instance in task.instances[:3]:
+        with closing(pages.open(task, instance)) as page:
+            play_oracle(page, instance)
+            scored = score_page(page, instance)
+        if instance_figure(scored, "released", ranges_count_as_one=True) != 1.0:
+            below.append((task.name, instance.row))
+assert played > 60 and not below, (played, below)
+print(f"Without Chromium {played} TurkingBench tasks are played, and the oracle has 1 on each.")
+"""
+
 
 def run(*command: str, cwd: Path, **environment: str) -> str:
     """Run a command and give back what it printed; its complaints end this script."""
@@ -66,6 +100,10 @@ def main() -> None:
                      "oracle", "--json", cwd=outside, **home)  # fmt: skip
         result = json.loads(played)
         assert (result["played"], result["errors"]) == (4, 0), played
+        played = run(str(binaries / "errands"), "run", "turk-demo", "--agent", "oracle", "--json",
+                     cwd=outside, **home)  # fmt: skip
+        assert json.loads(played)["errors"] == 0, played
+        print(run(str(binaries / "python"), "-c", FORMS, str(TASKS), cwd=outside, **home), end="")
         size = run("du", "-sm", str(outside / "venv"), cwd=outside).split()[0]
     print(f"The wheel runs the demo in an empty environment of {size} MB.")
 
