@@ -15,8 +15,9 @@ from errands.runs.episode import Summary
 from errands.runs.protocol import find_protocol, named_protocols
 from errands.runs.runner import run
 from errands.turk.browser.driver import BrowserDriver
+from errands.turk.dom.driver import DomDriver
 from errands.turk.drivers import Pages
-from errands.turk.pages.driver import DriverError
+from errands.turk.pages.driver import DriverError, OpenPage
 from errands.turk.tasks.loader import load_tasks
 
 PLAIN = "<p>${q}</p><input type=hidden name=h value='red'><input name=a><input name=off disabled>"
@@ -175,3 +176,25 @@ def test_episodes_from_before_these_rules_can_still_be_read() -> None:
     figures = turk_figures([(0, old)])
     assert list(figures.rules) == ["paper", "released"]
     assert figures.rules["released"].macro.mean == 0.5
+
+
+def test_a_driver_from_before_these_rules_is_one_sentence(tasks: str) -> None:
+    class OldPage:
+        def __init__(self, page: OpenPage) -> None:
+            self._page = page
+
+        def __getattr__(self, name: str) -> Any:
+            if name == "submission":
+                raise AttributeError(name)
+            return getattr(self._page, name)
+
+    class OldDriver(DomDriver):
+        def open(self, html: str, *, files: Path | None = None) -> Any:
+            return OldPage(super().open(html, files=files))
+
+    env = TurkEnv(tasks, rules="submitted", driver=OldDriver())
+    env.reset(options={"task": "Plain", "row": 0})
+    with pytest.raises(DriverError, match="OldPage cannot be submitted"):
+        env.step("submit()")
+    env.close()
+    assert finish(TurkEnv(tasks, driver=OldDriver()), "Plain", "modify_text('a', 'x')")[0] == 0.5

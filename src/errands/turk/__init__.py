@@ -24,6 +24,7 @@ __all__ = [
     "Instance",
     "OpenPage",
     "Pages",
+    "SubmittedField",
     "Task",
     "TaskError",
     "TaskSet",
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     from errands.turk.dom.driver import DomDriver
     from errands.turk.drivers import Pages
     from errands.turk.pages.driver import ActionError, Driver, DriverError, OpenPage
-    from errands.turk.pages.field import Field
+    from errands.turk.pages.field import Field, SubmittedField
     from errands.turk.scoring.metrics import score
     from errands.turk.tasks.loader import TaskSet, load_tasks
     from errands.turk.tasks.task import Instance, Task

@@ -230,3 +230,14 @@ def test_what_can_be_clicked(driver: BrowserDriver) -> None:
         ("p", None), ("td", None), ("span", "s"), ("img", None), ("svg", None), ("div", "inner"),
     ]  # fmt: skip
     assert buttons(tree, clicked=False) == ['[id="b"]']
+
+
+def test_a_field_that_goes_away_is_no_mishap(driver: BrowserDriver) -> None:
+    script = (
+        "document.querySelectorAll('i').forEach((i) => { i.onclick = () => {"
+        " const g = document.querySelector('[name=g]'); if (g) g.value = i.id;"
+        " if (i.id === 'i2') { g?.remove(); h.value = 'done' } } })"
+    )
+    body = "<input type=hidden name=g><i id=i0>0</i><i id=i1>1</i><i id=i2>2</i><i id=i3>3</i>"
+    labels: Labels = {"g": ("never",), "h": ("done",)}
+    assert sent(driver, page_of(body, script), labels) == {"h": ("done",)}

@@ -224,3 +224,13 @@ def test_any_answer_scores(kind: str, values: list[str], labels: list[Any]) -> N
 @given(st.sampled_from(["text", "radio", "select"]), st.text(min_size=1))
 def test_the_only_label_scores_one(kind: str, label: str) -> None:
     assert score(kind, [label], [label]) in (1, None)
+
+
+def test_submitted_compares_as_paper_does_and_hidden_fields_as_text() -> None:
+    assert score("hidden", ["0-0 1-1"], ["0-0 1-1", "0-0"], "submitted") == 1.0
+    assert score("hidden", [""], ["x"], "submitted") == 0.0
+    assert score("hidden", ["2.0"], [2], "submitted") == 1.0
+    assert score("hidden", ["x"], [None, "{}"], "submitted") is None
+    assert score("radio", ["2"], [-2, -2, 1], "submitted") == 0.0
+    assert score("checkbox", [], ["a", None], "submitted") == 1.0
+    assert score("submit", ["x"], ["x"], "submitted") is None

@@ -136,13 +136,13 @@ class BrowserPage(WebPage):
         return dict(zip(names, msgspec.convert(values, list[list[str]]), strict=True))
 
     def submission(self, names: Sequence[str] | None = None) -> list[SubmittedField]:
-        sent = self._ask(
+        fields = self._ask(
             "submission",
             names=None if names is None else list(names),
             excluded=sorted(EXCLUDED),
             unsent=sorted(UNSENT),
         )
-        return msgspec.convert(sent, list[SubmittedField])
+        return msgspec.convert(fields, list[SubmittedField])
 
     def perform(self, action: Action) -> Result:
         if action.name in _PAINTED and not self._paints:

@@ -49,20 +49,20 @@
     const form = document.querySelector("form");
     if (!form) return [];
     press(form);
-    const sent = new Map();
+    const fields = new Map();
     for (const element of document.querySelectorAll("[name]")) {
       const name = element.getAttribute("name");
-      const part = CONTROLS.has(element.tagName) && element.form === form && !sent.has(name);
+      const part = CONTROLS.has(element.tagName) && element.form === form && !fields.has(name);
       if (part && !element.matches(":disabled") && !unsent.includes(typeOf(element))) {
-        sent.set(name, { type: typeOf(element), values: [] });
+        fields.set(name, { type: typeOf(element), values: [] });
       }
     }
     for (const [name, value] of new FormData(form)) {
       if (typeof value !== "string") continue;
-      if (!sent.has(name)) sent.set(name, { type: "hidden", values: [] });
-      sent.get(name).values.push(value);
+      if (!fields.has(name)) fields.set(name, { type: "hidden", values: [] });
+      fields.get(name).values.push(value);
     }
-    return [...sent]
+    return [...fields]
       .filter(([name]) => name && !excluded.includes(name) && (names?.includes(name) ?? true))
       .map(([name, field]) => ({ name, ...field }));
   };

@@ -48,15 +48,15 @@ def submitted_fields(
     form = tree.css_first("form")
     if form is None:
         return []
-    sent: list[SubmittedField] = []
+    fields: list[SubmittedField] = []
     for name in forms.names:
         if name in EXCLUDED or (names is not None and name not in names):
             continue
         controls = [each for each in forms.controls(name) if _is_part(each, form, forms)]
         if controls:
             values = tuple(value for control in controls for value in _values(control))
-            sent.append(SubmittedField(name, controls[0].kind, values))
-    return sent
+            fields.append(SubmittedField(name, controls[0].kind, values))
+    return fields
 
 
 def _is_part(control: Control, form: LexborNode, forms: Forms) -> bool:

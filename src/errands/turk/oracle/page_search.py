@@ -100,9 +100,9 @@ class _Search:
     # The page
 
     def _look(self) -> _State:
-        sent = self.work.submission()
-        values = {field.name: field.values for field in sent}
-        near = {field.name: self.work.closeness_of(field) for field in sent}
+        fields = self.work.submission()
+        values = {field.name: field.values for field in fields}
+        near = {field.name: self.work.closeness_of(field) for field in fields}
         return _State(self.work.page.html(), values, near)
 
     def _see(self) -> None:
@@ -112,8 +112,8 @@ class _Search:
             self.gain = self.trials
 
     def _is_open(self, name: str) -> bool:
-        """Whether a field is not right yet, and could be."""
-        reachable = not all(map(is_moment, self.work.answers[name]))
+        """Whether a field that the page would send is not right yet, and could be."""
+        reachable = name in self.now.near and not all(map(is_moment, self.work.answers[name]))
         return reachable and not self.now.near[name].exact
 
     def _goes_on(self) -> bool:
@@ -132,8 +132,8 @@ class _Search:
         those that led on."""
 
         def rank(button: str) -> tuple[int, bool, bool]:
-            helped = self.gains[:1] != [(button,)]
-            return self.harm[button], helped, button not in self.leading
+            is_last_gain = self.gains[:1] == [(button,)]
+            return self.harm[button], not is_last_gain, button not in self.leading
 
         return sorted(buttons(self.work.tree(), clicked=False), key=rank)
 
@@ -145,8 +145,8 @@ class _Search:
         Where a field was changed otherwise, they are clicked until it has come round; where only
         the page was, `again` times. What is then as before was not done.
         """
-        touched = self.effects.setdefault(clicks, set())
-        if touched and not any(map(self._is_open, touched)):
+        effects = self.effects.setdefault(clicks, set())
+        if effects and not any(map(self._is_open, effects)):
             return False
         before, mark = self.now, len(self.work.done)
         for turn in range(_TURNS):
@@ -154,19 +154,20 @@ class _Search:
                 break
             self._see()
             names = before.near.keys() | self.now.near.keys()
-            changed = {n for n in names if before.values.get(n) != self.now.values.get(n)}
-            touched |= changed
+            changes = {n for n in names if before.values.get(n) != self.now.values.get(n)}
+            effects |= changes
             if self.now.total > before.total:
                 self.gains = [clicks, *(each for each in self.gains if each != clicks)]
                 return True
             if self.now == before:
                 del self.work.done[mark:]
                 return False
-            if not changed:
+            if not changes:
                 self.arming |= dict.fromkeys(clicks[:1])
                 if turn >= again:
                     break
-        self._see()
+        if len(self.work.done) > mark:
+            self._see()
         if self.now.total < before.total:
             self.harm[clicks[-1]] += 1
             self._repair(clicks, before.total)
@@ -215,12 +216,12 @@ class _Search:
     def _advance(self) -> bool:
         """Press a button that was not yet pressed in this state, or go where there is one."""
         start = self.now.html
-        led = self.edges.setdefault(start, {})
+        edges = self.edges.setdefault(start, {})
         for button in self._buttons():
-            if button in led or not self._goes_on():
+            if button in edges or not self._goes_on():
                 continue
             better = self._try(button, again=0)
-            led[button] = self.now.html
+            edges[button] = self.now.html
             if better or self.now.html != start:
                 if self.now.html not in self.edges:
                     self.leading |= {button: None}
@@ -236,15 +237,15 @@ class _Search:
     def _way(self, start: str) -> list[str]:
         """The buttons that lead from a state to the nearest in which not all were pressed."""
         ways: deque[tuple[str, list[str]]] = deque([(start, [])])
-        met = {start}
+        seen = {start}
         while ways:
             state, path = ways.popleft()
-            pressed = self.edges.get(state, {})
-            if path and set(buttons(LexborHTMLParser(state), clicked=False)) - pressed.keys():
+            edges = self.edges.get(state, {})
+            if path and set(buttons(LexborHTMLParser(state), clicked=False)) - edges.keys():
                 return path
-            for button, other in pressed.items():
-                if other not in met:
-                    met.add(other)
+            for button, other in edges.items():
+                if other not in seen:
+                    seen.add(other)
                     ways.append((other, [*path, button]))
         return []
 
@@ -287,10 +288,10 @@ class _Search:
             return False
         self.trials += 1
         ends = {"source": selector_of(tree, source), "target": selector_of(tree, place)}
-        dragged = self.work.do("drag", **ends)
-        if dragged:
+        possible = self.work.do("drag", **ends)
+        if possible:
             self._see()
-        return dragged
+        return possible
 
 
 def _key(node: LexborNode) -> str:

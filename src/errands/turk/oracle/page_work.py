@@ -137,9 +137,9 @@ class PageWork:
 
     def nearness(self, name: str) -> Closeness:
         """How near to an answer a field is, as it would be sent, or is held."""
-        sent = {field.name: field for field in self.submission()}
-        if name in sent:
-            return self.closeness_of(sent[name])
+        fields = {field.name: field for field in self.submission()}
+        if name in fields:
+            return self.closeness_of(fields[name])
         return closeness(_first(self.values(name)), self.targets[name])
 
     def closeness_of(self, field: SubmittedField) -> Closeness:

@@ -59,11 +59,11 @@ def score_page(
 
 
 def with_submission(
-    scored: Iterable[ScoredField], sent: Iterable[SubmittedField], instance: Instance
+    scored: Iterable[ScoredField], submission: Iterable[SubmittedField], instance: Instance
 ) -> list[ScoredField]:
     """Displayed fields that were scored, and the scores of those that were submitted."""
     by_name = {field.name: field for field in scored}
-    for field in sent:
+    for field in submission:
         value = score(field.type, field.values, instance.labels[field.name], SUBMITTED)
         if value is not None:
             known = by_name.get(field.name)
