@@ -125,7 +125,7 @@ def test_a_page_with_scripts_is_an_error_without_a_browser(tasks: str) -> None:
 
 
 def test_auto_takes_the_browser_for_pages_with_scripts() -> None:
-    proven = load_tasks("demo").task("Notice Shortener")
+    proven = load_tasks("demo").task("Delivery Trouble Report")
     assert Pages().choice(proven) == "dom"
     assert Pages(submits=True).choice(proven) == "browser"
     plain = load_tasks("demo").task("Cat or Committee")

@@ -220,7 +220,7 @@ def test_paperwork_keeps_the_fields_scores() -> None:
     assert episode.summary.status == "done"
     assert episode.summary.parts["task"] == "Doorbell Log"
     assert episode.summary.parts["page_chars"] > 100
-    assert {len(field) for field in episode.summary.parts["fields"]} == {4}
+    assert {len(field) for field in episode.summary.parts["fields"]} == {5}
     assert episode.steps[0].message
     assert replay(source, episode).same
     source.close()

@@ -76,10 +76,10 @@ def test_info_draws(tasks: Path) -> None:
 
 
 def test_the_papers_figures(tasks: Path) -> None:
-    said = run("info", str(tasks), "--figures").stdout
+    said = run("info", str(tasks), "--figures", status=1).stdout
     for text in ("Figure 3", "36,200", "15.6", "Table 2", "published place"):
         assert text in said
-    found = json.loads(run("info", str(tasks), "--figures", "--json").stdout)
+    found = json.loads(run("info", str(tasks), "--figures", "--json", status=1).stdout)
     measures = {one["measure"]: one["ours"] for one in found["figure_3"]}
     assert (measures["tasks"], measures["instances"], measures["fields per task"]) == (1, 2, 1)
     text = found["table_2"][0]
