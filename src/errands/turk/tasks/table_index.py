@@ -214,10 +214,10 @@ class IndexedInstances(Instances):
 def read_whole(path: Path) -> tuple[bytes, FileState | None]:
     """A file's content, and the state that it is of; None where it changed meanwhile."""
     with path.open("rb") as file:
-        before = FileState.of(path, os.fstat(file.fileno()))
+        state = FileState.of(path, os.fstat(file.fileno()))
         content = file.read()
-        after = FileState.of(path, os.fstat(file.fileno()))
-    return content, before if before == after and before.size == len(content) else None
+        same = state.is_of(os.fstat(file.fileno())) and state.size == len(content)
+    return content, state if same else None
 
 
 def make_index(
