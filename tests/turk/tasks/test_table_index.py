@@ -1,5 +1,6 @@
 """An instance read by way of an index is the one that reading the whole table gives."""
 
+import fcntl
 import os
 import pickle
 import random
@@ -307,6 +308,33 @@ def test_several_tables_and_several_writers(tmp_path: Path) -> None:
         for folder in folders:
             assert isinstance(tasks.task(folder.name).instances, IndexedInstances)
     assert len(index_files()) == 1
+
+
+def test_while_others_add_nothing_is_added_and_nothing_is_lost(tmp_path: Path) -> None:
+    folders = [make(tmp_path / "tasks" / f"t{number}") for number in range(2)]
+    load(folders[0])
+    (file,) = index_files()
+    before = file.read_bytes()
+    with file.open("rb+") as other:
+        fcntl.flock(other, fcntl.LOCK_EX)
+        # Half of what another process is writing.
+        other.seek(0, os.SEEK_END)
+        other.write(before[:30])
+        other.flush()
+        load(folders[1])
+        assert file.read_bytes() == before + before[:30]
+        assert isinstance(load(folders[0]).instances, IndexedInstances)
+    load(folders[1])
+    assert isinstance(load(folders[1]).instances, IndexedInstances)
+
+
+def test_an_index_that_is_too_large_is_not_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(table_index, "_LARGEST", 100)
+    folder = make(tmp_path / "tasks" / "t")
+    assert load(folder) == load(folder)
+    assert index_files() == []
 
 
 def test_it_is_pickled(tmp_path: Path) -> None:

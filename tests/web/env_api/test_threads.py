@@ -195,10 +195,10 @@ def test_a_task_is_read_by_one_thread_for_all(monkeypatch: pytest.MonkeyPatch) -
     read: list[str] = []
     usual = loader._read
 
-    def slow(folder: Any, name: str) -> Any:
+    def slow(folder: Any, name: str, indices: Any) -> Any:
         read.append(name)
         time.sleep(0.01)
-        return usual(folder, name)
+        return usual(folder, name, indices)
 
     monkeypatch.setattr(loader, "_read", slow)
     tasks = load_tasks("demo")

@@ -10,6 +10,7 @@ that is of another state, of another version of Errands or damaged is not used, 
 Without a home to write to, tables are read whole.
 """
 
+import fcntl
 import hashlib
 import io
 import itertools
@@ -18,7 +19,7 @@ import struct
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final, NamedTuple, Self
 
@@ -213,10 +214,10 @@ class IndexedInstances(Instances):
 def read_whole(path: Path) -> tuple[bytes, FileState | None]:
     """A file's content, and the state that it is of; None where it changed meanwhile."""
     with path.open("rb") as file:
-        before = FileState.of(path, os.fstat(file.fileno()))
+        state = FileState.of(path, os.fstat(file.fileno()))
         content = file.read()
-        after = FileState.of(path, os.fstat(file.fileno()))
-    return content, before if before == after and before.size == len(content) else None
+        same = state.is_of(os.fstat(file.fileno())) and state.size == len(content)
+    return content, state if same else None
 
 
 def make_index(
@@ -293,9 +294,9 @@ def _line_ends(characters: NDArray[np.uint8]) -> NDArray[np.int64]:
 class IndexFile:
     """The indices of a folder's tables, one after another in a file of Errands' home.
 
-    Creating a file takes fifty times as long as adding to one. Several processes may add at once;
-    of two indices of the same table the last counts. A file that cannot be made out, or that is
-    too large, is begun anew.
+    Creating a file takes fifty times as long as adding to one. Processes add one at a time, and who
+    finds another at it lets it be; of two indices of the same table the last counts. A file that
+    cannot be made out, or that is too large, is begun anew.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -330,32 +331,38 @@ class IndexFile:
         return index if index.file == table and index.whole else None
 
     def add(self, index: TableIndex) -> None:
-        """Store an index, if there is a place for it."""
+        """Store an index, if there is a place for it and nobody else is adding just now."""
         content = msgspec.msgpack.encode(index)
         content = hashlib.sha256(content).digest() + content
         record = _HEAD.pack(_VERSION, index.file.key, len(content)) + content
+        if len(record) > _LARGEST:
+            return
         with suppress(OSError):
-            if not self._has_room(len(record)):
-                self._path.unlink(missing_ok=True)
-            if not self._path.exists():
-                self._path.parent.mkdir(parents=True, exist_ok=True)
-                _tidy(self._path.parent)
-            file = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
-            try:
-                whole = os.write(file, record) == len(record)
-            finally:
-                os.close(file)
-            if not whole:
-                self._path.unlink(missing_ok=True)
+            for _ in range(2):
+                if self._append(record):
+                    return
+                self._path.unlink()
 
-    def _has_room(self, size: int) -> bool:
-        """Whether so many bytes can be added to the file, which must be in order to its end."""
-        try:
-            with io.FileIO(self._path) as file:
-                whole = self._look_through(file)
-        except FileNotFoundError:
-            return True
-        return whole and self._end + size <= _LARGEST
+    def _append(self, record: bytes) -> bool:
+        """Add to the file; False where it must be begun anew for that."""
+        if not self._path.exists():
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            _tidy(self._path.parent)
+        with self._locked() as file:
+            # Nobody else writes, so what cannot be made out is torn, and not on its way.
+            if not self._look_through(file) or self._end + len(record) > _LARGEST:
+                return False
+            return os.write(file.fileno(), record) == len(record)
+
+    @contextmanager
+    def _locked(self) -> Iterator[io.FileIO]:
+        """The file, to be added to by us alone; `OSError` where others are at it."""
+        opened = os.open(self._path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        with io.FileIO(opened, "r+") as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if os.fstat(opened).st_ino != self._path.stat().st_ino:
+                raise BlockingIOError("The file was just begun anew.")
+            yield file
 
     def _look_through(self, file: io.FileIO) -> bool:
         """Note what was added since the last time; whether it could all be made out."""

@@ -117,9 +117,12 @@ def _pieces(template: str, names: tuple[str, ...]) -> tuple[list[str], list[int]
     return pieces, [place_of[name] for name in pieces[1::2]]
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=256)
 def has_submit(template: str) -> bool:
-    """Whether a template brings an `<input type=submit>` of its own."""
+    """Whether a template brings an `<input type=submit>` of its own.
+
+    Found out once for all of TurkingBench: it takes as long as all else that opens a page.
+    """
     return any(
         tag == "input" and attributes.get("type") == "submit"
         for tag, attributes in start_tags(template, raw=("script", "style"), only=("input",))
