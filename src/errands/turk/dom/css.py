@@ -5,7 +5,7 @@ from as browsers do; what is not understood is passed over, never raised.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Final, NamedTuple
 
@@ -115,6 +115,9 @@ class StyleSheet(NamedTuple):
     """Whether a rule gives something no size or puts it off the page."""
     attentive: bool
     """Whether a rule shows or hides something under the mouse or the focus."""
+    by_need: Mapping[str, tuple[int, ...]]
+    """The places of rules by one thing each of them needs: an id, a class, else a tag; `""` where
+    it is none."""
 
 
 def _uncommented(text: str) -> str:
@@ -409,4 +412,19 @@ def parse_sheet(text: str) -> StyleSheet:
         for rule in reader.rules
         for d in rule.declarations
     )
-    return StyleSheet(tuple(reader.rules), tuple(reader.imports), boxes, reader.attentive)
+    by_need: dict[str, list[int]] = {}
+    for place, rule in enumerate(reader.rules):
+        by_need.setdefault(_need(rule), []).append(place)
+    return StyleSheet(
+        tuple(reader.rules),
+        tuple(reader.imports),
+        boxes,
+        reader.attentive,
+        {need: tuple(places) for need, places in by_need.items()},
+    )
+
+
+def _need(rule: Rule) -> str:
+    """The rarest thing that a rule needs."""
+    ids, classes, tags = rule.needs
+    return f"#{ids[0]}" if ids else f".{classes[0]}" if classes else tags[0] if tags else ""

@@ -176,6 +176,8 @@ class EffectApplier:
             name = what[1:]
             if value is not None:
                 node.attrs[name] = str(value)
+                if name == "class":
+                    self._cascade.add_classes(str(value).split())
             elif name in node.attributes:
                 del node.attrs[name]
         control = self._control(effect.target)

@@ -6,7 +6,7 @@ without laying the page out, which takes a browser, no library says it.
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode, SelectolaxError
@@ -106,6 +106,7 @@ class Cascade:
         self._declared: dict[int, _Declared] | None = None
         self._boxes: dict[int, Box] = {}
         self._shown: dict[int, bool] = {}
+        self._words: dict[str, None] | None = None
         self._stateful = any(rule.stateful for sheet in self._sheets for rule in sheet.rules)
 
     def changed(self) -> None:
@@ -117,6 +118,12 @@ class Cascade:
     def show(self, node: LexborNode, *, shown: bool) -> None:
         """Display an element, or not, whatever the style sheets say; `restyled` makes it so."""
         self._shown[node.mem_id] = shown
+
+    def add_classes(self, names: Iterable[str]) -> None:
+        """Classes that come to be on the page; `restyled` makes it so."""
+        if self._words is None:
+            self._words = _vocabulary(self._source)
+        self._words |= dict.fromkeys(f".{name.lower()}" for name in names)
 
     def restyled(self) -> None:
         """Attributes of elements changed, or what is shown: all is worked out anew."""
@@ -212,11 +219,13 @@ class Cascade:
         declared: dict[int, _Declared] = {}
         boxes = any(sheet.boxes for sheet in self._sheets)
         rules = [
-            rule for sheet in self._sheets for rule in sheet.rules if boxes or rule.deciding
-        ]  # fmt: skip
+            rule
+            for sheet in self._sheets
+            for rule in self._possible(sheet)
+            if boxes or rule.deciding
+        ]
         if not rules:
             return declared
-        rules = self._possible(rules)
         self._stateful = any(rule.stateful and self._within_reach(rule) for rule in rules)
         marked = self._checked() if self._stateful else []
         for node in marked:
@@ -236,18 +245,20 @@ class Cascade:
                     key = (declaration.important, not rule.layered, False, rule.specificity, order)
                     _declare(own, declaration, key)
 
-    def _possible(self, rules: list[Rule]) -> list[Rule]:
+    def _possible(self, sheet: StyleSheet) -> Sequence[Rule]:
         """Without rules whose tags, classes or ids are nowhere on the page."""
-        if len(rules) <= _MANY:
-            return rules
-        tags, classes, ids = self._vocabulary()
-        return [
-            rule
-            for rule in rules
-            if ids.issuperset(rule.needs[0])
-            and classes.issuperset(rule.needs[1])
-            and tags.issuperset(rule.needs[2])
+        if len(sheet.rules) <= _MANY:
+            return sheet.rules
+        if self._words is None:
+            self._words = _vocabulary(self._source)
+        words = self._words
+        places = [
+            place
+            for need in words.keys() & sheet.by_need.keys()
+            for place in sheet.by_need[need]
+            if _met(sheet.rules[place], words)
         ]
+        return [sheet.rules[place] for place in sorted(places)]
 
     def _within_reach(self, rule: Rule) -> bool:
         """Whether a rule may come to match when something is checked or cleared."""
@@ -262,15 +273,26 @@ class Cascade:
         except SelectolaxError:  # A selector that is not understood matches nothing.
             return []
 
-    def _vocabulary(self) -> tuple[set[str], set[str], set[str]]:
-        """Tags, classes and ids that may occur: a quick way to pass over most rules."""
-        source = self._source.lower()
-        tags = set(_TAGS.findall(source)) | {"html", "head", "body", "tbody", "tr", "colgroup", "p"}
-        classes = {
-            name for match in _CLASSES.findall(source) for part in match for name in part.split()
-        }  # fmt: skip
-        ids = {part for match in _IDS.findall(source) for part in match}
-        return tags, classes, ids
+
+def _vocabulary(source: str) -> dict[str, None]:
+    """Tags, `.classes` and `#ids` that may occur: a quick way to pass over most rules."""
+    source = source.lower()
+    words = dict.fromkeys(("", "html", "head", "body", "tbody", "tr", "colgroup", "p"))
+    words |= dict.fromkeys(_TAGS.findall(source))
+    for match in set(_CLASSES.findall(source)):
+        words |= dict.fromkeys(f".{name}" for part in match for name in part.split())
+    words |= dict.fromkeys(f"#{part}" for match in _IDS.findall(source) for part in match if part)
+    return words
+
+
+def _met(rule: Rule, words: Mapping[str, None]) -> bool:
+    """Whether all that a rule needs may occur."""
+    ids, classes, tags = rule.needs
+    return (
+        all(tag in words for tag in tags)
+        and all(f".{name}" in words for name in classes)
+        and all(f"#{name}" in words for name in ids)
+    )
 
 
 def _declare(own: _Declared, declaration: Declaration, key: _Key) -> None:
