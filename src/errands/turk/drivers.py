@@ -186,12 +186,10 @@ class Pages:
         if self.needs_pictures or (self.submits and has_scripts(task.template)):
             return "browser"
         proof = find_proof(task.template_hash)
-        if proof is not None:
-            return "dom" if proof.allows_dom else "browser"
-        if read_scripts(task.template).reasons:
-            return "browser"
-        acts = instance is not None and any(map(may_act, instance.inputs.values()))
-        return "browser" if acts else "dom"
+        same = proof.allows_dom if proof is not None else not read_scripts(task.template).reasons
+        # A proof is of a template: a row may bring what no other has brought.
+        acts = same and instance is not None and any(map(may_act, instance.inputs.values()))
+        return "dom" if same and not acts else "browser"
 
     def close(self) -> None:
         for driver in self._started.values():

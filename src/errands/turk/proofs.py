@@ -47,7 +47,7 @@ class ProofCoverage(msgspec.Struct, frozen=True):
     actions: int = 0
     values: int = 0
     pairs: int = 0
-    """Ordered pairs of values of two different fields that were tried."""
+    """Ordered pairs of values that were tried, of two fields or of one."""
     pairs_left: int = 0
     """Pairs that the page never let anybody try."""
     walks: int = 0

@@ -18,6 +18,8 @@ CDN = "https://maxcdn.bootstrapcdn.com/bootstrap/4.0.0/js/bootstrap.min.js"
         "<script> </script>",
         "<a href='javascript:open()'>by a pointer alone</a>",
         "<style>a:hover {color: red} p {display: none}</style>",
+        "<iframe src='https://elsewhere.example/x'></iframe>",
+        "<p class=sr-only>words</p>",
     ],
 )
 def test_nothing_acts(html: str) -> None:
@@ -38,6 +40,20 @@ def test_nothing_acts(html: str) -> None:
         ("<meta http-equiv=Refresh content=5>", "a page that reloads itself"),
         ("<style>@keyframes x {to {opacity: 0}}</style>", "an animation"),
         ("<style>p:hover i {display: block}</style>", "under the mouse or the focus"),
+        ("<style>p:focus ~ i {max-height: 9px}</style>", "under the mouse or the focus"),
+        ("<script type='text/javascript1.5'>x()</script>", "an inline script"),
+        ("<script src='lib//app.js'></script>", "the script 'lib//app.js'"),
+        ("<iframe src='frame.html'></iframe>", "a frame with a file of the task"),
+        ("<object data='javascript:x()'></object>", "a frame with a file of the task"),
+        ("<svg><set attributeName=display to=none /></svg>", "an animated drawing"),
+        ("<noscript>x</noscript>", "without scripts"),
+        ("<style>@-webkit-KEYFRAMES x {}</style>", "an animation"),
+        ("<style>div {max-height: 0; overflow: hidden}</style>", "a layout"),
+        ("<p style='margin-left: -999px'>", "a layout"),
+        ("<style>p {display: var(--d, none)}</style>", "a layout"),
+        ("<p class=sr-only><input name=a>", "a layout"),
+        ("<style>:invalid + p {display: none}</style>", "the state of fields"),
+        ("<form class=was-validated>", "the state of fields"),
     ],
 )
 def test_something_may_act(html: str, reason: str) -> None:

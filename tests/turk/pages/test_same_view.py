@@ -2,6 +2,7 @@
 
 import pytest
 
+from errands.turk.actions.action import Action
 from errands.turk.browser.driver import BrowserDriver
 from errands.turk.dom.driver import DomDriver
 from errands.turk.pages.comparison import PagePair, canonical_html, shown_style
@@ -49,6 +50,29 @@ def test_text_and_markup(name: str, browser_driver: BrowserDriver) -> None:
     with PagePair(DomDriver(), browser_driver, html) as pair:
         assert pair.first.text() == pair.second.text()
         pair.look_closely("load", [field.name for field in pair.state.fields])
+        assert pair.differences == []
+
+
+STRANGERS = {
+    "unclosed formatting before a text area": "<div><b>x</div><textarea name=t>a &amp; &lt;b"
+    "</textarea>",
+    "a disabled drop-down": "<select name=s disabled><option>1</select><fieldset disabled>"
+    "<select name=u><option>1</select></fieldset>",
+    "a legend": "<fieldset><legend style='display:inline-block'>Q1</legend>text</fieldset>",
+    "one name, two kinds": "<input name=q><textarea name=q>x</textarea><button name=q value=y>z",
+    "a step without a tag": "<style>.x {display: none} :not(:checked) ~ .x {display: block}</style>"
+    "<input type=radio name=r value=1 checked><input type=radio name=r value=2><p class=x>q</p>",
+}
+
+
+@pytest.mark.parametrize("name", STRANGERS)
+def test_what_a_stranger_found(name: str, browser_driver: BrowserDriver) -> None:
+    with PagePair(DomDriver(), browser_driver, f"<!DOCTYPE html><body>{STRANGERS[name]}") as pair:
+        pair.act(Action("modify_radio", {"name": "r", "value": "2"}))
+        for call in ("text", "radio", "range"):
+            for value in ("nan", "", "None"):
+                pair.act(Action(f"modify_{call}", {"name": "s", "value": value}))
+        pair.look_closely("in the end", [field.name for field in pair.state.fields])
         assert pair.differences == []
 
 

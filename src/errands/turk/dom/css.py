@@ -62,6 +62,7 @@ _IDENT: Final = r"-?(?:[A-Za-z_\u0080-\U0010ffff]|\\.)(?:[\w\-\u0080-\U0010ffff]
 _SIMPLE = re.compile(
     rf"(#)({_IDENT}|[\w-]+)|(\.)({_IDENT})|(\[)[^\]]*\]|(::?)({_IDENT})|({_IDENT})|\*"
 )
+_BARE_STEP = re.compile(r"(?:^|(?<=[\s>+~]))(?=:)")
 _PSEUDO = re.compile(rf"(::?)({_IDENT})", re.I)
 
 _NEVER: Final = frozenset(
@@ -319,7 +320,8 @@ def _prepared(selector: str) -> str | bool:
             return f"[{CHECKED}]"
         return ":not(*)" if name in _NEVER else match[0]
 
-    return _PSEUDO.sub(replaced, selector)
+    # The engine does not find a step that begins with a pseudo-class.
+    return _BARE_STEP.sub("*", _PSEUDO.sub(replaced, selector))
 
 
 class _Reader:
@@ -365,7 +367,7 @@ class _Reader:
         prepared = [_prepared(part) for part in parts]
         if True in prepared:
             return
-        self.attentive = self.attentive or (deciding and _ATTENTION.search(prelude) is not None)
+        self.attentive = self.attentive or _ATTENTION.search(prelude) is not None
         for part, selector in zip(parts, prepared, strict=True):
             if not isinstance(selector, bool):
                 stateful = any(mark in selector for mark in _STATE)

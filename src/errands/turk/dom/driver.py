@@ -70,6 +70,10 @@ class DomDriver:
         tree, source = parsed(html)
         for node in tree.css("script[integrity], link[integrity]"):
             del node.attrs["integrity"]  # As in the browser: see `without_integrity`.
+        for node in tree.css("textarea:has(*)"):
+            # The parser opens formatting that was left unclosed in it again; browsers do not.
+            text = node.text(deep=True).replace("&", "&amp;").replace("<", "&lt;")
+            node.inner_html = text
         forms = Forms(tree)
         cascade = Cascade(tree, source, self._sheets(tree, files), forms.checked)
         effects = EffectApplier(tree, forms, cascade, self._rules)

@@ -149,7 +149,9 @@ class Forms:
         controls = self.controls(name)
         kind = controls[0].kind if controls else ""
         if kind == "select":
-            values = [option.value for option in controls[0].options if not option.disabled]
+            # Chromium takes the options of a disabled drop-down for disabled.
+            options = [] if self.disabled(controls[0]) else controls[0].options
+            values = [option.value for option in options if not option.disabled]
         elif kind in ("radio", "checkbox"):
             same = [each for each in controls if each.kind == kind]
             values = [each.value for each in same if not self.disabled(each)]

@@ -142,10 +142,15 @@ class DomPage:
             return [each.value for each in areas]
         if kind == "submit":
             return []
-        inputs = [each for each in controls if each.tag == "input"]
         if attributes:
-            return [each.attribute("value") for each in inputs]
-        return [each.value for each in inputs]
+            return [each.attribute("value") for each in controls]
+        return [self._live(each) for each in controls]
+
+    def _live(self, control: Control) -> str:
+        """What any element of a name holds."""
+        if control.kind == "select":
+            return next((each.value for each in control.options if each.selected), "")
+        return control.value if control.is_field else control.attribute("value")
 
     def values_of(self, names: Iterable[str], *, attributes: bool = False) -> dict[str, list[str]]:
         return {name: self.values(name, attributes=attributes) for name in names}
@@ -201,13 +206,14 @@ class DomPage:
 
     def _modify_text(self, action: Action) -> None:
         value = action.arguments.get("value")
+        self._name(action)
+        if not value or _is_nan(value):
+            return
         control, name = self._field(action)
         kind = control.kind
         if kind not in TEXTS:
             self._wrong_kind(name, control, action)
         self._must_be_free(name, control)
-        if not value or _is_nan(value):
-            return
         typed = _text(value).replace("\r\n", "\n").replace("\r", "\n")
         if kind in _FORMS and not valid(kind, typed.strip()):
             raise ActionError(
@@ -222,7 +228,7 @@ class DomPage:
             if kind in FREE_TEXTS:
                 line = cut(line, attributes.get("maxlength"))
             control.text = sanitize(kind, line, attributes)
-            control.node.attrs["value"] = _scalar(typed)
+            control.node.attrs["value"] = _scalar(_text(value))
         self._react(name, control, INPUT)
 
     def _modify_checkbox(self, action: Action) -> None:
@@ -252,10 +258,11 @@ class DomPage:
             _toggle(box.node, "checked", box.checked)
 
     def _modify_radio(self, action: Action) -> None:
-        controls, name = self._group(action, "radio")
         argument = action.arguments.get("value")
+        self._name(action)
         if argument is None or _is_nan(argument) or argument == "None":
             return
+        controls, name = self._group(action, "radio")
         if isinstance(argument, float):
             argument = int(argument) if math.isfinite(argument) else str(argument)
         value = str(argument)
@@ -296,12 +303,13 @@ class DomPage:
         self._react(name, control, AGAIN if again else chosen_state(options.index(chosen)))
 
     def _modify_range(self, action: Action) -> None:
+        value = action.arguments.get("value")
+        self._name(action)
+        if _is_nan(value) or value is None or value == "None":
+            return
         self._field(action)
         (control, *_), name = self._group(action, "range")
         self._must_be_free(name, control)
-        value = action.arguments.get("value")
-        if _is_nan(value) or value is None or value == "None":
-            return
         text = str(int(value)) if isinstance(value, bool) else _text(value).strip()
         bare = text.removeprefix("+")
         if not (is_number(bare) or is_number(bare.removesuffix("."))):

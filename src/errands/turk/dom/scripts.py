@@ -5,13 +5,14 @@ and use tells which rows of a table they might treat differently (`errands.turk.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
 from typing import Final
+from urllib.parse import urlsplit
 
 import msgspec
-from selectolax.lexbor import LexborHTMLParser, LexborNode
+from selectolax.lexbor import LexborHTMLParser
 
 from errands.browser.libraries import library
 from errands.turk.dom.css import parse_sheet
@@ -35,8 +36,26 @@ _TIMERS = re.compile(
     r"setTimeout|setInterval|requestAnimationFrame|[fF]ade|[sS]lide|animate|delay\(|async|\.then\("
 )
 _ACTIVE = re.compile(
-    r"""<(?:script|iframe|style|meta|base)\b|[<"'][^<>"']{0,200}\bon[a-z]{3,20}\s*=|javascript:""",
+    r"""<(?:script|i?frame|style|link|meta|base|object|embed|noscript|template|set|animate\w*)\b|[<"'][^<>"']{0,200}\bon[a-z]{3,20}\s*=|javascript:""",
     re.I,
+)
+_KEYFRAMES = re.compile(r"@(?:-\w+-)?keyframes", re.I)
+_LAYOUT = re.compile(
+    r"overflow[-xy]*\s*:\s*(?:hidden|clip|auto|scroll)|(?:left|right|top|bottom|margin[-a-z]*"
+    r"|text-indent)\s*:[^;}]{0,40}-\s?\d|transform\s*:|clip(?:-path)?\s*:|var\(|calc\("
+    r"|position\s*:\s*fixed|appearance\s*:|@(?:container|scope|layer|supports|import|starting)",
+    re.I,
+)
+"""What decides whether something is seen only once a page is laid out, or is not read here."""
+_STATES = re.compile(
+    r":(?:placeholder-shown|valid|invalid|in-range|out-of-range|user-|default|indeterminate"
+    r"|disabled|enabled|read-|required|optional|lang|scope|autofill)",
+    re.I,
+)
+_CLIPPED: Final = ", ".join(
+    f"{name} {tag}"
+    for name in (".sr-only", ".visually-hidden", ".ui-helper-hidden-accessible")
+    for tag in ("input", "select", "textarea")
 )
 
 
@@ -69,6 +88,8 @@ def read_scripts(template: str) -> PageScripts:
 
 def may_act(value: str) -> bool:
     """Whether a text that is put into a page might bring a script, a handler or a frame."""
+    if "<" not in value and "=" not in value:
+        return "javascript:" in value.lower()
     return _ACTIVE.search(value) is not None
 
 
@@ -94,16 +115,22 @@ def _reasons(tree: LexborHTMLParser) -> Iterator[str]:
     handlers = sum(1 for _ in _handlers(tree))
     if handlers:
         yield f"{handlers} event handlers" if handlers > 1 else "an event handler"
-    for node in tree.css("script[src]"):
-        reason = _library_reason(tree, (node.attributes.get("src") or "").strip())
+    for node in tree.css("script[src], script[href]"):
+        url = node.attributes.get("src") or node.attributes.get("href") or ""
+        reason = _library_reason(tree, url.strip())
         if reason:
             yield reason
-    if tree.css_first("iframe[srcdoc]") is not None:
-        yield "a frame with markup of its own"
+    yield from _frame_reasons(tree)
+    if tree.css_first("animate, animateMotion, animateTransform, set") is not None:
+        yield "an animated drawing"
+    if tree.css_first("template[shadowrootmode]") is not None:
+        yield "a part with a tree of its own"
+    if tree.css_first("noscript") is not None:
+        yield "a part for browsers without scripts"
     for node in tree.css("meta[http-equiv]"):
         if (node.attributes.get("http-equiv") or "").strip().lower() == "refresh":
             yield "a page that reloads itself"
-    yield from _style_reasons(tree.css("style"))
+    yield from _style_reasons(tree)
 
 
 def _library_reason(tree: LexborHTMLParser, url: str) -> str | None:
@@ -111,16 +138,39 @@ def _library_reason(tree: LexborHTMLParser, url: str) -> str | None:
     served = library(address, folder=lambda distribution: Path())
     if served is None:
         # Only the task's own files are served by relative addresses; others are refused.
-        return None if "//" in url else f"the script {url[:80]!r}"
+        return None if _elsewhere(address) else f"the script {url[:80]!r}"
     if served.name == "bootstrap" and tree.css_first(_TOGGLES) is not None:
         return "Bootstrap with parts that it opens and closes"
     return None if served.name == "bootstrap" or served.name in _INERT else f"{served.name}"
 
 
-def _style_reasons(styles: Iterable[LexborNode]) -> Iterator[str]:
-    for node in styles:
-        text = node.text()
-        if "@keyframes" in text:
-            yield "an animation"
-        if parse_sheet(text).attentive:
-            yield "parts that styles show under the mouse or the focus"
+def _frame_reasons(tree: LexborHTMLParser) -> Iterator[str]:
+    if tree.css_first("iframe[srcdoc]") is not None:
+        yield "a frame with markup of its own"
+    for node in tree.css("iframe[src], frame[src], object[data], embed[src]"):
+        address = (node.attributes.get("src") or node.attributes.get("data") or "").strip()
+        # Whatever is elsewhere is refused.
+        if address not in ("", "about:blank") and not _elsewhere(address):
+            yield "a frame with a file of the task"
+
+
+def _elsewhere(address: str) -> bool:
+    """Whether an address is of another host, where nothing is loaded from."""
+    try:
+        parts = urlsplit(address)
+    except ValueError:
+        return False
+    return parts.scheme in ("", "http", "https") and bool(parts.netloc)
+
+
+def _style_reasons(tree: LexborHTMLParser) -> Iterator[str]:
+    sheets = [node.text() for node in tree.css("style")]
+    inline = [node.attributes.get("style") or "" for node in tree.css("[style]")]
+    if any(_KEYFRAMES.search(text) for text in sheets):
+        yield "an animation"
+    if any(parse_sheet(text).attentive for text in sheets):
+        yield "parts that styles show under the mouse or the focus"
+    if any(_LAYOUT.search(text) for text in (*sheets, *inline)) or tree.css_first(_CLIPPED):
+        yield "styles that take a layout"
+    if any(_STATES.search(text) for text in sheets) or tree.css_first(".was-validated"):
+        yield "styles that follow the state of fields"

@@ -16,7 +16,9 @@ __all__ = ["SCRIPT_TYPES", "has_scripts", "is_scripted", "submitted_fields"]
 
 SCRIPT_TYPES: Final = frozenset(
     {"", "module", "text/javascript", "application/javascript", "application/x-javascript",
-     "text/ecmascript", "application/ecmascript"}
+     "text/ecmascript", "application/ecmascript", "application/x-ecmascript", "text/jscript",
+     "text/livescript", "text/x-ecmascript", "text/x-javascript",
+     *(f"text/javascript1.{minor}" for minor in range(6))}
 )  # fmt: skip
 """Types of `script` that browsers run; any other is data."""
 

@@ -192,7 +192,7 @@ class Cascade:
         display = _set_shown(display, shown)
         if display == "contents" and tag in ("input", "select", "textarea"):
             display = "none"
-        if above.display in _FLEX or _out_of_line(values):
+        if above.display in _FLEX or tag == "legend" or _out_of_line(values):
             display = _blockified(display)
         value = values.get("white-space")
         if value is not None:

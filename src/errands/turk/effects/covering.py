@@ -1,11 +1,11 @@
 """Everything a user could do to the fields of a page, in few actions.
 
-Every value of every field is chosen at least once, and every pair of values of two different
-fields one after the other, in both orders. A pass goes through all fields in a random order and
-takes of each the value that makes most new pairs, so that a few dozen passes do what one pair at a
-time would take thousands of pages for. Long drop-downs, sliders and texts are covered by classes of
-values: the first, the last, some between, those that the page's scripts name; a word, a number, a
-long text.
+Every value of every field is chosen at least once, every value of it after every other, and every
+pair of values of two different fields one after the other, in both orders. A pass goes through all
+fields in a random order and takes of each the value that makes most new pairs, so that a few dozen
+passes do what one pair at a time would take thousands of pages for. Long drop-downs, sliders and
+texts are covered by classes of values: the first, the last, some between, those that the page's
+scripts name; a word, a number, a long text.
 """
 
 import random
@@ -136,7 +136,7 @@ class PairCoverage:
     def note(self, choice: Choice, before: Sequence[Choice], *, taken: bool) -> None:
         """A choice was tried after others; where the page refused it, nothing comes after it."""
         for each in before:
-            if each.part != choice.part:
+            if each.key != choice.key:
                 self._after[each.key].add(choice.key)
         if taken:
             self._after.setdefault(choice.key, set())
@@ -158,5 +158,5 @@ class PairCoverage:
             for first, after in self._after.items()
             if first in page
             for second in page
-            if second[0] != first[0] and second not in after
+            if second != first and second not in after
         }
