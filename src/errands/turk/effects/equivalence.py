@@ -225,6 +225,8 @@ class _Cover:
         self._late = time.monotonic() + config.seconds
         self._dom = DomDriver()
         self._rng = random.Random(0)
+        self._replays = False
+        """Whether `dom` replays what scripts do in reply to actions."""
         self._names: dict[int, list[str]] = {}
         self._keys: dict[int, frozenset[Key]] = {}
         self._loaded_with: tuple[EffectRule, ...] | None = None
@@ -241,6 +243,7 @@ class _Cover:
         self.coverage = PairCoverage()
         self.actions = self.walks = 0
         self._dom = DomDriver(effect_rules=(*at_load, *replies))
+        self._replays = bool(replies)
         self._rng = random.Random(f"{self.config.seed}/{number}")
         if at_load != self._loaded_with:
             for number, page in enumerate((*self._pages, *self._more)):
@@ -336,7 +339,11 @@ class _Cover:
         if time.monotonic() > self._late:
             raise _Late
         self.actions += 1
-        return pair.act(action)
+        done = pair.act(action)
+        if self._replays and not pair.differences:
+            # What is replayed is also seen in the markup, and may be put right again later.
+            pair.look_closely(f"action {len(pair.actions)}, {action.name}")
+        return done
 
     def _leave(
         self, page: _RowPage, pair: PagePair, when: str, *, settle: bool = False
