@@ -11,7 +11,7 @@ from typing import TypeVar
 from errands.bench.figure import Figure, cost, private_memory
 from errands.bench.process import family_cpu_seconds
 from errands.turk.drivers import start_browser
-from errands.turk.effects.verify import evenly_spaced
+from errands.turk.effects.rows import evenly_spaced
 from errands.turk.oracle.field_oracle import play_oracle
 from errands.turk.pages.driver import Driver, DriverError
 from errands.turk.scoring.instance_score import score_page

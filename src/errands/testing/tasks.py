@@ -10,7 +10,7 @@ from pathlib import Path
 
 from errands.envs.turk import TurkEnv
 from errands.turk.drivers import Pages
-from errands.turk.effects.verify import evenly_spaced
+from errands.turk.effects.rows import evenly_spaced
 from errands.turk.oracle.field_oracle import play_oracle
 from errands.turk.pages.driver import OpenPage
 from errands.turk.scoring.instance_score import instance_figure, score_page

@@ -1,7 +1,8 @@
 """Verification: what is found out about a task, and what goes wrong."""
 
 from errands.turk.drivers import Pages
-from errands.turk.effects.verify import evenly_spaced, verify_task
+from errands.turk.effects.rows import evenly_spaced
+from errands.turk.effects.verify import verify_task
 from errands.turk.tasks.loader import load_tasks
 
 

@@ -10,7 +10,7 @@ from errands.cli.output import Json, print_json, progress_bar, remarks, results,
 from errands.cli.turk.compare import app
 from errands.cli.turk.verify import figure_pair
 from errands.turk.drivers import Pages
-from errands.turk.effects.verify import evenly_spaced
+from errands.turk.effects.rows import evenly_spaced
 from errands.turk.oracle.coverage import ORACLES, Coverage, measure_coverage
 from errands.turk.scoring.metrics import DISPLAYED, RULES
 from errands.turk.tasks.loader import load_tasks

@@ -5,7 +5,7 @@ is proven by coverage, whatever the oracle does: rows of every kind that a scrip
 (`rows`) are opened by both drivers; every value of every field is chosen, every pair of values in
 both orders, back and forth on the same page (`covering`), and random walks go beyond that. After
 every action fields, types, options, values, visibility and the visible text must agree, and at load
-and before a page is left the markup.
+and before a page is left the markup; where effects are replayed, the markup after every action.
 
 Where they do not agree, the page's own scripts act: what they do at load, and in reply to actions,
 is inferred in the browser (`infer`), and all is asked anew with these effects and another seed.
@@ -26,7 +26,7 @@ from errands.turk.dom.effects import EffectRule
 from errands.turk.dom.scripts import PageScripts, read_scripts
 from errands.turk.effects.covering import Choice, Key, PairCoverage, choices_of, keys_of
 from errands.turk.effects.infer import EffectInference, NotInferable, infer_load
-from errands.turk.effects.rows import reasons_against, rows_to_prove
+from errands.turk.effects.rows import evenly_spaced, reasons_against, rows_to_prove
 from errands.turk.oracle.field_oracle import play_oracle
 from errands.turk.oracle.page_work import answers_of
 from errands.turk.pages.comparison import Difference, PagePair
@@ -51,6 +51,7 @@ _STALLED: Final = 4
 _SINGLES: Final = 300
 """Pairs that are tried one by one where passes do not meet them."""
 _SOLVED: Final = 0.99
+"""The oracle's score from which on field actions suffice for the right answers."""
 _SETTLE: Final = 0.4
 """Seconds in which timers of a page may still do something."""
 
@@ -98,9 +99,8 @@ def prove_equivalence(task: Task, browser: Driver, config: ProofConfig | None = 
     least = config.rows if reasons else min(config.rows, _SPOT_CHECK)
     chosen = rows_to_prove(task, least, config.most_rows if reasons else least)
     pages = _row_pages(task, chosen.rows)
-    count = len(task.instances)
-    spread = {n * count // config.loads for n in range(config.loads)} - set(chosen.rows)
-    more = _row_pages(task, sorted(spread))
+    spread = evenly_spaced(len(task.instances), config.loads)
+    more = _row_pages(task, [row for row in spread if row not in chosen.rows])
     proof = Proof(
         task.template_hash,
         False,

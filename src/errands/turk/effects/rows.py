@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 from errands.turk.dom.scripts import PageScripts, may_act, read_scripts
 from errands.turk.tasks.task import Task
 
-__all__ = ["ProofRows", "reasons_against", "rows_to_prove"]
+__all__ = ["ProofRows", "evenly_spaced", "reasons_against", "rows_to_prove"]
 
 _PLACEHOLDERS: Final = frozenset({"", "empty", "none", "nan", "null", "n/a"})
 _FEW: Final = 12
@@ -31,6 +31,12 @@ class ProofRows(NamedTuple):
     kinds: int
     """Kinds that are among them."""
     kinds_of_all: int
+
+
+def evenly_spaced(count: int, most: int) -> list[int]:
+    """So many row numbers, evenly over all of them."""
+    rows = min(count, most)
+    return [index * count // rows for index in range(rows)]
 
 
 def reasons_against(task: Task) -> tuple[str, ...]:
@@ -60,8 +66,7 @@ def rows_to_prove(task: Task, least: int, most: int) -> ProofRows:
         rows.append(best)
         del left[best]
         seen |= kinds[best]
-    spread = dict.fromkeys(number * len(kinds) // least for number in range(least))
-    for row in [row for row in (*spread, *left) if row in left]:
+    for row in [row for row in (*evenly_spaced(len(kinds), least), *left) if row in left]:
         if len(rows) < least:
             rows.append(row)
     return ProofRows(tuple(sorted(set(rows))), len(seen), len(frozenset().union(*kinds)))

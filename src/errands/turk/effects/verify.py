@@ -12,13 +12,14 @@ import msgspec
 from errands.errors import ErrandsError
 from errands.turk.drivers import Pages
 from errands.turk.effects.equivalence import ProofConfig, prove_equivalence
+from errands.turk.effects.rows import evenly_spaced
 from errands.turk.oracle.field_oracle import play_oracle
 from errands.turk.pages.driver import Driver
 from errands.turk.proofs import Proof, find_proof, keep_proof
 from errands.turk.scoring.instance_score import instance_figures, score_page
 from errands.turk.tasks.task import Task
 
-__all__ = ["TaskVerification", "evenly_spaced", "verify_task"]
+__all__ = ["TaskVerification", "verify_task"]
 
 
 class TaskVerification(msgspec.Struct, frozen=True):
@@ -36,12 +37,6 @@ class TaskVerification(msgspec.Struct, frozen=True):
     do_nothing: dict[str, float | None]
     seconds: float
     error: str | None = None
-
-
-def evenly_spaced(count: int, most: int) -> list[int]:
-    """So many row numbers, evenly over all of them."""
-    rows = min(count, most)
-    return [index * count // rows for index in range(rows)]
 
 
 def verify_task(
