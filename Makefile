@@ -11,7 +11,7 @@ PYTEST := $(BIN)/python -m pytest --dist loadfile --no-loadscope-reorder
 # Hundreds of processes are started by the tests, and each would compile the sources anew.
 unit check test-slow: export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: setup demo test check test-slow test-learn test-llm test-integrations test-pythons lint types unit wheel docs bench oracle turk-proofs clean
+.PHONY: setup demo test check test-slow test-learn test-llm test-integrations test-pythons lint types unit wheel docs results bench oracle turk-proofs clean
 
 setup: $(READY)
 
@@ -96,6 +96,12 @@ wheel: setup
 docs: setup
 	env -u FORCE_COLOR -u GITHUB_ACTIONS COLUMNS=80 $(BIN)/python -m errands.cli.reference > docs/cli.md
 
+# Plays the baselines of docs/results.md, makes them submissions in results/, plays these again as a
+# leaderboard does (build/leaderboard), and writes the page. A few minutes; what needs data that is
+# not in ../shared stays as it is, and is told.
+results: setup
+	$(BIN)/python tests/make_results.py
+
 # The oracle on every instance of a folder of tasks (hours where pages need the browser).
 TASKS ?= ../shared/data/turkingbench
 oracle: setup
@@ -109,10 +115,10 @@ turk-proofs: export ERRANDS_HOME := $(CURDIR)/$(PROOFS)/home
 turk-proofs: setup
 	mkdir -p $(PROOFS)
 	$(BIN)/errands turk verify demo --resume --json > $(PROOFS)/verified-demo.jsonl
-	$(BIN)/errands turk verify $(TASKS) --shard 1/2 --resume --json > $(PROOFS)/verified-1.jsonl & \
-	$(BIN)/errands turk verify $(TASKS) --shard 2/2 --resume --json > $(PROOFS)/verified-2.jsonl; wait
-	$(BIN)/errands turk compare $(TASKS) --shard 1/2 --out $(PROOFS)/compared-1.jsonl & \
-	$(BIN)/errands turk compare $(TASKS) --shard 2/2 --out $(PROOFS)/compared-2.jsonl; wait
+	$(BIN)/errands turk verify $(TASKS) --shard 1/2 --resume --json > $(PROOFS)/verified-1.jsonl & first=$$!; \
+	$(BIN)/errands turk verify $(TASKS) --shard 2/2 --resume --json > $(PROOFS)/verified-2.jsonl; second=$$?; wait $$first && exit $$second
+	$(BIN)/errands turk compare $(TASKS) --shard 1/2 --out $(PROOFS)/compared-1.jsonl & first=$$!; \
+	$(BIN)/errands turk compare $(TASKS) --shard 2/2 --out $(PROOFS)/compared-2.jsonl; second=$$?; wait $$first && exit $$second
 	$(BIN)/python tests/turk_proofs.py $(PROOFS)
 
 bench: setup

@@ -39,7 +39,8 @@ HEAVY = (
     "runs/workers", "runs/test_killed.py", "runs/test_runner.py", "runs/store", "turk/browser",
     "turk/effects", "turk/oracle", "shop/build", "mining/test_tutorial.py", "crowd",
     "data/test_download.py", "agents/llm", "envs/test_shop_pictures.py", "transfer/test_play.py",
-    "envs/test_page_of_docs.py", "integrations", "legacy", "testing/test_adapter.py",
+    "envs/test_page_of_docs.py", "integrations", "leaderboard/test_browser.py", "legacy",
+    "testing/test_adapter.py",
     "client",
 )  # fmt: skip
 """Below this folder: tests that start processes, browsers, databases or trainings. `make check`
@@ -116,7 +117,7 @@ def catalog_1k(tmp_path_factory: pytest.TempPathFactory) -> Catalog:
 def little(tmp_path_factory: pytest.TempPathFactory) -> Catalog:
     """A generated catalogue of 300 products."""
     out = tmp_path_factory.mktemp("catalogs") / "little"
-    generate_catalog(out, products=300, seed=5)
+    generate_catalog(out, products=300, seed=5, difficulty="easy")
     return Catalog.open(out)
 
 

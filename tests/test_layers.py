@@ -24,6 +24,7 @@ MAY_USE: dict[str, set[str]] = {
     "agents": {"shop", "turk", "browser", "envs"},
     "runs": {"shop", "turk", "browser", "envs", "agents"},
     "reports": {"shop", "turk", "envs", "agents", "runs"},
+    "leaderboard": {"shop", "turk", "envs", "agents", "runs", "reports"},
     "verify": {"shop", "envs", "agents", "runs", "reports"},
     "remote": {"shop", "envs"},
     "crowd": {"shop", "turk", "browser", "envs", "runs", "reports"},
@@ -67,7 +68,7 @@ INSIDE: dict[str, str] = {
         < goals search synthetic
         < catalog rewards splits
         < build navigation
-        < urls
+        < fresh urls
         < page_addresses render
     """,
     "turk": """
@@ -91,6 +92,14 @@ INSIDE: dict[str, str] = {
         < tables
         < html markdown paper_figures
         < writing
+    """,
+    "leaderboard": """
+        submission
+        < making published
+        < replaying results_page
+        < checking
+        < board
+        < site
     """,
     "transfer": """
         sites

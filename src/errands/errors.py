@@ -5,7 +5,15 @@ what was expected and, where a command helps, what to run. The command line prin
 and exits with 2; nothing else is caught there, so a traceback always means a defect of ours.
 """
 
-__all__ = ["CatalogError", "DataError", "ErrandsError", "GoalError", "SettingError", "TaskError"]
+__all__ = [
+    "CatalogError",
+    "DataError",
+    "ErrandsError",
+    "GoalError",
+    "SettingError",
+    "SplitOverlapWarning",
+    "TaskError",
+]
 
 
 class ErrandsError(Exception):
@@ -30,3 +38,7 @@ class GoalError(ErrandsError, ValueError):
 
 class TaskError(DataError):
     """A folder is not a usable task: a file is missing, unreadable or makes no sense."""
+
+
+class SplitOverlapWarning(UserWarning):
+    """Goals of one product are on both sides of a split: what is trained on is tested on."""

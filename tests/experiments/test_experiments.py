@@ -19,7 +19,7 @@ if not importlib.util.find_spec("torch") or not importlib.util.find_spec("resvg_
 from errands.cli import app
 from errands.errors import DataError, SettingError
 from errands.experiments import config as experiment_config
-from errands.experiments import scheduler
+from errands.experiments import paper, scheduler
 from errands.experiments.config import FULL, QUICK, ExperimentConfig
 from errands.experiments.jobs import Demonstrate, Play, Search
 from errands.experiments.paper import EXPERIMENTS
@@ -197,6 +197,7 @@ def test_every_job_comes_after_what_it_needs() -> None:
 
 def test_the_command(done: Path, tiny: ExperimentConfig, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(experiment_config, "QUICK", tiny)
+    monkeypatch.setattr(paper, "LEAST_TEST_GOALS", 6)
     arguments = ["--quick", "--out", str(done), "--catalog", tiny.catalog]
     shown = CliRunner().invoke(app, ["experiment", "pictures", *arguments])
     assert shown.exit_code == 0, shown.output
@@ -209,6 +210,15 @@ def test_the_command(done: Path, tiny: ExperimentConfig, monkeypatch: pytest.Mon
     said = CliRunner().invoke(app, ["experiment", "table", *arguments]).output
     assert re.search(r"^(not )?shown: IL is above rule in score", said, re.M)
     assert "hidden size 8" in said
+
+
+def test_too_few_goals_are_refused_before_anything_is_done(little: Catalog, tmp_path: Path) -> None:
+    """One goal was judged, and the table said "shown"."""
+    out = tmp_path / "e"
+    words = ["experiment", "table", "--quick", "--out", str(out), "--catalog", str(little.path)]
+    with pytest.raises(SettingError, match=r"has \d+ test goals .* needs 100 or more"):
+        CliRunner().invoke(app, words, catch_exceptions=False)
+    assert not out.exists()
 
 
 def test_what_was_deleted_or_damaged_is_made_again(done: Path, tiny: ExperimentConfig) -> None:

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -57,10 +58,27 @@ def test_better_in_score_alone_is_not_enough() -> None:
     assert not above(lucky, LOW).holds
 
 
-def test_not_below_is_a_matter_of_chance_or_better() -> None:
+def test_not_below_needs_a_lower_bound_above_the_margin() -> None:
     assert not_below(HIGH, LOW).holds
-    assert not_below(EVEN, ODD).holds
     assert not not_below(LOW, HIGH).holds
+    wide = not_below(EVEN, ODD)
+    assert not wide.holds, "no evidence of being below is no evidence of not being below"
+    assert "by 3 points" in wide.says
+    assert not_below(EVEN, ODD, margin=60).holds
+    near = row("near", [0.2] * (GOALS - 1) + [0.15])
+    assert not_below(near, LOW, margin=6.1).holds, "none of 60 succeeds: up to 6 % could"
+    assert not not_below(near, LOW, margin=1).holds
+
+
+def test_goals_of_one_product_are_drawn_together() -> None:
+    rewards = [1.0] * 30 + [0.0] * 30
+    alone = row("alone", rewards)
+    products = tuple("a" if at < 30 else "b" for at in range(GOALS))
+    twins = msgspec.structs.replace(row("twins", rewards), products=products)
+    flat = row("flat", [0.5] * GOALS)
+    narrow, wide = not_below(alone, flat), not_below(twins, flat)
+    assert "+0.0 (-11.7 to 13.3) points" in narrow.evidence
+    assert "+0.0 (-50.0 to 50.0) points" in wide.evidence
 
 
 def test_the_highest_is_above_everyone() -> None:

@@ -71,6 +71,9 @@ class MemoryStore:
     def parts(self) -> Iterator[tuple[int, dict[str, Any]]]:
         return ((one.number, one.parts) for one in self.summaries())
 
+    def details(self) -> Iterator[tuple[int, str, dict[str, Any]]]:
+        return ((one.number, one.key, one.parts) for one in self.summaries())
+
     def drop(self, numbers: Iterable[int]) -> int:
         return sum(self._held.pop(number, None) is not None for number in list(numbers))
 

@@ -24,7 +24,7 @@ def rules(little: Catalog) -> Rules:
         base: dict[str, Any] = {
             "id": "school", "version": 1, "title": "school", "domain": "shop",
             "data": str(little.path), "goals": "human", "split": "disjoint-train",
-            "episodes": 30, "observation": "text_rich", "max_steps": 30,
+            "episodes": 30, "max_steps": 30,
         }  # fmt: skip
         return Protocol(**{**base, **settings})
 

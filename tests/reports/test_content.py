@@ -10,9 +10,10 @@ from errands.reports.content import SCHEMA, command_of, gather, to_json
 
 def test_the_json_has_the_names_of_its_schema(careful: MemoryStore, oracle: MemoryStore) -> None:
     told = json.loads(to_json(gather([careful, oracle])))
-    assert told["schema"] == SCHEMA == 2
+    assert told["schema"] == SCHEMA == 3
     assert set(told) == {
-        "schema", "errands", "title", "runs", "comparisons", "ranks", "demonstrations", "notes",
+        "schema", "errands", "title", "runs", "seeds", "comparisons", "ranks", "demonstrations",
+        "notes",
     }  # fmt: skip
     run = told["runs"][0]
     assert set(run) == {
@@ -26,11 +27,16 @@ def test_the_json_has_the_names_of_its_schema(careful: MemoryStore, oracle: Memo
         "training",
     }
     assert set(run["figures"]) == {
-        "episodes", "planned", "done", "truncated", "errors", "score", "success",
-        "score_at_least", "success_at_least", "rewards", "bought", "parts", "trajectory", "usage",
-        "failures", "paperwork",
+        "episodes", "planned", "done", "truncated", "errors", "unit", "clusters", "weights",
+        "score", "success", "score_at_least", "success_at_least", "rewards", "bought", "parts",
+        "causes", "valid_actions", "repeats", "trajectory", "usage", "failures", "answers",
+        "paperwork",
     }  # fmt: skip
-    assert set(run["figures"]["score"]) == {"mean", "low", "high", "count"}
+    score = {"mean", "low", "high", "count", "clusters", "method"}
+    assert set(run["figures"]["score"]) == score
+    assert run["figures"]["score"]["method"] == "cluster bootstrap"
+    turk = told["runs"][1]["figures"]["paperwork"]["rules"]["paper"]
+    assert set(turk["macro"]) == set(turk["tasks"][0]["all"]) == score
     assert set(told["runs"][1]["figures"]["paperwork"]) == {"rules", "lengths", "calls"}
     assert set(told["runs"][1]["figures"]["paperwork"]["rules"]) == {"paper", "released"}
 

@@ -4,6 +4,7 @@ from played import MemoryStore, made, run_info
 
 from errands.reports.content import gather
 from errands.reports.markdown import code, text, to_markdown
+from errands.reports.statistics.estimate import METHODS
 
 
 def test_the_tables_hold_the_figures(
@@ -38,6 +39,41 @@ def test_every_row_of_a_table_has_its_columns(careful: MemoryStore, oracle: Memo
         width = cells
 
 
+def test_the_method_is_named_under_every_table_with_intervals(
+    careful: MemoryStore, chance: MemoryStore, oracle: MemoryStore
+) -> None:
+    lines = to_markdown(gather([careful, chance, oracle])).splitlines()
+    tables = 0
+    for at, line in enumerate(lines):
+        is_last = line.startswith("|") and not lines[at + 1].startswith("|")
+        if is_last and " [" in line:
+            tables += 1
+            assert lines[at + 2].startswith("95 % intervals: ")
+            assert ", over " in lines[at + 2]
+    assert tables >= 5
+    said = "\n".join(lines)
+    for name in METHODS:
+        assert f"Interval by {name}: " in said
+
+
+def test_causes_seeds_and_repeats_have_tables() -> None:
+    def store(seed: int) -> MemoryStore:
+        episodes = [
+            made(n, 0.5 * (n % 3), key=f"goal {n % 4}", parts={"cluster": "p", "invalid": 0})
+            for n in range(8)
+        ]
+        return MemoryStore(run_info("shop", "x", 8, seed=seed, id=str(seed)), episodes)
+
+    said = to_markdown(gather([store(1), store(2)]))
+    assert (
+        "| unknown: what was kept of the episode does not tell | 6 (75.0 %): 0, 1, 3, 4, 6 |"
+        in said
+    )
+    assert "| x | 1, 2 | 43.8 [" in said
+    assert "pass@k" in said
+    assert "over episodes" in said, "all are of one product"
+
+
 def test_foreign_text_cannot_break_out() -> None:
     assert text("a|b<script>*x*\n# y") == "a\\|b&lt;script&gt;\\*x\\* \\# y"
     assert code("a `` b") == "``` a `` b ```"
@@ -51,6 +87,6 @@ def test_foreign_text_cannot_break_out() -> None:
 
 def test_empty_and_failed_runs_have_dashes() -> None:
     said = to_markdown(gather([MemoryStore(run_info("shop", "x", 3))]))
-    assert "| x | demo-shop/1 | 0 | 0 | – | – | – |" in said
+    assert "| x | demo-shop/1 | 0 | 0 | – | – | – | – |" in said
     said = to_markdown(gather([MemoryStore(run_info("turk", "y", 1), [made(0, None)])]))
     assert "It gave up." in said

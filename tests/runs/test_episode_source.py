@@ -123,17 +123,20 @@ def test_trajectories_are_counted(little: Catalog) -> None:
     env = source.env()
     track = source.track()
     observation, info = env.reset(options=source.options(0))
-    track.saw(env, observation, "")
+    track.saw(env, observation, "", info)
     query = f"search[{info['instruction']}]"
     for action in (query, "click[next >]", "nonsense", "click[back to search]", query,
                    "click[next >]"):  # fmt: skip
         observation, *_, info = env.step(action)
-        track.saw(env, observation, action)
+        track.saw(env, observation, action, info)
     item = info["available_actions"]["clickables"][-1]
     for action in (f"click[{item}]", "click[description]", "click[< prev]", "click[buy now]"):
         observation, *_, info = env.step(action)
-        track.saw(env, observation, action)
+        track.saw(env, observation, action, info)
     figures = track.figures()
     assert (figures["items"], figures["searches"]) == (1, 2)
     assert figures["states"] == 6
-    assert set(track.parts(env, info)) >= {"r_type", "r_att", "r_price"}
+    parts = track.parts(env, info)
+    assert set(parts) >= {"r_type", "r_att", "r_price"}
+    assert parts["invalid"] == 1
+    assert ("failure" in parts) is (info["score"] < 1)

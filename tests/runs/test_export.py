@@ -10,6 +10,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from errands.agents.model_call import ModelCall
 from errands.runs.episode import Episode, RunInfo, Step, Summary
 from errands.runs.export import export
 from errands.runs.store.base import StoreError
@@ -45,7 +46,10 @@ def episode(number: int, text: str = "page") -> Episode:
         error=text if failed else "",
         parts={"r_type": 1.0, "names": ["a", text]},
     )
-    step = Step(f"search[{text}]", 0.25, "d", text, thought=text, tokens_in=3, cost=0.5)
+    call = ModelCall(messages=({"role": "user", "content": text},), answer=text, outcome="empty")
+    step = Step(
+        f"search[{text}]", 0.25, "d", text, thought=text, tokens_in=3, cost=0.5, calls=(call,)
+    )
     return Episode(summary=summary, steps=(step,) * number, last_digest="z", last=text)
 
 
@@ -72,8 +76,9 @@ def test_jsonl(store: SqliteStore, tmp_path: Path) -> None:
             "demo@1",
             "rule",
         )
-        steps = [Step(**step) for step in line.pop("steps")]
-        assert steps == list(kept.steps)
+        for step, its in zip(line.pop("steps"), kept.steps, strict=True):
+            calls = msgspec.convert(step.pop("calls"), tuple[ModelCall, ...])
+            assert Step(**step, calls=calls) == its
         assert (line.pop("last"), line.pop("last_digest")) == (text, "z")
         line["steps"] = line.pop("length")
         assert Summary(**line) == kept.summary
@@ -90,7 +95,9 @@ def test_parquet(store: SqliteStore, tmp_path: Path, monkeypatch: pytest.MonkeyP
     rows = table.to_pylist()
     for row, text in zip(rows, ["page"] * 3 + [MENDED], strict=True):
         kept = episode(row["number"], text)
-        assert [Step(**step) for step in row.pop("steps")] == list(kept.steps)
+        for step, its in zip(row.pop("steps"), kept.steps, strict=True):
+            calls = msgspec.json.decode(step.pop("calls"), type=tuple[ModelCall, ...])
+            assert Step(**step, calls=calls) == its
         assert (row.pop("run"), row.pop("protocol"), row.pop("agent")) == ("r7", "demo@1", "rule")
         assert (row.pop("last"), row.pop("last_digest")) == (text, "z")
         row["steps"] = row.pop("length")

@@ -231,9 +231,10 @@ def test_seeds_of_episodes_differ_and_stay() -> None:
     assert len({episode_seed(seed, number) for seed in range(9) for number in range(99)}) == 891
 
 
-def test_what_is_left_of_a_lost_episode() -> None:
-    lost = failed(7, "goal 9", "worker", "it ended twice").summary
-    assert (lost.number, lost.key, lost.status, lost.reward) == (7, "goal 9", "error", None)
+def test_what_is_left_of_a_lost_episode(shop: ShopSource) -> None:
+    lost = failed(shop, 7, "worker", "it ended twice").summary
+    assert (lost.number, lost.key, lost.status, lost.reward) == (7, "goal 7", "error", None)
+    assert lost.parts == {"cluster": shop.goals[7].asin}
 
 
 class Watcher:

@@ -385,7 +385,8 @@ def test_protocols_of_ones_own_are_told_apart_by_more_than_their_names(
         ).info.protocol_key
 
     assert key("a") == key("b", title="the same by another title")
-    assert len({key("c"), key("d", max_steps=3), key("e", observation="html")}) == 3
+    assert key("c") != key("d", max_steps=3)
+    assert key("e", observation="html") == key("h")  # How pages are seen is the agent's.
     # Not taken for the one that ships, nor gone on with once its file has changed.
     assert " own:" in key("f", id="shop-demo")
     with pytest.raises(StoreError, match="holds another run: its protocol"):

@@ -1,5 +1,7 @@
 """Proofs: kept, found, and believed by `auto`, which believes nothing else."""
 
+import shutil
+import subprocess
 from pathlib import Path
 
 import msgspec
@@ -154,3 +156,24 @@ def test_proofs_of_the_shared_tasks_ship() -> None:
     assert sum(pages.choice(task) == "dom" for task in tasks) >= 60
     for name in ("Ethical rule-of-thumb quality", "Advice Gen", "Annotation subj_obj"):
         assert pages.choice(tasks.task(name)) == "browser"
+
+
+@pytest.mark.skipif(shutil.which("make") is None, reason="there is no make")
+@pytest.mark.parametrize(
+    "failing", ["", "verify --shard 1/2", "compare --shard 1/2", "--shard 2/2"]
+)
+def test_make_turk_proofs_ends_where_a_shard_fails(tmp_path: Path, failing: str) -> None:
+    programs = tmp_path / "venv" / "bin"
+    programs.mkdir(parents=True)
+    words = "".join(f'*"{word}"' for word in (failing or "never").split(" --"))
+    errands = f'#!/bin/sh\ncase "$*" in {words}*) sleep 0.1; exit 3;; esac\n'
+    for name, text in (("errands", errands), ("python", '#!/bin/sh\ntouch "$2/written"\n')):
+        (programs / name).write_text(text)
+        (programs / name).chmod(0o755)
+    for mark in (".base", ".ready"):
+        (tmp_path / "venv" / mark).touch()
+    root = Path(__file__).resolve().parents[2]
+    places = f"VENV={tmp_path}/venv", f"PROOFS={tmp_path}/proofs"
+    done = subprocess.run(["make", "-C", root, "turk-proofs", *places], capture_output=True)
+    assert (done.returncode == 0) == (not failing), done.stderr
+    assert (tmp_path / "proofs" / "written").exists() == (not failing)

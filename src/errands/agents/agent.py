@@ -10,11 +10,13 @@ Four small contracts:
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
 
 import msgspec
 
+from errands.agents.model_call import ModelCall
 from errands.errors import ErrandsError
+from errands.shop.fingerprints import GoalFingerprints
 
 __all__ = [
     "Agent",
@@ -27,6 +29,7 @@ __all__ = [
     "PrivilegedAgent",
     "SightedAgent",
     "Spender",
+    "Teaching",
     "Usage",
 ]
 
@@ -61,6 +64,8 @@ class Usage(msgspec.Struct, frozen=True):
     """In US dollars; 0 where the model's price is not known."""
     cached: int = 0
     """How many of the calls were answered from a cache."""
+    tokens_reasoning: int = 0
+    """Those of `tokens_out` that went into reasoning, where the endpoint says so."""
 
     @classmethod
     def total(cls, parts: Sequence["Usage"]) -> "Usage":
@@ -76,6 +81,8 @@ class Move(msgspec.Struct, frozen=True):
     thought: str = ""
     """What the agent says for itself: a reason, a chain of thought, a model's whole answer."""
     usage: Usage | None = None
+    calls: tuple[ModelCall, ...] = ()
+    """What was asked of a model for it, and answered."""
 
 
 class Agent(Protocol):
@@ -116,6 +123,15 @@ class Spender(Protocol):
     def charge(self, cost: float) -> None:
         """Count what an earlier part of the run has cost, in US dollars."""
         ...
+
+
+class Teaching(NamedTuple):
+    """Something that an agent's knowledge comes from: a factory may list them as `taught`."""
+
+    place: str
+    """A checkpoint, as it was named."""
+    goals: GoalFingerprints | None
+    """Of the goals that it was made from; None where it does not say."""
 
 
 class AgentFactory(Protocol):

@@ -34,6 +34,8 @@ class _Offer(NamedTuple):
 class CarefulShopper:
     """Searches for the instruction, opens a result, chooses matching options, buys."""
 
+    observations = ("text",)
+
     def begin(self, observation: str, info: Mapping[str, Any]) -> None:
         instruction = info["instruction"].lower()
         cap = _CAP.search(instruction)

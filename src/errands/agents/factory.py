@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from errands.agents.agent import Agent, AgentError, Mode
+from errands.agents.agent import Agent, AgentError, Mode, Teaching
 from errands.envs.config import ShopConfig
 from errands.envs.shop import ShopEnv
 from errands.envs.turk import TurkEnv
@@ -31,6 +31,8 @@ class SimpleFactory(msgspec.Struct, frozen=True):
     make: Callable[[int], Agent]
     settings: Mapping[str, Any] = {}
     mode: Mode = "compute"
+    taught: tuple[Teaching, ...] = ()
+    """What the agents know and where from, for those that were trained on goals."""
 
     def agent(self, seed: int) -> Agent:
         return self.make(seed)
@@ -54,12 +56,12 @@ def shop_of(env: Any) -> ShopEnv:
     return bare
 
 
-def need_observation(env: Any, observation: str, reader: str, hint: str = "") -> ShopConfig:
+def need_observation(env: Any, observation: str, reader: str) -> ShopConfig:
     """The config of a shop for agents that read single pages in one format only."""
     config = shop_of(env).config
     if config.observation != observation or config.num_prev_obs or config.num_prev_actions:
         raise SettingError(
-            f"{reader} observation={observation!r} without earlier observations or actions{hint}."
+            f"{reader} observation={observation!r} without earlier observations or actions."
         )
     return config
 

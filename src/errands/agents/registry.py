@@ -24,6 +24,7 @@ __all__ = [
     "FactoryFunction",
     "Setting",
     "agent_reference",
+    "find_agent",
     "find_kind",
     "kinds",
     "make_factory",
@@ -53,6 +54,8 @@ class AgentKind(msgspec.Struct, frozen=True, kw_only=True):
     mode: Mode = "compute"
     privileged: bool = False
     """Whether it is shown the answers."""
+    observations: Mapping[str, tuple[str, ...]] = {}
+    """What it reads, by domain, the preferred one first; nothing: anything."""
     settings: Mapping[str, Setting] = {}
     own_settings: bool = False
     """Whether its factory knows more settings than the table, and checks them itself."""
@@ -94,12 +97,14 @@ _KINDS: Final = (
         summary="the first result that the money allows, with the options that are mentioned",
         domains=("shop",),
         factory="errands.agents.careful:make",
+        observations={"shop": ("text",)},
     ),
     AgentKind(
         name="shopper",
         summary="shops like a person: reads, goes back, looks at others, sometimes errs",
         domains=("shop",),
         factory="errands.agents.shopper:make",
+        observations={"shop": ("text_rich",)},
         settings={"errors": Setting(float, 0.05, "how often it errs: 0 to 1")},
     ),
     *(
@@ -108,6 +113,7 @@ _KINDS: Final = (
             summary=summary,
             domains=("shop",),
             factory=f"errands.learn.policy:make_{name}",
+            observations={"shop": ("text_rich",)},
             settings=_LEARNED,
             extra="train",
         )
@@ -213,6 +219,12 @@ def find_kind(name: str) -> AgentKind:
     raise _AGENTS.unknown(name)
 
 
+def find_agent(name: str) -> Any:
+    """What an agent's name leads to: an entry of our table, or somebody's class or function."""
+    kind = None if ":" in name else find_kind(name)
+    return _AGENTS.find(name) if kind is None or kind not in _KINDS else kind
+
+
 def make_factory(
     agent: Any, domain: str, env: gymnasium.Env[Any, Any], settings: Mapping[str, Any]
 ) -> AgentFactory:
@@ -224,9 +236,9 @@ def make_factory(
     if not isinstance(agent, str):
         name = str(getattr(agent, "name", None) or path_of(agent))
         return _foreign_factory(name, agent, domain, env.unwrapped, settings)
-    kind = None if ":" in agent else find_kind(agent)
-    if kind is None or kind not in _KINDS:
-        return _foreign_factory(agent, _AGENTS.find(agent), domain, env.unwrapped, settings)
+    kind = find_agent(agent)
+    if not isinstance(kind, AgentKind):
+        return _foreign_factory(agent, kind, domain, env.unwrapped, settings)
     if domain not in kind.domains:
         others = [other.name for other in _KINDS if domain in other.domains]
         raise SettingError(

@@ -43,6 +43,8 @@ class _Seen(NamedTuple):
 class ScriptedShopper:
     """Shops for one instruction."""
 
+    observations = ("text_rich",)
+
     def __init__(self, seed: int, errors: float, max_steps: int | None) -> None:
         self._rng = random.Random(seed)
         self._errors = errors

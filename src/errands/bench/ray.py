@@ -56,7 +56,10 @@ def bench_ray(catalog: str, *, episodes: int = 12_000) -> Iterator[Figure]:
             yield cost(name, spent * 1e6, "us")
         with joined(cluster.address) as ray:
             config = PlayConfig(0, None, "hash")
-            job = Job(protocol=protocol, agent="random", settings={}, rules=config, place="")
+            job = Job(
+                protocol=protocol, agent="random", settings={}, observation="text", rules=config,
+                place="",
+            )  # fmt: skip
             yield from _one_worker(ray, job, second, cluster)
 
 

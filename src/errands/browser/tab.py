@@ -162,6 +162,22 @@ class Tab:
         picture = await self.within(capture, "be pictured", 2 * self.config.step_seconds)
         return base64.b64decode(picture["data"])
 
+    async def pass_time(self, seconds: float) -> bool:
+        """Let the page's clock run ahead, timers and all, until so much has passed; False where it
+        takes too long. The clock then stands still, so the tab is used for no other page."""
+        self.spoilt = True
+        passed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+        def note(event: object) -> None:
+            if not passed.done():
+                passed.set_result(None)
+
+        self._session.on("Emulation.virtualTimeBudgetExpired", note)
+        policy = {"policy": "advance", "budget": 1000 * seconds}
+        await self.within(self._session.send("Emulation.setVirtualTimePolicy", policy), "run ahead")
+        done, _ = await asyncio.wait((passed,), timeout=self.config.step_seconds)
+        return bool(done)
+
     async def click(self, x: float, y: float) -> None:
         """A real click of the left button; sent at once, for each answer costs a round."""
         place = {"x": x, "y": y, "button": "left", "clickCount": 1}

@@ -21,6 +21,7 @@ _MODULES: Final[Mapping[str, tuple[str, ...]]] = {
     "tour": ("tour",),
     "run": ("run", "protocols", "agents"),
     "report": ("report", "replay", "export"),
+    "leaderboard.commands": ("submit", "leaderboard"),
     "verify_reward": ("verify-reward",),
     "catalog": ("catalog",),
     "search": ("search",),

@@ -1,27 +1,36 @@
 """`errands catalog`: build, generate, inspect, check and export catalogues; freeze their goals."""
 
 import re
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import typer
 
+from errands.atomic import atomic_write
 from errands.cli.output import (
     Json,
     answer,
     print_json,
+    printable,
     progress_bar,
     remarks,
     results,
     table,
     write_new,
 )
-from errands.errors import CatalogError
+from errands.errors import CatalogError, SettingError
 from errands.home import catalogs_dir
+from errands.progress import Progress
 from errands.shop.catalog.catalog import Catalog, Manifest, damage
 from errands.shop.catalog.library import locate, names
-from errands.shop.goals import SHUFFLE_SEED, select_goals, split_range, write_goals
+from errands.shop.fresh.draw import fresh_goals
+from errands.shop.goals import SHUFFLE_SEED, SPLITS, GoalSet, select_goals, write_goals
+from errands.shop.product import Product
+from errands.shop.splits import DISJOINT, split_indices
+from errands.shop.synthetic.difficulty import DIFFICULTIES
 
 __all__ = ["app"]
 
@@ -95,6 +104,10 @@ def generate(
     out: Path = typer.Argument(help="The directory to make."),
     products: int = typer.Option(5000, help="How many products."),
     seed: int = typer.Option(1, help="The same seed gives the same catalogue on every machine."),
+    difficulty: str = typer.Option(
+        "paper",
+        help="easy, paper (agents score about as on the original's data) or hard.",
+    ),
     tagger: str = _TAGGER,
     workers: int | None = _WORKERS,
     force: bool = _FORCE,
@@ -111,6 +124,7 @@ def generate(
             out,
             products=products,
             seed=seed,
+            difficulty=difficulty,
             tagger_name=tagger,
             workers=workers,
             replace=force,
@@ -178,13 +192,39 @@ def export(
 def info(
     catalog: str = _CATALOG,
     quick: bool = typer.Option(False, "--quick", help="Count nothing: only what is written down."),
+    against: str | None = typer.Option(
+        None, metavar="paper", help="Instead, how hard its goals are, beside real ones."
+    ),
+    goals: str | None = typer.Option(
+        None, help="With --against: human (where there are), synthetic, or a goal file."
+    ),
+    sample: int | None = typer.Option(
+        None, min=1, help="With --against: how many goals to draw; 500 unless told."
+    ),
+    seed: int | None = typer.Option(None, help="With --against: of what is drawn; 0 unless told."),
     as_json: bool = Json,
 ) -> None:
     """Say what a catalogue holds, beside the paper's, and what it was made from.
 
-    Example: errands catalog info shop-1k
+    With --against paper, say how hard its goals are, beside the real ones: their wording, how
+    special their wishes are, where search finds the target, how often another product would do, and
+    what the rule and the choice oracle score.
+
+    Examples:
+
+    \b
+      errands catalog info shop-1k
+      errands catalog info demo --against paper
+      errands catalog info demo --against paper --goals my-goals.json --sample 200 --json
     """
     opened = Catalog.open(catalog)
+    if against is not None:
+        if quick:
+            raise SettingError("--against counts, --quick does not: leave out one of them.")
+        _compare(opened, against, goals, sample or 500, seed or 0, as_json)
+        return
+    if goals is not None or sample is not None or seed is not None:
+        raise SettingError("--goals, --sample and --seed are of a comparison: add --against paper.")
     manifest = opened.manifest
     index = opened.index
     facts: dict[str, Any] = {
@@ -232,6 +272,30 @@ def _counted(opened: Catalog) -> dict[str, dict[str, Any]]:
     }
 
 
+def _compare(
+    opened: Catalog, against: str, goals: str | None, sample: int, seed: int, as_json: bool
+) -> None:
+    """Print each statistic of a catalogue's goals beside the real one."""
+    from errands.experiments.goal_study import beside_the_real, default_goals, goal_statistics
+
+    if against != "paper":
+        raise SettingError(f"--against {against}: expected paper.")
+    kind = goals or default_goals(opened)
+    with progress_bar() as bar:
+        counted = goal_statistics(opened, kind, sample=sample, seed=seed, progress=bar)
+    rows = beside_the_real(counted, kind)
+    if as_json:
+        print_json({"path": opened.path, "goals": kind, "seed": seed, "statistics": rows})
+        return
+    headings = ("statistic", "here", "real", "real: counted on")
+    shown = [(row.name, _short(row.here), _short(row.real), row.of) for row in rows]
+    results.print(table(*headings, rows=shown, title=f"{kind} goals of {opened.path}"))
+
+
+def _short(value: float | None) -> str:
+    return "" if value is None else f"{value:.4g}"
+
+
 def _figure(value: Any) -> str:
     if value is None:
         return "not given"
@@ -270,29 +334,135 @@ def verify(catalog: str = _CATALOG, as_json: bool = Json) -> None:
 @app.command()
 def goals(
     catalog: str = _CATALOG,
-    out: Path = typer.Option(..., help="The goal file to write."),
-    kind: str = typer.Option("synthetic", help="synthetic, human, or another goal file."),
-    split: str | None = typer.Option(None, help="Only test, eval or train."),
+    out: Path | None = typer.Option(
+        None, help="The goal file to write; without it, generated instructions are printed."
+    ),
+    kind: str | None = typer.Option(
+        None, help="The goals to freeze: synthetic (unless told), human, or another goal file."
+    ),
+    split: str | None = typer.Option(
+        None, help=f"Only those of a split: {', '.join([*DISJOINT, *SPLITS])}."
+    ),
     limit: int | None = typer.Option(None, help="Only so many, drawn by weight as the original."),
-    seed: int | None = typer.Option(None, help="Draw prices and price caps anew."),
+    generate: int | None = typer.Option(
+        None, metavar="N", help="Write so many new goals, each for another product."
+    ),
+    difficulty: str | None = typer.Option(
+        None, help=f"With --generate: {', '.join(DIFFICULTIES)}; paper unless told."
+    ),
+    disjoint_from: list[str] = typer.Option(
+        [], help="With --generate: share no product and no wording with this goal file or set."
+    ),
+    seed: int | None = typer.Option(
+        None, help="Of generated goals (0 unless told); else: draw prices and price caps anew."
+    ),
     force: bool = typer.Option(False, "--force", help="Replace a file that is there already."),
 ) -> None:
-    """Freeze a goal set, with the prices that rewards use, in one file.
+    """Freeze a goal set, with the prices that rewards use, in one file; or write new goals.
 
-    Example: errands catalog goals demo --kind human --split test --out test-goals.json
+    New goals are for any catalogue: instructions as people write them, from the products' own
+    attributes and options. Other seeds give others, and the same seed the same.
+
+    Examples:
+
+    \b
+      errands catalog goals demo --kind human --split disjoint-test --out test-goals.json
+      errands catalog goals demo --generate 5 --difficulty hard
+      errands catalog goals demo --generate 500 --seed 1 --out train.json
+      errands catalog goals demo --generate 200 --seed 2 --out test.json \\
+        --disjoint-from train.json --disjoint-from human
     """
-    if out.exists() and not force:
+    if generate is None and (difficulty is not None or disjoint_from):
+        raise SettingError("--difficulty and --disjoint-from are of new goals: add --generate N.")
+    if generate is None and out is None:
+        raise SettingError("Where to write the goals is missing: --out FILE.")
+    if generate is not None and (kind is not None or split is not None or limit is not None):
+        raise SettingError("--generate writes new goals: leave out --kind, --split and --limit.")
+    if out is not None and out.exists() and not force:
         raise CatalogError(f"{out} exists already; name another file, or pass --force.")
     opened = Catalog.open(catalog)
-    chosen = opened.goals(kind, seed)
-    if split is not None or limit is not None:
-        wanted = split_range(split, len(chosen))
-        chosen = select_goals(chosen, where=lambda i, goal: i in wanted, limit=limit)
-    try:
-        write_goals(out, chosen, opened)
-    except OSError as failure:
-        raise CatalogError(f"{out} cannot be written ({failure.strerror}).") from None
-    results.print(f"{out}: {len(chosen):,} goals and {len(opened):,} prices.")
+    made: dict[str, Any] = {}
+    chosen: GoalSet
+    with progress_bar() as bar:
+        if generate is None:
+            chosen = opened.goals(kind or "synthetic", seed)
+            if split is not None or limit is not None:
+                wanted = set(split_indices(split, chosen))
+                chosen = select_goals(chosen, where=lambda i, goal: i in wanted, limit=limit)
+        else:
+            how: dict[str, Any] = {"seed": seed or 0, "difficulty": difficulty or "paper"}
+            made = {"by": "generate", **how, "catalog": opened.manifest.checksum}
+            chosen = fresh_goals(opened, generate, **how, disjoint_from=disjoint_from, progress=bar)
+        if out is not None:
+            products = _told(opened, bar)
+            try:
+                atomic_write(out, lambda work: write_goals(work, chosen, products, made))
+            except OSError as failure:
+                raise CatalogError(f"{out} cannot be written ({failure.strerror}).") from None
+    if out is not None:
+        results.print(f"{out}: {len(chosen):,} goals and {len(opened):,} prices.")
+        return
+    for index in range(len(chosen)):
+        results.print(printable(chosen[index].instruction_text))
+
+
+def _told(opened: Catalog, progress: Progress) -> Iterator[Product]:
+    """All products of a catalogue, told as they are read."""
+    for done, product in enumerate(opened, 1):
+        if not done % 1000:
+            progress("reading prices", done, len(opened))
+        yield product
+
+
+@app.command()
+def queries(
+    catalog: str = _CATALOG,
+    out: Path = typer.Option(..., help="The folder to write the two files to."),
+    force: bool = typer.Option(False, "--force", help="Replace files that are there already."),
+) -> None:
+    """Write what people, and a query model, would search for, for a generated catalogue.
+
+    goal_query_map.json has people's queries in order, goal_query_predict.json a model's: the form
+    of the original's files, which the choice oracle reads.
+
+    Examples:
+
+      errands catalog queries demo --out queries
+
+      errands run shop-demo --agent choice-oracle --set query=human-last
+      --set queries=queries/goal_query_map.json
+    """
+    from errands.shop.synthetic.difficulty import difficulty
+    from errands.shop.synthetic.queries import search_queries
+
+    opened = Catalog.open(catalog)
+    manifest = opened.manifest
+    if manifest.difficulty is None:
+        raise CatalogError(
+            f"{opened.path} was built from files, so nobody knows what people would search for;"
+            " expected a catalogue made by `errands catalog generate`."
+        )
+    knobs, seed = difficulty(manifest.difficulty), int(manifest.made["seed"])
+    searches = list(search_queries(seed, manifest.products, knobs))
+    files = {
+        "goal_query_map.json": {one.instruction: one.people for one in searches},
+        "goal_query_predict.json": {one.instruction: one.predicted for one in searches},
+    }
+    for name, content in files.items():
+        file = out / name
+        if file.exists() and not force:
+            raise CatalogError(f"{file} exists already; name another folder, or pass --force.")
+        try:
+            out.mkdir(parents=True, exist_ok=True)
+            text = msgspec.json.format(msgspec.json.encode(content), indent=1)
+            atomic_write(file, partial(_write_bytes, text))
+        except OSError as failure:
+            raise CatalogError(f"{file} cannot be written ({failure.strerror}).") from None
+    results.print(f"{out}: queries for {len(searches):,} instructions, in two files.")
+
+
+def _write_bytes(content: bytes, path: Path) -> None:
+    path.write_bytes(content)
 
 
 @app.command()

@@ -14,7 +14,7 @@ from errands.agents.careful import CarefulShopper
 from errands.cli.output import program, remarks
 from errands.envs.shop import ShopEnv
 from errands.shop.catalog.catalog import Catalog
-from errands.shop.catalog.library import demo_folder
+from errands.shop.catalog.library import BUILT_IN, demo_folder
 
 __all__ = ["app"]
 
@@ -37,7 +37,7 @@ def demo(
 
     Example: errands demo --goal 12
     """
-    if catalog == "demo" and not demo_folder().exists():
+    if catalog in BUILT_IN and not demo_folder(catalog).exists():
         remarks.print("Making the demo catalogue (once; it is kept) ...")
     with remarks.status("opening the catalogue"):
         opened = Catalog.open(catalog)

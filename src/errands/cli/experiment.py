@@ -39,7 +39,9 @@ class _ExperimentOptions:
     seeds: int | None = typer.Option(
         None, min=1, help="How many trainings of each kind (default: 3)."
     )
-    catalog: str = typer.Option("", help="Another catalogue than the demo, with human goals.")
+    catalog: str = typer.Option(
+        "", help="Another catalogue than the demo, with 100 human goals or more to test on."
+    )
     workers: int = typer.Option(2, min=1, help="Jobs at once, a core each.")
 
 
@@ -99,6 +101,7 @@ def _run(name: str, chosen: _ExperimentOptions, check: bool, as_json: bool) -> N
         config = msgspec.structs.replace(config, seeds=tuple(range(chosen.seeds)))
     folder = chosen.out or Path("experiment-quick" if chosen.quick else "experiment")
     experiment = EXPERIMENTS[name]
+    experiment.check(config)
     jobs = experiment.jobs(config)
     open_folder(folder, config)
     with RunLock(folder), _bars(len(jobs)) as show:

@@ -250,6 +250,13 @@ def export_command(
     ),
     form: str = typer.Option("jsonl", "--format", help=f"One of {', '.join(_EXPORTS)}."),
     force: bool = typer.Option(False, "--force", help="Replace a file that exists."),
+    style: str | None = typer.Option(
+        None,
+        help="chat: act (default), react (with thoughts), or sent (a model's requests as sent).",
+    ),
+    min_reward: float | None = typer.Option(
+        None, min=0, max=1, help="chat: only episodes with at least this reward."
+    ),
     episodes: int | None = typer.Option(
         None, min=1, help="harbor: so many episodes, from the beginning."
     ),
@@ -282,8 +289,13 @@ def export_command(
 
       errands export runs/rule trajectories --format atif
 
+      errands export runs/rule sft.jsonl --format chat --min-reward 0.8
+
       errands export shop-demo tasks --format harbor --episodes 20
     """
+    for option, value in {"--style": style, "--min-reward": min_reward}.items():
+        if value is not None and form != "chat":
+            raise SettingError(f"{option} is for --format chat.")
     if form == "harbor":
         if force:
             raise SettingError("--force replaces a file; tasks for Harbor get a new directory.")
@@ -310,11 +322,20 @@ def export_command(
     with closing(open_run(run)) as store, progress_bar() as bar:
         total = len(store.numbers())
         count = export(
-            store, path, form, replace=force, progress=lambda done: bar("writing", done, total)
+            store,
+            path,
+            form,
+            replace=force,
+            style=style or "act",
+            min_reward=min_reward,
+            progress=lambda done: bar("writing", done, total),
         )
     record = {"written": path, "episodes": count}
     lines = [f"{count:,} episodes written to {path}"]
-    if count < store.info.episodes:
+    if count < total:
+        why = "failed" if min_reward is None else f"failed or have a reward below {min_reward:g}"
+        lines.append(f"{total - count:,} others {why} and are left out.")
+    if total < store.info.episodes:
         lines.append(
             f"The run is to have {store.info.episodes:,}; the command that began it goes on with"
             f" --out {shlex.quote(run)} --resume"

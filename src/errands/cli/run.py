@@ -21,10 +21,12 @@ from errands.errors import SettingError
 from errands.reports.statistics.columns import read_columns
 from errands.reports.statistics.figures import RunFigures, run_figures
 from errands.reports.statistics.turk_figures import TaskFigures, estimate_of, task_figures
+from errands.runs.answers import AnswerFigures
 from errands.runs.episode import RunInfo, Summary
-from errands.runs.protocol import find_protocol, named_protocols, read_protocols
+from errands.runs.protocol import Protocol, find_protocol, named_protocols, read_protocols
 from errands.runs.runner import DEFAULT_SECONDS, RunResult, default_place, run
 from errands.runs.store.places import open_run
+from errands.turk.proofs import PROOF_SECONDS
 from errands.turk.scoring.metrics import DISPLAYED, SUBMITTED
 
 __all__ = ["app"]
@@ -77,20 +79,39 @@ class _PlayOptions:
     )
     observation: str | None = typer.Option(
         None,
-        help="Another format of pages: text, html, ... (docs/environment.md), an installed one, or"
-        " module:attribute of your own.",
+        help="How the agent is shown pages (default: what it declares to read): text, html, ..."
+        " (docs/environment.md), an installed format, or module:attribute of your own.",
     )
-    split: str | None = typer.Option(None, help="Another split of the goals or tasks.")
+    goals: str | None = typer.Option(
+        None, help="WebShop: other goals: human, synthetic, or a goal file (`catalog goals`)."
+    )
+    split: str | None = typer.Option(
+        None,
+        help="Another split: disjoint-test, disjoint-eval, disjoint-train (the original's test,"
+        " eval, train share products); of tasks test, train, ...",
+    )
     per_task: int | None = typer.Option(
         None, min=1, help="TurkingBench: so many instances of each task."
     )
+    repeat: int | None = typer.Option(None, min=1, help="Play each episode so many times.")
     driver: str | None = typer.Option(
         None, help="TurkingBench: auto, dom, browser, an installed one, or module:attribute."
+    )
+    prove: float = typer.Option(
+        PROOF_SECONDS,
+        metavar="SECONDS",
+        help="TurkingBench: so long it may take to find out, once and for all, whether a new task"
+        " with scripts needs the browser; 0: it takes it.",
     )
     observations: str = typer.Option(
         "auto", help="What is kept of pages: full, hash, none; auto: full for models and forms."
     )
     seed: int | None = typer.Option(None, min=0, help="Of the agent's chance.")
+    allow_overlap: bool = typer.Option(
+        False,
+        "--allow-overlap",
+        help="Play goals that a trained agent has learnt from; title and key say so.",
+    )
     fsync: bool = typer.Option(False, "--fsync", help="Survive a power cut, not only a kill.")
 
 
@@ -112,7 +133,8 @@ def run_command(
 ) -> None:
     """Play an agent under a protocol; every finished episode is kept at once.
 
-    Exit status 1 where the run ended early or every episode failed, 130 where it was stopped.
+    Exit status 1 where the run ended early, every episode failed, or too many of a model's answers
+    came to nothing (--set max_empty=0.5), 130 where it was stopped.
 
     Examples:
 
@@ -141,6 +163,7 @@ def run_command(
                 agent,
                 settings=settings,
                 seconds=seconds or None,
+                progress=show.proving,
                 on_start=show.start,
                 on_episode=show.episode,
                 on_remark=lambda text: remarks.print(f"Note: {text}."),
@@ -158,19 +181,22 @@ def run_command(
                 "place": finished.place,
                 "protocol": finished.info.protocol_key,
                 "agent": finished.info.agent,
+                "observation": finished.info.observation,
                 "episodes": finished.kept,
                 "played": finished.played,
                 "ended": finished.ended,
+                "failed": finished.failed,
                 "errors": figures.errors,
                 "score": figures.score,
                 "success": figures.success,
+                **({} if figures.answers is None else {"answers": figures.answers}),
                 **({"tasks": tasks} if tasks else {}),
             }
         )
     else:
         _print_tasks(tasks)
         _conclude(finished, figures)
-    if finished.ended or figures.errors == figures.episodes:
+    if finished.ended or finished.failed or figures.errors == figures.episodes:
         # A script must notice that there is no result, or not all of it.
         raise typer.Exit(1)
 
@@ -184,7 +210,21 @@ def _conclude(finished: RunResult, figures: RunFigures) -> None:
             f" {finished.info.episodes} episodes are kept; the same command with --out {place}"
             " --resume goes on."
         )
+    if finished.failed:
+        remarks.print(f"The run has failed and has no score: {finished.failed}.")
     results.print(f"Kept in {finished.place}. Look at it: {program()} report {place}")
+    if figures.answers is not None:
+        results.print(_answers_line(figures.answers))
+
+
+def _answers_line(answers: AnswerFigures) -> str:
+    """What became of a model's answers."""
+    rest = answers.listed()
+    return (
+        f"Model answers: {answers.answers:,}, {answers.nothing_share:.1%} came to nothing"
+        f"{f' ({rest})' if rest else ''}; valid actions:"
+        f" {'-' if answers.valid_share is None else f'{answers.valid_share:.1%}'}."
+    ).replace("%", " %")
 
 
 @contextlib.contextmanager
@@ -222,6 +262,7 @@ class _Show:
         self.progress = counting(transient=False)
         self.info: RunInfo | None = None
         self._task: Any = None
+        self._proving: Any = None
         self._sum = 0.0
         self._scored = 0
         self._full = 0
@@ -237,6 +278,11 @@ class _Show:
             completed=info.episodes - len(pending),
             remark="",
         )
+
+    def proving(self, stage: str, done: int, total: int | None) -> None:
+        if self._proving is None:
+            self._proving = self.progress.add_task(f"{stage} new tasks", total=total, remark="")
+        self.progress.update(self._proving, completed=done)
 
     def episode(self, summary: Summary) -> None:
         if summary.reward is None:
@@ -330,8 +376,30 @@ def protocols_command(
     for protocol in protocols:
         title = protocol.title + (" (LEAKS)" if "leaks" in protocol.warning else "")
         steps = "" if protocol.max_steps is None else str(protocol.max_steps)
-        rows.append((f"{protocol.id}@{protocol.version}", protocol.data, title, steps))
-    results.print(table("id", "data", "what is played", "steps", rows=rows))
+        name = f"{protocol.id}@{protocol.version}"
+        rows.append((name, protocol.data, _episodes_of(protocol), title, steps))
+    results.print(table("id", "data", "episodes", "what is played", "steps", rows=rows))
+    if file is None:
+        remarks.print(
+            "Other data than a protocol means (--data) changes title and key of a result."
+            f" `{program()} protocols --show ID` tells a protocol in full, its data's identity too."
+        )
+
+
+def _episodes_of(protocol: Protocol) -> str:
+    """Which episodes a protocol plays, a line for each thing it says of them."""
+    kind = protocol.goals if protocol.domain == "shop" else "tasks"
+    lines = [f"{kind} {protocol.split}".rstrip()]
+    if protocol.episodes is not None:
+        lines.append(f"the first {protocol.episodes:,}")
+    for most, of in ((protocol.per_product, "product"), (protocol.per_task, "task")):
+        if most is not None:
+            lines.append(f"up to {most} a {of}")
+    if protocol.weights == "cluster":
+        lines.append("products count alike" if protocol.domain == "shop" else "tasks count alike")
+    if protocol.repeat > 1:
+        lines.append(f"{protocol.repeat} times each")
+    return "\n".join(lines)
 
 
 @app.command("agents")
@@ -349,6 +417,7 @@ def agents_command(as_json: bool = Json) -> None:
                     "halves": list(kind.domains),
                     "mode": kind.mode,
                     "insider": kind.privileged,
+                    "observations": kind.observations,
                     "settings": {
                         name: {"type": one.type.__name__, "default": one.default, "help": one.help}
                         for name, one in kind.settings.items()
@@ -361,5 +430,6 @@ def agents_command(as_json: bool = Json) -> None:
         settings = "\n".join(f"{name}: {one.help}" for name, one in kind.settings.items())
         if kind.own_settings:
             settings = "model, base_url, ...: see docs/language-models.md"
-        rows.append((kind.name, ", ".join(kind.domains), kind.summary, settings))
-    results.print(table("agent", "plays", "what it does", "settings", rows=rows))
+        reads = "\n".join(", ".join(names) for names in kind.observations.values()) or "anything"
+        rows.append((kind.name, ", ".join(kind.domains), reads, kind.summary, settings))
+    results.print(table("agent", "plays", "reads", "what it does", "settings", rows=rows))

@@ -16,6 +16,7 @@ from errands.shop.catalog.catalog import Catalog
 from errands.shop.goals import GoalSet
 from errands.shop.rewards.rules import RewardRules
 from errands.turk.pages.driver import Driver
+from errands.turk.proofs import check_proof_seconds
 from errands.turk.scoring.metrics import RULES
 from errands.turk.tasks.loader import TaskSet
 
@@ -91,9 +92,15 @@ class TurkConfig:
     rules: str = "paper"
     max_steps: int | None = None
     """After so many actions the page is taken as it is; None: never."""
+    _: KW_ONLY
+    prove: float = 0.0
+    """Seconds in which the first `reset` to a task that nobody has judged finds out whether the
+    browser can be spared; 0: it runs in the browser until `errands turk verify` or `errands run`
+    has found out. Only `auto` asks, and the episodes are the same either way."""
 
     def __post_init__(self) -> None:
         _check_steps(self.max_steps)
+        check_proof_seconds(self.prove)
         _check_choice("fields", self.fields, _CHOICES["fields"])
         _check_choice("rules", self.rules, tuple(RULES))
 

@@ -44,7 +44,7 @@ from errands.shop.render.images import picture_source
 from errands.shop.render.text import SEPARATOR, text, text_rich
 from errands.shop.rewards.registry import rules_key, rules_named, rules_reference
 from errands.shop.rewards.rules import Purchase, Reward
-from errands.shop.splits import split_indices
+from errands.shop.splits import split_indices, warn_of_overlap
 from errands.shop.urls import page_url
 
 __all__ = ["OBSERVATIONS", "Info", "ShopContext", "ShopEpisode", "renderer"]
@@ -77,6 +77,7 @@ class ShopContext:
         self.config = config
         self.goals = goals
         self.indices = split_indices(config.split, goals)
+        warn_of_overlap(config.split, goals)
         self.rules = rules_named(config.rules)
         self.max_steps = config.max_steps
         self.true_marks = config.marks == "true"

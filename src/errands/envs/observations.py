@@ -7,7 +7,7 @@ purchase), on form pages with the open page; it returns a text. Packages offer f
 points of the groups `errands.observations` and `errands.turk_observations`.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from errands.envs.screenshots import PICTURED
@@ -15,6 +15,7 @@ from errands.errors import SettingError
 from errands.plugins import Registry, path_of, reference_of
 
 __all__ = [
+    "DEFAULT_OBSERVATIONS",
     "SHOP_FORMATS",
     "TURK_FORMATS",
     "ForeignFormat",
@@ -25,6 +26,9 @@ __all__ = [
 ]
 
 Observation = str | Callable[..., str]
+
+DEFAULT_OBSERVATIONS: Final[Mapping[str, str]] = {"shop": "text", "turk": "html"}
+"""What is shown where nobody says anything, by domain."""
 
 SHOP_FORMATS: Final = Registry(
     "observation format",

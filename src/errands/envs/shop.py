@@ -43,7 +43,9 @@ class ShopEnv(gymnasium.Env[Any, str]):
 
     ## Starting state
     The search page of one goal: that of `reset(options={"goal": index})`, else one drawn from
-    the `split` (`test`, `eval`, `train`, or None for all goals).
+    the `split`: `disjoint-test`, `disjoint-eval` and `disjoint-train` share no product and no
+    wording; the original's `test`, `eval` and `train` are of one shuffled list, and warn where they
+    share products. None is all goals.
 
     ## Episode end
     Terminated by the purchase, truncated after `max_steps` (None: never); `info` then has

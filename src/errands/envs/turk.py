@@ -39,6 +39,7 @@ from errands.turk.actions.grammar import (
     parse_answer,
 )
 from errands.turk.drivers import Pages
+from errands.turk.effects.first_use import prove_on_first_use
 from errands.turk.pages.driver import ActionError, OpenPage
 from errands.turk.pages.field import Field
 from errands.turk.scoring.instance_score import ScoredField, instance_figure, score_page
@@ -127,7 +128,7 @@ class TurkEnv(gymnasium.Env[Any, Any]):
         self.action_space = FormActionText()
         self._page: OpenPage | None = None
         self.instance: Instance | None = None
-        self._over = False
+        self._over = self._truncated = False
 
     @property
     def observation(self) -> str:
@@ -148,6 +149,8 @@ class TurkEnv(gymnasium.Env[Any, Any]):
     def begin(self, task: Task, instance: Instance) -> tuple[Any, dict[str, Any]]:
         """Begin an episode on the untouched page of an instance."""
         self._leave()
+        split = self.tasks.split_of(task.name)
+        prove_on_first_use([(task, split)], self.pages, self.config.prove)
         self._page = self.pages.open(task, instance)
         self.instance = instance
         self._task = task
@@ -255,7 +258,7 @@ class TurkEnv(gymnasium.Env[Any, Any]):
         parts = [
             f"Turk tasks:{short_hash(chr(10).join(self.tasks.names).encode())}",
             observation_key(TURK_FORMATS, self.config.observation),
-            changed_options(self.config, ("tasks", "driver")),
+            changed_options(self.config, ("tasks", "driver", "prove")),
         ]
         return " ".join(filter(None, parts))
 
@@ -263,6 +266,11 @@ class TurkEnv(gymnasium.Env[Any, Any]):
     def over(self) -> bool:
         """Whether the page was submitted, or no steps are left."""
         return self._over
+
+    @property
+    def truncated(self) -> bool:
+        """Whether the steps ran out before the page was submitted."""
+        return self._truncated
 
     @property
     def page(self) -> OpenPage:
@@ -323,7 +331,7 @@ class TurkEnv(gymnasium.Env[Any, Any]):
 
     def _data(self, task: Task) -> str:
         """What a page depends on: its task, and who shows it."""
-        return f"{task.checksum[:12]} {self.pages.choice(task)}"
+        return f"{task.checksum[:12]} {self.pages.shown_by(task)}"
 
     def _do(self, answer: Any) -> bool:
         """Carry out an answer; True once it submits. What goes wrong becomes the message."""

@@ -106,6 +106,7 @@ class Search(ExperimentJob, frozen=True):
             folder / self.name,
             msgspec.structs.replace(config.search, seed=self.seed),
             checksum=demonstrations.checksum,
+            goals=demonstrations.goals,
             options=_options(report),
         )
 

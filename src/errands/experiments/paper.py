@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from errands.errors import SettingError
 from errands.experiments.config import ExperimentConfig
 from errands.experiments.jobs import (
     Demonstrate,
@@ -28,14 +29,27 @@ from errands.experiments.table import (
     not_below,
     read_row,
 )
+from errands.runs.protocol import find_protocol
+from errands.shop.catalog.catalog import Catalog
+from errands.shop.splits import split_indices
 
-__all__ = ["EXPERIMENTS", "Experiment", "RowSpec"]
+__all__ = [
+    "EXPERIMENTS",
+    "LEAST_TEST_GOALS",
+    "LEAST_TRAINING_GOALS",
+    "Experiment",
+    "RowSpec",
+]
 
 _DEMONSTRATIONS: Final = "demonstrations"
 _PICTURES: Final = "pictures.npz"
+LEAST_TEST_GOALS: Final = 100
+"""Fewer would call anything shown, or nothing: a success rate of 50 % is then known to 10 %."""
+LEAST_TRAINING_GOALS: Final = 100
 _INTERVALS: Final = (
-    "Intervals are a bootstrap over goals, each with its mean over seeds; what another seed would"
-    " have given is the spread over seeds.",
+    "Intervals are 95 % intervals by cluster bootstrap: over products, each with all its goals and"
+    " seeds (Wilson's where fewer than 10 products have a success, or a failure); what another seed"
+    " would have given is the spread over seeds.",
 )
 
 
@@ -47,6 +61,10 @@ class RowSpec(NamedTuple):
     paper: str = ""
 
 
+def _no_claims(rows: Mapping[str, ExperimentRow]) -> list[Claim]:
+    return []
+
+
 class Experiment(NamedTuple):
     """A table of the paper's."""
 
@@ -54,8 +72,27 @@ class Experiment(NamedTuple):
     rows: Callable[[ExperimentConfig], list[RowSpec]]
     before: Callable[[ExperimentConfig], list[ExperimentJob]]
     """What has to be done before its rows can be played."""
-    claims: Callable[[Mapping[str, ExperimentRow]], list[Claim]] = lambda rows: []
+    claims: Callable[[Mapping[str, ExperimentRow]], list[Claim]] = _no_claims
     notes: Callable[[ExperimentConfig], list[str]] = lambda config: []
+
+    def check(self, config: ExperimentConfig) -> None:
+        """Refuse goals that are too few for a claim, before hours are spent on them."""
+        if self.claims is _no_claims:
+            return
+        for name, what, least in (
+            (config.test, "test", LEAST_TEST_GOALS),
+            (config.train, "training", LEAST_TRAINING_GOALS),
+        ):
+            protocol = find_protocol(name)
+            data = config.catalog or protocol.data
+            found = len(split_indices(protocol.split, Catalog.open(data).goals(protocol.goals)))
+            if found < least:
+                raise SettingError(
+                    f"{data} has {found:,} {what} goals (the {protocol.goals} ones of"
+                    f" {protocol.split}); this experiment needs {least} or more to show anything."
+                    " A larger catalogue has more; on the 1,000 real products train on"
+                    " webshop-1k-train and test on webshop-1k."
+                )
 
     def jobs(self, config: ExperimentConfig) -> list[ExperimentJob]:
         """All jobs, in an order that can be followed."""

@@ -29,6 +29,7 @@ from errands.errors import DataError, ErrandsError, SettingError
 from errands.integrations.episodes import ToolEpisodes, open_episodes
 from errands.integrations.reference import gold_calls
 from errands.runs.episode_source import TurkSource
+from errands.shop.catalog.library import BUILT_IN
 
 __all__ = ["EpisodeService", "HarborServer", "TaskEpisode", "main", "write_tasks"]
 
@@ -316,7 +317,7 @@ def _check_image(episodes: ToolEpisodes, image: str | None) -> None:
         if not re.fullmatch(r"[\w][\w./:@-]*", image, re.ASCII):
             raise SettingError(f"image {image!r}: expected a name such as errands:latest.")
         return
-    if protocol.data != "demo":
+    if protocol.data not in BUILT_IN:
         raise SettingError(
             f"The protocol {protocol.id!r} plays {protocol.data!r}, which pip does not install;"
             " build an image that has errands and this data, and name it: --image NAME."

@@ -33,6 +33,7 @@ from resources_servers.gymnasium import GymnasiumServer
 from errands.agents.llm.tools import ToolError, call_tool
 from errands.errors import ErrandsError
 from errands.integrations.episodes import ToolEpisodes, open_episodes
+from errands.shop.catalog.library import BUILT_IN
 
 __all__ = ["EpisodeServer", "EpisodeServerConfig", "main", "rows", "write_server"]
 
@@ -192,7 +193,7 @@ def _yaml(episodes: ToolEpisodes, name: str, options: dict[str, Any]) -> str:
     given = {option: value for option, value in options.items() if value not in (None, False)}
     chosen = "".join(f"      {option}: {json.dumps(value)}\n" for option, value in given.items())
     kind = "train" if options.get("training") else "validation"
-    license = "Apache 2.0" if episodes.protocol.data == "demo" else "TBD"
+    license = "Apache 2.0" if episodes.protocol.data in BUILT_IN else "TBD"
     return f"""# Written by `python -m errands.integrations.nemo_gym`.
 # {episodes.key}
 {name}:

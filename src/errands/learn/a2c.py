@@ -54,6 +54,7 @@ from errands.learn.rollout import Rollout, SearchPolicy
 from errands.learn.timing import EVALUATION, Speed, Stopwatch
 from errands.learn.tracker import Log, open_log
 from errands.learn.trainer import TrainingOptions
+from errands.shop.fingerprints import GoalFingerprints, read_fingerprints
 
 __all__ = ["PRESETS", "A2CConfig", "RLProgress", "RLResult", "returns", "train_rl"]
 
@@ -254,6 +255,8 @@ class _ModelSource(NamedTuple):
     builder: ModelBuilder
     words_from: str
     pictures: Pictures | None
+    goals: GoalFingerprints | None
+    """What it will have learnt from; None where an earlier training did not say."""
 
     def save(self, folder: Path) -> None:
         save_pictures(folder, self.pictures)
@@ -277,7 +280,13 @@ def _model_source(
         builder, words_from = _new_builder(training_env, config, demonstrations)
         choice = with_pictures(config.choice, pictures)
     config = msgspec.structs.replace(config, choice=choice)
-    return config, _ModelSource(builder, words_from, pictures)
+    goals = training_env.fingerprints
+    if goals is not None and demonstrations is not None:
+        goals |= demonstrations.goals
+    if goals is not None and checkpoint is not None:
+        before = read_fingerprints(checkpoint)
+        goals = None if before is None else goals | before
+    return config, _ModelSource(builder, words_from, pictures, goals)
 
 
 def _new_builder(
@@ -560,7 +569,13 @@ class _A2CTrainer:
                 if not self.is_best_begun:
                     self.source.save(self.folder / BEST)
                     self.is_best_begun = True
-                save(self.folder / BEST, self._info(), self.model.state_dict(), None)
+                save(
+                    self.folder / BEST,
+                    self._info(),
+                    self.model.state_dict(),
+                    None,
+                    self.source.goals,
+                )
         return _figures("eval", self.evaluated)
 
     def _curve(self) -> dict[str, float]:
@@ -597,7 +612,7 @@ class _A2CTrainer:
             "exam": self.best_key,
         }
         with self.watch.on("saving"):
-            save(self.folder, self._info(), self.model.state_dict(), progress)
+            save(self.folder, self._info(), self.model.state_dict(), progress, self.source.goals)
 
 
 def returns(rewards: Tensor, goes_on: Tensor, next_value: Tensor, gamma: float) -> Tensor:

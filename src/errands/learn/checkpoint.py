@@ -1,8 +1,9 @@
 """A checkpoint: a directory from which a model is used, and its training goes on.
 
 `about.json` says what it is: its kind, settings, words and what it was trained on. `weights.pt`
-are the weights, `progress.pt` all that training needs to go on as if it had never stopped. Each
-file appears whole or not at all, and `progress.pt` last.
+are the weights, `progress.pt` all that training needs to go on as if it had never stopped, and
+`goals.fingerprints` tell on which goals it must not be tested. Each file appears whole or not at
+all, and `progress.pt` last.
 """
 
 from pathlib import Path
@@ -15,6 +16,8 @@ from errands import __version__
 from errands.atomic import atomic_write
 from errands.errors import DataError, SettingError
 from errands.learn.models.runtime import read_tensors
+from errands.shop.fingerprints import FILE as GOALS
+from errands.shop.fingerprints import GoalFingerprints, write_fingerprints
 
 __all__ = [
     "CheckpointInfo",
@@ -55,12 +58,18 @@ class CheckpointInfo(msgspec.Struct, frozen=True, kw_only=True, rename={"fingerp
 
 
 def save(
-    folder: Path, info: CheckpointInfo, weights: dict[str, Any], progress: dict[str, Any] | None
+    folder: Path,
+    info: CheckpointInfo,
+    weights: dict[str, Any],
+    progress: dict[str, Any] | None,
+    goals: GoalFingerprints | None = None,
 ) -> None:
     """Write a checkpoint over an earlier one of the same training; without `progress` it can be
-    used and not be resumed."""
+    used and not be resumed. `goals` are what it learns from, if that is known."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
+        if goals is not None and not (folder / GOALS).exists():
+            write_fingerprints(folder, goals)
         atomic_write(folder / ABOUT, lambda path: path.write_bytes(msgspec.json.encode(info)))
         # Weights are inside of progress, too: what is resumed is of one moment.
         atomic_write(folder / WEIGHTS, lambda path: torch.save(weights, path))

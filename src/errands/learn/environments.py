@@ -9,10 +9,12 @@ import msgspec
 
 from errands.envs.shop_vector import ShopVectorEnv
 from errands.errors import DataError, GoalError, SettingError
+from errands.learn.data.view import OBSERVATION
 from errands.learn.rollout import VectorShop
 from errands.runs.episode_source import ShopSource, open_source
 from errands.runs.protocol import Protocol, find_protocol
 from errands.runs.store.places import open_run
+from errands.shop.fingerprints import GoalFingerprints
 from errands.shop.splits import split_indices
 
 __all__ = ["TrainingEnv", "checksum_on", "open_training_env"]
@@ -25,7 +27,6 @@ _DESCRIBED: Final = (
     "version",
     "goals",
     "split",
-    "observation",
     "max_steps",
     "rules",
     "settings",
@@ -43,6 +44,8 @@ class TrainingEnv(NamedTuple):
     """Of the catalogue."""
     protocol: Mapping[str, Any] = MappingProxyType({})
     """What of the protocol decides on episodes: a training is resumed with the same."""
+    fingerprints: GoalFingerprints | None = None
+    """Of the goals, for the checkpoint."""
     test_goals: int = 0
     """How many of the goals are of the split that agents are tested on, disjoint-test."""
 
@@ -50,10 +53,10 @@ class TrainingEnv(NamedTuple):
 def open_training_env(protocol: str, num_envs: int, catalog: str | None = None) -> TrainingEnv:
     """So many environments under a protocol, perhaps with another catalogue than it names."""
     found = find_protocol(protocol)
-    if found.domain != "shop" or found.observation != "text_rich":
+    if found.domain != "shop":
         raise SettingError(
-            f"{protocol} shows {found.observation} of {found.domain!r}; models learn from the shop"
-            " with observation='text_rich', as in shop-learn-train."
+            f"{protocol} is of the domain {found.domain!r}; models learn from the shop, as in"
+            " shop-learn-train."
         )
     if found.split in _TESTS:
         raise SettingError(
@@ -71,7 +74,7 @@ def open_training_env(protocol: str, num_envs: int, catalog: str | None = None) 
             autoreset="disabled",
             catalog=source.catalog,
             goals=source.goals,
-            observation=found.observation,
+            observation=OBSERVATION,
             rules=found.rules,
             max_steps=found.max_steps,
             **found.settings,
@@ -81,9 +84,18 @@ def open_training_env(protocol: str, num_envs: int, catalog: str | None = None) 
             f"{protocol} has settings that a vector environment cannot use: {failure}."
         ) from None
     described = msgspec.json.decode(
-        msgspec.json.encode({name: getattr(found, name) for name in _DESCRIBED})
+        msgspec.json.encode(
+            {**{name: getattr(found, name) for name in _DESCRIBED}, "observation": OBSERVATION}
+        )
     )
-    return TrainingEnv(env, source.indices, source.checksum, described, _count_test_goals(source))
+    return TrainingEnv(
+        env,
+        source.indices,
+        source.checksum,
+        described,
+        GoalFingerprints.of(source.wanted()),
+        _count_test_goals(source),
+    )
 
 
 def _count_test_goals(source: ShopSource) -> int:

@@ -16,6 +16,7 @@ import torch
 
 from errands.agents.factory import one_of
 from errands.errors import SettingError
+from errands.learn.data.view import OBSERVATION
 from errands.learn.policy import LearnedAgent, Policy, QueryPicker
 from errands.learn.rollout import QuerySource
 from errands.runs.episode_source import ShopSource
@@ -64,7 +65,8 @@ def open_eval_config(
             picked=(),
             shuffle_workers=0,
             episodes=episodes,
-        )
+        ),
+        observation=OBSERVATION,
     )
     if not source.indices:
         raise SettingError(f"There are no goals of {SPLIT} to evaluate on; add --evaluate-every 0.")

@@ -147,7 +147,9 @@ def train_choice(
         (lambda: map(_pack, chunks(measured, config.batch_size))) if measured else None,
     )
     info = msgspec.structs.replace(info, words=tokenizer.words)
-    return train_supervised(task, folder, info, config, options, stored, watch)
+    return train_supervised(
+        task, folder, info, config, options, stored, watch, demonstrations.goals
+    )
 
 
 def _batches(

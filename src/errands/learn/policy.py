@@ -15,19 +15,20 @@ from typing import Any, Final
 import msgspec
 import torch
 
-from errands.agents.agent import AgentFactory
+from errands.agents.agent import AgentFactory, Teaching
 from errands.agents.factory import SimpleFactory, need_observation, one_of
 from errands.agents.rule import search_action
 from errands.errors import DataError, SettingError
-from errands.learn.checkpoint import CheckpointInfo, load_weights, read_info, stamp
+from errands.learn.checkpoint import ABOUT, CheckpointInfo, load_weights, read_info, stamp
 from errands.learn.data.batch import ChoiceBatch, encode, pack
 from errands.learn.data.pictures import Pictures, load_pictures
-from errands.learn.data.view import ChoiceView, EpisodeMemory
+from errands.learn.data.view import OBSERVATION, ChoiceView, EpisodeMemory
 from errands.learn.data.vocabulary import Tokenizer
 from errands.learn.models.choice import ChoiceConfig, ChoiceModel, load_builder
 from errands.learn.models.runtime import device_of, seeded_torch, to_device
 from errands.learn.rollout import QuerySource, own_words
 from errands.learn.search import open_search_model
+from errands.shop.fingerprints import read_fingerprints
 
 __all__ = [
     "LearnedAgent",
@@ -160,8 +161,7 @@ def _open_policy(folder: str, written: tuple[int, int]) -> Policy:
 
 def make(name: str, domain: str, env: Any, settings: Mapping[str, Any]) -> AgentFactory:
     """A trained agent under the name it is asked for by."""
-    hint = "; the protocol shop-learn has it"
-    need_observation(env, "text_rich", "Trained agents read", hint)
+    need_observation(env, OBSERVATION, "Trained agents read")
     folder = str(settings["checkpoint"])
     if not folder:
         raise SettingError("A trained agent needs its checkpoint; add --checkpoint DIR.")
@@ -179,6 +179,11 @@ def make(name: str, domain: str, env: Any, settings: Mapping[str, Any]) -> Agent
             policy, seed, choose == "sample", QueryPicker(source, seed, queries == "sample")
         ),
         settings={"checkpoint": folder, "choose": choose, "search": search, "queries": queries},
+        taught=tuple(
+            Teaching(place, read_fingerprints(Path(place)))
+            for place in (folder, search)
+            if (Path(place) / ABOUT).is_file()  # A model of Hugging Face's knows nothing of goals.
+        ),
     )
 
 

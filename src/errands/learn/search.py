@@ -53,6 +53,7 @@ from errands.learn.trainer import (
     read_stored,
     train_supervised,
 )
+from errands.shop.fingerprints import GoalFingerprints
 
 __all__ = [
     "PRESETS",
@@ -108,12 +109,14 @@ def train_search(
     *,
     others: Sequence[DemonstratedQuery] = (),
     checksum: str = "",
+    goals: GoalFingerprints | None = None,
     options: TrainingOptions | None = None,
 ) -> TrainingResult:
     """Train, or go on training; the checkpoint in `folder` is written as it goes.
 
     `others` are queries to measure after every epoch, beside what `config` holds out.
-    `checksum` is that of the catalogue the queries were made for.
+    `checksum` is that of the catalogue the queries were made for, `goals` are the fingerprints of
+    what was wanted; without them those of the instructions are kept.
     """
     options = options or TrainingOptions()
     queries, others = (
@@ -132,6 +135,8 @@ def train_search(
         fingerprint=fingerprint(queries),
     )
     stored = read_stored(folder, info, options.resume)
+    if goals is None:
+        goals = GoalFingerprints.of(("", query.instruction) for query in queries)
     watch = Stopwatch()
     task: SupervisedTask[Any, Any]
     if config.model:
@@ -147,7 +152,7 @@ def train_search(
             )
             task = _small_task(training, measured, words, config)
         info = msgspec.structs.replace(info, words=words.words)
-    return train_supervised(task, folder, info, config, options, stored, watch)
+    return train_supervised(task, folder, info, config, options, stored, watch, goals)
 
 
 def _pretrained_task(

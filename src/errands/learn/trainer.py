@@ -29,6 +29,7 @@ from errands.learn.checkpoint import (
 from errands.learn.models.runtime import find_device, seeded_torch, to_device
 from errands.learn.timing import EVALUATION, Speed, Stopwatch
 from errands.learn.tracker import Log, open_log
+from errands.shop.fingerprints import GoalFingerprints
 
 __all__ = [
     "BatchMetrics",
@@ -197,14 +198,16 @@ def train_supervised(
     options: TrainingOptions,
     stored: dict[str, Any] | None,
     watch: Stopwatch,
+    goals: GoalFingerprints,
 ) -> TrainingResult:
-    """Make a model, or take up what is `stored`, and update it with every batch to the end."""
+    """Make a model, or take up what is `stored`, and update it with every batch to the end.
+    `goals` are what the examples come from."""
     first = 0 if stored is None else stored["step"]
     with (
         seeded_torch(config.seed, config.threads),
         open_log(folder, options.track, folder.name, info.config, first) as log,
     ):
-        trainer = _Trainer(task, folder, info, config, options, watch)
+        trainer = _Trainer(task, folder, info, config, options, watch, goals)
         if stored is not None:
             trainer.restore(stored)
         return trainer.train(log)
@@ -220,6 +223,7 @@ class _Trainer:
     config: SupervisedConfig
     options: TrainingOptions
     watch: Stopwatch
+    goals: GoalFingerprints
 
     def __post_init__(self) -> None:
         config = self.config
@@ -342,7 +346,7 @@ class _Trainer:
             "held_out": self.held_out,
         }
         with self.watch.on("saving"):
-            save(self.folder, info, self.model.state_dict(), progress)
+            save(self.folder, info, self.model.state_dict(), progress, self.goals)
 
 
 @dataclass

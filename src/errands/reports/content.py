@@ -16,12 +16,20 @@ import msgspec
 from errands import __version__
 from errands.agents.llm.turk.conditions import published_table, usual_settings
 from errands.agents.registry import kinds
+from errands.envs.observations import DEFAULT_OBSERVATIONS
 from errands.errors import SettingError
 from errands.reports.statistics.columns import STATUSES, Columns, read_columns
-from errands.reports.statistics.comparison import RunComparison, compare, holm
+from errands.reports.statistics.comparison import (
+    Contestant,
+    RunComparison,
+    compare,
+    corrected,
+)
+from errands.reports.statistics.estimate import METHODS
 from errands.reports.statistics.figures import RunFigures, run_figures
 from errands.reports.statistics.ranks import Ranks, run_ranks
 from errands.reports.statistics.sample import MOST, EpisodeSample, pick
+from errands.reports.statistics.seeds import SeedGroup, grouped_by_seed, seed_group
 from errands.reports.statistics.training import Training, training_of
 from errands.reports.statistics.turk_figures import (
     DemonstrationCurve,
@@ -36,7 +44,7 @@ from errands.runs.store.base import Store
 
 __all__ = ["DOMAINS", "SCHEMA", "SCORES", "Report", "Run", "command_of", "gather", "to_json"]
 
-SCHEMA: Final = 2
+SCHEMA: Final = 3
 """Raised whenever a name in the JSON report changes its meaning or goes away."""
 ALL_PAIRS_UP_TO: Final = 4
 DOMAINS: Final = {"shop": "WebShop", "turk": "TurkingBench"}
@@ -44,8 +52,8 @@ SCORES: Final = {"shop": "Task Score", "turk": "Score, mean over tasks"}
 """What the figure is called that a run is known by."""
 _NO_SETTING: Final = object()
 _WITHOUT: Final = re.compile(r" without:(\d+)\b")
-_UNTOLD: Final = {"demonstrations"}
-"""Settings that a label leaves out: how many demonstrations there are says enough."""
+_UNTOLD: Final = {"demonstrations", "preset", "prompt_sha256", "prompt_version"}
+"""Settings that a label leaves out: others say enough of them."""
 
 
 class Run(msgspec.Struct, frozen=True, kw_only=True):
@@ -64,6 +72,12 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     """Of the checkpoint that it played with."""
 
     @property
+    def failed(self) -> str:
+        """Why the run has no score; empty where it has one."""
+        answers = self.figures.answers
+        return "" if answers is None else answers.failed
+
+    @property
     def name(self) -> str:
         """Its label, with a mark for agents that knew the answers."""
         return f"{self.label} (shown the answers)" if self.info.privileged else self.label
@@ -77,6 +91,8 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     """The version that made the report."""
     title: str
     runs: tuple[Run, ...]
+    seeds: tuple[SeedGroup, ...]
+    """Agents that were played with several seeds."""
     comparisons: tuple[RunComparison, ...]
     ranks: tuple[Ranks, ...]
     demonstrations: tuple[DemonstrationCurve, ...]
@@ -92,18 +108,37 @@ def command_of(info: RunInfo) -> str:
         return shlex.join(
             ["errands", "demonstrations", "export", "STORE", "--catalog", data, "--out", "RUN"]
         )
+    usual = named_protocols().get(name)
+    version = info.protocol.get("version")
+    if usual is not None and usual.version != version and f"{name}@{version}" in named_protocols():
+        name = f"{name}@{version}"
+        usual = named_protocols()[name]
     words = ["errands", "run", name, "--agent", info.agent]
     model = info.agent_settings.get("model")
     if isinstance(model, str) and model:
         words += ["--model", model]
-    usual = named_protocols().get(name)
     for setting in ("data", "episodes", "max_steps"):
         value = info.protocol.get(setting)
         if value is not None and value != getattr(usual, setting, None):
             words += [f"--{setting.replace('_', '-')}", str(value)]
+    if usual is not None:
+        for setting in ("goals", "split"):
+            if (value := info.protocol.get(setting)) and value != getattr(usual, setting):
+                words += [f"--{setting}", str(value)]
+    if (repeat := info.protocol.get("repeat", 1)) != getattr(usual, "repeat", 1):
+        words += ["--repeat", str(repeat)]
+    if info.shown_as and info.shown_as != _declared(info):
+        words += ["--observation", info.shown_as]
     if info.seed != info.protocol.get("seed", 0):
         words += ["--seed", str(info.seed)]
     return shlex.join([*words, *_set_words(info)])
+
+
+def _declared(info: RunInfo) -> str:
+    """What an agent is shown where nobody asks for anything else."""
+    kind = next((kind for kind in kinds() if kind.name == info.agent), None)
+    declared = () if kind is None else kind.observations.get(info.domain, ())
+    return declared[0] if declared else DEFAULT_OBSERVATIONS.get(info.domain, "")
 
 
 def _set_words(info: RunInfo) -> list[str]:
@@ -131,15 +166,18 @@ def gather(
     """Read runs and compute all that a report says about them."""
     if not stores:
         raise SettingError("A report needs at least one run; give the directory of one.")
-    labels = _labels([store.info for store in stores])
+    infos = [store.info for store in stores]
+    groups = grouped_by_seed(infos)
+    names = _labels([infos[places[0]] for places in groups])
+    labels = _seed_labels(infos, groups, names)
     runs: list[Run] = []
-    read: list[tuple[str, Store, Columns]] = []
+    read: list[Columns] = []
     ranks: dict[str, Ranks] = {}
     for label, store in zip(labels, stores, strict=True):
         info = store.info
         columns = read_columns(store)
         figures = run_figures(store, columns, seed=seed)
-        read.append((label, store, columns))
+        read.append(columns)
         # Runs of one protocol share their goals, so one histogram serves them.
         if info.domain == "shop" and len(columns.number) and info.protocol_key not in ranks:
             ranks[info.protocol_key] = run_ranks(store, columns, seed=seed)
@@ -148,7 +186,12 @@ def gather(
                 label=label,
                 info=info,
                 figures=figures,
-                listed=pick(columns, most=most_listed, seed=seed),
+                listed=pick(
+                    columns,
+                    most=most_listed,
+                    seed=seed,
+                    causes={cause.name: cause.episodes for cause in figures.causes},
+                ),
                 remarks=_remarks(info, figures),
                 command=command(info),
                 row4=_row4(info, figures, columns),
@@ -160,7 +203,28 @@ def gather(
         errands=__version__,
         title=title or _title(runs),
         runs=tuple(runs),
-        comparisons=_comparisons(read, anyway=compare_anyway, seed=seed),
+        seeds=tuple(
+            made
+            for name, places in zip(names, groups, strict=True)
+            if len(places) > 1
+            and (
+                made := seed_group(
+                    name,
+                    [(labels[at], infos[at], runs[at].figures, read[at]) for at in places],
+                    seed=seed,
+                )
+            )
+        ),
+        comparisons=_comparisons(
+            [
+                Contestant(name, [(stores[at], read[at]) for at in places])
+                for name, places in zip(names, groups, strict=True)
+                # What has no score cannot be compared.
+                if not any(runs[at].failed for at in places)
+            ],
+            anyway=compare_anyway,
+            seed=seed,
+        ),
         ranks=tuple(ranks.values()),
         demonstrations=demonstrations([(info, work) for info, work in forms if work is not None]),
         notes=_notes(runs),
@@ -188,7 +252,7 @@ def _writable(text: str) -> bool:
 
 
 def _row4(info: RunInfo, figures: RunFigures, columns: Columns) -> Table4Row | None:
-    if figures.turk is None:
+    if figures.turk is None or (figures.answers is not None and figures.answers.failed):
         return None
     played = columns.status != STATUSES.index("error")
     tokens, steps = (int(column[played].sum()) for column in (columns.tokens_in, columns.steps))
@@ -206,6 +270,7 @@ def _labels(infos: Sequence[RunInfo]) -> list[str]:
     for details in (
         [DOMAINS.get(info.domain, info.domain) for info in infos],
         _settings(infos),
+        [info.shown_as for info in infos],
         [str(info.protocol.get("id", "")) for info in infos],
         [info.id for info in infos],
     ):
@@ -223,6 +288,17 @@ def _labels(infos: Sequence[RunInfo]) -> list[str]:
         if seen[name] > 1:
             names[at] = f"{name} #{seen[name]}"
     return names
+
+
+def _seed_labels(
+    infos: Sequence[RunInfo], groups: Sequence[Sequence[int]], names: Sequence[str]
+) -> list[str]:
+    """The label of each run: its agent's, with the seed where there are several."""
+    labels = [""] * len(infos)
+    for name, places in zip(names, groups, strict=True):
+        for at in places:
+            labels[at] = name if len(places) == 1 else f"{name} (seed {infos[at].seed})"
+    return labels
 
 
 def _settings(infos: Sequence[RunInfo]) -> list[str]:
@@ -243,9 +319,11 @@ def _settings(infos: Sequence[RunInfo]) -> list[str]:
 
 def _title(runs: Sequence[Run]) -> str:
     titles = {f"{_protocol_title(run.info)}{_without(run.info)}": None for run in runs}
-    return (
+    title = (
         " and ".join(titles) if len(titles) <= 2 else f"{len(runs)} runs, {len(titles)} protocols"
     )
+    failed = [run.label for run in runs if run.failed]
+    return f"{title} (failed: {', '.join(failed)})" if failed else title
 
 
 def _protocol_title(info: RunInfo) -> str:
@@ -268,6 +346,8 @@ def _remarks(info: RunInfo, figures: RunFigures) -> tuple[str, ...]:
         remarks.append(warning)
     if info.privileged:
         remarks.append("This agent was shown the answers: its score is a ceiling, not a result.")
+    if figures.answers is not None and figures.answers.failed:
+        remarks.append(f"This run has failed, and has no score: {figures.answers.failed}.")
     missing = figures.planned - figures.episodes
     if missing > 0:
         remarks.append(
@@ -282,29 +362,47 @@ def _remarks(info: RunInfo, figures: RunFigures) -> tuple[str, ...]:
 
 
 def _comparisons(
-    read: Sequence[tuple[str, Store, Columns]], *, anyway: bool, seed: int
+    agents: Sequence[Contestant], *, anyway: bool, seed: int
 ) -> tuple[RunComparison, ...]:
     made = []
-    for domain in dict.fromkeys(store.info.domain for _, store, _ in read):
-        runs = [run for run in read if run[1].info.domain == domain]
-        pairs = list(itertools.combinations(runs, 2))
-        if len(runs) > ALL_PAIRS_UP_TO:
-            # All pairs of many runs are more than anyone reads: each against the first given.
-            pairs = [(runs[0], run) for run in runs[1:]]
+    domains = [agent.runs[0][0].info.domain for agent in agents]
+    for domain in dict.fromkeys(domains):
+        some = [agent for agent, own in zip(agents, domains, strict=True) if own == domain]
+        pairs = list(itertools.combinations(some, 2))
+        if len(some) > ALL_PAIRS_UP_TO:
+            # All pairs of many agents are more than anyone reads: each against the first given.
+            pairs = [(some[0], agent) for agent in some[1:]]
         made += [compare(first, second, anyway=anyway, seed=seed) for first, second in pairs]
-    raised = iter(holm([one.p for one in made if one.p is not None]))
-    return tuple(
-        one if one.p is None else msgspec.structs.replace(one, p_holm=next(raised)) for one in made
-    )
+    return corrected(made)
+
+
+def _sampled(run: Run) -> str:
+    """What a run's intervals are over."""
+    figures, unit = run.figures, run.figures.unit
+    if figures.clusters == 1:
+        return f"the episode, since all are of one {unit}"
+    episodes = "one episode" if figures.clusters == figures.episodes else "all its episodes"
+    alike = ", each counting alike" if figures.weights == "cluster" else ""
+    return f"the {unit} with {episodes} ({figures.clusters:,} {unit}s{alike})"
 
 
 def _notes(runs: Sequence[Run]) -> tuple[str, ...]:
+    sampled: dict[str, list[str]] = {}
+    for run in runs:
+        if run.figures.episodes:
+            sampled.setdefault(_sampled(run), []).append(run.label)
     notes = [
-        "Intervals are 95 % bootstrap intervals over episodes (percentiles of 2,000 resamples,"
-        " seeded).",
+        *(
+            f"Intervals are 95 % intervals: what other draws of {unit} could have given"
+            f"{' (' + ', '.join(labels) + ')' if len(sampled) > 1 else ''}."
+            for unit, labels in sampled.items()
+        ),
+        *(f"Interval by {name}: {METHODS[name]}." for name in METHODS),
         "Errors are never a reward: scores leave them out, lower bounds take them as 0.",
-        "Comparisons pair the episodes that both runs played: the interval is a paired bootstrap,"
-        " p is a sign-flip permutation test, successes are compared by McNemar's exact test.",
+        "Comparisons pair the episodes that both agents played, and keep those of a cluster"
+        " together: the interval is a paired cluster bootstrap, p is a sign-flip permutation test"
+        " by cluster, for successes too (McNemar's exact test where every cluster has one episode)."
+        " p (Holm) is raised for the number of comparisons, and decides what is called better.",
     ]
     if len(runs) > ALL_PAIRS_UP_TO:
         notes.append(
@@ -326,7 +424,8 @@ def _notes(runs: Sequence[Run]) -> tuple[str, ...]:
     if any(run.info.domain == "turk" for run in runs):
         notes.append(
             "TurkingBench scores are means over tasks of their pooled fields, with intervals over"
-            " instances drawn within each task; the headline is under the rules of the protocol."
-            " Success Rate and comparisons count every page once."
+            " tasks, each with all its instances (of a single task: over its instances); the"
+            " headline is under the rules of the protocol. Success Rate and comparisons count every"
+            " page once."
         )
     return tuple(notes)

@@ -4,14 +4,22 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-from errands.reports.content import DOMAINS, SCORES, Report, Run
-from errands.reports.formatting import DASH, p_value, points, share
+from errands.reports.content import DOMAINS, Report, Run
+from errands.reports.formatting import DASH, points, share
 from errands.reports.statistics.turk_figures import scores_side_by_side
 from errands.reports.tables import (
+    CauseCount,
     Cell,
+    Explained,
     MeanAndGreatest,
     Table,
     Value,
+    answers_table,
+    cause_table,
+    comparison_table,
+    headline_table,
+    repeat_table,
+    seed_table,
     shop_tables,
     table_4,
     usage_table,
@@ -30,14 +38,23 @@ def to_markdown(report: Report) -> str:
 
 def _blocks(report: Report) -> Iterator[str]:
     yield f"# {text(report.title)}"
-    yield from _headlines(report.runs)
+    yield from _table(headline_table(report.runs))
+    if report.seeds:
+        yield from _table(seed_table(report.seeds, report.runs))
+    if any(run.figures.repeats for run in report.runs):
+        yield from _table(repeat_table(report.runs))
     for domain, blocks in (("shop", _shop), ("turk", _turk)):
         runs = [run for run in report.runs if run.info.domain == domain]
         if runs:
             yield f"## {DOMAINS[domain]}"
             yield from blocks(report, runs)
+            if any(run.figures.causes for run in runs):
+                yield from _table(cause_table(runs))
     yield from _trainings(report.runs)
     yield from _comparisons(report)
+    if any(run.figures.answers for run in report.runs):
+        yield "## Model answers"
+        yield from _table(answers_table(report.runs))
     yield "## Tokens, cost and time"
     yield from _table(usage_table(report.runs))
     failures = "\n".join(_failures(report.runs))
@@ -80,6 +97,8 @@ def _table(content: Table) -> Iterator[str]:
         yield f"{text(content.caption)}."
     lines = table(list(map(text, content.head)), (map(_cell, row) for row in content.rows))
     yield "\n".join(lines).rstrip()
+    if content.note:
+        yield text(content.note)
 
 
 def _cell(content: Cell) -> str:
@@ -89,27 +108,12 @@ def _cell(content: Cell) -> str:
         return points(content.estimate, content.digits)
     if isinstance(content, MeanAndGreatest):
         return f"{content.mean} (max {content.greatest})"
+    if isinstance(content, CauseCount):
+        shown = ", ".join(map(str, content.shown))
+        return f"{content.cause.count:,} ({share(content.share)}): {shown}"
+    if isinstance(content, Explained):
+        return f"{text(content.name)}: {text(content.meaning)}"
     return text(content)
-
-
-def _headlines(runs: Sequence[Run]) -> Iterator[str]:
-    names = {SCORES.get(run.info.domain, "Score") for run in runs}
-    score = names.pop() if len(names) == 1 else "Score"
-    head = ("run", "protocol", "episodes", "errors", score, "Success Rate (%)",
-            "score, errors as 0")  # fmt: skip
-    rows = [
-        (
-            run,
-            run.info.protocol_key,
-            f"{run.figures.episodes:,}",
-            f"{run.figures.errors:,}",
-            Value(run.figures.score),
-            Value(run.figures.success),
-            Value(run.figures.score_at_least),
-        )
-        for run in runs
-    ]
-    return _table(Table("", head, rows))
 
 
 def _shop(report: Report, runs: Sequence[Run]) -> Iterator[str]:
@@ -158,11 +162,13 @@ def _turk(report: Report, runs: Sequence[Run]) -> Iterator[str]:
     works = [(run, run.figures.turk) for run in runs if run.figures.turk]
     for title, scores in scores_side_by_side([work for _, work in works]).items():
         if scores:
-            rows = [
+            rows: list[list[Cell]] = [
                 [name, *(DASH if one is None else Value(one) for one in each)]
                 for name, each in scores.items()
             ]
-            yield from _table(Table("", [title, *(run.label for run, _ in works)], rows))
+            head = [title, *(run.label for run, _ in works)]
+            unit = "instance" if title == "task" else "task"
+            yield from _table(Table("", head, rows, [unit]))
     yield "Score against page length (quarters of the instances, short pages first):"
     lengths = []
     for run, work in works:
@@ -179,31 +185,17 @@ def _turk(report: Report, runs: Sequence[Run]) -> Iterator[str]:
     for line in report.demonstrations:
         head = ["demonstrations", *(str(number) for number, _ in line.points)]
         row: list[Cell] = ["score", *(Value(score) for _, score in line.points)]
-        yield from _table(Table(f"{line.agent}, by number of demonstrations", head, [row]))
+        caption = f"{line.agent}, by number of demonstrations"
+        yield from _table(Table(caption, head, [row], ["task"]))
 
 
 def _comparisons(report: Report) -> Iterator[str]:
     if not report.comparisons:
         return
     yield "## Comparisons"
-    rows = [
-        (
-            f"{one.second} against {one.first}",
-            f"{one.pairs:,}",
-            Value(one.difference),
-            p_value(one.p),
-            p_value(one.p_holm),
-            Value(one.success_difference),
-            p_value(one.success_p),
-            f"{one.wins:,} / {one.ties:,} / {one.losses:,}",
-        )
-        for one in report.comparisons
-        if not one.refused
-    ]
-    head = ("second against first", "pairs", "difference", "p", "p (Holm)", "success difference",
-            "p (McNemar)", "wins / ties / losses")  # fmt: skip
-    if rows:
-        yield from _table(Table("", head, rows))
+    table = comparison_table(report.comparisons, report.runs)
+    if table.rows:
+        yield from _table(table)
     yield "\n".join(
         f"- {text(one.second)} and {text(one.first)} are not compared: {text(one.refused)}"
         if one.refused
@@ -225,6 +217,7 @@ def _runs(runs: Sequence[Run]) -> Iterator[str]:
         versions = ", ".join(f"{name} {version}" for name, version in run.info.versions.items())
         yield f"- {text(run.name)}: {code(run.command)}"
         yield f"  - {text(run.info.protocol_key)}, checksum {text(run.info.checksum or DASH)}"
+        yield f"  - shown as {text(run.info.shown_as or DASH)}"
         if versions:
             yield f"  - {text(versions)}"
         yield from (f"  - {text(remark)}" for remark in run.remarks)

@@ -7,6 +7,8 @@ from typing import Any, Final, Literal
 import msgspec
 import numpy as np
 
+from errands.agents.model_call import ModelCall
+
 __all__ = [
     "FORMAT",
     "OBSERVATIONS",
@@ -62,6 +64,8 @@ class Step(msgspec.Struct, frozen=True, array_like=True):
     tokens_in: int = 0
     tokens_out: int = 0
     cost: float = 0.0
+    calls: tuple[ModelCall, ...] = ()
+    """What was asked of a model for it, and answered."""
 
 
 class Summary(msgspec.Struct, frozen=True, kw_only=True):
@@ -90,9 +94,13 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     """Whose failure it was: agent, model, page, time, worker."""
     error: str = ""
     parts: dict[str, Any] = {}
-    """The reward's parts. WebShop: `r_type`, `r_att`, `r_option`, `r_price` and the rest.
-    TurkingBench: `task`, `row`, `page_chars`, and `fields`: [name, type, paper, released,
-    submitted] each; `calls`, where a model was asked so many times."""
+    """`cluster`: what episodes that depend on each other share, errors too (a product's id, a
+    task's name); `invalid`: how many actions were not valid; `failure`: what cost an episode below
+    1 (`errands.runs.failures`). All are absent in older runs. Beside them the reward's parts.
+    WebShop: `r_type`, `r_att`, `r_option`, `r_price` and the rest. TurkingBench: `task`, `row`,
+    `page_chars`, and `fields`: [name, type, paper, released, submitted] each; `calls`, where a
+    model was asked so many times. Both: `model`, what became of a model's answers
+    (`errands.runs.answers`)."""
 
 
 class Episode(msgspec.Struct, frozen=True, kw_only=True):
@@ -122,6 +130,9 @@ class RunInfo(
     agent_settings: dict[str, Any]
     privileged: bool = False
     """Whether the agent was shown the answers."""
+    observation: str = ""
+    """What it was shown of pages: a format's name, or where it is defined (its version is among
+    `versions`); empty in older runs, whose protocol says it: see `shown_as`."""
     episodes: int
     """How many the run is to have."""
     seed: int
@@ -134,3 +145,8 @@ class RunInfo(
     started: str = ""
     """UTC, ISO 8601."""
     format: int = FORMAT
+
+    @property
+    def shown_as(self) -> str:
+        """The format of the pages that the agent was shown."""
+        return self.observation or str(self.protocol.get("observation") or "")

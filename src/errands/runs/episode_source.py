@@ -8,14 +8,17 @@ import hashlib
 import json
 import os
 import random
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeVar, overload
 from typing import Protocol as Contract
 
 import gymnasium
 import msgspec
 
+from errands.agents.oracles.choice_oracle import is_perfect
 from errands.envs.observations import (
+    DEFAULT_OBSERVATIONS,
     SHOP_FORMATS,
     TURK_FORMATS,
     Observation,
@@ -26,26 +29,41 @@ from errands.envs.shop import ShopEnv
 from errands.envs.turk import TurkEnv
 from errands.errors import CatalogError, TaskError
 from errands.home import data_dir
+from errands.progress import Progress, silent
+from errands.runs.failures import FieldLoss, ShopTrace, shop_failure, turk_failure
+from errands.runs.identity import (
+    DIFFICULTY,
+    OTHER_DATA,
+    describe_catalog,
+    is_meant_catalog,
+    is_meant_tasks,
+    other_data_remark,
+    other_data_title,
+)
 from errands.runs.protocol import Protocol, ProtocolError
 from errands.shop.catalog.catalog import Catalog
-from errands.shop.goals import shuffled
-from errands.shop.navigation import ITEM
+from errands.shop.goals import GoalSet, shuffled
+from errands.shop.navigation import ITEM, PER_PAGE, RESULTS
+from errands.shop.product import Product
 from errands.shop.rewards.registry import rules_key
 from errands.shop.rewards.rules import RewardRules
-from errands.shop.splits import split_indices
+from errands.shop.splits import overlap_remark, split_indices
 from errands.turk.drivers import Pages
+from errands.turk.effects.first_use import prove_on_first_use
+from errands.turk.proofs import Proof, own_proofs
 from errands.turk.scoring.metrics import RULES, SUBMITTED
 from errands.turk.tasks.loader import load_tasks
 
 __all__ = ["EpisodeSource", "ShopSource", "Track", "TurkSource", "open_source"]
 
 Env = gymnasium.Env[Any, Any]
+T = TypeVar("T")
 
 
 class Track(Contract):
     """Follows one episode, for its trajectory's figures."""
 
-    def saw(self, env: Any, observation: Any, action: str) -> None:
+    def saw(self, env: Any, observation: Any, action: str, info: Mapping[str, Any]) -> None:
         """A page is shown, after an action (empty: at the beginning)."""
         ...
 
@@ -54,7 +72,8 @@ class Track(Contract):
         ...
 
     def parts(self, env: Any, info: dict[str, Any]) -> dict[str, Any]:
-        """What the reward is made of."""
+        """What the reward is made of; `invalid`, how many actions were not valid; and `failure`,
+        what cost an episode below 1 (`errands.runs.failures`)."""
         ...
 
 
@@ -62,11 +81,19 @@ class EpisodeSource(Contract):
     """All that can be played under a protocol."""
 
     protocol: Protocol
+    title: str
+    """What is played: the protocol's title, unless the data is not what that means."""
+    observation: Observation
+    """What agents are shown: no part of the key."""
+    observation_version: str
+    """`name@version` of a format that is not ours."""
     checksum: str
     """Of the data that the episodes come from."""
     remarks: tuple[str, ...]
     keys: Sequence[str]
-    """What each episode plays, by number."""
+    """What each episode plays, by number; of a protocol that repeats, the list again and again."""
+    clusters: Sequence[str]
+    """What episodes that depend on each other share, by number: a product's id, a task's name."""
     key: str
     """The protocol's id and version, the data, and all that departs from the protocol."""
     waits: bool
@@ -92,8 +119,8 @@ def open_source(
 ) -> EpisodeSource:
     """Open what a protocol plays; its checksum is checked where it has one.
 
-    `rules` are an object that the shop is rewarded by, and `observation` one that shows the pages,
-    where the protocol only says its name.
+    `rules` are an object that the shop is rewarded by, where the protocol only says its name.
+    `observation` is what the agent is shown; without it what an agent is shown that reads anything.
     """
     source: EpisodeSource = (
         ShopSource(protocol, rules, observation)
@@ -108,6 +135,14 @@ def open_source(
             f" and {protocol.data!r} has {checksum}: other data would give other scores."
         )
     return source
+
+
+def _shown(protocol: Protocol, observation: Observation | None) -> tuple[Observation, str]:
+    """What agents are shown, and its version."""
+    if observation is None:
+        observation = protocol.observation or DEFAULT_OBSERVATIONS[protocol.domain]
+    formats = SHOP_FORMATS if protocol.domain == "shop" else TURK_FORMATS
+    return observation, observation_key(formats, observation).removeprefix("observation:")
 
 
 def _env(kind: Callable[..., Env], protocol: Protocol, **options: Any) -> Env:
@@ -135,7 +170,7 @@ class ShopSource:
     ) -> None:
         self.protocol = protocol
         self.rules: str | RewardRules = protocol.rules if rules is None else rules
-        self.observation = protocol.observation if observation is None else observation
+        self.observation, self.observation_version = _shown(protocol, observation)
         try:
             self.catalog = Catalog.open(protocol.data)
         except CatalogError as failure:
@@ -158,9 +193,12 @@ class ShopSource:
                 len(self.goals), protocol.shuffle_workers, protocol.seed, protocol.episodes or 500
             )
         else:
-            self.indices = split_indices(protocol.split or None, self.goals)[: protocol.episodes]
-        self.keys: Sequence[str] = [f"goal {index}" for index in self.indices]
-        self.remarks: tuple[str, ...] = tuple(filter(None, [protocol.warning]))
+            chosen = split_indices(protocol.split or None, self.goals)
+            if protocol.per_product is not None:
+                chosen = _few_of_each(chosen, self.goals, protocol.per_product, protocol.seed)
+            self.indices = chosen[: protocol.episodes]
+        self.keys: Sequence[str] = [f"goal {index}" for index in self.indices] * protocol.repeat
+        self.clusters: Sequence[str] = _GoalProducts(self.goals, self.indices, len(self.keys))
         self.checksum = self.catalog.manifest.checksum
         if protocol.goals not in self.catalog.manifest.goals:  # A goal file adds its own.
             listed = hashlib.sha256(self.checksum.encode())
@@ -168,10 +206,20 @@ class ShopSource:
                 listed.update(msgspec.json.encode(self.goals[index]))
             self.checksum = listed.hexdigest()
         self.key = f"{protocol.id}@{protocol.version} data:{self.checksum[:12]}"
-        # Other words, or other rules or pages of the same name, would give other scores.
-        shown = observation_key(SHOP_FORMATS, self.observation)
-        self.key = " ".join(filter(None, [self.key, rules_key(self.rules), shown]))
-        self.waits = protocol.observation in PICTURED
+        if self.catalog.manifest.difficulty is not None:
+            self.key += f" {DIFFICULTY}{self.catalog.manifest.difficulty}"
+        remarks = [protocol.warning, overlap_remark(protocol.split, self.goals)]
+        self.title = protocol.title
+        meant = protocol.identity
+        if meant is not None and not is_meant_catalog(meant, self.catalog, self.goals):
+            self.key += f" {OTHER_DATA}"
+            described = describe_catalog(self.catalog, protocol.data)
+            self.title = other_data_title(protocol, described)
+            remarks.append(other_data_remark(protocol, described))
+        self.remarks: tuple[str, ...] = tuple(filter(None, remarks))
+        # Other words, or other rules of the same name, would give other scores.
+        self.key = " ".join(filter(None, [self.key, rules_key(self.rules)]))
+        self.waits = self.observation in PICTURED
         self.camera = Camera()
 
     def env(self) -> Env:
@@ -188,7 +236,13 @@ class ShopSource:
         )
 
     def options(self, number: int) -> dict[str, Any]:
-        return {"goal": self.indices[number]}
+        return {"goal": self.indices[number % len(self.indices)]}
+
+    def wanted(self) -> Iterator[tuple[str, str]]:
+        """The product and the instruction of each goal that is played."""
+        for index in self.indices:
+            goal = self.goals[index]
+            yield goal.asin, goal.instruction_text
 
     def track(self) -> Track:
         return _ShopTrack()
@@ -196,6 +250,40 @@ class ShopSource:
     def close(self) -> None:
         """A catalogue is shared by the whole process; a browser is not."""
         self.camera.close()
+
+
+class _GoalProducts(Sequence[str]):
+    """The products that goals want, looked up when asked for: there may be millions of goals."""
+
+    def __init__(self, goals: GoalSet, indices: Sequence[int], count: int) -> None:
+        self._goals = goals
+        self._indices = indices
+        self._count = count
+
+    def __len__(self) -> int:
+        return self._count
+
+    @overload
+    def __getitem__(self, number: int, /) -> str: ...
+    @overload
+    def __getitem__(self, number: slice, /) -> Sequence[str]: ...
+    def __getitem__(self, number: int | slice, /) -> str | Sequence[str]:
+        if isinstance(number, slice):
+            return [self[at] for at in range(self._count)[number]]
+        at = range(self._count)[number]
+        return self._goals[self._indices[at % len(self._indices)]].asin
+
+
+def _few_of_each(indices: Sequence[int], goals: GoalSet, most: int, seed: int) -> list[int]:
+    """At most so many goals of each product, drawn by the seed; one of each product in turn."""
+    by_product: dict[str, list[int]] = {}
+    for index in indices:
+        by_product.setdefault(goals[index].asin, []).append(index)
+    drawn = [
+        sorted(random.Random(f"{seed}/{asin}").sample(found, min(most, len(found))))
+        for asin, found in by_product.items()
+    ]
+    return _in_turn(drawn)
 
 
 def _legacy_order(count: int, workers: int, seed: int, episodes: int) -> list[int]:
@@ -214,23 +302,47 @@ def _legacy_order(count: int, workers: int, seed: int, episodes: int) -> list[in
     return [ours[lists[worker][at]] for worker, at in turns if at < count]
 
 
+class _ActionCount:
+    """Counts actions, those that were not valid, and how often the last one had no effect."""
+
+    def __init__(self) -> None:
+        self.steps = -1  # The first page is shown before any action.
+        self.invalid = self.idle = 0
+        self.last = ""
+
+    def saw(self, action: str, info: Mapping[str, Any]) -> None:
+        self.steps += 1
+        self.invalid += not info["valid_action"]
+        self.idle = 0 if info["page_changed"] else self.idle + 1 if action == self.last else 1
+        self.last = action
+
+
 class _ShopTrack:
-    """Counts pages, products and searches."""
+    """Counts pages, products and searches, and sees whether the wanted product is among results."""
 
     def __init__(self) -> None:
         self._states: set[tuple[str, str, int, int, Any]] = set()
-        self._items: set[int] = set()
+        self._items: dict[int, Product] = {}
         self._searches = 0
+        self._wanted: int | None = None
+        self._found = False
         self._last: Any = None
+        self._actions = _ActionCount()
 
-    def saw(self, env: Any, observation: Any, action: str) -> None:
+    def saw(self, env: Any, observation: Any, action: str, info: Mapping[str, Any]) -> None:
+        self._actions.saw(action, info)
         state = env.episode.page.state
         if state is self._last:
             return
         self._last = state
         self._states.add((state.page, state.query, state.number, state.product, state.options))
+        if self._wanted is None:
+            self._wanted = env.episode.context.catalog.number(env.episode.goal.asin)
+        elif state.page == RESULTS and not self._found:
+            first = (state.number - 1) * PER_PAGE
+            self._found = self._wanted in state.hits[max(first, 0) : first + PER_PAGE]
         if state.page == ITEM:
-            self._items.add(state.product)
+            self._items[state.product] = env.episode.page.product
         elif action.startswith("search["):
             self._searches += 1
 
@@ -242,7 +354,16 @@ class _ShopTrack:
         }
 
     def parts(self, env: Any, info: dict[str, Any]) -> dict[str, Any]:
-        return dict(info.get("reward_parts", {}))
+        bought = info.get("reward_parts", {})
+        actions = self._actions
+        parts = {**bought, "invalid": actions.invalid}
+        if info["score"] < 1.0:
+            found = self._found or any(
+                is_perfect(env.episode, *item) for item in self._items.items()
+            )
+            trace = ShopTrace(found, actions.steps, actions.invalid, actions.last, actions.idle)
+            parts["failure"] = shop_failure(info["score"], bought, trace)
+        return parts
 
 
 class TurkSource:
@@ -252,7 +373,7 @@ class TurkSource:
 
     def __init__(self, protocol: Protocol, observation: Observation | None = None) -> None:
         self.protocol = protocol
-        self.observation = protocol.observation if observation is None else observation
+        self.observation, self.observation_version = _shown(protocol, observation)
         self.tasks = self._load(protocol)
         self.tasks.keep = len(self.tasks)
         chosen: list[list[tuple[str, int]]] = []
@@ -277,12 +398,22 @@ class TurkSource:
                 f"The protocol {protocol.id!r} finds none of its tasks in {self.tasks.place}"
                 f"{self.tasks.left_out and '; ' + self.tasks.left_out}."
             )
+        self._episodes *= protocol.repeat
         self.keys: Sequence[str] = [f"{name}/{row}" for name, row in self._episodes]
+        self.clusters: Sequence[str] = [name for name, _ in self._episodes]
         self.checksum = total.hexdigest()
         remarks = [protocol.warning]
         self.key = f"{protocol.id}@{protocol.version} data:{self.checksum[:12]}"
-        if shown := observation_key(TURK_FORMATS, self.observation):
-            self.key += f" {shown}"
+        self.title = protocol.title
+        if (
+            protocol.identity is not None
+            and protocol.identity.tasks
+            and not is_meant_tasks(protocol.split, self.tasks.names)
+        ):
+            self.key += f" {OTHER_DATA}"
+            described = f"{Path(protocol.data).name} ({len(self.tasks.names)} tasks)"
+            self.title = other_data_title(protocol, described)
+            remarks.append(other_data_remark(protocol, described))
         broken = {*self.tasks.broken} & {*(protocol.tasks or self.tasks.broken)}
         absent = {*self.tasks.missing, *broken}
         if absent:
@@ -338,11 +469,25 @@ class TurkSource:
     def track(self) -> Track:
         return _TurkTrack()
 
+    def prove(
+        self,
+        numbers: Sequence[int],
+        seconds: float,
+        progress: Progress = silent,
+        on_remark: Callable[[str], None] | None = None,
+    ) -> tuple[Proof, ...]:
+        """Find out which of the tasks of these episodes need no browser, where nobody knows yet;
+        gives the proofs that another machine may not have."""
+        names = dict.fromkeys(self.options(number)["task"] for number in numbers)
+        tasks = [(self.tasks.task(name), self.tasks.split_of(name)) for name in names]
+        prove_on_first_use(tasks, self.pages, seconds, progress=progress, on_remark=on_remark)
+        return own_proofs(task.template_hash for task, _ in tasks)
+
     def close(self) -> None:
         self.pages.close()
 
 
-def _in_turn(lists: Sequence[Sequence[tuple[str, int]]]) -> list[tuple[str, int]]:
+def _in_turn(lists: Sequence[Sequence[T]]) -> list[T]:
     """The first of each list, then the second of each, and so on."""
     longest = max(map(len, lists), default=0)
     return [one[at] for at in range(longest) for one in lists if at < len(one)]
@@ -353,8 +498,10 @@ class _TurkTrack:
 
     def __init__(self) -> None:
         self._chars = 0
+        self._actions = _ActionCount()
 
-    def saw(self, env: Any, observation: Any, action: str) -> None:
+    def saw(self, env: Any, observation: Any, action: str, info: Mapping[str, Any]) -> None:
+        self._actions.saw(action, info)
         if not self._chars:
             text = observation.get("html", "") if isinstance(observation, dict) else observation
             self._chars = len(text) if isinstance(text, str) else 0
@@ -363,7 +510,7 @@ class _TurkTrack:
         return {}
 
     def parts(self, env: Any, info: dict[str, Any]) -> dict[str, Any]:
-        return {
+        parts = {
             "task": info["task"],
             "row": info["row"],
             "page_chars": self._chars,
@@ -371,4 +518,18 @@ class _TurkTrack:
                 [field.name, field.type, *(field.scores.get(rules) for rules in RULES)]
                 for field in env.scored
             ],
+            "invalid": self._actions.invalid,
         }
+        if info["score"] < 1.0:
+            parts["failure"] = turk_failure(
+                info["score"],
+                [
+                    FieldLoss(field.type, not any(map(str.strip, field.values)), score)
+                    for field in env.scored
+                    if (score := field.scores.get(env.rules)) is not None
+                ],
+                is_submitted=not env.truncated,
+                steps=self._actions.steps,
+                invalid=self._actions.invalid,
+            )
+        return parts

@@ -1,4 +1,4 @@
-"""A run as files for other tools: JSONL, Parquet, ATIF.
+"""A run as files for other tools: JSONL, Parquet, ATIF, conversations.
 
 Episodes go through one by one, so a million of them need no more memory than a few. The result
 appears whole or not at all. Halves of surrogate pairs, which UTF-8 has no bytes for, become the
@@ -18,12 +18,15 @@ import msgspec
 from errands.atomic import atomic_write
 from errands.plugins import nearest
 from errands.runs.atif import trajectory, valid_text
+from errands.runs.chat import ChatWriter
 from errands.runs.episode import Episode, RunInfo, Step, Summary
+from errands.runs.episode_source import EpisodeSource
+from errands.runs.replay import reopen_source
 from errands.runs.store.base import Store, StoreError
 
 __all__ = ["FORMATS", "export"]
 
-FORMATS: Final = ("jsonl", "parquet", "atif")
+FORMATS: Final = ("jsonl", "parquet", "atif", "chat")
 
 _BATCH: Final = 5_000
 _BATCH_CHARACTERS: Final = 16_000_000
@@ -37,13 +40,17 @@ def export(
     format: str,
     *,
     replace: bool = False,
+    style: str = "act",
+    min_reward: float | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> int:
     """Write all episodes of a run; how many there were.
 
     `jsonl`: an object a line. `parquet`: a row each, steps nested. `atif`: a folder with a file
-    each, or one file of lines where the path ends in `.jsonl`. What is there already is left
-    alone unless it is to be replaced; a folder always is. `progress` is told the count so far.
+    each, or one file of lines where the path ends in `.jsonl`. `chat`: a conversation a line, in a
+    `style` of `errands.runs.chat.STYLES`, of episodes that have a reward, of at least `min_reward`.
+    What is there already is left alone unless it is to be replaced; a folder always is. `progress`
+    is told the count so far.
     """
     if format not in FORMATS:
         raise StoreError(
@@ -58,7 +65,10 @@ def export(
 
     def episodes() -> Iterator[Episode]:
         nonlocal count
-        for count, episode in enumerate(store.episodes(), 1):
+        for episode in store.episodes():
+            if format == "chat" and not _is_chosen(episode.summary, min_reward):
+                continue
+            count += 1
             yield episode
             if progress is not None:
                 progress(count)
@@ -70,6 +80,8 @@ def export(
                 for episode in episodes():
                     name = f"episode-{episode.summary.number:06}.json"
                     (work / name).write_bytes(line(episode, store.info))
+        elif format == "chat":
+            atomic_write(out, lambda work: _write_chat(episodes(), store.info, work, style))
         elif format == "parquet":
             atomic_write(out, lambda work: _write_parquet(episodes(), store.info, work))
         else:
@@ -104,6 +116,30 @@ def _write_lines(
         out.writelines(line(episode, info) for episode in episodes)
 
 
+def _is_chosen(summary: Summary, min_reward: float | None) -> bool:
+    """Whether an episode is one to learn from."""
+    return summary.reward is not None and summary.reward >= (min_reward or 0.0)
+
+
+def _write_chat(episodes: Iterator[Episode], info: RunInfo, work: Path, style: str) -> None:
+    opened: list[EpisodeSource] = []
+
+    def source() -> EpisodeSource:
+        if not opened:
+            opened.append(reopen_source(info))
+        return opened[0]
+
+    writer = ChatWriter(info, style, source)
+    try:
+        with open(work, "wb") as out:
+            for episode in episodes:
+                for line in writer.lines(episode):
+                    out.write(msgspec.json.encode(valid_text(line)) + b"\n")
+    finally:
+        for one in opened:
+            one.close()
+
+
 def _atif_line(episode: Episode, info: RunInfo) -> bytes:
     return msgspec.json.encode(trajectory(episode, info)) + b"\n"
 
@@ -123,7 +159,7 @@ def _plain_line(episode: Episode, info: RunInfo) -> bytes:
     try:
         return msgspec.json.encode(whole) + b"\n"
     except UnicodeEncodeError:
-        return msgspec.json.encode(valid_text(whole)) + b"\n"
+        return msgspec.json.encode(valid_text(msgspec.to_builtins(whole))) + b"\n"
 
 
 def _write_parquet(episodes: Iterator[Episode], info: RunInfo, work: Path) -> None:
@@ -168,6 +204,13 @@ def _schema(arrow: Any) -> tuple[Any, Any]:
     return arrow.schema(columns), step
 
 
+def _cell(step: Step, name: str) -> Any:
+    """A step's value in a column; calls of a model are JSON text."""
+    if name != "calls":
+        return getattr(step, name)
+    return msgspec.json.encode(valid_text(msgspec.to_builtins(step.calls))).decode()
+
+
 def _table(arrow: Any, batch: list[Episode], info: RunInfo, schema: Any, step: Any) -> Any:
     """Episodes as columns. Parts differ from run to run, so they are JSON text."""
     steps = [one for episode in batch for one in episode.steps]
@@ -175,7 +218,7 @@ def _table(arrow: Any, batch: list[Episode], info: RunInfo, schema: Any, step: A
     for episode in batch:
         ends.append(ends[-1] + len(episode.steps))
     fields = [
-        arrow.array(valid_text([getattr(one, field.name) for one in steps]), field.type)
+        arrow.array(valid_text([_cell(one, field.name) for one in steps]), field.type)
         for field in step
     ]
     nested = arrow.ListArray.from_arrays(

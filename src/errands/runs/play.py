@@ -17,6 +17,7 @@ from collections.abc import Callable, Generator, Iterator
 from typing import Any, Final
 
 import msgspec
+from msgspec.structs import replace
 
 from errands.agents.agent import (
     Agent,
@@ -30,6 +31,7 @@ from errands.agents.agent import (
 from errands.browser.chromium import BrowserError
 from errands.envs.turk import TurkEnv
 from errands.errors import ErrandsError
+from errands.runs.answers import AnswerTally
 from errands.runs.episode import Episode, Step, Summary, digest
 from errands.runs.episode_source import EpisodeSource
 from errands.turk.pages.driver import DriverError
@@ -166,6 +168,7 @@ class _EpisodeRecorder:
         self._keeps = rules.observations
         self._usage = [0, 0, 0.0]
         self._calls = 0
+        self._answers = AnswerTally()
 
     def episode(self) -> EpisodeCalls:
         """Everything that happens, one call at a time."""
@@ -174,7 +177,7 @@ class _EpisodeRecorder:
         try:
             options = self._source.options(self._number)
             observation, info = yield owner, _reset, (env, options)
-            track.saw(env, observation, "")
+            track.saw(env, observation, "", info)
             owner = "agent"
             if isinstance(agent, PrivilegedAgent):
                 agent.look(env)
@@ -191,7 +194,7 @@ class _EpisodeRecorder:
                 action = answer if type(answer) is str else _action(answer)
                 owner = "environment"
                 observation, reward, terminated, truncated, info = yield owner, env.step, (action,)
-                track.saw(env, observation, action)
+                track.saw(env, observation, action, info)
                 self._note(seen, answer, action, float(reward), info, took)
             reward = float(reward)
             return self._made(
@@ -218,7 +221,8 @@ class _EpisodeRecorder:
             return self._failed(owner, _reason(failure))
 
     def _parts(self, info: dict[str, Any]) -> dict[str, Any]:
-        parts = self._track.parts(self._env, info)
+        cluster = self._source.clusters[self._number]
+        parts = {**self._track.parts(self._env, info), "cluster": cluster} | self._answers.parts()
         if self._calls and self._source.protocol.domain == "turk":
             parts["calls"] = self._calls
         return parts
@@ -236,18 +240,22 @@ class _EpisodeRecorder:
             self._steps.append(Step(action, reward, kept, text, "", message, took))
             return
         usage = answer.usage
+        calls = self._answers.note(answer.calls, valid=bool(info.get("valid_action", True)))
         if usage is None:
             self._steps.append(Step(action, reward, kept, text, answer.thought, message, took))
             return
         self._calls += usage.calls
         spent = (usage.tokens_in, usage.tokens_out, usage.cost)
         self._usage = [total + part for total, part in zip(self._usage, spent, strict=True)]
-        step = Step(action, reward, kept, text, answer.thought, message, took, *spent)
+        if self._keeps != "full":
+            # They hold pages.
+            calls = tuple(replace(call, messages=(), tools=()) for call in calls)
+        step = Step(action, reward, kept, text, answer.thought, message, took, *spent, calls)
         self._steps.append(step)
 
     def _made(self, summary: Summary, last: Any = None) -> Episode:
         if any(self._usage):
-            summary = msgspec.structs.replace(
+            summary = replace(
                 summary,
                 tokens_in=int(self._usage[0]),
                 tokens_out=int(self._usage[1]),
@@ -262,22 +270,23 @@ class _EpisodeRecorder:
         )
 
     def _failed(self, owner: str, reason: str) -> Episode:
-        summary = failed(self._number, self._source.keys[self._number], owner, reason).summary
+        summary = failed(self._source, self._number, owner, reason).summary
         return self._made(
-            msgspec.structs.replace(
+            replace(
                 summary,
                 steps=len(self._steps),
                 seconds=time.perf_counter() - self._begun,
+                parts=summary.parts | self._answers.parts(),
                 **self._track.figures(),
             )
         )
 
 
-def failed(number: int, key: str, owner: str, reason: str) -> Episode:
+def failed(source: EpisodeSource, number: int, owner: str, reason: str) -> Episode:
     """An episode of which nothing is left but that it failed."""
     summary = Summary(
         number=number,
-        key=key,
+        key=source.keys[number],
         status="error",
         reward=None,
         success=None,
@@ -285,6 +294,7 @@ def failed(number: int, key: str, owner: str, reason: str) -> Episode:
         seconds=0.0,
         owner=owner,
         error=reason,
+        parts={"cluster": source.clusters[number]},
     )
     return Episode(summary=summary, steps=())
 

@@ -48,7 +48,8 @@ class ReplayResult(msgspec.Struct, frozen=True):
 
 def reopen_source(info: RunInfo) -> EpisodeSource:
     """The source a run was played in; data that has changed since is an error."""
-    source = open_source(msgspec.convert(info.protocol, Protocol))
+    protocol = msgspec.convert(info.protocol, Protocol)
+    source = open_source(protocol, observation=info.shown_as or None)
     if source.checksum != info.checksum:
         source.close()
         raise StoreError(

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from errands.agents.registry import make_factory
+from errands.agents.views import chosen_observation
 from errands.errors import SettingError
 from errands.runs.episode import OBSERVATIONS, Episode
 from errands.runs.episode_source import open_source
@@ -29,6 +30,7 @@ def rollouts(
     episodes: Sequence[int] | int | None = None,
     settings: Mapping[str, Any] | None = None,
     workers: int | None = None,
+    observation: str | None = None,
     observations: str = "full",
     seconds: float | None = 900.0,
     seed: int | None = None,
@@ -48,7 +50,8 @@ def rollouts(
         used = msgspec.structs.replace(used, data=data)
     given = dict(settings or {})
     with contextlib.ExitStack() as stack:
-        source = stack.enter_context(contextlib.closing(open_source(used)))
+        shown = str(chosen_observation(agent, used.domain, observation, used.observation))
+        source = stack.enter_context(contextlib.closing(open_source(used, observation=shown)))
         count = len(source.keys)
         numbers = (
             range(count)[:episodes] if episodes is None or isinstance(episodes, int) else episodes
@@ -64,6 +67,7 @@ def rollouts(
             protocol=used,
             agent=agent,
             settings=given,
+            observation=shown,
             rules=PlayConfig(used.seed if seed is None else seed, seconds, observations),
             place="",
         )

@@ -25,6 +25,7 @@ __all__ = [
     "Shop",
     "State",
     "build_catalog",
+    "fresh_goals",
     "generate_catalog",
     "rules_named",
 ]
@@ -32,6 +33,7 @@ __all__ = [
 if TYPE_CHECKING:
     from errands.shop.build.builder import build_catalog, generate_catalog
     from errands.shop.catalog.catalog import Catalog, Hit
+    from errands.shop.fresh.draw import fresh_goals
     from errands.shop.goals import Goal, GoalSet
     from errands.shop.navigation import Page, Shop, State
     from errands.shop.product import Card, Product, ProductSource

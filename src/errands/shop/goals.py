@@ -6,16 +6,19 @@ another private generator, so the same catalogue and seed give the same goals ev
 """
 
 import bisect
+import functools
 import itertools
 import json
 import math
 import random
+import re
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, Protocol, Self
 
 import msgspec
+import numpy as np
 
 from errands.errors import GoalError
 from errands.shop.product import Product
@@ -27,6 +30,8 @@ __all__ = [
     "Goal",
     "GoalSet",
     "ListedGoals",
+    "frozen_entries",
+    "instruction_key",
     "option_choices",
     "price_cap",
     "price_phrase",
@@ -41,6 +46,7 @@ __all__ = [
 SHUFFLE_SEED: Final = 233
 NO_CAP: Final = 1000000
 LADDER: Final = tuple(10.0 * step for step in range(1, 100))
+_PRICE: Final = re.compile(r",? and price lower than [\d.]+ dollars?\s*$")
 SPLITS: Final[Mapping[str, tuple[int, int | None]]] = {
     "test": (0, 500),
     "eval": (500, 1500),
@@ -79,6 +85,14 @@ class GoalSet(Protocol):
         """What the goals are made of: pairs of product id and words, and which is each goal's."""
         ...
 
+    def products_of(self, indices: Sequence[int], /) -> Any:
+        """A number for the product of each of these goals: an array."""
+        ...
+
+    def goals_of_products(self) -> Any:
+        """How many goals each product has, by its number: an array."""
+        ...
+
     @property
     def price(self) -> Callable[[Product], float]:
         """What a product costs when a reward is computed."""
@@ -100,6 +114,16 @@ def price_cap(price: float, rng: random.Random) -> float:
 def price_phrase(cap: float) -> str:
     """What an instruction says about the price."""
     return "" if cap == NO_CAP else f", and price lower than {cap:.2f} dollars"
+
+
+def instruction_key(instruction: str) -> str:
+    """An instruction, however it is written down.
+
+    >>> instruction_key('I want a 3" hat., and price lower than 20.00 dollars')
+    'i want a 3 hat'
+    """
+    text = _PRICE.sub("", instruction.lower()).replace('"', "").replace("'", "")
+    return " ".join(text.split()).strip(" .")
 
 
 def option_choices(options: Mapping[str, Sequence[str]]) -> int:
@@ -187,11 +211,18 @@ class ListedGoals:
         return iter(self._goals)
 
     def entries(self) -> tuple[Sequence[tuple[str, str]], Any]:
-        said = [
-            (goal.asin, goal.instruction_text.removesuffix(price_phrase(goal.price_upper)))
-            for goal in self
-        ]
+        said = list(map(_entry, self))
         return said, range(len(said))
+
+    @functools.cached_property
+    def _product_numbers(self) -> Any:
+        return np.unique([goal.asin for goal in self], return_inverse=True)[1]
+
+    def products_of(self, indices: Sequence[int], /) -> Any:
+        return self._product_numbers[list(indices)]
+
+    def goals_of_products(self) -> Any:
+        return np.bincount(self._product_numbers)
 
     def __deepcopy__(self, memo: Any) -> Self:
         return self
@@ -223,20 +254,33 @@ def select_goals(
     return ListedGoals(goals.name, chosen, goals.price)
 
 
-def write_goals(path: Path, goals: GoalSet, products: Iterable[Product]) -> None:
-    """Freeze goals, and what each of the products costs, in one JSON file."""
+def write_goals(
+    path: Path,
+    goals: GoalSet,
+    products: Iterable[Product],
+    made: Mapping[str, Any] | None = None,
+) -> None:
+    """Freeze goals, and what each of the products costs, in one JSON file; `made` says how."""
     prices = {product.asin: goals.price(product) for product in products}
     listed = []
     for index in range(len(goals)):
         record = msgspec.to_builtins(goals[index])
         del record["nouns"]
         listed.append(record)
-    text = json.dumps({"goals": listed, "prices": prices}, ensure_ascii=False)
-    path.write_text(text, encoding="utf-8")
+    frozen = {"goals": listed, "prices": prices, **({"made": made} if made else {})}
+    path.write_text(json.dumps(frozen, ensure_ascii=False), encoding="utf-8")
 
 
-def read_goals(path: Path, products: Callable[[str], Product]) -> ListedGoals:
-    """Read a frozen goal file; every target must be a product of the catalogue."""
+def frozen_entries(path: Path) -> list[tuple[str, str]]:
+    """The product and the words of each goal of a file, whatever catalogue it belongs to."""
+    return [_entry(goal) for goal in _frozen(path).goals]
+
+
+def _entry(goal: Goal) -> tuple[str, str]:
+    return goal.asin, goal.instruction_text.removesuffix(price_phrase(goal.price_upper))
+
+
+def _frozen(path: Path) -> "_FrozenGoals":
     try:
         raw: Any = json.loads(path.read_bytes())
     except OSError as failure:
@@ -244,12 +288,17 @@ def read_goals(path: Path, products: Callable[[str], Product]) -> ListedGoals:
     except (ValueError, RecursionError) as failure:
         raise GoalError(f"The goal file {path} is not JSON ({failure}).") from None
     try:
-        frozen = msgspec.convert(raw, _FrozenGoals)
+        return msgspec.convert(raw, _FrozenGoals)
     except msgspec.ValidationError as failure:
         raise GoalError(
             f"The goal file {path} does not have the expected form"
             f' {{"goals": [...], "prices": {{...}}}}: {failure}'
         ) from None
+
+
+def read_goals(path: Path, products: Callable[[str], Product]) -> ListedGoals:
+    """Read a frozen goal file; every target must be a product of the catalogue."""
+    frozen = _frozen(path)
     goals = []
     for index, goal in enumerate(frozen.goals):
         try:

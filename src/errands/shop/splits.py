@@ -1,26 +1,30 @@
-"""Splits of a goal set: the original's by index, and ones that share no product and no text.
+"""Splits of a goal set: ones that share no product and no text, and the original's by index.
 
-The original cuts a shuffled list: goals 0-499 are for testing, from 1500 on for training. Of
-synthetic goals that leaks, for one product's options make many goals, which fall on both sides.
-The `disjoint` splits send a product with all its goals to one side, by a hash of its id (a tenth
-to `test`, a tenth to `eval`), and leave a goal out of `train` where one in `test` or `eval` says
-the same words, and out of `eval` where one in `test` does.
+`disjoint-test`, `disjoint-eval` and `disjoint-train` send a product with all its goals to one side,
+by a hash of its id (a tenth to `test`, a tenth to `eval`), and leave a goal out of `train` where
+one in `test` or `eval` says the same words, and out of `eval` where one in `test` does.
+
+The original cuts a shuffled list: goals 0-499 are `test`, from 1500 on `train`. Of synthetic goals
+that leaks, for one product's options make many goals, which fall on both sides: `overlap` says how
+many do.
 """
 
 import hashlib
+import warnings
 from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from errands.errors import GoalError
+from errands.errors import GoalError, SplitOverlapWarning
 from errands.shop.goals import SPLITS, GoalSet, split_range
 
-__all__ = ["DISJOINT", "split_indices"]
+__all__ = ["DISJOINT", "overlap", "overlap_remark", "split_indices", "warn_of_overlap"]
 
 DISJOINT: Final = ("disjoint-test", "disjoint-eval", "disjoint-train")
 _LEFT_OUT: Final = 3
+_warned: set[tuple[str, int, str | None]] = set()
 
 
 def split_indices(name: str | None, goals: GoalSet) -> Sequence[int]:
@@ -29,7 +33,7 @@ def split_indices(name: str | None, goals: GoalSet) -> Sequence[int]:
         return split_range(name, len(goals))
     if name not in DISJOINT:
         raise GoalError(
-            f"There is no split {name!r}; expected {', '.join([*SPLITS, *DISJOINT])} or None."
+            f"There is no split {name!r}; expected {', '.join([*DISJOINT, *SPLITS])} or None."
         )
     sides = _sides(goals)
     indices: list[int] = np.flatnonzero(sides == DISJOINT.index(name)).tolist()
@@ -39,6 +43,48 @@ def split_indices(name: str | None, goals: GoalSet) -> Sequence[int]:
             " larger goal set."
         )
     return indices
+
+
+def overlap(name: str | None, goals: GoalSet) -> float:
+    """The share of a split's goals whose product has goals on the other side, from 0 to 1: in
+    `train` for `test` and `eval`, in `test` for `train`. Quick however many goals there are."""
+    if name is None or name not in SPLITS:
+        return 0.0
+    everything = goals.goals_of_products()
+    count = len(goals)
+    counts = {
+        part: np.bincount(
+            goals.products_of(range(min(start, count), min(end or count, count))),
+            minlength=len(everything),
+        )
+        for part, (start, end) in SPLITS.items()
+        if part != "train"
+    }
+    counts["train"] = everything - counts["test"] - counts["eval"]
+    mine, others = counts[name], counts["test" if name == "train" else "train"]
+    return float(mine[others > 0].sum() / max(mine.sum(), 1))
+
+
+def overlap_remark(name: str | None, goals: GoalSet) -> str:
+    """What a reader must know of a split whose products are on both sides; else nothing."""
+    share = overlap(name, goals)
+    if not share:
+        return ""
+    other = "test" if name == "train" else "train"
+    return (
+        f"{100 * share:.1f} % of the goals of the split {name!r} share their product with"
+        f" {other!r}; disjoint-{name} shares none"
+    )
+
+
+def warn_of_overlap(name: str | None, goals: GoalSet) -> None:
+    """The same as a warning, once for each set of goals."""
+    known = (goals.name, len(goals), name)
+    if name not in SPLITS or known in _warned:
+        return
+    _warned.add(known)
+    if remark := overlap_remark(name, goals):
+        warnings.warn(f"{remark}.", SplitOverlapWarning, stacklevel=4)
 
 
 def side(asin: str) -> int:

@@ -14,6 +14,8 @@ import msgspec
 import errands as package
 from errands.agents.agent import AgentFactory, EndOfRun
 from errands.agents.registry import find_kind, make_factory
+from errands.agents.views import chosen_observation
+from errands.envs.observations import Observation
 from errands.errors import DataError, SettingError
 from errands.runs.episode import Episode, Summary
 from errands.runs.play import PlayConfig, agent_for, play, play_waiting
@@ -75,7 +77,7 @@ class _Track:
         self._items: set[int] = set()
         self._searches = 0
 
-    def saw(self, env: Any, observation: Any, action: str) -> None:
+    def saw(self, env: Any, observation: Any, action: str, info: Mapping[str, Any]) -> None:
         episode = env.episode
         state = episode.page.state
         self._states.add((state.page, state.query, state.product))
@@ -112,6 +114,7 @@ class _LiveSource:
     """The goals of a run, as `errands.runs.play` sees them."""
 
     waits = True
+    observation_version = ""
     remarks: tuple[str, ...] = ()
     checksum = ""
 
@@ -119,11 +122,14 @@ class _LiveSource:
         self, env: LiveShopEnv, count: int, journal: TransferJournal, max_steps: int | None
     ) -> None:
         site = env.live.site.name
+        self.observation: Observation = env.config.observation
         self.protocol = Protocol(
             id=f"transfer-{site}", version=1, title=f"Transfer to {site}", domain="shop",
             data=site, max_steps=max_steps,
         )  # fmt: skip
+        self.title = self.protocol.title
         self.keys: Sequence[str] = [f"errand {number}" for number in range(count)]
+        self.clusters: Sequence[str] = self.keys
         self.key = self.protocol.id
         self.number = 0
         self._env = env
@@ -171,7 +177,7 @@ def transfer(
         goals,
         site,
         policy,
-        observation=config.observation or ("text" if agent == "careful" else "text_rich"),
+        observation=chosen_observation(agent, "shop", config.observation or None, "text_rich"),
         rules=config.rules,
         max_steps=config.max_steps,
         details=config.details,

@@ -18,6 +18,7 @@ from errands.turk.dom.driver import DomDriver
 from errands.turk.dom.scripts import may_act, read_scripts
 from errands.turk.dom.submission import has_scripts
 from errands.turk.pages.driver import Driver, DriverError, OpenPage
+from errands.turk.pages.switching import SwitchingPage
 from errands.turk.proofs import Proof, find_proof
 from errands.turk.tasks.loader import TaskSet
 from errands.turk.tasks.task import Instance, Task
@@ -103,8 +104,18 @@ class Pages:
         self._started: dict[str, Driver] = {}
 
     def open(self, task: Task, instance: Instance, *, files: Path | None = None) -> OpenPage:
-        """The instance's page, untouched."""
-        return self.driver_for(task, instance).open(page_html(task, instance), files=files)
+        """The instance's page, untouched; under `auto` one that goes over to the browser, where
+        there is one, for what `dom` cannot do."""
+        html = page_html(task, instance)
+        driver = self.driver_for(task, instance)
+        page = driver.open(html, files=files)
+        if self.driver != AUTO or not isinstance(driver, DomDriver) or not self._browser_there():
+            return page
+
+        def in_browser() -> OpenPage:
+            return self._started_for("browser", task).open(html, files=files)
+
+        return SwitchingPage(page, in_browser)
 
     def driver_for(self, task: Task, instance: Instance | None = None) -> Driver:
         """The driver that a task, or one instance of it, runs on."""
@@ -112,8 +123,9 @@ class Pages:
             owned: Driver = self.driver
             return owned
         name = self._name(task, instance)
-        if name == "dom":
-            return self._dom_for(task)
+        return self._dom_for(task) if name == "dom" else self._started_for(name, task)
+
+    def _started_for(self, name: str, task: Task) -> Driver:
         if name not in self._started:
             browser = name == "browser"
             self._started[name] = self._browser(task) if browser else find_driver(self.driver)
@@ -127,13 +139,13 @@ class Pages:
                 raise
             raise DriverError(
                 f"The task {task.name!r} is not known to be the same without a browser, and there"
-                f" is none: {failure} With a browser, `errands turk verify` finds out once and"
-                " for all."
+                f" is none: {str(failure).rstrip('.')}. With a browser, `errands run` or `errands"
+                " turk verify` finds out once and for all."
             ) from None
 
     def _dom_for(self, task: Task) -> Driver:
         """`dom` with the effects that the task's proof was made with."""
-        proof = find_proof(task.template_hash)
+        proof = _proof_of(task)
         known = self._dom.get(task.template_hash)
         if known is None or known[0] is not proof:
             rules = proof.effect_rules if proof is not None else ()
@@ -143,6 +155,10 @@ class Pages:
     def choice(self, task: Task) -> str:
         """The name of the driver that a task runs on."""
         return str(self.driver.name) if self._is_object else self._name(task)
+
+    def shown_by(self, task: Task) -> str:
+        """Who shows a task's pages, as far as it matters: `auto` shows them the same either way."""
+        return AUTO if self.driver == AUTO else self.choice(task)
 
     def can_open(self, task: Task) -> bool:
         """Whether there is all that it takes: no browser, or one that is installed."""
@@ -171,6 +187,25 @@ class Pages:
         self._playable[tasks.place, tasks.split] = names
         return names
 
+    def unproven(self, task: Task) -> bool:
+        """Whether a proof, which there is not, could spare a task the browser that there is."""
+        return (
+            self.driver == AUTO
+            and self._may_spare_browser(task)
+            and _proof_of(task) is None
+            and bool(read_scripts(task.template).reasons)
+            and self._browser_there()
+        )
+
+    def new_browser(self) -> Driver:
+        """A browser beside the one that plays; it is the caller's to close."""
+        if self._start_browser is start_browser:
+            return start_browser(pictures=False)
+        return self._start_browser()
+
+    def _may_spare_browser(self, task: Task) -> bool:
+        return not self.needs_pictures and not (self.submits and has_scripts(task.template))
+
     def _browser_there(self) -> bool:
         if self._has_browser is None:
             self._has_browser = self._start_browser is not no_browser and (
@@ -183,9 +218,9 @@ class Pages:
             return path_of(self.driver)
         if self.driver != AUTO:
             return self.driver
-        if self.needs_pictures or (self.submits and has_scripts(task.template)):
+        if not self._may_spare_browser(task):
             return "browser"
-        proof = find_proof(task.template_hash)
+        proof = _proof_of(task)
         same = proof.allows_dom if proof is not None else not read_scripts(task.template).reasons
         # A proof is of a template: a row may bring what no other has brought.
         acts = same and instance is not None and any(map(may_act, instance.inputs.values()))
@@ -195,6 +230,12 @@ class Pages:
         for driver in self._started.values():
             driver.close()
         self._dom, self._started = {}, {}
+
+
+def _proof_of(task: Task) -> Proof | None:
+    """The proof of a task's template, unless its table has grown since it was made."""
+    proof = find_proof(task.template_hash)
+    return proof if proof is not None and proof.covers(len(task.instances)) else None
 
 
 def no_browser() -> Driver:

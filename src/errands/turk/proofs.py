@@ -1,8 +1,9 @@
 """Proofs that a page is the same without a browser, kept by the template's hash.
 
-`errands turk verify` makes them, and `driver="auto"` believes nothing else. Those of the demo tasks
-and of TurkingBench's templates ship with the package (`proofs.jsonl`: what was covered and what
-scripts do, by field name and place; nothing of the pages' text); others live in Errands' home.
+`errands turk verify` makes them, `errands run` where a task is first met, and `driver="auto"`
+believes nothing else. Those of the demo tasks and of TurkingBench's templates ship with the package
+(`proofs.jsonl`: what was covered and what scripts do, by field name and place; nothing of the
+pages' text); others live in Errands' home.
 """
 
 import functools
@@ -10,20 +11,22 @@ import re
 from collections.abc import Iterable
 from importlib import resources
 from pathlib import Path
+from typing import Final
 
 import msgspec
 
 from errands.atomic import atomic_write
+from errands.errors import SettingError
 from errands.home import home
 from errands.turk.dom.effects import EffectRule
 
 __all__ = [
-    "EDITION", "Proof", "ProofCoverage", "find_proof", "keep_proof", "kept_proof", "proofs_folder",
-    "write_proofs",
+    "EDITION", "PROOF_SECONDS", "Proof", "ProofCoverage", "adopt_proofs", "check_proof_seconds",
+    "find_proof", "keep_proof", "kept_proof", "own_proofs", "proofs_folder", "write_proofs",
 ]  # fmt: skip
 
 _SUBJECT = re.compile(
-    r"(: (?:presence|type|visible|options|values|attributes|text|html|relevant|refused)"
+    r"(: (?:presence|type|visible|options|values|attributes|order|text|html|relevant|refused)"
     r"(?: of '[^']*')?): .*",
     re.S,
 )
@@ -32,6 +35,20 @@ _SUBJECT = re.compile(
 EDITION = 4
 """Raised whenever a driver changes what it sees, or a proof asks for more: older ones then count
 no more."""
+
+
+PROOF_SECONDS: Final = 60.0
+"""What a task's proof may take where it is made on the way."""
+
+
+def check_proof_seconds(seconds: object) -> None:
+    """Refuse what is no time for a proof."""
+    number = isinstance(seconds, int | float) and not isinstance(seconds, bool)
+    if not (number and 0 <= seconds <= 86_400):  # type: ignore[operator]
+        raise SettingError(
+            f"prove={seconds!r}: expected the seconds that a task's proof may take, up to 86400, or"
+            " 0 for none."
+        )
 
 
 class ProofCoverage(msgspec.Struct, frozen=True):
@@ -44,6 +61,8 @@ class ProofCoverage(msgspec.Struct, frozen=True):
     """Of rows that a script could tell apart: those that were among them."""
     kinds_of_all: int = 0
     """And in the whole table."""
+    rows_of_all: int = 0
+    """Rows of the whole table; 0 in those that ship, which are of all there are."""
     actions: int = 0
     values: int = 0
     pairs: int = 0
@@ -74,28 +93,46 @@ class Proof(msgspec.Struct, frozen=True):
     scripts: tuple[str, ...] = ()
     """What could act."""
     coverage: ProofCoverage | None = None
+    undecided: float = 0.0
+    """The seconds that were not enough to find out; 0 where it was decided."""
 
     @property
     def allows_dom(self) -> bool:
         return self.equal and not self.pointer
+
+    def covers(self, rows: int) -> bool:
+        """Whether it was made with a table of at least so many rows: a longer one may have rows of
+        kinds that were not there."""
+        known = self.coverage.rows_of_all if self.coverage is not None else 0
+        return known == 0 or rows <= known
 
 
 def proofs_folder() -> Path:
     return home() / "turk" / "proofs"
 
 
+_of_process: dict[str, Proof] = {}
+"""Proofs that could not be written: they hold as long as this process."""
+
+
 def keep_proof(proof: Proof) -> None:
-    """Save a proof; a later one for the same template replaces it."""
-    folder = proofs_folder()
-    folder.mkdir(parents=True, exist_ok=True)
+    """Save a proof; a later one for the same template replaces it. Where Errands' home cannot be
+    written to, it is kept for this process alone."""
     encoded = msgspec.json.encode(proof)
-    atomic_write(folder / f"{proof.template}.json", lambda path: path.write_bytes(encoded))
+    try:
+        folder = proofs_folder()
+        folder.mkdir(parents=True, exist_ok=True)
+        atomic_write(folder / f"{proof.template}.json", lambda path: path.write_bytes(encoded))
+    except OSError:
+        _of_process[proof.template] = proof
 
 
 def find_proof(template_hash: str) -> Proof | None:
-    """The proof for a template, if one of this edition is kept or ships."""
-    proof = kept_proof(template_hash) or _shipped().get(template_hash)
-    return proof if proof is not None and proof.edition == EDITION else None
+    """The proof for a template, if one of this edition is kept or ships: the first that decides."""
+    kept, ships = _of_process.get(template_hash), _shipped().get(template_hash)
+    places = (kept_proof(template_hash), kept, ships)
+    known = [proof for proof in places if proof is not None and proof.edition == EDITION]
+    return min(known, key=lambda proof: proof.undecided > 0, default=None)
 
 
 def kept_proof(template_hash: str) -> Proof | None:
@@ -107,6 +144,20 @@ def kept_proof(template_hash: str) -> Proof | None:
     except (OSError, msgspec.DecodeError):
         return None
     return proof if proof.edition == EDITION else None
+
+
+def own_proofs(template_hashes: Iterable[str]) -> tuple[Proof, ...]:
+    """The proofs of these templates that do not ship: what another machine may not have."""
+    found = [find_proof(name) for name in dict.fromkeys(template_hashes)]
+    shipped = _shipped()
+    return tuple(p for p in found if p is not None and p != shipped.get(p.template))
+
+
+def adopt_proofs(proofs: Iterable[Proof]) -> None:
+    """Keep proofs that another machine has made, where there are none."""
+    for proof in proofs:
+        if find_proof(proof.template) is None:
+            keep_proof(proof)
 
 
 @functools.lru_cache(maxsize=512)

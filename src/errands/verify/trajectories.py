@@ -71,7 +71,7 @@ def read_trajectories(
 
 def _as_text(info: RunInfo) -> RunInfo:
     """The same run, for which nobody needs a browser."""
-    return msgspec.structs.replace(info, protocol={**info.protocol, "observation": "text"})
+    return msgspec.structs.replace(info, observation="text")
 
 
 def _again(source: EpisodeSource, env: ShopEnv, episode: Episode) -> Trajectory:

@@ -27,7 +27,10 @@ DOCS = Path(__file__).resolve().parents[3] / "docs" / "language-models.md"
         ({"model": "m", "sytle": "act"}, "did you mean 'style'?"),
         ({"model": "m", "xyzzy": 1}, "the settings are model, base_url"),
         ({"model": "m", "demos": 3}, "no setting 'demos'"),
-        ({"model": "m", "style": "dance"}, "style='dance': expected 'act' or 'react'."),
+        (
+            {"model": "m", "style": "dance"},
+            "style='dance': expected 'act', 'react', 'act-2022' or 'react-2022'.",
+        ),
         ({"model": "m", "shots": 2}, "shots=2: expected 0 or 1."),
         ({"model": "m", "top": -1}, "top=-1: expected a whole number, 0 or more."),
         ({"model": "m", "tries": 0}, "tries=0: expected a whole number, 1 or more."),
@@ -100,10 +103,12 @@ def test_every_setting_is_in_the_docs() -> None:
 @pytest.mark.parametrize("name", prompts.names())
 def test_shipped_prompts_can_be_copied_and_changed(name: str, tmp_path: Path) -> None:
     kind = "shop" if name.startswith("shop") else name.removesuffix("-tools")
+    kind = "shop-published" if name.endswith("-2022") else kind
+    part = "example" if name.endswith("-2022") else "system"
     own = tmp_path / "mine.md"
-    own.write_text(prompts.source(name).replace("## system\n", "## system\nBe quick. "), "utf-8")
+    own.write_text(prompts.source(name).replace(f"## {part}\n", f"## {part}\nBe quick. "), "utf-8")
     shipped, mine = prompts.load(name, kind), prompts.load(name, kind, str(own))
-    assert mine.parts["system"] == f"Be quick. {shipped.parts['system']}"
+    assert mine.parts[part] == f"Be quick. {shipped.parts[part]}"
     assert mine.sha256 != shipped.sha256
 
 

@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 
 from errands.agents.agent import AgentError
-from errands.agents.oracles.query_source import instruction_key, query_source
+from errands.agents.oracles.query_source import query_source
 from errands.errors import DataError
 from errands.shop.catalog.catalog import Catalog
+from errands.shop.goals import instruction_key
 
 HELD = {
     "i want a 3 hat": ["hat", "", "red hat 3"],

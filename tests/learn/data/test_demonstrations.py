@@ -44,7 +44,7 @@ def test_a_run_on_another_catalogue_is_refused(demos: str) -> None:
 
 
 def test_other_observations_are_refused(rules: Rules, tmp_path: Path) -> None:
-    protocol = rules(observation="text", episodes=1)
+    protocol = rules(episodes=1)
     run(protocol, "rule", out=tmp_path / "run", observations="full")
     with pytest.raises(DataError, match=r"shows pages as text; .*text_rich"):
         read_demonstrations(str(tmp_path / "run"))

@@ -135,7 +135,7 @@ def test_a_checkpoint_opens_without_network_or_origin(
 def test_it_plays_a_run(bert: Path, rules: Rules, tmp_path: Path) -> None:
     finished = run(
         rules(episodes=4, max_steps=8), "il", out=tmp_path / "run",
-        settings={"checkpoint": str(bert)},
+        settings={"checkpoint": str(bert)}, allow_overlap=True,
     )  # fmt: skip
     assert finished.kept == 4
     with closing(open_run(str(finished.place))) as store:

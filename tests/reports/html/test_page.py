@@ -97,6 +97,61 @@ def _watch(info, episode):
     return watch_shop(info, episode) if info.domain == "shop" else None
 
 
+def lost_store(agent: str = "x", seed: int = 0) -> MemoryStore:
+    """Episodes that were lost in several ways, of goals that were played twice."""
+    names = ["", "never found", "gave up", "never found", "invalid actions", ""]
+    episodes = [
+        made(
+            n,
+            0.25 if name else 1.0,
+            key=f"goal {n % 3}",
+            parts={"cluster": f"p{n % 3}", "invalid": n % 2, **({"failure": name} if name else {})},
+        )
+        for n, name in enumerate(names)
+    ]
+    info = run_info("shop", agent, 6, seed=seed, id=f"{agent}-{seed}", observations="none")
+    return MemoryStore(info, episodes)
+
+
+def test_what_cost_points_leads_to_the_episodes(browser: Any, tmp_path: Path) -> None:
+    stores = [lost_store(), lost_store("y")]
+    (path,) = write_report(stores, tmp_path, formats=["html"])
+    page, said, asked = opened(browser, path)
+    page.locator("#causes a", has_text="never found").nth(1).click()
+    listed = page.locator("#episodes details.run").nth(1).locator("details.episode:visible")
+    listed.first.wait_for()
+    assert [each.get_attribute("id") for each in listed.all()] == ["e1-1", "e1-3"]
+    page.locator("#causes a[href='#e0-2']").click()
+    page.locator("#e0-2[open]").wait_for()
+    assert "gave up" in page.locator("#e0-2").inner_text()
+    assert (said, asked) == ([], [])
+    page.goto(f"{path.as_uri()}#e1-4")
+    page.locator("#e1-4[open]").wait_for()
+    page.context.close()
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_seeds_repeats_and_causes_fit_both_widths(browser: Any, tmp_path: Path, width: int) -> None:
+    stores = [lost_store(seed=seed) for seed in (1, 2, 3)] + [lost_store("other")]
+    (path,) = write_report(stores, tmp_path, formats=["html"])
+    page, said, _ = opened(browser, path, viewport={"width": width, "height": 800})
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    shown = page.locator("#repeats").inner_text()
+    for words in ("Agents with several seeds", "1, 2, 3", "pass@k", "pass^k", "over products"):
+        assert words in shown
+    assert said == []
+    page.context.close()
+
+
+def test_causes_can_be_filtered_without_scripts(browser: Any, tmp_path: Path) -> None:
+    (path,) = write_report([lost_store()], tmp_path, formats=["html"])
+    page, _, _ = opened(browser, path, java_script_enabled=False)
+    page.locator("#episodes label", has_text="never found").click()
+    shown = page.locator("#episodes details.episode:visible")
+    assert [each.get_attribute("id") for each in shown.all()] == ["e0-1", "e0-3"]
+    page.context.close()
+
+
 def test_without_scripts_all_can_be_walked_through_and_read(
     browser: Any, careful: MemoryStore, tmp_path: Path
 ) -> None:

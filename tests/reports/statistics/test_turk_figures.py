@@ -5,7 +5,7 @@ from played import MemoryStore, made, run_info
 from errands.reports.statistics.columns import read_columns
 from errands.reports.statistics.figures import run_figures
 from errands.reports.statistics.turk_figures import demonstrations, table_row, turk_figures
-from errands.turk.scoring.summary import FieldScore, summarize
+from errands.turk.scoring.summary import FieldScore, ScoreSummary, summarize
 
 
 def test_the_oracle_is_far_above_nobody_under_both_rules(
@@ -25,7 +25,37 @@ def test_scores_are_those_of_the_summary_that_defines_them(oracle: MemoryStore) 
         for one in oracle.summaries()
         for field in one.parts["fields"]
     ]
-    assert turk_figures(oracle.parts()).rules["paper"] == summarize(scores, "paper")
+    found, defined = turk_figures(oracle.parts()).rules["paper"], summarize(scores, "paper")
+    assert found.instances == defined.instances
+
+    def figures(summary: ScoreSummary) -> list[tuple[float | None, int]]:
+        each = [summary.macro, summary.micro]
+        each += [one.all for one in summary.tasks]
+        each += [figure for one in summary.types for figure in (one.macro, one.micro)]
+        each += [task.types[kind] for task in summary.tasks for kind in sorted(task.types)]
+        return [(pytest.approx(one.mean), one.count) for one in each]
+
+    assert figures(found) == figures(defined)
+
+
+def test_the_headline_is_by_task_and_a_task_by_instance() -> None:
+    def parts(tasks: dict[str, list[float]]) -> list[tuple[int, dict[str, object]]]:
+        rows = [(task, row, score) for task in tasks for row, score in enumerate(tasks[task])]
+        return [
+            (n, {"task": task, "row": row, "page_chars": 9, "fields": [["f", "text", s, s]]})
+            for n, (task, row, s) in enumerate(rows)
+        ]
+
+    two = turk_figures(parts({"a": [0.0, 1.0] * 50, "b": [1.0] * 100})).rules["paper"]
+    assert (two.macro.low, two.macro.mean, two.macro.high) == (0.5, 0.75, 1.0)
+    assert (two.macro.clusters, two.macro.method) == (2, "cluster bootstrap")
+    a, b = (task.all for task in two.tasks)
+    assert (a.clusters, a.method) == (100, "cluster bootstrap")
+    assert a.low == pytest.approx(0.4, abs=0.02)
+    assert (b.mean, b.high, b.method) == (1.0, 1.0, "no variation")
+    assert b.low == pytest.approx(0.963, abs=0.001)
+    one = turk_figures(parts({"a": [0.0, 1.0] * 50})).rules["paper"]
+    assert one.macro == one.tasks[0].all, "of one task alone its instances are what is sampled"
 
 
 def test_page_lengths_are_those_of_the_pages(oracle: MemoryStore) -> None:

@@ -1,4 +1,7 @@
-"""Generated products: the same everywhere, readable by the shop, and with the right statistics."""
+"""Generated products: the same everywhere, readable by the shop, and with the right statistics.
+
+The statistics are of the difficulty `easy`; test_difficulty.py has what the others change.
+"""
 
 import hashlib
 import json
@@ -12,6 +15,7 @@ import pytest
 
 from errands.shop.build.statistics import PAPER, Census
 from errands.shop.product import Product, parse_product
+from errands.shop.synthetic.difficulty import DIFFICULTIES, EASY, Difficulty
 from errands.shop.synthetic.generator import (
     MOST_PRODUCTS,
     GeneratedProduct,
@@ -28,8 +32,9 @@ FULL = 1_181_436
 
 DIGEST = """
 import hashlib, json
+from errands.shop.synthetic.difficulty import EASY
 from errands.shop.synthetic.generator import make_product
-made = [make_product(number, seed=1, products=5000) for number in range(200)]
+made = [make_product(n, seed=1, products=5000, difficulty=EASY) for n in range(200)]
 rows = [[one.record, one.attributes, one.human] for one in made]
 print(hashlib.sha256(json.dumps(rows, ensure_ascii=False).encode()).hexdigest())
 """
@@ -37,7 +42,7 @@ print(hashlib.sha256(json.dumps(rows, ensure_ascii=False).encode()).hexdigest())
 
 @pytest.fixture(scope="module")
 def made() -> list[GeneratedProduct]:
-    return list(generate(5000, seed=1))
+    return list(generate(5000, seed=1, difficulty=EASY))
 
 
 @pytest.fixture(scope="module")
@@ -66,11 +71,11 @@ def test_the_same_products_with_other_hashes() -> None:
 
 def test_order_does_not_matter(made: list[GeneratedProduct]) -> None:
     for number in (4999, 0, 2500, 17):
-        assert make_product(number, seed=1, products=5000) == made[number]
+        assert make_product(number, seed=1, products=5000, difficulty=EASY) == made[number]
 
 
 def test_seeds_differ(made: list[GeneratedProduct]) -> None:
-    other = make_product(0, seed=2, products=5000)
+    other = make_product(0, seed=2, products=5000, difficulty=EASY)
     assert other.record["asin"] != made[0].record["asin"]
     assert other.record["name"] != made[0].record["name"]
 
@@ -85,8 +90,9 @@ def test_numbers_outside_the_catalogue_are_refused() -> None:
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 60, 1000])
-def test_small_catalogues(size: int) -> None:
-    made = list(generate(size, seed=3))
+@pytest.mark.parametrize("difficulty", DIFFICULTIES.values(), ids=DIFFICULTIES)
+def test_small_catalogues(size: int, difficulty: Difficulty) -> None:
+    made = list(generate(size, seed=3, difficulty=difficulty))
     assert len({one.record["asin"] for one in made}) == size
     assert sum(len(one.human) for one in made) == human_goals(size)
     for one in made:
@@ -193,7 +199,7 @@ def test_statistics_at_full_size() -> None:
     census = Census()
     for start in range(0, FULL, 400_000):
         made = [
-            make_product(n, seed=1, products=FULL)
+            make_product(n, seed=1, products=FULL, difficulty=EASY)
             for n in range(start, start + 400_000, 400)
             if n < FULL
         ]

@@ -210,7 +210,7 @@ def test_text_area_markup_is_read_as_html() -> None:
 def test_lone_surrogates_and_astral_characters() -> None:
     opened = page("<input name=a maxlength=3><textarea name=t></textarea>")
     do(opened, "modify_text", "a", "😀😀")
-    assert opened.values("a") == ["😀"]
+    assert opened.values("a") == ["😀\ufffd"], "half a character, as in a browser"
     do(opened, "modify_text", "t", "x\ud800y")
     assert opened.values("t", attributes=True) == ["x\ufffdy"]
     assert DomDriver().open("<input name=a value='\ud800'>").values("a") == ["\ufffd"]

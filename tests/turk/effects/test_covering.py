@@ -33,7 +33,7 @@ def test_choices_of_every_kind_of_field() -> None:
         *(("c: on", "off"), ("c: off", "on")),
         *(("s", ""), ("s", "1")),
         *(("t", "words"), ("t", "number"), ("t", "paragraph")),
-        *(("n", "3"), ("n", "0"), ("n", "250")),
+        *(("n", "3"), ("n", "0"), ("n", "250"), ("n", "2.5")),
     }
 
 

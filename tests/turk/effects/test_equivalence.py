@@ -17,7 +17,7 @@ from errands.turk.tasks.task import Instance, Task
 from errands.turk.tasks.template import page_html
 
 RADIOS = """<!DOCTYPE html><input type="radio" name="q" value="yes" onclick="said(this)">
-<input type="radio" name="q" value="no" onclick="said(this)">"""
+<input type="radio" name="q" value="no" onclick="said(this)"><br>"""
 
 
 QUICK = ProofConfig(rows=3, most_rows=6, loads=6, walk=15)
@@ -96,6 +96,29 @@ def test_a_script_that_acts_on_one_rare_row(browser_driver: BrowserDriver) -> No
     proof = prove_equivalence(Task("t", body, rows, ("t",)), browser_driver, QUICK)
     assert not proof.equal
     assert proof.reason.startswith("row 61: load: visible of 't'")
+
+
+@pytest.mark.parametrize("when", ["", "document.onchange = () =>"])
+def test_what_comes_long_after_is_met(when: str, browser_driver: BrowserDriver) -> None:
+    """An agent may think for a minute, and the page goes on meanwhile."""
+    body = f"""{RADIOS}<input name=t><script>function said() {{}}
+        {when} setTimeout(() => {{ document.querySelector('[name=t]').hidden = true }}, 90000)"""
+    proof = proof_of(f"{body}</script>", browser_driver)
+    assert not proof.equal
+    assert "visible of 't'" in proof.reason
+    later = body.replace("90000", "900000")
+    assert proof_of(f"{later}</script>", browser_driver).equal, "up to a stated time"
+
+
+def test_fields_that_are_listed_in_another_order(browser_driver: BrowserDriver) -> None:
+    """A text field stands a little higher than the button before it on its line."""
+    body = RADIOS.replace("<br>", "") + "<input name=t><script>function said() {}</script>"
+    proof = proof_of(body, browser_driver)
+    assert not proof.equal
+    assert proof.reason == "row 0: load: order: ('q', 't') against ('t', 'q')"
+    plain = body.replace(' onclick="said(this)"', "").partition("<script>")[0]
+    assert proof_of(plain, browser_driver).method == "construction"
+    assert proof_of(plain, browser_driver).equal, "always without a browser, so always in one order"
 
 
 def test_what_two_other_choices_decide(browser_driver: BrowserDriver) -> None:

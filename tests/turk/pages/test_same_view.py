@@ -1,8 +1,10 @@
 """What an agent reads is the same under both drivers: text, markup, the lines around a field."""
 
+from collections.abc import Sequence
+
 import pytest
 
-from errands.turk.actions.action import Action
+from errands.turk.actions.action import Action, Value
 from errands.turk.browser.driver import BrowserDriver
 from errands.turk.dom.driver import DomDriver
 from errands.turk.pages.comparison import PagePair, canonical_html, shown_style
@@ -101,3 +103,33 @@ def test_looks_do_not_count() -> None:
     assert shown_style("width: 3px; visibility: hidden;display :none") == (
         "display: none; visibility: hidden"
     )
+
+
+NUMBERS = (
+    "+5", "0x10", "1_000", "5.", ".5", "-0", "1e3", "1e-7", "0.00001", "1e309", "Infinity", "NaN",
+    " 7 ", "\u00a07", "7\x85", "\ufeff7", "\u0663", "--5", "+-5", "5e", "99.99", "12abc", "1,5",
+    5, 5.5, True,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("field", "values"),
+    [
+        ("<input type=number name=f>", NUMBERS),
+        ("<input type=range name=f>", NUMBERS),
+        ("<input type=range name=f min=-5 max=5 step=2>", NUMBERS),
+        ("<input type=range name=f value=33 step=7>", NUMBERS),
+        ("<input type=date name=f>", ("2024-02-30", "\u0662024-01-15", " 2024-01-15 ", True)),
+        ("<input type=url name=f>", ("  padded  ", "\ud800x", "a\r\nb")),
+        ("<textarea name=f maxlength=5></textarea>", ("😀😀😀", "x\ud800", "a\r\nb", True)),
+        ("<input type=radio name=f value=0><input type=radio name=f value=3>", (".5", "3.9", 3.9)),
+    ],
+)
+def test_what_fields_make_of_a_value(
+    field: str, values: Sequence[Value], browser_driver: BrowserDriver
+) -> None:
+    kind = "range" if "range" in field else "radio" if "radio" in field else "text"
+    with PagePair(DomDriver(), browser_driver, f"<!DOCTYPE html>{field}") as pair:
+        for value in values:
+            pair.act(Action(f"modify_{kind}", {"name": "f", "value": value}))
+        assert pair.differences == []

@@ -14,6 +14,8 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, lru_cache
 from typing import Any, Final, Self
 
+import numpy as np
+
 from errands.errors import SettingError
 from errands.shop.catalog.catalog import Catalog
 from errands.shop.goals import (
@@ -69,6 +71,12 @@ class ReorderedGoals:
     def entries(self) -> tuple[Sequence[tuple[str, str]], Any]:
         said, places = self._goals.entries()
         return said, [places[place] for place in self._order]
+
+    def products_of(self, indices: Sequence[int], /) -> Any:
+        return self._goals.products_of([self._order[index] for index in indices])
+
+    def goals_of_products(self) -> Any:
+        return np.bincount(self.products_of(range(len(self))))
 
     @property
     def price(self) -> Callable[[Product], float]:

@@ -10,6 +10,7 @@ from typing import Any
 import gymnasium
 
 from errands.agents.agent import Agent, Mode
+from errands.agents.llm.presets import PUBLISHED_STYLES, known_presets, preset_of
 from errands.agents.llm.prompts import Prompt, load
 from errands.agents.llm.settings import (
     ClientSettings,
@@ -19,6 +20,7 @@ from errands.agents.llm.settings import (
     recorded,
 )
 from errands.agents.llm.shop.agent import ShopAgent, check_window
+from errands.agents.llm.shop.published import PublishedShopAgent
 from errands.agents.llm.transport.client import ChatModel, Conversation
 from errands.agents.llm.turk.agent import TurkAgent, TurkPrompter
 from errands.agents.llm.turk.conditions import with_condition
@@ -74,14 +76,17 @@ def make(domain: str, env: gymnasium.Env[Any, Any], settings: Mapping[str, Any])
         )
         client, play = read(settings, ShopSettings)
         tools = "-tools" if play.calls == "tools" else ""
-        prompt = load(f"shop-{play.style}{tools}", "shop", play.prompt)
+        published = play.style in PUBLISHED_STYLES
+        kind = "shop-published" if published else "shop"
+        prompt = load(f"shop-{play.style}{tools}", kind, play.prompt)
         check_window(prompt, play)
+        player = PublishedShopAgent if published else ShopAgent
         search_anywhere = env.context.shop.search_anywhere
         model = ChatModel(client)
         return LanguageModel(
             model,
             _kept(model, play, prompt),
-            lambda talk: ShopAgent(talk, prompt, play, search_anywhere=search_anywhere),
+            lambda talk: player(talk, prompt, play, search_anywhere=search_anywhere),
         )
     if domain == "turk" and isinstance(env, TurkEnv):
         client, work = read(with_condition(settings), TurkSettings)
@@ -172,5 +177,7 @@ def _kept(model: ChatModel, play: ShopSettings | TurkSettings, prompt: Prompt) -
         "base_url": model.base_url,
         "price_in": None if price is None else price.tokens_in,
         "price_out": None if price is None else price.tokens_out,
+        "preset": f"{preset_of(model.settings.model).name}@{known_presets().version}",
+        "prompt_version": prompt.version,
         "prompt_sha256": prompt.sha256,
     }

@@ -1,7 +1,8 @@
 """What a user can set of the language-model agents, each with what it expects, checked one by one.
 
 A setting is a field of one of the records below; its description is what an error sentence says
-was expected, so that the check and its explanation cannot drift apart.
+was expected, so that the check and its explanation cannot drift apart. Defaults are those of the
+records, unless the model's preset or the style has others (`errands.agents.llm.presets`).
 """
 
 from collections.abc import Mapping
@@ -10,10 +11,20 @@ from typing import Annotated, Any, Literal, TypeVar, get_type_hints
 import msgspec
 from msgspec import Meta
 
+from errands.agents.llm.presets import PUBLISHED_STYLES, preset_of, taken
+from errands.agents.model_call import MAX_EMPTY
 from errands.errors import SettingError
 from errands.plugins import nearest
 
-__all__ = ["ClientSettings", "ShopSettings", "TurkSettings", "described", "read", "recorded"]
+__all__ = [
+    "ClientSettings",
+    "ShopSettings",
+    "TurkSettings",
+    "defaults",
+    "described",
+    "read",
+    "recorded",
+]
 
 Calls = Annotated[Literal["text", "tools"], Meta(description="'text' or 'tools'")]
 Count = Annotated[int, Meta(ge=0, description="a whole number, 0 or more")]
@@ -48,6 +59,8 @@ class ClientSettings(msgspec.Struct, frozen=True, kw_only=True):
         Meta(description="'max_tokens' or 'max_completion_tokens'"),
     ] = "max_tokens"
     """What the endpoint calls the longest answer."""
+    stop: Annotated[Literal["send", "none"], Meta(description="'send' or 'none'")] = "send"
+    """Whether requests say where an answer ends; answers are read alike without it."""
     send_seed: Flag = False
     """Whether the episode's seed goes with each request."""
     stream: Flag = False
@@ -69,12 +82,18 @@ class ClientSettings(msgspec.Struct, frozen=True, kw_only=True):
     price_out: Annotated[Money | None, Meta(description="US dollars a million tokens")] = None
     max_cost: Annotated[Money | None, Meta(description="US dollars, or null: no cap")] = None
     cache: Annotated[File | None, Meta(description="a file's path, or null: no cache")] = None
+    max_empty: Annotated[float, Meta(ge=0, le=1, description="a share, 0 to 1")] = MAX_EMPTY
+    """A run in which a greater share of answers came to nothing has failed, and has no score."""
 
 
 class ShopSettings(msgspec.Struct, frozen=True, kw_only=True):
     """How a model shops."""
 
-    style: Annotated[Literal["act", "react"], Meta(description="'act' or 'react'")] = "react"
+    style: Annotated[
+        Literal["act", "react", "act-2022", "react-2022"],
+        Meta(description="'act', 'react', 'act-2022' or 'react-2022'"),
+    ] = "react"
+    """Ours, or the published layout of ReAct's WebShop runs."""
     calls: Calls = "text"
     shots: Annotated[Literal[0, 1], Meta(description="0 or 1")] = 1
     top: Count = 0
@@ -141,6 +160,7 @@ def _description(hint: Any) -> str:
 def read(given: Mapping[str, Any], play: type[_Play]) -> tuple[ClientSettings, _Play]:
     """Settings as given, checked; what is wrong is one sentence with the nearest name."""
     known = {**described(ClientSettings), **described(play)}
+    given = _limit_named({name: value for name, value in given.items() if value != "auto"})
     for name in given:
         if name == "view" and "encoding" in known:
             raise SettingError("The setting view of the agent llm is called encoding now.")
@@ -149,7 +169,41 @@ def read(given: Mapping[str, Any], play: type[_Play]) -> tuple[ClientSettings, _
             raise SettingError(f"The agent llm has no setting {name!r}:{hint}")
     if "model" not in given:
         raise SettingError("The agent llm needs a model: give its name, as in --model NAME.")
-    return _record(given, ClientSettings), _record(given, play)
+    if play is ShopSettings:
+        _check_style(given)
+    whole = {**defaults(given), **given}
+    return _record(whole, ClientSettings), _record(whole, play)
+
+
+def defaults(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The defaults that a model's preset and a published style have beside those of the records."""
+    model = given.get("model")
+    style = taken(PUBLISHED_STYLES.get(str(given.get("style")), {}), model)
+    return {**preset_of(model).defaults(), **style}
+
+
+def _limit_named(given: dict[str, Any]) -> dict[str, Any]:
+    """`max_completion_tokens=N`: the limit, and what it is called."""
+    if "max_completion_tokens" not in given:
+        return given
+    for name in ("max_tokens", "limit_name"):
+        if name in given:
+            raise SettingError(f"max_completion_tokens and {name}: give one of the two.")
+    limit = given.pop("max_completion_tokens")
+    return {**given, "max_tokens": limit, "limit_name": "max_completion_tokens"}
+
+
+def _check_style(given: Mapping[str, Any]) -> None:
+    """What a published style cannot have."""
+    style = str(given.get("style"))
+    if style not in PUBLISHED_STYLES:
+        return
+    if given.get("calls", "text") == "tools":
+        raise SettingError(f"style={style} was published without tools: leave calls=tools out.")
+    if "thoughts" in given:
+        raise SettingError(
+            f"thoughts is for style=react; with style={style} every thought is a step."
+        )
 
 
 _Record = TypeVar("_Record", bound=msgspec.Struct)
@@ -171,13 +225,14 @@ def _record(given: Mapping[str, Any], record: type[_Record]) -> _Record:
 
 
 def _converted(value: Any, hint: Any) -> Any:
-    """A value as its setting wants it; a command line gives texts: `2`, `true`, `null`, `{...}`."""
+    """A value as its setting wants it; a command line gives texts: `2`, `true`, `null` (or
+    `none`), `{...}`."""
     try:
         return msgspec.convert(value, hint)
     except msgspec.ValidationError:
         if not isinstance(value, str):
             raise
-        return msgspec.convert(msgspec.json.decode(value), hint)
+        return msgspec.convert(None if value == "none" else msgspec.json.decode(value), hint)
 
 
 def recorded(*records: msgspec.Struct) -> dict[str, Any]:

@@ -8,7 +8,7 @@ steps suffice. Where nothing can be bought it lets its steps run out.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from errands.agents.agent import Agent, AgentError, AgentFactory, Move
 from errands.agents.factory import SimpleFactory, give_up, shop_of
@@ -17,8 +17,14 @@ from errands.agents.oracles.query_source import QuerySource, query_source
 from errands.agents.rule import search_action
 from errands.envs.episode import ShopEpisode
 from errands.shop.navigation import ITEM, RESULT_LIMIT, Page, Shop, State, parse_action
+from errands.shop.product import Product
+from errands.shop.rewards.rules import Purchase, released, released_type
 
-__all__ = ["ChoiceOracle", "PurchasePlan", "best_plan", "choices", "make"]
+__all__ = ["ChoiceOracle", "PurchasePlan", "best_plan", "choices", "is_perfect", "make"]
+
+
+_BUT_OPTIONS: Final = ("r_type", "r_att", "r_price")
+"""The parts of a reward that no option changes."""
 
 
 class PurchasePlan(NamedTuple):
@@ -120,6 +126,22 @@ def choices(shop: Shop, number: int) -> tuple[Any, dict[str, Sequence[str]]]:
             if chosen == ((name, value),):
                 offered.setdefault(name, []).append(value)
     return page.product, offered
+
+
+def is_perfect(episode: ShopEpisode, number: int, product: Product) -> bool:
+    """Whether a product can earn a reward of 1, with the options that fit best."""
+    context, goal = episode.context, episode.goal
+    # Most products are told by the part that takes least to find out.
+    if context.rules is released and released_type(product, goal).value < 1.0:
+        return False
+    price = context.goals.price(product)
+    plain = context.rules(Purchase(product, {}, price), goal)
+    # Options change one part alone, so few products need a look at theirs.
+    if plain.total >= 1.0 or min(plain.parts.get(part, 0.0) for part in _BUT_OPTIONS) < 1.0:
+        return plain.total >= 1.0
+    offer = PurchaseOption(product, price, choices(context.shop, number)[1])
+    best = best_purchase([offer], goal, context.rules)
+    return best is not None and best.reward.total >= 1.0
 
 
 def _can_be_said(name: str) -> bool:

@@ -7,7 +7,6 @@ that both ways of writing them are found.
 """
 
 import functools
-import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
@@ -16,21 +15,11 @@ import msgspec
 from errands.agents.agent import AgentError
 from errands.agents.factory import checked_file, one_of
 from errands.errors import DataError, SettingError
+from errands.shop.goals import instruction_key
 
-__all__ = ["QUERIES", "QuerySource", "instruction_key", "query_source"]
+__all__ = ["QUERIES", "QuerySource", "query_source"]
 
 QUERIES: Final = ("instruction", "human-first", "human-last", "predicted")
-_PRICE: Final = re.compile(r",? and price lower than [\d.]+ dollars?\s*$")
-
-
-def instruction_key(instruction: str) -> str:
-    """An instruction, however it is written down.
-
-    >>> instruction_key('I want a 3" hat., and price lower than 20.00 dollars')
-    'i want a 3 hat'
-    """
-    text = _PRICE.sub("", instruction.lower()).replace('"', "").replace("'", "")
-    return " ".join(text.split()).strip(" .")
 
 
 class QuerySource(msgspec.Struct, frozen=True):

@@ -177,6 +177,7 @@ def search(
             *(shown.queries, Path(lesson.out), config),
             others=others,
             checksum=shown.checksum,
+            goals=shown.goals,
             options=options,
         )
 

@@ -44,11 +44,18 @@ def verify(
     rows: int = typer.Option(
         ProofConfig().rows, min=1, help="A proof takes at least so many rows of each task."
     ),
+    seconds: float = typer.Option(
+        ProofConfig().seconds, min=1, max=86_400, help="A proof may take so long."
+    ),
     driver: str = _DRIVER,
     split: str = _SPLIT,
     task: str | None = typer.Option(None, help="Only this task."),
     shard: str = _SHARD,
-    resume: bool = typer.Option(False, "--resume", help="Pass over tasks with a proof in home."),
+    resume: bool = typer.Option(
+        False,
+        "--resume",
+        help="Pass over tasks with a proof in home, unless less time was not enough for it.",
+    ),
     out: Path | None = typer.Option(
         None, help="Also write all proofs of these tasks into a file, without the pages' text."
     ),
@@ -68,7 +75,8 @@ def verify(
     if task is not None:
         opened.folder(task)
     names = [task] if task is not None else shard_of(opened.names, shard)
-    config = ProofConfig(rows=rows, most_rows=max(rows, ProofConfig().most_rows))
+    most_rows = max(rows, ProofConfig().most_rows)
+    config = ProofConfig(rows=rows, most_rows=most_rows, seconds=seconds)
     verifications: list[TaskVerification] = []
     with ExitStack() as stack:
         browser = None if driver == "dom" else _browser(required=driver == "browser")
@@ -127,7 +135,8 @@ def _verified(
         task = opened.task(name)
     except ErrandsError as failure:
         return TaskVerification(name, split, 0, 0, None, "none", {}, {}, 0.0, str(failure))
-    kept = resume and kept_proof(task.template_hash) is not None
+    known = kept_proof(task.template_hash) if resume else None
+    kept = known is not None and not 0 < known.undecided < config.seconds
     return verify_task(
         task, split, pages, browser=None if kept else browser, config=config, instances=instances
     )
@@ -157,7 +166,7 @@ def _equality(proof: Proof | None) -> tuple[str, str]:
     """How a proof decided, and what it covered."""
     if proof is None:
         return "?", ""
-    equal = f"by {proof.method}" if proof.equal else "no"
+    equal = f"by {proof.method}" if proof.equal else "not decided" if proof.undecided else "no"
     if proof.equal and proof.effect_rules:
         equal += f", {len(proof.effect_rules)} effects"
     done = proof.coverage

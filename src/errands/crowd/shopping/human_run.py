@@ -160,7 +160,8 @@ def write_run(
 
 
 def human_protocol(catalog: Catalog, goals: str, observation: str, rules: str) -> Protocol:
-    """What people play under, before it is known what they played."""
+    """What people play under, before it is known what they played; with `observation` their pages
+    are kept."""
     return Protocol(
         id=PROTOCOL,
         version=1,
@@ -269,11 +270,12 @@ def _info(
     began = min(one.began for one, _ in fit)
     return RunInfo(
         id=uuid.uuid4().hex[:12],
-        protocol=msgspec.to_builtins(protocol),
+        protocol=msgspec.to_builtins(msgspec.structs.replace(protocol, observation="")),
         protocol_key=protocol_key(protocol, protocol, source),
         domain="shop",
         agent="human",
         agent_settings={"who": who, "workers": len({one.worker for one, _ in fit})},
+        observation=protocol.observation,
         episodes=len(fit),
         seed=0,
         observations="full",
@@ -327,7 +329,11 @@ def _write_protocol(place: str, protocol: Protocol) -> str:
     lines.append(f"[{protocol.id}]")
     needed = ("version", "title", "half", "data", "goals")
     for name, value in msgspec.to_builtins(protocol).items():
-        if name == "id" or (name not in needed and getattr(usual, name) == value) or value is None:
+        if (
+            name in ("id", "observation")
+            or (name not in needed and getattr(usual, name) == value)
+            or value is None
+        ):
             continue
         lines.append(f"{name} = {_toml(value)}")
     path = where.parent / "protocol.toml"

@@ -13,9 +13,10 @@ from typing import Any, NamedTuple
 import msgspec
 
 from errands.errors import DataError
-from errands.learn.data.view import ChoiceView, EpisodeMemory
+from errands.learn.data.view import OBSERVATION, ChoiceView, EpisodeMemory, instruction_on
 from errands.runs.episode import Episode, RunInfo
 from errands.runs.store.places import open_run
+from errands.shop.fingerprints import GoalFingerprints
 
 __all__ = [
     "DemonstratedChoice",
@@ -51,6 +52,8 @@ class Demonstrations(msgspec.Struct, frozen=True):
     """Episodes whose reward was too low, or that ended in an error."""
     checksum: str
     """Of the catalogue and goals they were given on; empty where nobody knows."""
+    goals: GoalFingerprints
+    """Of what was wanted in them."""
 
 
 def read_demonstrations(
@@ -62,6 +65,7 @@ def read_demonstrations(
     """
     choices: list[DemonstratedChoice] = []
     queries: list[DemonstratedQuery] = []
+    wanted: list[tuple[str, str]] = []
     episodes = left_out = 0
     with closing(open_run(place)) as store:
         info = store.info
@@ -71,6 +75,7 @@ def read_demonstrations(
                 left_out += 1
                 continue
             episodes += 1
+            wanted.append(_wanted(episode))
             for decision in decisions(episode, place):
                 if isinstance(decision, DemonstratedChoice):
                     choices.append(decision)
@@ -81,7 +86,14 @@ def read_demonstrations(
             f"{place} has no episode with a reward of {least:g} or more; there is nothing to learn"
             " from."
         )
-    return Demonstrations(tuple(choices), tuple(queries), episodes, left_out, info.checksum)
+    goals = GoalFingerprints.of(wanted)
+    return Demonstrations(tuple(choices), tuple(queries), episodes, left_out, info.checksum, goals)
+
+
+def _wanted(episode: Episode) -> tuple[str, str]:
+    """The product and the instruction of an episode; older runs do not say the product."""
+    first = episode.steps[0].observation if episode.steps else None
+    return str(episode.summary.parts.get("cluster", "")), instruction_on(first or "")
 
 
 def decisions(
@@ -108,10 +120,9 @@ def decisions(
 def _check(info: RunInfo, place: str, checksum: str | None) -> None:
     if info.domain != "shop":
         raise DataError(f"{place} is a run of form pages; expected one of the shop.")
-    observation = info.protocol.get("observation")
-    if observation != "text_rich":
+    if info.shown_as != OBSERVATION:
         raise DataError(
-            f"{place} shows pages as {observation}; models learn from observation=text_rich."
+            f"{place} shows pages as {info.shown_as}; models learn from observation={OBSERVATION}."
         )
     if checksum is not None and info.checksum != checksum:
         raise DataError(
@@ -124,6 +135,7 @@ def read_choices_file(path: str) -> Demonstrations:
     """The original's choice data: a line for each trajectory, with `states`, `available_actions`
     and `action_idxs` (-1 for a search)."""
     choices: list[DemonstratedChoice] = []
+    wanted: list[tuple[str, str]] = []
     episodes = 0
     for number, record in enumerate(_records(path), 1):
         try:
@@ -131,6 +143,7 @@ def read_choices_file(path: str) -> Demonstrations:
                 record["states"], record["available_actions"], record["action_idxs"], strict=True
             )
             memory = EpisodeMemory()
+            wanted += [("", instruction_on(state)) for state in record["states"][:1]]
             for state, actions, taken in rows:
                 view = _original_view(memory.view(state), actions)
                 if taken >= 0:
@@ -143,7 +156,7 @@ def read_choices_file(path: str) -> Demonstrations:
                 f" ({type(failure).__name__}: {failure}); expected states, available_actions and"
                 " action_idxs of one length."
             ) from None
-    return Demonstrations(tuple(choices), (), episodes, 0, "")
+    return Demonstrations(tuple(choices), (), episodes, 0, "", GoalFingerprints.of(wanted))
 
 
 def _original_view(view: ChoiceView, actions: Iterable[str]) -> ChoiceView:

@@ -12,8 +12,10 @@ import msgspec
 
 from errands.agents.page_reading import offers, read_instruction
 
-__all__ = ["PAST", "ChoiceView", "EpisodeMemory", "read_view"]
+__all__ = ["OBSERVATION", "PAST", "ChoiceView", "EpisodeMemory", "instruction_on", "read_view"]
 
+OBSERVATION: Final = "text_rich"
+"""The format of pages that views are read off."""
 PAST: Final = 6
 """How many earlier actions a view tells."""
 _HEADING: Final = "Instruction:"
@@ -93,6 +95,11 @@ def read_view(
         names=names,
         product=opened if _PURCHASE in clicked else "",
     )
+
+
+def instruction_on(observation: str) -> str:
+    """The instruction that a page shows, its price included."""
+    return _split(observation)[0]
 
 
 def _split(observation: str) -> tuple[str, str]:

@@ -21,7 +21,9 @@ def value(estimate: Estimate, digits: int = 1) -> Markup:
     return html("{} <small>{}</small>", fixed(estimate.mean, digits), interval(estimate, digits))
 
 
-def table(head: Sequence[str], rows: Iterable[Sequence[str]], caption: str = "") -> Markup:
+def table(
+    head: Sequence[str], rows: Iterable[Sequence[str]], caption: str = "", note: str = ""
+) -> Markup:
     """A table that scrolls by itself where it is too wide; the first cell of a row names it."""
     top = join(html('<th scope="col">{}</th>', cell) for cell in head)
     body = join(
@@ -34,11 +36,12 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]], caption: str = "")
     )
     return html(
         '<div class="wide">{}<div class="scroll" tabindex="0" role="region" aria-label="{}">'
-        "<table><thead><tr>{}</tr></thead><tbody>{}</tbody></table></div></div>",
+        "<table><thead><tr>{}</tr></thead><tbody>{}</tbody></table></div>{}</div>",
         html('<p class="caption">{}</p>', caption) if caption else EMPTY,
         Markup.escape(caption or head[0]).striptags(),
         top,
         body,
+        html('<p class="note below">{}</p>', note) if note else EMPTY,
     )
 
 

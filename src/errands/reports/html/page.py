@@ -27,8 +27,9 @@ from errands.reports.html.replay import (
     views,
 )
 from errands.reports.statistics.training import Training
-from errands.reports.tables import usage_table
+from errands.reports.tables import answers_table, usage_table
 from errands.runs.episode import Episode, RunInfo
+from errands.runs.failures import FAILURES, failure_of
 from errands.runs.store.base import Store
 
 __all__ = ["EACH", "MOST", "single_page", "training_page", "write_page"]
@@ -56,7 +57,10 @@ def style_sheet() -> Markup:
         f".v{n}:checked~.p{n}{',' if n < MOST_STEPS else '{display:block}'}"
         for n in range(MOST_STEPS + 1)
     )
-    return Markup(f"{source}\n{pages}\n")  # noqa: S704 (our own file)
+    causes = ",".join(
+        f".f-x{n}:checked~.episode:not(.x{n})" for n in range(max(map(len, FAILURES.values())))
+    )
+    return Markup(f"{source}\n{pages}\n{causes}{{display:none}}\n")  # noqa: S704 (our own file)
 
 
 def _document(title: str, body: Iterable[Markup]) -> Iterator[Markup]:
@@ -97,12 +101,19 @@ def _body(
     shop = [(at, run) for at, run in runs if run.info.domain == "shop"]
     forms = [(at, run) for at, run in runs if run.info.domain == "turk"]
     colours = {run.label: at for at, run in runs}
+    for group in report.seeds:
+        colours[group.label] = colours[group.runs[0]]
+    repeated = report.seeds or any(run.figures.repeats for run in report.runs)
+    lost = any(run.figures.causes for run in report.runs)
     failed = any(run.figures.failures for run in report.runs)
+    asked = any(run.figures.answers for run in report.runs)
     trainings = [(at, run.training) for at, run in runs if run.training is not None]
     sheets = StyleSheets()
     room = min(each * _listed(report), most)
     parts: list[_Section] = [
         ("overview", "Overview", [_remarks(report), *sections.headlines(runs)]),
+        ("repeats", "Seeds and repeats", sections.grouped(report) if repeated else None),
+        ("causes", "What cost points", sections.causes(runs) if lost else None),
         ("shop", "WebShop", sections.shop(report, shop) if shop else None),
         ("turk", "TurkingBench", sections.turk(report, forms) if forms else None),
         ("training", "Training", _trained(trainings) if trainings else None),
@@ -110,6 +121,11 @@ def _body(
             "comparisons",
             "Comparisons",
             sections.comparisons(report.comparisons, colours) if report.comparisons else None,
+        ),
+        (
+            "answers",
+            "Model answers",
+            [sections.table(answers_table(report.runs))] if asked else None,
         ),
         ("cost", "Cost and time", [sections.table(usage_table(report.runs))]),
         ("errors", "Errors", sections.errors(runs) if failed else None),
@@ -209,7 +225,7 @@ def _episodes(
             html(" open") if at == 0 else EMPTY,
             sections.named(run),
             run.listed.rule,
-            _filters(at),
+            _filters(at, run),
         )
         for episode in store.episodes(run.listed.numbers):
             # What one episode does not use is left to those after it.
@@ -222,8 +238,12 @@ def _episodes(
         yield html("</div></details>")
 
 
-def _filters(at: int) -> Markup:
-    """Buttons that show only episodes that ended in one way."""
+def _filters(at: int, run: Run) -> Markup:
+    """Buttons that show only episodes that ended in one way, or that one cause cost something."""
+    causes = {
+        sections.cause_class(run.info.domain, cause.name): cause.name
+        for cause in run.figures.causes
+    }
     return join(
         html(
             '<input type="radio" class="filter f-{name}" name="f{at}" id="f{at}-{name}"{}>'
@@ -233,7 +253,7 @@ def _filters(at: int) -> Markup:
             name=name,
             at=at,
         )
-        for name, title in {"all": "all", **_OUTCOMES}.items()
+        for name, title in {"all": "all", **_OUTCOMES, **causes}.items()
     )
 
 
@@ -248,16 +268,19 @@ def _episode(
         episode, shown, name=name, sheets=sheets, allowance=allowance, command=command
     )
     kind = outcome(summary)
+    cause = failure_of(run.info.domain, summary.reward, summary.parts)
     why = run.listed.kinds.get(summary.number, "")
     markup = html(
-        '<details class="episode {}" id="{}"><summary>{}<span class="what"><b>{}</b> {}</span>{}'
-        '<small>{}, {}</small></summary><p class="note">{}</p>{}</details>',
+        '<details class="episode {} {}" id="{}"><summary>{}<span class="what"><b>{}</b> {}</span>{}'
+        '{}<small>{}, {}</small></summary><p class="note">{}</p>{}</details>',
         kind,
+        sections.cause_class(run.info.domain, cause),
         name,
         badge("failed" if summary.reward is None else f"{summary.reward:.2f}", kind),
         summary.number,
         cut(instruction_of(shown[0]) or summary.key, 160),
-        badge(why) if why and why not in ("drawn", "failed") else EMPTY,
+        badge(why) if why in ("best", "worst") else EMPTY,
+        badge(cause, "cause") if cause else EMPTY,
         count(summary.steps, "step"),
         duration(summary.seconds),
         summary.key,

@@ -14,6 +14,7 @@ from errands.markup import EMPTY, Markup, html, join
 from errands.reports.formatting import count, dollars, duration
 from errands.reports.html.elements import badge, cut
 from errands.reports.html.frames import StyleSheets, is_page, pack, visible_text
+from errands.reports.html.messages import answer_badge, call_before, model_calls
 from errands.runs.episode import Episode, RunInfo, Step, Summary
 from errands.runs.replay import ReplayedPage
 
@@ -94,7 +95,9 @@ def replay(
     steps = episode.steps
     places, gap = _places(len(steps))
     pages, which = _distinct([shown[place] for place in places])
-    texts, docs, block = _written(pages, which, allowance, sheets)
+    asked = _asked(steps, places, allowance / 3, command)
+    spent = sum(map(len, asked.values()))
+    texts, docs, block = _written(pages, which, allowance - spent, sheets)
     parts = []
     for at, place in enumerate(places):
         last = place == len(steps)
@@ -103,12 +106,13 @@ def replay(
             html(
                 '<input type="radio" name="{name}" id="{name}-{place}" class="v{page}"'
                 ' data-page="{page}" value="{}" aria-label="{}"{}>'
-                '<section class="step">{}{}{}{}</section>',
+                '<section class="step">{}{}{}{}{}</section>',
                 "end" if last else place + 1,
                 cut(action, 120),
                 html(" checked") if at == 0 else EMPTY,
                 _buttons(name, places, at),
                 end_card(episode) if last else step_card(steps[place], place, len(steps)),
+                asked.get(place, EMPTY),
                 _differs(shown[place]),
                 gap if at == len(places) // 2 else EMPTY,
                 name=name,
@@ -125,7 +129,29 @@ def replay(
     made = html(
         '<div class="replay" role="group" aria-label="Steps of {}">{}</div>', name, join(parts)
     )
-    return made, len(block) + sum(map(len, texts))
+    return made, len(block) + sum(map(len, texts)) + spent
+
+
+def _asked(
+    steps: Sequence[Step], places: Sequence[int], allowance: float, command: str
+) -> dict[int, Markup]:
+    """What the model was asked for each step that is shown, as far as it fits."""
+    made = {}
+    for place in places:
+        calls = steps[place].calls if place < len(steps) else ()
+        if not calls:
+            continue
+        inner = model_calls(calls, call_before(steps, place), folded=False)
+        if len(inner) > allowance:
+            how = html(" <code>{}</code> shows them.", command) if command else EMPTY
+            inner = html('<p class="note">Left out to keep the file small.{}</p>', how)
+        allowance -= len(inner)
+        made[place] = html(
+            '<details class="raw calls"><summary>messages to the model ({})</summary>{}</details>',
+            count(len(calls), "call"),
+            inner,
+        )
+    return made
 
 
 def packed_block(block: str, attribute: Markup) -> Markup:
@@ -228,10 +254,12 @@ def step_card(step: Step, place: int, steps: int) -> Markup:
         facts.append(f"{step.tokens_in:,} tokens in, {step.tokens_out:,} out")
     if step.cost:
         facts.append(dollars(step.cost))
+    if step.calls:
+        facts.append(count(len(step.calls), "call"))
     if step.reward:
         facts.append(f"reward {step.reward:.4g}")
     parts = [
-        html('<p class="facts">{}</p>', " · ".join(facts)),
+        html('<p class="facts">{}{}</p>', " · ".join(facts), _came_of(step)),
         html('<p class="action"><code>{}</code></p>', cut(step.action, 2000)),
     ]
     if step.thought:
@@ -240,6 +268,12 @@ def step_card(step: Step, place: int, steps: int) -> Markup:
     if step.message:
         parts.append(html('<p class="message">{}</p>', cut(step.message, 1000)))
     return join(parts)
+
+
+def _came_of(step: Step) -> Markup:
+    """Answers that were no plain action, in a word each."""
+    odd = [call for call in step.calls if call.outcome not in ("action", "thought")]
+    return join(html(" {}", answer_badge(call)) for call in odd[:8])
 
 
 def end_card(episode: Episode) -> Markup:

@@ -76,5 +76,21 @@
   };
   document.addEventListener("change", inside);
   document.addEventListener("toggle", (event) => event.target.open && event.target.matches(".episode") && inside(event), true);
+  // A link may lead to an episode, or to the filter of a list; both lie in what is folded.
+  const arrive = () => {
+    const target = document.getElementById(location.hash.slice(1));
+    if (!target || !target.matches(".episode, .filter")) return;
+    if (target.matches(".filter")) target.checked = true;
+    else {
+      const all = target.parentElement.querySelector(".f-all");
+      if (all) all.checked = true;
+      target.open = true;
+    }
+    target.closest("details.run").open = true;
+    (target.matches(".filter") ? target.closest("details.run") : target).scrollIntoView();
+  };
+  addEventListener("hashchange", arrive);
+  document.addEventListener("click", (event) => event.target.closest && event.target.closest("a[href^='#']") && setTimeout(arrive));
+  arrive();
   for (const replay of document.querySelectorAll(".alone > .replay")) show(replay).catch(() => undefined);
 })();

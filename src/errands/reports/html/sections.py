@@ -11,14 +11,33 @@ from errands.reports.html.elements import badge, cut, definitions, figure, grid,
 from errands.reports.html.elements import table as plain_table
 from errands.reports.html.plots import DotRow, PlotMark, Series
 from errands.reports.statistics.comparison import RunComparison
+from errands.reports.statistics.estimate import Estimate
+from errands.reports.statistics.figures import FailureCause
 from errands.reports.statistics.ranks import Ranks
 from errands.reports.statistics.turk_figures import TurkFigures, scores_side_by_side
-from errands.reports.tables import Cell, MeanAndGreatest, Table, Value, shop_tables, table_4
+from errands.reports.tables import (
+    CauseCount,
+    Cell,
+    Explained,
+    MeanAndGreatest,
+    Table,
+    Value,
+    cause_table,
+    interval_methods,
+    repeat_table,
+    seed_table,
+    shop_tables,
+    table_4,
+)
 from errands.runs.episode import RunInfo
+from errands.runs.failures import FAILURES
 
 __all__ = [
+    "cause_class",
+    "causes",
     "comparisons",
     "errors",
+    "grouped",
     "headlines",
     "repeating",
     "run_facts",
@@ -41,7 +60,7 @@ def named(run: Run) -> Markup:
 def table(content: Table) -> Markup:
     """A table of a report on a page."""
     rows = (list(map(_cell, row)) for row in content.rows)
-    return plain_table(content.head, rows, content.caption)
+    return plain_table(content.head, rows, content.caption, content.note)
 
 
 def _cell(content: Cell) -> Markup:
@@ -51,6 +70,10 @@ def _cell(content: Cell) -> Markup:
         return value(content.estimate, content.digits)
     if isinstance(content, MeanAndGreatest):
         return html("{} <small>max {}</small>", content.mean, content.greatest)
+    if isinstance(content, CauseCount):
+        return html("{:,} <small>{}</small>", content.cause.count, share(content.share))
+    if isinstance(content, Explained):
+        return html("{} <small>{}</small>", content.name, content.meaning)
     return Markup.escape(content)
 
 
@@ -87,13 +110,99 @@ def headlines(runs: Coloured) -> Iterator[Markup]:
         of = "" if len({r.info.domain for _, r in runs}) == 1 else f"{title}: "
         scores = [PlotMark(r.name, at, r.figures.score) for at, r in some]
         successes = [PlotMark(r.name, at, r.figures.success) for at, r in some]
+        units = [r.figures.unit if r.figures.clusters != 1 else "episode" for _, r in some]
         yield grid(
-            figure(plots.bars(f"{of}{name}", marks), f"{of}{name}", note)
+            figure(
+                plots.bars(f"{of}{name}", marks),
+                f"{of}{name}",
+                f"{note}; 95 % intervals: {made}" if (made := _methods(marks, units)) else note,
+            )
             for name, marks, note in (
-                (score, scores, "mean, with its 95 % interval"),
+                (score, scores, "mean"),
                 ("Success Rate", successes, "episodes with a reward of 1"),
             )
         )
+
+
+def _methods(marks: Sequence[PlotMark], units: Sequence[str]) -> str:
+    return interval_methods((mark.value for mark in marks), units)
+
+
+def grouped(report: Report) -> Iterator[Markup]:
+    """Agents with several seeds, and goals that were played several times."""
+    if report.seeds:
+        yield table(seed_table(report.seeds, report.runs))
+    some = [(at, run) for at, run in enumerate(report.runs) if run.figures.repeats is not None]
+    if not some:
+        return
+    yield legend([(at, named(run)) for at, run in some])
+    cards = []
+    for title, note, which in (
+        ("pass@k", "goals of which one of k attempts succeeds", "any"),
+        ("pass^k", "goals of which all k attempts succeed", "all"),
+    ):
+        series = [
+            Series(
+                run.label,
+                at,
+                [
+                    (float(point.k), getattr(point, which))
+                    for point in (run.figures.repeats.points if run.figures.repeats else ())
+                ],
+            )
+            for at, run in some
+        ]
+        drawn = plots.lines(title, series, x_title="k, attempts of a goal", y_title="goals (%)")
+        cards.append(figure(drawn, title, note))
+    yield grid(cards)
+    yield table(repeat_table([run for _, run in some]))
+
+
+def causes(runs: Coloured) -> Iterator[Markup]:
+    """What cost the episodes below 1, with links to them."""
+    for domain, title in DOMAINS.items():
+        some = [(at, run) for at, run in runs if run.info.domain == domain and run.figures.causes]
+        if not some:
+            continue
+        if len({run.info.domain for _, run in runs}) > 1:
+            yield html("<h3>{}</h3>", title)
+        yield grid(
+            figure(
+                plots.bars(
+                    f"What cost {run.label} points",
+                    [
+                        PlotMark(cause.name, at, _share(CauseCount(run, cause).share, cause.count))
+                        for cause in run.figures.causes
+                    ],
+                ),
+                named(run),
+                html(
+                    "in % of the episodes that are no errors; look at: {}",
+                    join((_looks(at, run, cause) for cause in run.figures.causes), "; "),
+                ),
+            )
+            for at, run in some
+        )
+        yield table(cause_table([run for _, run in some]))
+
+
+def _share(part: float, count: int) -> Estimate:
+    return Estimate(100 * part, None, None, count)
+
+
+def _looks(at: int, run: Run, cause: FailureCause) -> Markup:
+    """Links to the list of one cause's episodes, and to some of them."""
+    shown = CauseCount(run, cause).shown
+    episodes = join((html('<a href="#e{}-{}">{}</a>', at, n, n) for n in shown), ", ")
+    listed = html(
+        '<a href="#f{}-{}">{}</a>', at, cause_class(run.info.domain, cause.name), cause.name
+    )
+    return html("{}: {}", listed, episodes) if shown else html("{}", cause.name)
+
+
+def cause_class(domain: str, name: str) -> str:
+    """The class of episodes that one cause cost something."""
+    return f"x{list(FAILURES.get(domain, ())).index(name)}" if name else ""
 
 
 def _card(at: int, run: Run) -> Markup:
@@ -101,14 +210,21 @@ def _card(at: int, run: Run) -> Markup:
     score = figures.score
     unit = SCORES.get(run.info.domain, "Score")
     big = DASH if score.mean is None else f"{score.mean:.1f}"
+    if run.failed:
+        big = "failed"
     ends = "" if score.low is None or score.high is None else f"{score.low:.1f} to {score.high:.1f}"
     facts: list[tuple[str, str]] = [
         ("Success Rate (%)", value(figures.success)),
         ("Episodes", f"{figures.episodes:,}"),
+        (f"{figures.unit.capitalize()}s", f"{figures.clusters:,}"),
         ("Errors", badge(f"{figures.errors:,}", "failed") if figures.errors else "none"),
     ]
     if figures.errors:
         facts.append(("Score with errors as 0", value(figures.score_at_least)))
+    if figures.valid_actions is not None:
+        facts.append(("Valid actions", share(figures.valid_actions / 100)))
+    if figures.answers is not None:
+        facts.append(("Answers that came to nothing", share(figures.answers.nothing_share)))
     if figures.usage.cost:
         facts.append(("Cost", dollars(figures.usage.cost)))
     return headline(
@@ -293,9 +409,10 @@ def _comparison(one: RunComparison, colours: dict[str, int]) -> Markup:
     pair = colours[one.first], colours[one.second]
     tests: list[tuple[str, str]] = [
         ("Difference in Task Score", value(one.difference)),
-        ("Sign-flip test", _chances(one)),
+        ("Sign-flip test by cluster", _chances(one.p, one.p_holm)),
         ("Difference in Success Rate", value(one.success_difference)),
-        ("McNemar’s exact test", p_value(one.success_p)),
+        (_capital(one.success_test), _chances(one.success_p, one.success_p_holm)),
+        ("Intervals", interval_methods([one.difference, one.success_difference], ()) + ", paired"),
     ]
     if one.left_out:
         tests.append(("Left out", f"{count(one.left_out, 'episode')} without a pair"))
@@ -328,8 +445,12 @@ def _comparison(one: RunComparison, colours: dict[str, int]) -> Markup:
     )
 
 
-def _chances(one: RunComparison) -> str:
-    alone, raised = p_value(one.p), p_value(one.p if one.p_holm is None else one.p_holm)
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _chances(p: float | None, holm: float | None) -> str:
+    alone, raised = p_value(p), p_value(p if holm is None else holm)
     return alone if raised == alone else f"{alone}; {raised} (Holm)"
 
 
@@ -378,6 +499,7 @@ def run_facts(info: RunInfo, command: str) -> Markup:
         ("Protocol", info.protocol_key),
         ("Checksum of the data", code(info.checksum or DASH)),
         ("Seed", str(info.seed)),
+        ("Observation", info.shown_as or DASH),
         ("Observations kept", info.observations),
         ("Started", info.started or DASH),
         *((f"Version of {name}", version) for name, version in info.versions.items()),

@@ -5,43 +5,40 @@ fails on what is hard, the figure with every error taken as 0 stands beside, as 
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 import msgspec
 import numpy as np
 
-from errands.reports.statistics.columns import STATUSES, Columns, summaries_of
-from errands.reports.statistics.estimate import Estimate, WeightedValues, estimate
+from errands.reports.statistics.columns import PARTS, STATUSES, Array, Columns, summaries_of
+from errands.reports.statistics.estimate import Clusters, Estimate, WeightedValues, estimate
+from errands.reports.statistics.model_figures import model_changes
+from errands.reports.statistics.repeats import RepeatFigures, repeat_figures
 from errands.reports.statistics.turk_figures import (
     TurkFigures,
     estimate_of,
     headline_at_least,
     turk_figures,
 )
+from errands.runs.answers import AnswerFigures
+from errands.runs.failures import FAILURES
 from errands.runs.store.base import Store
 from errands.turk.scoring.metrics import RULES
 
 __all__ = [
-    "PARTS",
     "Bin",
     "EpisodeSpread",
+    "FailureCause",
     "FailureExample",
     "Failures",
     "RewardPart",
     "RunFigures",
     "RunUsage",
     "reward_bins",
+    "reward_estimates",
     "run_figures",
 ]
 
-PARTS: Final = {
-    "r_type": "type",
-    "r_att": "attributes",
-    "r_option": "options",
-    "r_price": "price",
-}
-"""The reward's parts in the shop, and what they are called."""
 TRAJECTORY: Final = {
     "steps": "length (actions)",
     "states": "states visited",
@@ -49,6 +46,8 @@ TRAJECTORY: Final = {
     "searches": "searches",
 }
 EXAMPLES: Final = 3
+LISTED: Final = 1000
+"""Episodes of one cause that are named."""
 
 
 class RewardPart(msgspec.Struct, frozen=True):
@@ -108,6 +107,18 @@ class Failures(msgspec.Struct, frozen=True):
     examples: tuple[FailureExample, ...]
 
 
+class FailureCause(msgspec.Struct, frozen=True):
+    """What cost some of the episodes below 1 (`errands.runs.failures`)."""
+
+    name: str
+    meaning: str
+    count: int
+    share: float
+    """Of the episodes below 1."""
+    episodes: tuple[int, ...]
+    """The numbers of the first of them."""
+
+
 class RunFigures(msgspec.Struct, frozen=True, kw_only=True):
     """All figures of one run."""
 
@@ -117,6 +128,11 @@ class RunFigures(msgspec.Struct, frozen=True, kw_only=True):
     done: int
     truncated: int
     errors: int
+    unit: str
+    """What a cluster of episodes is: a product, a task or a goal."""
+    clusters: int
+    weights: str
+    """What counts alike: every `episode`, or every `cluster`."""
     score: Estimate
     """What a run is known by, errors left out. WebShop: the Task Score, the mean reward times 100.
     TurkingBench: the headline, the mean over tasks of what their fields got."""
@@ -130,50 +146,60 @@ class RunFigures(msgspec.Struct, frozen=True, kw_only=True):
     """Shop: the percentage of episodes that ended with a purchase."""
     parts: tuple[RewardPart, ...]
     """Shop: of the purchases."""
+    causes: tuple[FailureCause, ...]
+    """What cost the episodes below 1."""
+    valid_actions: float | None
+    """The percentage of actions that were valid; None where the run does not say."""
+    repeats: RepeatFigures | None
+    """Of a run that played goals more than once."""
     trajectory: tuple[EpisodeSpread, ...]
     usage: RunUsage
     failures: tuple[Failures, ...]
+    answers: AnswerFigures | None = None
+    """What became of a model's answers, where one was asked."""
     turk: TurkFigures | None = msgspec.field(default=None, name="paperwork")
 
 
 def run_figures(store: Store, columns: Columns, *, seed: int = 0) -> RunFigures:
     """All figures of a run whose columns have been read."""
-    rewards = WeightedValues(columns.rewards)
-    errors = int(columns.failed.sum())
-    counted = np.bincount(columns.status[~columns.failed], minlength=len(STATUSES))
-    shop = store.info.domain == "shop"
-    bought, parts = _shop_parts(store.parts(), rewards.size, seed) if shop else (None, ())
-    success = WeightedValues([0.0, 1.0], _wins(rewards))
-    turk = None if shop else turk_figures(store.parts(), seed=seed)
-    rules = _rules(store)
-    score = least = (
-        _percentage(rewards, "score", seed)
-        if turk is None
-        else estimate_of(turk.rules[rules].macro)
-    )
-    won = least_won = _percentage(success, "success", seed)
+    info = store.info
+    failed = columns.failed
+    errors = int(failed.sum())
+    counted = np.bincount(columns.status[~failed], minlength=len(STATUSES))
+    shop = info.domain == "shop"
+    ways = _Ways(columns, str(info.protocol.get("weights", "episode")), seed)
+    score, won = least, least_won = reward_estimates(columns, ways.weights, seed=seed)
     if errors:
-        least = (
-            _percentage(rewards.plus(0.0, errors), "score at least", seed)
-            if turk is None
-            else estimate_of(
+        zeroed = np.where(failed, 0.0, columns.reward)
+        least = ways.estimate(zeroed, "score at least")
+        least_won = ways.estimate(_wins(zeroed), "success at least", is_rate=True)
+    turk = None if shop else turk_figures(store.parts(), seed=seed)
+    if turk is not None:
+        rules = _rules(store)
+        score = least = estimate_of(turk.rules[rules].macro)
+        if errors:
+            least = estimate_of(
                 headline_at_least(store.parts(), _failed(store, columns), rules, seed=seed)
             )
-        )
-        least_won = _percentage(success.plus(0.0, errors), "success at least", seed)
-    return RunFigures(
+    figures = RunFigures(
         episodes=len(columns.number),
-        planned=store.info.episodes,
+        planned=info.episodes,
         done=int(counted[0]),
         truncated=int(counted[1]),
         errors=errors,
+        unit=columns.unit,
+        clusters=len(np.unique(columns.cluster)),
+        weights=ways.weights,
         score=score,
         success=won,
         score_at_least=least,
         success_at_least=least_won,
-        rewards=reward_bins(rewards),
-        bought=bought,
-        parts=parts,
+        rewards=reward_bins(WeightedValues(columns.rewards)),
+        bought=ways.estimate(_bought(columns), "bought", is_rate=True) if shop else None,
+        parts=_shop_parts(columns, ways) if shop else (),
+        causes=_causes(info.domain, columns),
+        valid_actions=_valid_actions(columns),
+        repeats=repeat_figures(columns, weights=ways.weights, seed=seed),
         trajectory=tuple(
             _spread(name, title, getattr(columns, name))
             for name, title in TRAJECTORY.items()
@@ -183,6 +209,62 @@ def run_figures(store: Store, columns: Columns, *, seed: int = 0) -> RunFigures:
         failures=_failures(store, columns),
         turk=turk,
     )
+    return msgspec.structs.replace(figures, **model_changes(store))
+
+
+class _Ways:
+    """How a run's figures are estimated: by its clusters, with its weights."""
+
+    def __init__(self, columns: Columns, weights: str, seed: int) -> None:
+        self.weights = weights
+        self._labels = columns.cluster
+        self._seed = seed
+
+    def estimate(self, values: Array, name: str, *, is_rate: bool = False) -> Estimate:
+        """The mean of what is not NaN, in percent."""
+        there = ~np.isnan(values)
+        clusters = Clusters(values[there], self._labels[there], weights=self.weights)
+        return estimate(clusters, name, seed=self._seed, is_rate=is_rate).times(100)
+
+
+def reward_estimates(
+    columns: Columns, weights: str = "episode", *, seed: int = 0
+) -> tuple[Estimate, Estimate]:
+    """The mean reward and the share of rewards of 1, errors left out, both in percent."""
+    ways = _Ways(columns, weights, seed)
+    rewards = columns.reward
+    return (
+        ways.estimate(rewards, "score"),
+        ways.estimate(_wins(rewards), "success", is_rate=True),
+    )
+
+
+def _wins(rewards: Array) -> Array:
+    """1 for a reward of 1, 0 for less, NaN for an error."""
+    return np.where(np.isnan(rewards), np.nan, rewards >= 1.0)
+
+
+def _bought(columns: Columns) -> Array:
+    return np.where(columns.failed, np.nan, ~np.isnan(columns.parts[:, 0]))
+
+
+def _valid_actions(columns: Columns) -> float | None:
+    """The share of actions that were valid, over the episodes that say so."""
+    told = columns.invalid >= 0
+    steps = int(columns.steps[told].sum())
+    return 100.0 * (1.0 - float(columns.invalid[told].sum()) / steps) if steps else None
+
+
+def _causes(domain: str, columns: Columns) -> tuple[FailureCause, ...]:
+    """What cost the episodes below 1, in the order of the names; those that never came left out."""
+    lost = int((columns.failure >= 0).sum())
+    causes = []
+    for code, (name, meaning) in enumerate(FAILURES.get(domain, {}).items()):
+        numbers = columns.number[columns.failure == code]
+        if len(numbers):
+            some = tuple(numbers[:LISTED].tolist())
+            causes.append(FailureCause(name, meaning, len(numbers), len(numbers) / lost, some))
+    return tuple(causes)
 
 
 def _rules(store: Store) -> str:
@@ -194,15 +276,6 @@ def _rules(store: Store) -> str:
 def _failed(store: Store, columns: Columns) -> list[str]:
     """The keys of episodes that failed."""
     return [summary.key for summary in summaries_of(store, columns.number[columns.failed])]
-
-
-def _wins(rewards: WeightedValues) -> tuple[int, int]:
-    won = int(rewards.counts[rewards.values >= 1.0].sum())
-    return rewards.size - won, won
-
-
-def _percentage(weighted: WeightedValues, name: str, seed: int) -> Estimate:
-    return estimate(weighted, name, seed=seed).times(100)
 
 
 def reward_bins(rewards: WeightedValues) -> tuple[Bin, ...]:
@@ -219,25 +292,12 @@ def reward_bins(rewards: WeightedValues) -> tuple[Bin, ...]:
     )
 
 
-def _shop_parts(
-    rows: Iterable[tuple[int, Mapping[str, Any]]], scored: int, seed: int
-) -> tuple[Estimate, tuple[RewardPart, ...]]:
-    """The share of episodes that bought, and the parts of what they bought."""
-    names = tuple(PARTS)
-    kinds: Counter[tuple[Any, ...]] = Counter()
-    for _, part in rows:
-        if "r_type" in part:
-            kinds[tuple(map(part.get, names))] += 1
-    bought = sum(kinds.values())
-    share = _percentage(
-        WeightedValues([0.0, 1.0], [max(0, scored - bought), bought]), "bought", seed
+def _shop_parts(columns: Columns, ways: _Ways) -> tuple[RewardPart, ...]:
+    """The parts of the reward of what was bought."""
+    return tuple(
+        RewardPart(name, title, ways.estimate(columns.parts[:, at], name).times(0.01))
+        for at, (name, title) in enumerate(PARTS.items())
     )
-    parts = []
-    for at, name in enumerate(names):
-        there = [(kind[at], count) for kind, count in kinds.items() if kind[at] is not None]
-        weighted = WeightedValues([float(v) for v, _ in there], [count for _, count in there])
-        parts.append(RewardPart(name, PARTS[name], estimate(weighted, name, seed=seed)))
-    return share, tuple(parts)
 
 
 def _spread(name: str, title: str, column: Any) -> EpisodeSpread:

@@ -17,7 +17,7 @@ from errands.reports.statistics.estimate import named_rng
 from errands.reports.statistics.figures import Bin
 from errands.runs.store.base import Store
 from errands.shop.catalog.catalog import Catalog
-from errands.shop.catalog.library import DEMO, demo_folder
+from errands.shop.catalog.library import BUILT_IN, demo_folder
 from errands.shop.goals import Goal, price_phrase
 
 __all__ = ["RESULTS", "Ranks", "goal_numbers", "query_of", "rank_goals", "run_ranks"]
@@ -72,7 +72,7 @@ def run_ranks(store: Store, columns: Columns, *, seed: int = 0) -> Ranks:
     protocol = store.info.protocol
     data, goals = str(protocol.get("data", "")), str(protocol.get("goals", "synthetic"))
     try:
-        if data == DEMO and not demo_folder().exists():
+        if data in BUILT_IN and not demo_folder(data).exists():
             raise CatalogError("Opening it would build it.")
         catalog = Catalog.open(data)
         numbers, drawn = _looked_up(store, columns, seed)

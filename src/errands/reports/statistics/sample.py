@@ -1,9 +1,10 @@
 """Which episodes a report lists: all of up to 200; beyond that a sample that says what it is.
 
-A sample shows what a reader looks for first (the best, the worst, the failed) and then episodes
-sampled at random, so that the rest is not a choice of ours.
+A sample shows what a reader looks for first (the best, the worst, the failed, some of every cause
+that cost points) and then episodes sampled at random, so that the rest is not a choice of ours.
 """
 
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -17,6 +18,8 @@ __all__ = ["MOST", "EpisodeSample", "pick"]
 MOST: Final = 200
 EACH: Final = 20
 """So many of the best, of the worst and of the failed."""
+OF_CAUSE: Final = 5
+"""And of every cause that cost episodes something."""
 
 
 class EpisodeSample(msgspec.Struct, frozen=True):
@@ -25,13 +28,22 @@ class EpisodeSample(msgspec.Struct, frozen=True):
     numbers: tuple[int, ...]
     """Ascending."""
     kinds: dict[int, str]
-    """Why an episode is in a sample: best, worst, failed or drawn; empty where all are listed."""
+    """Why an episode is in a sample: best, worst, failed, cause or drawn; empty where all are
+    listed."""
     rule: str = msgspec.field(name="said")
     """How they were chosen, for the reader."""
 
 
-def pick(columns: Columns, *, most: int = MOST, each: int = EACH, seed: int = 0) -> EpisodeSample:
-    """The episodes to list. Among equals, fewer steps are better, then the lower number."""
+def pick(
+    columns: Columns,
+    *,
+    most: int = MOST,
+    each: int = EACH,
+    seed: int = 0,
+    causes: Mapping[str, Sequence[int]] | None = None,
+) -> EpisodeSample:
+    """The episodes to list. Among equals, fewer steps are better, then the lower number. Of every
+    cause that cost episodes something (their numbers by its name) the first few are listed."""
     total = len(columns.number)
     if total <= most:
         return EpisodeSample(tuple(columns.number.tolist()), {}, f"All {total:,} episodes.")
@@ -46,13 +58,15 @@ def pick(columns: Columns, *, most: int = MOST, each: int = EACH, seed: int = 0)
     ):
         for number in columns.number[places].tolist():
             kinds.setdefault(number, kind)
+    for numbers in (causes or {}).values():
+        kinds |= {number: "cause" for number in numbers[:OF_CAUSE] if number not in kinds}
     rest = _drawn(columns.number, kinds, most - len(kinds), seed)
     kinds |= dict.fromkeys(rest, "drawn")
     numbers = tuple(sorted(kinds))
     rule = (
         f"{len(numbers):,} of {total:,} episodes: the {each} best, the {each} worst, the first"
-        f" {each} that failed (or as many as there are), and the others sampled (seed"
-        f" {seed})."
+        f" {each} that failed and {OF_CAUSE} of each cause (or as many as there are), and the"
+        f" others sampled (seed {seed})."
     )
     return EpisodeSample(numbers, kinds, rule)
 

@@ -3,16 +3,22 @@
 A score is the mean over tasks of what their fields got, under both rules, with the mean over
 fields beside it. Under the rules of the protocol it is the headline: the one figure that a run
 is known by, wherever it is shown. The score against the length of the page is one dot an instance.
+
+Intervals of figures over tasks are by task: tasks are drawn anew, each with all its instances.
+Those of a single task, and of a run that has one task alone, are by instance, and say nothing
+about other tasks.
 """
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 import msgspec
 import numpy as np
 
 from errands.agents.llm.turk.conditions import Condition, published_table
-from errands.reports.statistics.estimate import Estimate, estimate, named_rng
+from errands.reports.statistics.estimate import Clusters, Estimate, estimate, named_rng
 from errands.runs.episode import RunInfo, Summary
 from errands.turk.scoring.metrics import DISPLAYED, RULES, SUBMITTED
 from errands.turk.scoring.summary import (
@@ -34,6 +40,7 @@ __all__ = [
     "demonstrations",
     "estimate_of",
     "headline_at_least",
+    "score_summary",
     "scores_side_by_side",
     "table_row",
     "task_figures",
@@ -125,7 +132,9 @@ class DemonstrationCurve(msgspec.Struct, frozen=True):
 
 def estimate_of(figure: ScoreEstimate) -> Estimate:
     """A figure of TurkingBench as a percentage, in the shape all others have."""
-    return Estimate(figure.mean, figure.low, figure.high, figure.count).times(100)
+    return Estimate(
+        figure.mean, figure.low, figure.high, figure.count, figure.clusters, figure.method
+    ).times(100)
 
 
 def scores_side_by_side(
@@ -158,13 +167,82 @@ def turk_figures(parts: Iterable[tuple[int, Mapping[str, Any]]], *, seed: int = 
         *DISPLAYED,
         *([SUBMITTED] if any(each.submitted is not None for each in scores) else ()),
     ]
-    summaries = {rules: summarize(scores, rules, seed=seed) for rules in played}
+    summaries = {rules: score_summary(scores, rules, seed=seed) for rules in played}
     pairs = [
-        (lengths[one.task, one.row], one.paper)
+        (lengths[one.task, one.row], one.paper, one.task)
         for one in instance_scores(scores)
         if one.paper is not None
     ]
     return TurkFigures(summaries, _lengths(pairs, seed), calls)
+
+
+def score_summary(scores: Iterable[FieldScore], rules: str, *, seed: int = 0) -> ScoreSummary:
+    """All figures under one set of rules, with intervals by task, or by instance within one."""
+    listed = list(scores)
+    pools: dict[str, dict[str, dict[int, list[float]]]] = {}
+    for score in listed:
+        value = score.under(rules)
+        if value is not None:
+            kinds = pools.setdefault(score.task, {})
+            for kind in ("", score.type):
+                kinds.setdefault(kind, {}).setdefault(score.row, []).append(value)
+    plain = summarize(listed, rules, resamples=1)
+    tasks = {
+        task: {kind: _pooled(rows, f"{task} {kind}", seed) for kind, rows in kinds.items()}
+        for task, kinds in pools.items()
+    }
+
+    def over(kind: str, *, macro: bool) -> ScoreEstimate:
+        each = [kinds[kind] for kinds in tasks.values() if kind in kinds]
+        return _over_tasks(each, f"{kind} {'macro' if macro else 'micro'}", seed, macro=macro)
+
+    return replace(
+        plain,
+        macro=over("", macro=True),
+        micro=over("", macro=False),
+        tasks=tuple(
+            replace(
+                one,
+                all=tasks.get(one.task, {}).get("", one.all),
+                types={kind: tasks[one.task][kind] for kind in one.types},
+            )
+            for one in plain.tasks
+        ),
+        types=tuple(
+            replace(one, macro=over(one.type, macro=True), micro=over(one.type, macro=False))
+            for one in plain.types
+        ),
+    )
+
+
+def _pooled(rows: Mapping[int, Sequence[float]], name: str, seed: int) -> ScoreEstimate:
+    """One task's mean over fields, its instances drawn anew."""
+    sums, sizes = [math.fsum(row) for row in rows.values()], [len(row) for row in rows.values()]
+    return _plain(_estimate(Clusters(sums, sizes=sizes), name, seed), sum(sizes))
+
+
+def _over_tasks(
+    tasks: Sequence[ScoreEstimate], name: str, seed: int, *, macro: bool
+) -> ScoreEstimate:
+    """The mean over tasks, or over all their fields, tasks drawn anew."""
+    if len(tasks) == 1:
+        return tasks[0]
+    means, counts = [task.mean or 0.0 for task in tasks], [task.count for task in tasks]
+    sums = [mean * count for mean, count in zip(means, counts, strict=True)]
+    clusters = Clusters(means) if macro else Clusters(sums, sizes=counts)
+    return _plain(_estimate(clusters, name, seed), sum(counts))
+
+
+def _estimate(clusters: Clusters, name: str, seed: int) -> Estimate:
+    # Under the released rules a range can score below 0.
+    least = min(0.0, clusters.mean) if clusters.total else 0.0
+    return estimate(clusters, name, seed=seed, span=(least, 1.0))
+
+
+def _plain(figure: Estimate, fields: int) -> ScoreEstimate:
+    return ScoreEstimate(
+        figure.mean, figure.low, figure.high, fields, figure.clusters, figure.method
+    )
 
 
 def headline_at_least(
@@ -176,7 +254,7 @@ def headline_at_least(
 ) -> ScoreEstimate:
     """The mean over tasks with episodes that failed (by their keys) as pages of nothing right."""
     scores = [score for _, part in parts if "fields" in part for score in _field_scores(part)]
-    return summarize([*scores, *_zeros(scores, failed)], rules, seed=seed).macro
+    return score_summary([*scores, *_zeros(scores, failed)], rules, seed=seed).macro
 
 
 def _zeros(scores: Sequence[FieldScore], failed: Sequence[str]) -> Iterator[FieldScore]:
@@ -226,12 +304,15 @@ def _number(score: Any) -> float | None:
     return None if score is None else float(score)
 
 
-def _lengths(pairs: Sequence[tuple[int, float]], seed: int) -> PageLengths:
-    if not pairs:
+def _lengths(instances: Sequence[tuple[int, float, str]], seed: int) -> PageLengths:
+    """Of lengths, scores and tasks."""
+    if not instances:
         return PageLengths(0, (), (), None)
-    ordered = sorted(pairs)
+    rows = sorted(instances)
+    ordered = [(chars, score) for chars, score, _ in rows]
     chars = np.array([pair[0] for pair in ordered])
     score = np.array([pair[1] for pair in ordered])
+    task = np.unique([row[2] for row in rows], return_inverse=True)[1]
     dots = ordered
     if len(ordered) > MOST_DOTS:
         rng = named_rng(seed, "page length dots")
@@ -241,7 +322,9 @@ def _lengths(pairs: Sequence[tuple[int, float]], seed: int) -> PageLengths:
             int(chars[part[0]]),
             int(chars[part[len(part) // 2]]),
             int(chars[part[-1]]),
-            estimate(score[part], f"page length band {place}", seed=seed).times(100),
+            estimate(
+                Clusters(score[part], task[part]), f"page length band {place}", seed=seed
+            ).times(100),
         )
         for place, part in enumerate(np.array_split(np.arange(len(ordered)), BANDS))
         if len(part)
@@ -267,7 +350,7 @@ def table_row(info: RunInfo, figures: TurkFigures, tokens_in: int, steps: int) -
     does not say how often a model was asked, it is taken to be once a step."""
     calls = figures.calls or steps
     settings = info.agent_settings
-    observation = str(info.protocol.get("observation", ""))
+    observation = info.shown_as
     pictures = "screenshot" in observation or bool(settings.get("vision"))
     has_model = bool(settings.get("model"))
     # Runs of the first version say `view`.
@@ -320,7 +403,8 @@ def demonstrations(
         if shown is None:
             continue
         rest = {k: v for k, v in info.agent_settings.items() if k not in SHOWN}
-        same = msgspec.json.encode([info.agent, info.protocol_key, rest], order="deterministic")
+        alike = [info.agent, info.shown_as, info.protocol_key, rest]
+        same = msgspec.json.encode(alike, order="deterministic")
         names[same] = agent_name(info)
         lines.setdefault(same, {})[shown] = figures
     return tuple(

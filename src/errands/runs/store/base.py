@@ -19,6 +19,7 @@ from errands.runs.store.rows import (
     StoreError,
     columns_of,
     summary_of,
+    unescape,
     unpack,
     unpack_body,
 )
@@ -136,6 +137,12 @@ class Store(ABC):
         with self._reading() as run:
             for number, parts in run(f"{self._select('number, parts')} ORDER BY number"):
                 yield number, unpack(parts, dict[str, Any])
+
+    def details(self) -> Iterator[tuple[int, str, dict[str, Any]]]:
+        """Number, key and parts of all episodes in order of number; read as a stream."""
+        with self._reading() as run:
+            for number, key, parts in run(f"{self._select('number, key, parts')} ORDER BY number"):
+                yield number, unescape(key), unpack(parts, dict[str, Any])
 
     def episode(self, number: int) -> Episode:
         """One episode, whole."""

@@ -17,6 +17,7 @@ import numpy as np
 
 from errands.errors import ErrandsError
 from errands.runs.episode import Episode, Status, Step, Summary
+from errands.runs.store.call_packing import packed_calls, whole_calls
 
 __all__ = [
     "COLUMNS",
@@ -30,6 +31,7 @@ __all__ = [
     "pack_body",
     "summary_of",
     "summary_row",
+    "unescape",
     "unpack",
     "unpack_body",
 ]
@@ -133,13 +135,18 @@ def _bytes_as_texts(value: Any) -> Any:
 
 def pack_body(episode: Episode) -> bytes:
     """Steps and pages of an episode."""
-    body = pack((episode.steps, episode.last_digest, episode.last))
+    steps = episode.steps
+    if any(step.calls for step in steps):
+        steps = packed_calls(steps)
+    body = pack((steps, episode.last_digest, episode.last))
     return body if len(body) <= _SMALL else _SQUEEZED + zlib.compress(body, 1)
 
 
 def unpack_body(summary: Summary, body: bytes) -> Episode:
     """The whole episode again."""
     steps, last_digest, last = unpack(body, _Body)
+    if any(step.calls for step in steps):
+        steps = whole_calls(steps)
     return Episode(summary=summary, steps=steps, last_digest=last_digest, last=last)
 
 
@@ -178,7 +185,7 @@ def summary_of(row: Row) -> Summary:
     searches, tokens_in, tokens_out, cost, owner, error, parts = rest
     return Summary(
         number=number,
-        key=_unescape(key),
+        key=unescape(key),
         status=status,
         reward=reward,
         success=None if success is None else bool(success),
@@ -190,8 +197,8 @@ def summary_of(row: Row) -> Summary:
         tokens_in=tokens_in,
         tokens_out=tokens_out,
         cost=cost,
-        owner=_unescape(owner),
-        error=_unescape(error),
+        owner=unescape(owner),
+        error=unescape(error),
         parts=unpack(parts, dict[str, Any]),
     )
 
@@ -202,7 +209,8 @@ def _escape(text: str) -> str:
     return _ODD.sub(lambda found: f"\x10{ord(found[0]):04x}", text)
 
 
-def _unescape(text: str) -> str:
+def unescape(text: str) -> str:
+    """A text as it was before it was made fit for a column."""
     if "\x10" not in text:
         return text
     return _ESCAPED.sub(lambda found: chr(int(found[1], 16)), text)

@@ -26,6 +26,7 @@ from errands.runs.play import PlayConfig, failed
 from errands.runs.protocol import Protocol
 from errands.runs.store.base import Store, StoreError
 from errands.shop.build.process_map import standard_error
+from errands.turk.proofs import Proof, adopt_proofs
 
 __all__ = ["GRACE", "TRIES", "Job", "Message", "fair_share", "open_job", "play_in_processes"]
 
@@ -73,14 +74,18 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     protocol: Protocol
     agent: str
     settings: dict[str, Any]
+    observation: str
     rules: PlayConfig
     place: str
     fsync: bool = False
+    proofs: tuple[Proof, ...] = ()
+    """What is known here of form pages, and perhaps not on another machine."""
 
 
 def open_job(job: Job) -> tuple[EpisodeSource, AgentFactory]:
     """What a worker plays: the data, whose environments are its own, and what makes its agents."""
-    source = open_source(job.protocol)
+    adopt_proofs(job.proofs)
+    source = open_source(job.protocol, observation=job.observation)
     try:
         return source, make_factory(job.agent, job.protocol.domain, source.env(), job.settings)
     except BaseException:
@@ -261,7 +266,7 @@ def _report_lost(
         code = worker.process.returncode
         how = f"signal {-code}" if code < 0 else f"exit status {code}"
         reason = f"The process that played it ended twice, the last time by {how}"
-        episode = failed(suspect, source.keys[suspect], "worker", reason)
+        episode = failed(source, suspect, "worker", reason)
         store.add(episode)
         on_episode(episode.summary)
     waiting.extendleft(reversed(worker.given))

@@ -339,7 +339,7 @@ class _RayPool:
             reason = (
                 f"The worker that played it ended again and again, the last time on node {node}"
             )
-            yield self._counted(failed(number, self._source.keys[number], "worker", reason))
+            yield self._counted(failed(self._source, number, "worker", reason))
 
     def _own_fault(self, worker: _RayWorker, failure: BaseException) -> bool:
         """Whether the process ended, and not the machine or the way to it."""

@@ -25,6 +25,8 @@ from errands.shop.catalog.catalog import Manifest, SourceFile
 from errands.shop.catalog.compression import SAMPLES, train
 from errands.shop.goals import SHUFFLE_SEED
 from errands.shop.rewards.nouns import tagger
+from errands.shop.synthetic.difficulty import PAPER, Difficulty
+from errands.shop.synthetic.difficulty import difficulty as known_difficulty
 from errands.shop.synthetic.generator import MOST_PRODUCTS, make_product
 
 __all__ = ["DEFAULT_TAGGER", "build_catalog", "generate_catalog"]
@@ -57,9 +59,12 @@ def _read_raws(items: Path, mined: SideFile, human: SideFile | None, piece: Piec
     return list(map(Raw, records, mined.find(texts), said))
 
 
-def _generate_raws(products: int, seed: int, piece: range) -> list[Raw]:
+def _generate_raws(products: int, seed: int, difficulty: Difficulty, piece: range) -> list[Raw]:
     """Some products of a generated catalogue."""
-    made = (make_product(number, seed=seed, products=products) for number in piece)
+    made = (
+        make_product(number, seed=seed, products=products, difficulty=difficulty)
+        for number in piece
+    )
     return [Raw(one.record, one.attributes, one.human) for one in made]
 
 
@@ -129,12 +134,14 @@ def generate_catalog(
     *,
     products: int,
     seed: int = 1,
+    difficulty: str = PAPER.name,
     tagger_name: str = DEFAULT_TAGGER,
     workers: int | None = None,
     replace: bool = False,
     progress: Progress = silent,
 ) -> Manifest:
-    """Build a catalogue of our own making; the same numbers give the same bytes anywhere."""
+    """Build a catalogue of our own making; the same arguments give the same bytes anywhere."""
+    knobs = known_difficulty(difficulty)
     if not 1 <= products <= MOST_PRODUCTS:
         raise CatalogError(f"{products} products were asked for; expected 1 to {MOST_PRODUCTS:,}.")
     processes = _processes(workers, products > SMALL_NUMBER)
@@ -143,7 +150,7 @@ def generate_catalog(
         atomic_directory(out, replace=replace) as folder,
         CatalogWriter(folder, tagger=chosen.name, seed=SHUFFLE_SEED) as writer,
     ):
-        raws = partial(_generate_raws, products, seed)
+        raws = partial(_generate_raws, products, seed, knobs)
         work = _BuildWork(raws, Recipe(tagger_name, None, b""))
         pieces = (range(start, min(start + PIECE, products)) for start in range(0, products, PIECE))
 
@@ -151,7 +158,7 @@ def generate_catalog(
             progress("making products", done, products)
 
         dictionary = _write_chunks(writer, work, pieces, processes, report)
-        made = {"by": "generate", "products": products, "seed": seed}
+        made = {"by": "generate", "products": products, "seed": seed, "difficulty": knobs.name}
         return writer.finish(made, (), dictionary, progress)
 
 

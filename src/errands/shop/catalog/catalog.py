@@ -66,6 +66,11 @@ class Manifest(msgspec.Struct, frozen=True):
     files: dict[str, SourceFile]
 
     @property
+    def difficulty(self) -> str | None:
+        """Of a generated catalogue (one without a word on it is easy); None for any other."""
+        return self.made.get("difficulty", "easy") if self.made.get("by") == "generate" else None
+
+    @property
     def checksum(self) -> str:
         """One checksum for all that is in it, however records are compressed."""
         plain = {

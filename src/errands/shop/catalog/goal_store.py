@@ -240,6 +240,18 @@ class StoredGoals:
         ]
         return made, np.searchsorted(np.asarray(self._first), np.asarray(self._order), "right") - 1
 
+    def products_of(self, indices: Sequence[int], /) -> NDArray[np.int64]:
+        places = np.asarray(self._order)[np.asarray(indices, np.int64)]
+        entries = np.searchsorted(np.asarray(self._first), places, "right") - 1
+        return np.asarray(self._rows).astype(np.int64)[entries]
+
+    def goals_of_products(self) -> NDArray[np.int64]:
+        choices = np.diff(np.asarray(self._first).astype(np.int64))
+        rows = np.asarray(self._rows).astype(np.int64)
+        counts: NDArray[np.int64] = np.zeros(int(rows.max(initial=-1)) + 1, np.int64)
+        np.add.at(counts, rows, choices)
+        return counts
+
     def told(self) -> Iterator[tuple[int, Entry]]:
         """Each entry, with the row of its product, in load order."""
         for number, row in enumerate(self._rows):

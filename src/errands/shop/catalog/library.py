@@ -1,7 +1,7 @@
-"""Finding a catalogue by name: a directory, one in Errands' home, or the built-in `demo`.
+"""Finding a catalogue by name: a directory, one in Errands' home, or one of the built-in ones.
 
-`demo` is generated on first use and kept; processes that ask for it at the same time wait for
-the one that makes it.
+`demo` and `demo-easy` are generated on first use and kept; processes that ask for one at the same
+time wait for the one that makes it.
 """
 
 import contextlib
@@ -10,27 +10,39 @@ import fcntl
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Final
 
 from errands.errors import CatalogError, SettingError
 from errands.home import catalogs_dir
 from errands.shop.catalog.catalog import FORMAT
 
-__all__ = ["DEMO", "DEMO_PRODUCTS", "DEMO_SEED", "demo_folder", "ensure", "locate", "names"]
+__all__ = [
+    "BUILT_IN",
+    "DEMO",
+    "DEMO_PRODUCTS",
+    "DEMO_SEED",
+    "demo_folder",
+    "ensure",
+    "locate",
+    "names",
+]
 
 DEMO = "demo"
+BUILT_IN: Final = {DEMO: "paper", "demo-easy": "easy"}
+"""The catalogues that make themselves, each with its difficulty."""
 DEMO_PRODUCTS = 5000
 DEMO_SEED = 1
-DEMO_EDITION = 3
+DEMO_EDITION = 4
 """Raised whenever the generator, the tagger or the index would make other bytes."""
 
 
 def locate(catalog: str | os.PathLike[str]) -> Path:
-    """The directory of a catalogue given by name or path; makes `demo` if it is not there yet."""
+    """The directory of a catalogue given by name or path; makes a built-in one if need be."""
     if not isinstance(catalog, str | os.PathLike):
         raise SettingError(f"catalog={catalog!r}: expected a name, a directory, or a Catalog.")
     path = Path(catalog).expanduser()
-    if str(path) == DEMO and not (path / "manifest.json").is_file():
-        return ensure_demo()
+    if str(path) in BUILT_IN and not (path / "manifest.json").is_file():
+        return ensure_demo(str(path))
     if path.exists():
         return path.resolve()
     home = catalogs_dir() / path
@@ -49,23 +61,23 @@ def names() -> list[str]:
     folder = catalogs_dir()
     folders = folder.iterdir() if folder.is_dir() else ()
     made = sorted(path.name for path in folders if (path / "manifest.json").is_file())
-    return [DEMO, *(name for name in made if not name.startswith(f"{DEMO}-"))]
+    return [*BUILT_IN, *(name for name in made if not name.startswith(f"{DEMO}-"))]
 
 
-def demo_folder() -> Path:
-    """Where the demo catalogue of this version is kept."""
-    return catalogs_dir() / f"{DEMO}-{FORMAT}.{DEMO_EDITION}"
+def demo_folder(name: str = DEMO) -> Path:
+    """Where a built-in catalogue of this version is kept."""
+    return catalogs_dir() / f"{name}-{FORMAT}.{DEMO_EDITION}"
 
 
-def ensure_demo() -> Path:
-    """The demo catalogue, generated if it is not there yet."""
+def ensure_demo(name: str = DEMO) -> Path:
+    """A built-in catalogue, generated if it is not there yet."""
 
     def generate(folder: Path) -> None:
         from errands.shop.build.builder import generate_catalog
 
-        generate_catalog(folder, products=DEMO_PRODUCTS, seed=DEMO_SEED)
+        generate_catalog(folder, products=DEMO_PRODUCTS, seed=DEMO_SEED, difficulty=BUILT_IN[name])
 
-    return ensure(demo_folder(), generate)
+    return ensure(demo_folder(name), generate)
 
 
 def ensure(folder: Path, make: Callable[[Path], object]) -> Path:

@@ -14,19 +14,18 @@ from math import gcd, pow
 from typing import Any
 
 from errands.shop.product import normalize_value
+from errands.shop.synthetic.difficulty import PAPER, Difficulty
 from errands.shop.synthetic.listing import write_listing
 from errands.shop.synthetic.phrasing import human_instruction, synthetic_instruction
 from errands.shop.synthetic.rng import Rng, exp, scatter
 from errands.shop.synthetic.variants import OptionValue, choose_groups
 from errands.shop.synthetic.wordbank import CATEGORIES, Attribute, Bank, Name, Subcategory, wordbank
+from errands.shop.synthetic.wording import Shares, Wish, worded
 
 __all__ = ["MOST_PRODUCTS", "GeneratedProduct", "generate", "human_goals", "make_product"]
 
 MOST_PRODUCTS = 2_000_000
 """The largest catalogue whose ids are sure to be distinct."""
-
-TWINS = 4
-"""Neighbours in a sub-category that share their core."""
 
 _ATTRIBUTE_COUNTS = tuple(
     count for count, share in enumerate((12, 13, 17, 18, 15, 11, 7, 4, 2, 1)) for _ in range(share)
@@ -44,12 +43,16 @@ class GeneratedProduct:
     """As in items_ins_v2.json: attributes, and for some an instruction and its attributes."""
     human: list[dict[str, Any]]
     """As in items_human_ins.json; empty for most products of a large catalogue."""
+    wish: Wish | None
+    """What the human instruction says, in parts."""
 
 
-def generate(products: int, seed: int) -> Iterator[GeneratedProduct]:
+def generate(
+    products: int, seed: int, difficulty: Difficulty = PAPER
+) -> Iterator[GeneratedProduct]:
     """All products of a catalogue, in load order."""
     for number in range(products):
-        yield make_product(number, seed=seed, products=products)
+        yield make_product(number, seed=seed, products=products, difficulty=difficulty)
 
 
 def human_goals(products: int) -> int:
@@ -68,6 +71,7 @@ class _Plan:
     """What all products of one catalogue have in common."""
 
     bank: Bank
+    knobs: Difficulty
     seed: int
     products: int
     subcategories: tuple[Subcategory, ...]
@@ -79,11 +83,12 @@ class _Plan:
     key: int
     series: int
     places: int
-    tagged: float
+    owned: float
+    shares: Shares
 
 
 @lru_cache(maxsize=8)
-def _plan(seed: int, products: int) -> _Plan:
+def _plan(seed: int, products: int, knobs: Difficulty) -> _Plan:
     if not 0 < products <= MOST_PRODUCTS:
         raise ValueError(
             f"a catalogue has 1 to {MOST_PRODUCTS:,} products, but {products} were asked for"
@@ -91,7 +96,7 @@ def _plan(seed: int, products: int) -> _Plan:
     bank = wordbank()
     rng = Rng(f"{seed}/plan")
     known = bank.subcategories
-    count = min(len(known), max(5, products // 12))
+    count = min(len(known), max(5, products // knobs.depth))
     chosen = tuple(known[place * len(known) // count] for place in range(count))
     total = sum(kind.weight for kind in chosen)
     starts, before = [], 0
@@ -101,8 +106,10 @@ def _plan(seed: int, products: int) -> _Plan:
     stride = max(1, products * 618 // 1000 + rng.below(max(1, products // 20)))
     while gcd(stride, products) != 1:
         stride += 1
+    first, last = knobs.own_values
     return _Plan(
         bank=bank,
+        knobs=knobs,
         seed=seed,
         products=products,
         subcategories=chosen,
@@ -113,13 +120,16 @@ def _plan(seed: int, products: int) -> _Plan:
         key=rng.bits(),
         series=max(250, products * 60 // 1000),
         places=max(150, products * 54 // 1000),
-        tagged=0.15 + 0.4 * min(1.0, products / 1_000_000),
+        owned=first + (last - first) * min(1.0, products / 1_000_000),
+        shares=Shares.of(knobs, products),
     )
 
 
-def make_product(number: int, *, seed: int, products: int) -> GeneratedProduct:
-    """The product of this number in the catalogue of this seed and size."""
-    plan = _plan(seed, products)
+def make_product(
+    number: int, *, seed: int, products: int, difficulty: Difficulty = PAPER
+) -> GeneratedProduct:
+    """The product of this number in the catalogue of this seed, size and difficulty."""
+    plan = _plan(seed, products, difficulty)
     if not 0 <= number < products:
         raise ValueError(f"product {number} is not in a catalogue of {products} products")
     bank = plan.bank
@@ -131,7 +141,8 @@ def make_product(number: int, *, seed: int, products: int) -> GeneratedProduct:
     has_human = (number + 1) * plan.human // products > number * plan.human // products
     name, brand, attributes = _core(plan, kind, rank, rng, has_human)
     coined = _coined(plan, rng, brand)
-    listing = write_listing(rng, bank, kind, name, attributes, coined)
+    motifs = [rng.pick(bank.motifs) for _ in range(3)] if difficulty.motifs else ()
+    listing = write_listing(rng, bank, kind, name, attributes, coined, motifs)
     groups = _groups(plan, kind, rank, rng, has_human)
     asin = _asin(number, plan.key)
     picture, images, options = _pictures(rng, bank, kind, groups)
@@ -140,7 +151,7 @@ def make_product(number: int, *, seed: int, products: int) -> GeneratedProduct:
         "name": listing.title,
         "full_description": listing.description,
         "small_description": listing.bullets,
-        "pricing": _pricing(rng, kind),
+        "pricing": _pricing(rng, kind, difficulty.price_spread),
         "customization_options": options or "",
         "category": kind.category,
         "query": kind.query,
@@ -154,10 +165,10 @@ def make_product(number: int, *, seed: int, products: int) -> GeneratedProduct:
     if len(words) > 1 and rng.bernoulli(0.56):
         mined["instruction"] = synthetic_instruction(kind.query, attributes)
         mined["instruction_attributes"] = words
-    human = (
-        [_human(plan, rng, kind, asin, attributes, groups, coined["brand"])] if has_human else []
-    )
-    return GeneratedProduct(record, mined, human)
+    if not has_human:
+        return GeneratedProduct(record, mined, [], None)
+    human, wish = _human(plan, rng, kind, name, record, attributes, groups, coined["brand"])
+    return GeneratedProduct(record, mined, [human], wish)
 
 
 def _core(
@@ -165,8 +176,8 @@ def _core(
 ) -> tuple[Name, str, list[Attribute]]:
     """Name, brand and hidden attributes; shared with the near-twins but for small changes."""
     brands = max(8, plan.products * CATEGORIES[kind.category] * 85 // 1_000_000)
-    core = Rng(f"{plan.seed}/{kind.index}/{rank // TWINS}/core")
-    pool = kind.attributes
+    core = Rng(f"{plan.seed}/{kind.index}/{rank // plan.knobs.twins}/core")
+    pool, special = kind.attributes, plan.knobs.special_attributes
     name = core.pick(kind.names)
     brand = core.low(brands)
     count = min(core.pick(_ATTRIBUTE_COUNTS), len(pool))
@@ -177,14 +188,20 @@ def _core(
         attribute = pool[core.low(len(pool))]
         chosen[attribute.name] = attribute
     attributes = list(chosen.values())
-    if rng.bernoulli(0.3):
+    if rng.bernoulli(plan.knobs.twin_name):
         name = rng.pick(kind.names)
     if rng.bernoulli(0.55):
         brand = rng.low(brands)
-    if attributes and rng.bernoulli(0.35):
+    if attributes and rng.bernoulli(plan.knobs.twin_attribute):
         other = rng.pick(pool)
         if other.name not in chosen:
             attributes[rng.below(len(attributes))] = other
+    if special:
+        rare = plan.bank.special[kind.category]
+        mixed = [
+            rng.pick(rare) if rng.bernoulli(special) else attribute for attribute in attributes
+        ]
+        attributes = list({attribute.name: attribute for attribute in mixed}.values())
     group = tuple(CATEGORIES).index(kind.category)
     return name, plan.bank.coinage.word("brand", brand * len(CATEGORIES) + group), attributes
 
@@ -193,17 +210,19 @@ def _groups(
     plan: _Plan, kind: Subcategory, rank: int, rng: Rng, has_human: bool
 ) -> dict[str, list[OptionValue]]:
     """Option groups; near-twins often offer the same ones but for a value or two."""
-    at_least_one = has_human and rng.bernoulli(0.7)
-    shared = rng.bernoulli(0.7)
-    source = Rng(f"{plan.seed}/{kind.index}/{rank // TWINS}/options") if shared else rng
+    at_least_one = has_human and rng.bernoulli(plan.knobs.with_options)
+    shared = rng.bernoulli(plan.knobs.twin_options)
+    source = Rng(f"{plan.seed}/{kind.index}/{rank // plan.knobs.twins}/options") if shared else rng
 
     def coin() -> str:
         return plan.bank.coinage.word("series", source.below(plan.series))
 
-    groups = choose_groups(source, plan.bank, kind, coin, at_least_one, plan.tagged)
+    groups = choose_groups(
+        source, plan.bank, kind, coin, at_least_one, plan.owned, plan.knobs.compact_values
+    )
     if shared:
         for choices in groups.values():
-            if len(choices) > 2 and rng.bernoulli(0.5):
+            if len(choices) > 2 and rng.bernoulli(plan.knobs.twin_value):
                 choices.pop(rng.below(len(choices)))
     return groups
 
@@ -231,8 +250,8 @@ def _asin(number: int, key: int) -> str:
     return f"B0{'789'[(number * 7 + key) % 3]}{digits}"
 
 
-def _pricing(rng: Rng, kind: Subcategory) -> str:
-    price = kind.price * exp(0.5 * rng.bell())
+def _pricing(rng: Rng, kind: Subcategory, spread: float) -> str:
+    price = kind.price * exp(spread * rng.bell())
     number = rng.bits() / 4294967296.0
     if number < 0.09:
         return ""
@@ -272,30 +291,61 @@ def _human(
     plan: _Plan,
     rng: Rng,
     kind: Subcategory,
-    asin: str,
+    name: Name,
+    record: dict[str, Any],
     attributes: list[Attribute],
     groups: dict[str, list[OptionValue]],
     brand: str,
-) -> dict[str, Any]:
-    """A person's instruction for a product."""
+) -> tuple[dict[str, Any], Wish]:
+    """A person's instruction for a product, and what it says."""
     count = (1, 1, 1, 1, 1, 2, 2, 2, 3)[rng.below(9)]
+    if not groups:
+        count += plan.knobs.more_attributes
     targets = rng.shuffled(attributes)[:count]
     values = {
-        name.lower(): normalize_value(rng.pick(choices).value) for name, choices in groups.items()
+        group.lower(): normalize_value(rng.pick(choices).value) for group, choices in groups.items()
     }
     names = list(values)
     if len(names) > 2:
         names.pop(rng.below(3))
     if names and rng.bernoulli(0.2):
         names.pop(rng.below(len(names)))
-    chosen = {name: values[name] for name in names}
-    return {
-        "asin": asin,
-        "instruction": human_instruction(
-            rng, plan.bank, rng.pick(kind.names), targets, chosen, brand
-        ),
+    chosen = {group: values[group] for group in names}
+    wish = _wish(plan, rng, kind, name, record["name"].lower(), targets, chosen, brand)
+    instruction = human_instruction(
+        rng,
+        plan.bank,
+        wish.name,
+        wish.attributes,
+        wish.options,
+        wish.brand,
+        brand_share=1.0 if wish.listed else plan.knobs.brand,
+        chatter=plan.knobs.chatter,
+        typos=plan.knobs.typos,
+    )
+    goal = {
+        "asin": record["asin"],
+        "instruction": instruction,
         "attributes": [attribute.name for attribute in attributes],
-        "options": [f"{name}: {value}" for name, value in values.items()] or [""],
+        "options": [f"{group}: {value}" for group, value in values.items()] or [""],
         "instruction_attributes": [attribute.name for attribute in targets],
         "instruction_options": list(chosen.values()),
     }
+    return goal, wish
+
+
+def _wish(
+    plan: _Plan,
+    rng: Rng,
+    kind: Subcategory,
+    name: Name,
+    title: str,
+    attributes: list[Attribute],
+    options: dict[str, str],
+    brand: str,
+) -> Wish:
+    """What a person says of these attributes and options."""
+    bank, knobs, shares = plan.bank, plan.knobs, plan.shares
+    if not shares.loose:
+        return Wish(rng.pick(kind.names), attributes, options, brand)
+    return worded(rng, bank, kind, knobs, shares, name, title, attributes, options, brand)

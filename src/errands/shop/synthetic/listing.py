@@ -40,10 +40,12 @@ def write_listing(
     name: Name,
     attributes: Sequence[Attribute],
     coined: Mapping[str, str],
+    motifs: Sequence[str] = (),
 ) -> ListingText:
     """Write a title, bullets and a description.
 
-    `coined` are the invented words of the product: brand, series, place, tech and code.
+    `coined` are the invented words of the product: brand, series, place, tech and code. `motifs`
+    are three nouns of its own for the title, or none.
     """
     writer = _Writer(rng, bank, kind, name, coined)
     in_title: list[Attribute] = []
@@ -60,7 +62,7 @@ def write_listing(
             said = True
         if described and rng.bernoulli(0.15 if said else 0.8):
             in_description.append(attribute)
-    title = writer.title(in_title)
+    title = writer.title(in_title, motifs)
     bullets = writer.bullets(in_bullets)
     return ListingText(title, bullets, writer.description(in_description) if described else "")
 
@@ -106,8 +108,8 @@ class _Writer:
         text = self.rng.pick(templates) % self.values
         return text if text[0].isupper() else text[0].upper() + text[1:]
 
-    def title(self, attributes: Sequence[Attribute]) -> str:
-        """A title that shows these attributes."""
+    def title(self, attributes: Sequence[Attribute], motifs: Sequence[str]) -> str:
+        """A title that shows these attributes, and these nouns if there are any."""
         rng, values = self.rng, self.values
         frames = self.frames
         later, last = frames[(self.turn + 2) % FRAMES], frames[(self.turn + 3) % FRAMES]
@@ -136,7 +138,12 @@ class _Writer:
             ", ".join([rng.pick(attribute.shows) for attribute in attributes]) or words["Style4"]
         )
         words["Extra"] = rng.pick(self.bank.extras) % words
-        title = rng.pick(self.bank.titles) % words
+        titles = self.bank.titles
+        if motifs:
+            titles = self.bank.own_titles
+            words["Noun2"] = title_case(rng.pick(self.kind.names).text)
+            words["Motif"], words["Motif2"], words["Motif3"] = map(title_case, motifs)
+        title = rng.pick(titles) % words
         if attributes and words["Attr"] not in title:
             title += f", {words['Attr']}"
         return title

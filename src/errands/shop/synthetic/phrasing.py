@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
+from errands.shop.synthetic.difficulty import EASY
 from errands.shop.synthetic.rng import Rng
 from errands.shop.synthetic.wordbank import Attribute, Bank, Name, article
 
@@ -42,8 +43,16 @@ def human_instruction(
     attributes: Sequence[Attribute],
     options: Mapping[str, str],
     brand: str,
+    *,
+    brand_share: float = EASY.brand,
+    chatter: float = EASY.chatter,
+    typos: float = EASY.typos,
 ) -> str:
-    """What a person would write who wants these attributes and options (name to value)."""
+    """What a person would write who wants these attributes and options (name to value).
+
+    The brand is named in `brand_share` of the cases; `chatter` is the share of texts that may tell
+    of the person, too; `typos` the share with a typing error.
+    """
     before: list[str] = []
     after: list[str] = []
     for attribute in attributes:
@@ -63,7 +72,7 @@ def human_instruction(
             rng.pick(ways).replace("{v}", said) if ways else f"with {option} {said}"
         )
     thing = name.text
-    if rng.bernoulli(0.14):
+    if brand and rng.bernoulli(brand_share):
         if rng.bernoulli(0.7):
             before.append(brand)
         else:
@@ -72,9 +81,12 @@ def human_instruction(
     bare = " ".join((joint.join(before), thing)).strip()
     item = bare if rng.bernoulli(0.06) else f"{name.article or article(bare)} {bare}"
     rest = (" and " if rng.bernoulli(0.55) else ", ").join(after)
-    template = rng.pick(bank.phrasing["templates"])
+    templates = bank.phrasing["templates"]
+    if chatter < 1.0 and not rng.bernoulli(chatter):
+        templates = bank.phrasing["plain"]
+    template = rng.pick(templates)
     while not wanted_options and _NEEDS_OPTIONS.search(template):
-        template = rng.pick(bank.phrasing["templates"])
+        template = rng.pick(templates)
     opts = (" and " if rng.bernoulli(0.45) else ", ").join(wanted_options)
     text = template.format(
         item=item,
@@ -85,10 +97,10 @@ def human_instruction(
         event=rng.pick(bank.phrasing["events"]),
         reason=rng.pick(bank.phrasing["reasons"]),
     )
-    return _finished(rng, bank, text)
+    return _finished(rng, bank, text, typos)
 
 
-def _finished(rng: Rng, bank: Bank, text: str) -> str:
+def _finished(rng: Rng, bank: Bank, text: str, typos: float) -> str:
     """The text with its punctuation, now and then a closing remark, rarely a typo."""
     text = _COMMAS.sub("", _SPACES.sub("", text))
     if not text.endswith("?"):
@@ -96,7 +108,7 @@ def _finished(rng: Rng, bank: Bank, text: str) -> str:
             text += (", " if rng.bernoulli(0.5) else ". ") + rng.pick(bank.phrasing["tails"])
         if rng.bernoulli(0.6):
             text += "."
-    if rng.bernoulli(0.04):
+    if rng.bernoulli(typos):
         words = text.split(" ")
         place = rng.below(len(words))
         word = words[place]

@@ -58,11 +58,13 @@ def choose_groups(
     coin: Callable[[], str],
     at_least_one: bool,
     tagged: float,
+    compact: float = 0.0,
 ) -> dict[str, list[OptionValue]]:
     """Option groups of one product.
 
     `at_least_one` makes sure of one, `coin` invents a word, `tagged` is the share of groups whose
-    values bear the maker's own name or number.
+    values bear the maker's own name or number, `compact` the share of these that are spelled in
+    one piece.
     """
     number = rng.bits() / 4294967296.0
     shares = _GROUPS[kind.category]
@@ -79,32 +81,43 @@ def choose_groups(
         if name in groups:
             continue
         length = rng.pick(_LENGTHS[len(groups)])
-        groups[name] = _choices(rng, bank, values, length, coin, tagged)
+        groups[name] = _choices(rng, bank, values, length, coin, tagged, compact)
         if len(groups) == count:
             break
     return groups
 
 
 def _choices(
-    rng: Rng, bank: Bank, values: str, length: int, coin: Callable[[], str], tagged: float
+    rng: Rng,
+    bank: Bank,
+    values: str,
+    length: int,
+    coin: Callable[[], str],
+    tagged: float,
+    compact: float,
 ) -> list[OptionValue]:
     """Distinct values of one group, in one spelling."""
     if values in _RUNS:
         return _run(rng, bank, values, length)
     form = rng.below(8)
     tag = None
-    if values in _TAGGED and rng.bernoulli(tagged):
-        tag, form = rng.below(3), form % 3
+    own = _kinds()[values].compact if compact and values in _kinds() else ()
+    if own and rng.bernoulli(tagged * compact):
+        form = rng.below(len(own))
+    elif values in _TAGGED and rng.bernoulli(tagged):
+        own, tag, form = (), rng.below(3), form % 3
+    else:
+        own = ()
     seen: dict[str, OptionValue] = {}
     for _ in range(length * 2):
-        choice = _value(rng, bank, values, form, coin)
+        choice = _value(rng, bank, values, form, coin, own)
         if tag is not None:
             choice = OptionValue(_tagged(rng, choice.value, tag, coin), choice.color)
         seen.setdefault(normalize_value(choice.value), choice)
         if len(seen) == length:
             break
     choices = list(seen.values())
-    if rng.bernoulli(0.6):
+    if not own and rng.bernoulli(0.6):
         return [OptionValue(title_case(choice.value), choice.color) for choice in choices]
     return choices
 
@@ -126,8 +139,15 @@ def _run(rng: Rng, bank: Bank, values: str, length: int) -> list[OptionValue]:
     return [OptionValue(title_case(value)) for value in ordered[start : start + length]]
 
 
-def _value(rng: Rng, bank: Bank, values: str, form: int, coin: Callable[[], str]) -> OptionValue:
-    """A value of this kind, in one of its eight forms."""
+def _value(
+    rng: Rng,
+    bank: Bank,
+    values: str,
+    form: int,
+    coin: Callable[[], str],
+    own: "tuple[_Spelling, ...]",
+) -> OptionValue:
+    """A value of this kind, in one of its eight forms, or of the maker's own."""
     if values in _LISTED:
         key, share = _LISTED[values]
         value = rng.pick(bank.values[key])
@@ -136,7 +156,8 @@ def _value(rng: Rng, bank: Bank, values: str, form: int, coin: Callable[[], str]
         return OptionValue(_shoe(rng, bank, form))
     kind = _kinds()[values]
     drawn = {name: draw(rng, coin) for name, draw in kind.first}
-    return OptionValue(kind.forms[form].fill(rng, coin, drawn), _shade(bank, drawn))
+    spelling = (own or kind.forms)[form]
+    return OptionValue(spelling.fill(rng, coin, drawn), _shade(bank, drawn))
 
 
 def _shoe(rng: Rng, bank: Bank, form: int) -> str:
@@ -183,6 +204,8 @@ class _Kind:
     first: tuple[tuple[str, Draw], ...]
     """What is drawn before the form's own slots, by name."""
     forms: tuple[_Spelling, ...]
+    compact: tuple[_Spelling, ...]
+    """How makers spell their own, in one piece."""
 
 
 @cache
@@ -191,7 +214,8 @@ def _kinds() -> Mapping[str, _Kind]:
     for name, table in read_words("forms").items():
         first = {key: _draw(slot.strip("{}")) for key, slot in table.get("first", {}).items()}
         forms = [_spelling(text, first) for count, text in table["forms"] for _ in range(count)]
-        kinds[name] = _Kind(tuple(first.items()), tuple(forms))
+        compact = tuple(_spelling(text, first) for text in table.get("compact", ()))
+        kinds[name] = _Kind(tuple(first.items()), tuple(forms), compact)
     return kinds
 
 

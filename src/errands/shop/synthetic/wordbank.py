@@ -19,6 +19,7 @@ __all__ = [
     "Name",
     "Subcategory",
     "read_words",
+    "spoken_attribute",
     "title_case",
     "wordbank",
 ]
@@ -144,6 +145,16 @@ class Bank:
     colors: Mapping[str, str]
     """Each with the shade it is drawn in."""
     values: Mapping[str, tuple[str, ...]]
+    motifs: tuple[str, ...]
+    """Nouns that makers call their lines by."""
+    own_titles: tuple[str, ...]
+    """Titles with motifs."""
+    vague: Mapping[str, tuple[Name, ...]]
+    """What people call anything of a category."""
+    special: Mapping[str, tuple[Attribute, ...]]
+    """Attributes that few products of a category have."""
+    reworded: Mapping[str, tuple[Attribute, ...]]
+    """Attributes in other words than those of the listing, by name."""
     phrasing: Mapping[str, tuple[str, ...]]
     option_phrases: Mapping[str, tuple[str, ...]]
 
@@ -193,10 +204,12 @@ def wordbank() -> Bank:
         read_words("phrasing"),
         read_words("coinage"),
     )
+    wording = read_words("wording")
     common = _wordings(shared["sentences"], shared["synonyms"])
     attributes: dict[tuple[str, str], Attribute] = {}
     groups = options.pop("groups")
     subcategories: list[Subcategory] = []
+    special = {name: _special(words, spoken) for name, words in wording["special"].items()}
     for category, share in CATEGORIES.items():
         table = read_words(category)
         rows = sum(len(family["rows"]) for family in table["family"])
@@ -240,8 +253,35 @@ def wordbank() -> Bank:
         extras=_formats(shared["extras"]),
         colors=options["colors"],
         values={name: tuple(values) for name, values in options.items()},
+        motifs=tuple(wording["motifs"]),
+        own_titles=_formats(wording["titles"]),
+        vague={
+            category: tuple(_name(name) for name in names)
+            for category, names in wording["vague"].items()
+        },
+        special={name: tuple(found) for name, found in special.items()},
+        reworded={
+            **_reworded(attributes, spoken, wording["synonyms"]),
+            **{
+                attribute.name: (other,)
+                for found in special.values()
+                for attribute, other in found.items()
+            },
+        },
         option_phrases={name: tuple(says) for name, says in phrasing.pop("options").items()},
-        phrasing={name: tuple(says) for name, says in phrasing.items()},
+        phrasing={
+            **{name: tuple(says) for name, says in phrasing.items()},
+            "plain": tuple(filter(_is_plain, phrasing["templates"])),
+        },
+    )
+
+
+def _is_plain(template: str) -> bool:
+    """Whether a template says what is wanted, and nothing else."""
+    return (
+        len(_SLOT.sub("", template).split()) <= 5
+        and "old one" not in template
+        and not any(slot in template for slot in ("{person}", "{event}", "{reason}"))
     )
 
 
@@ -345,12 +385,44 @@ def _suits(query: str, needed: str) -> bool:
     return any(word in query for word in needed.split())
 
 
-def _attribute(word: str, kind: str, table: Mapping[str, Any]) -> Attribute:
+def _reworded(
+    attributes: Iterable[tuple[str, str]],
+    table: Mapping[str, Any],
+    synonyms: Mapping[str, Sequence[str]],
+) -> dict[str, tuple[Attribute, ...]]:
+    """Attributes that can be said in other words, in these words."""
+    return {
+        word: tuple(_attribute(word, kind, table, way) for way in synonyms[word])
+        for word, kind in attributes
+        if word in synonyms
+    }
+
+
+def _special(
+    words: Mapping[str, Sequence[str]], table: Mapping[str, Any]
+) -> dict[Attribute, Attribute]:
+    """Every first word with every second one, and in other words."""
+    pairs = [first.split(": ") for first in words["first"]]
+    return {
+        _attribute(f"{first} {second}", "part", table): _attribute(
+            f"{first} {second}", "part", table, f"{other} {words['instead']}"
+        )
+        for first, other in pairs
+        for second in words["second"]
+    }
+
+
+def _spoken(word: str, table: Mapping[str, Any]) -> str:
+    default = f"easy to {word[5:]}" if word.startswith("easy ") else word
+    return str(table["spoken"].get(word, default))
+
+
+def _attribute(word: str, kind: str, table: Mapping[str, Any], other: str = "") -> Attribute:
+    """An attribute and how it is said; in `other` words than its own if there are any."""
     ways = table["kind"][kind]
-    if word.startswith("easy "):
-        spoken = table["spoken"].get(word, f"easy to {word[5:]}")
-    else:
-        spoken = table["spoken"].get(word, word)
+    name = word
+    spoken = other or _spoken(word, table)
+    word = other or word
     words = {
         "a": word,
         "say": spoken,
@@ -368,7 +440,7 @@ def _attribute(word: str, kind: str, table: Mapping[str, Any]) -> Attribute:
         return text if text.startswith("{") else text[0].upper() + text[1:]
 
     return Attribute(
-        name=word,
+        name=name,
         place=ways["place"],
         before=tuple(filled(ways["before"])),
         clauses=tuple(filled(ways["clauses"], **_VERBS)),
@@ -377,3 +449,13 @@ def _attribute(word: str, kind: str, table: Mapping[str, Any]) -> Attribute:
         says=_formats(capital(text) for text in filled(ways["says"])),
         heads=_formats(capital(text) for text in filled(ways["heads"])),
     )
+
+
+def spoken_attribute(word: str, kind: str) -> Attribute:
+    """An attribute that is in no sub-category's pool, said as those of a kind are."""
+    return _attribute(word, kind, _attribute_table())
+
+
+@cache
+def _attribute_table() -> Mapping[str, Any]:
+    return read_words("attributes")

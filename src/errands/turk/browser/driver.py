@@ -163,6 +163,11 @@ class BrowserPage(WebPage):
         assert isinstance(picture, bytes)
         return picture
 
+    def pass_time(self, seconds: float) -> bool:
+        """Let so much time pass for the page at once, the last thing that is done to it; False
+        where it has so much to do that this takes too long."""
+        return self.run(lambda tab: tab.pass_time(seconds))
+
     def changes(self, mark: str) -> Changes:
         """What changed since the last time on elements that have this attribute, a number."""
         return msgspec.convert(self._ask("changes", mark=mark), Changes)

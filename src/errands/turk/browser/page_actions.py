@@ -9,8 +9,8 @@ from typing import Any, Final
 from errands.browser.chromium import BrowserError
 from errands.browser.tab import Tab
 from errands.turk.actions.action import ACTIONS, Action, Value
-from errands.turk.pages.driver import ActionError, Result, Unsupported
-from errands.turk.pages.field import MARK, excerpt
+from errands.turk.pages.driver import ActionError, Result, Unsupported, checked_arguments
+from errands.turk.pages.field import MARK, excerpt, well_formed
 
 __all__ = ["PASSIVE", "ask", "perform"]
 
@@ -28,24 +28,7 @@ async def perform(tab: Tab, action: Action) -> Result:
     page_action = _PAGE_ACTIONS.get(action.name)
     if page_action is None:
         raise Unsupported(f"There is no action {action.name!r}: {', '.join(ACTIONS)}")
-    arguments: dict[str, Any] = {}
-    for parameter in ACTIONS[action.name]:
-        if parameter.name in action.arguments:
-            value = action.arguments[parameter.name]
-            right = isinstance(value, parameter.kinds) or (
-                value is None and (not parameter.required or parameter.name == "value")
-            )
-            if not right or (isinstance(value, bool) and bool not in parameter.kinds):
-                raise ActionError(f"{action.name}: {parameter.name} cannot be {value!r}")
-            arguments[parameter.name] = value
-        elif parameter.required:
-            raise ActionError(f"{action.name} needs {parameter.name}")
-        else:
-            arguments[parameter.name] = parameter.default
-    unknown = [name for name in action.arguments if name not in arguments]
-    if unknown:
-        raise ActionError(f"{action.name} takes no {unknown[0]}")
-    result = await page_action(tab, **arguments)
+    result = await page_action(tab, **checked_arguments(action))
     if action.name in _FREE:
         await ask(tab, "settle")
     return result
@@ -76,7 +59,7 @@ def _whole(value: Value) -> str:
 async def _modify_text(tab: Tab, name: str, value: Value) -> None:
     if not value or value == "nan" or value != value:
         return
-    text = _words(value)
+    text = well_formed(_words(value))
     start = await ask(tab, "startText", name=name, value=text)
     if start["set"]:
         return

@@ -119,10 +119,10 @@
       case "textarea":
         return all
           .filter((each) => each.tagName === "TEXTAREA" && !each.readOnly)
-          .map((each) => (attributes ? each.innerHTML : each.value));
+          .map((each) => (attributes ? each.innerHTML : each.value.toWellFormed()));
       default:
         return all.map((each) =>
-          attributes ? each.getAttribute("value") ?? "" : String(each.value ?? ""),
+          attributes ? each.getAttribute("value") ?? "" : String(each.value ?? "").toWellFormed(),
         );
     }
   };
@@ -131,7 +131,7 @@
   const html = ({ name, mark }) => {
     if (name === null) {
       const type = document.doctype;
-      const start = type ? `${new XMLSerializer().serializeToString(type)}\n` : "";
+      const start = type ? new XMLSerializer().serializeToString(type) : "";
       return start + (document.documentElement?.outerHTML ?? "");
     }
     const element = first(name);
@@ -288,9 +288,10 @@
 
   const setText = (element, type, value) => {
     const old = element.value;
-    element.value = value;
+    const bare = value.trim();
+    element.value = bare;
     const kept = element.value;
-    if (kept === "" || (type === "color" && kept !== value.toLowerCase())) {
+    if (kept === "" || (type === "color" && kept !== bare.toLowerCase())) {
       element.value = old;
       throw new Impossible(`${quote(element.name)} takes a ${type}, not ${quote(value)}`);
     }
@@ -337,7 +338,11 @@
     }
   };
 
-  const isNumber = (text) => text.trim() !== "" && Number.isFinite(Number(text));
+  // HTML's valid floating-point number; what a slider takes may have a sign or a point more.
+  const isNumber = (text) =>
+    /^-?(\d+(\.\d+)?|\.\d+)([eE][+-]?\d+)?$/.test(text.trim()) && Number.isFinite(Number(text));
+  const isPosition = (text) =>
+    /^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$/.test(text.trim()) && Number.isFinite(Number(text));
 
   const truncated = (text) =>
     /^[+-]?\d+(\.\d*)?$|^[+-]?\.\d+$/.test(text) ? String(Math.trunc(Number(text))) : null;
@@ -433,7 +438,7 @@
   const range = ({ name, value }) => {
     const element = [...named(name)].find(isBox("range"));
     if (!element) throw new Impossible(`The page has no slider named ${quote(name)}`);
-    if (!isNumber(value)) {
+    if (!isPosition(value)) {
       throw new Impossible(`Slider ${quote(name)} takes a number, not ${quote(value)}`);
     }
     usable(element, name);

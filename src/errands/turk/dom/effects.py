@@ -175,7 +175,8 @@ class EffectApplier:
         elif what.startswith("@"):
             name = what[1:]
             if value is not None:
-                node.attrs[name] = str(value)
+                before = node.attributes.get(name) or ""
+                node.attrs[name] = _RESPELLED.get(name, _as_it_is)(before, str(value))
                 if name == "class":
                     self._cascade.add_classes(str(value).split())
             elif name in node.attributes:
@@ -196,6 +197,41 @@ class EffectApplier:
                 option.selected = str(number) in numbers
         elif what == "@disabled":
             control.disabled = value is not None
+
+
+def _as_it_is(before: str, value: str) -> str:
+    return value
+
+
+def _new_style(before: str, value: str) -> str:
+    """A style as a browser writes it once a script has touched it: what is about looks stays."""
+    if shown_style(before) == value:
+        return before
+    wanted = _declarations(value)
+    kept = {
+        name: text
+        for name, text in _declarations(before).items()
+        if name in wanted or not shown_style(f"{name}: {text}")
+    }
+    return " ".join(f"{name}: {text};" for name, text in {**kept, **wanted}.items())
+
+
+def _declarations(style: str) -> dict[str, str]:
+    parts = (part.partition(":") for part in style.split(";") if ":" in part)
+    return {name.strip().lower(): text.strip() for name, _, text in parts}
+
+
+def _new_classes(before: str, value: str) -> str:
+    """Classes in the order in which a script leaves them: new ones behind the old."""
+    if shown_classes(before) == value:
+        return before
+    wanted = value.split()
+    old = [each for each in before.split() if each in wanted]
+    return " ".join([*old, *(each for each in wanted if each not in old)])
+
+
+_RESPELLED: Final = {"style": _new_style, "class": _new_classes}
+"""Attributes that are compared in one spelling, and shown in that of a browser."""
 
 
 def page_facts(

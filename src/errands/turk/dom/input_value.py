@@ -7,16 +7,22 @@ from collections.abc import Mapping
 from decimal import ROUND_FLOOR, Decimal, InvalidOperation
 from typing import Final
 
-__all__ = ["cut", "is_number", "number_text", "sanitize", "valid"]
+__all__ = ["cut", "is_number", "loose_number", "number_text", "sanitize", "trimmed", "valid"]
 
-_FLOAT = re.compile(r"-?(?:\d+(?:\.\d+)?|\.\d+)(?:[eE][+-]?\d+)?")
+# Digits are those of ASCII, as everywhere in HTML.
+_FLOAT = re.compile(r"-?(?:\d+(?:\.\d+)?|\.\d+)(?:[eE][+-]?\d+)?", re.A)
+_LOOSE = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.A)
 _COLOR = re.compile(r"#[0-9a-fA-F]{6}")
-_DATE = re.compile(r"(\d{4,6})-(\d\d)-(\d\d)")
-_MONTH = re.compile(r"(\d{4,6})-(\d\d)")
-_WEEK = re.compile(r"(\d{4,6})-W(\d\d)")
-_TIME = re.compile(r"(\d\d):(\d\d)(?::(\d\d)(?:\.\d{1,3})?)?")
+_DATE = re.compile(r"(\d{4,6})-(\d\d)-(\d\d)", re.A)
+_MONTH = re.compile(r"(\d{4,6})-(\d\d)", re.A)
+_WEEK = re.compile(r"(\d{4,6})-W(\d\d)", re.A)
+_TIME = re.compile(r"(\d\d):(\d\d)(?::(\d\d)(?:\.\d{1,3})?)?", re.A)
 _LINES = re.compile(r"[\r\n]")
 _SPACES: Final = " \t\n\f\r"
+_SCRIPT_SPACES: Final = (
+    " \t\n\v\f\r\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
+    "\u2028\u2029\u202f\u205f\u3000\ufeff"
+)
 Attributes = Mapping[str, str | None]
 
 
@@ -25,11 +31,24 @@ def is_number(text: str) -> bool:
     return _FLOAT.fullmatch(text) is not None and math.isfinite(float(text))
 
 
+def loose_number(text: str) -> float | None:
+    """What an agent may write for a slider's position: as HTML, but for a sign or a point more."""
+    number = float(text) if _LOOSE.fullmatch(text) else math.inf
+    return number if math.isfinite(number) else None
+
+
+def trimmed(text: str) -> str:
+    """Without the spaces around it that scripts call so."""
+    return text.strip(_SCRIPT_SPACES)
+
+
 def number_text(number: float) -> str:
     """A number as a browser writes it."""
     if number == int(number) and abs(number) < 1e21:
         return str(int(number))
-    return repr(number)
+    if 1e-6 <= abs(number) < 1e-4:
+        return format(Decimal(repr(number)), "f")
+    return repr(number).replace("e-0", "e-")
 
 
 def _year_and_month(year: str, month: str) -> bool:
@@ -170,4 +189,4 @@ def cut(text: str, longest: str | None) -> str:
     if len(text) * 2 <= limit:
         return text
     units = text.encode("utf-16-le", "surrogatepass")[: limit * 2]
-    return units.decode("utf-16-le", "ignore")
+    return units.decode("utf-16-le", "replace")

@@ -26,11 +26,24 @@ from errands.turk.dom.effects import (
 )
 from errands.turk.dom.effects import chosen as chosen_state
 from errands.turk.dom.forms import Control, Forms, Option
-from errands.turk.dom.input_value import cut, is_number, number_text, sanitize, valid
+from errands.turk.dom.input_value import (
+    cut,
+    loose_number,
+    number_text,
+    sanitize,
+    trimmed,
+    valid,
+)
 from errands.turk.dom.submission import is_scripted, submitted_fields
 from errands.turk.dom.text import page_text
 from errands.turk.dom.visibility import Cascade
-from errands.turk.pages.driver import ActionError, DriverError, Result, Unsupported
+from errands.turk.pages.driver import (
+    ActionError,
+    DriverError,
+    Result,
+    Unsupported,
+    checked_arguments,
+)
 from errands.turk.pages.field import (
     EXCLUDED,
     FREE_TEXTS,
@@ -39,13 +52,14 @@ from errands.turk.pages.field import (
     Field,
     SubmittedField,
     excerpt,
+    well_formed,
 )
 
 __all__ = ["ACTIONS", "DomPage"]
 
 C = TypeVar("C", Control, Option)
 
-_NUMERIC = re.compile(r"[+-]?\d+\.?\d*")
+_NUMERIC = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)", re.A)
 _READ_ONLY: Final = TEXTS - {"color"}
 """Types to which `readonly` applies."""
 _CALLED: Final = {
@@ -79,7 +93,9 @@ def _is_nan(value: Value) -> bool:
 
 def _whole(text: str) -> str | None:
     """`3.7` as `3`; None for what does not look like a number."""
-    return str(int(float(text))) if len(text) < 300 and _NUMERIC.fullmatch(text) else None
+    if len(text) >= 300 or not _NUMERIC.fullmatch(text):
+        return None
+    return number_text(float(math.trunc(float(text))))
 
 
 def _of_value(choices: Sequence[C], value: str) -> C | None:
@@ -202,6 +218,7 @@ class DomPage:
                 f"The driver 'dom' has no action {_clip(action.name)}; it has "
                 f"{', '.join(sorted(ACTIONS))}."
             )
+        checked_arguments(action)
         return method(self, action)
 
     def _modify_text(self, action: Action) -> None:
@@ -214,21 +231,22 @@ class DomPage:
         if kind not in TEXTS:
             self._wrong_kind(name, control, action)
         self._must_be_free(name, control)
-        typed = _text(value).replace("\r\n", "\n").replace("\r", "\n")
-        if kind in _FORMS and not valid(kind, typed.strip()):
+        typed = well_formed(_text(value)).replace("\r\n", "\n").replace("\r", "\n")
+        if kind in _FORMS and not valid(kind, trimmed(typed)):
             raise ActionError(
                 f"The field {_clip(name)} of type {kind} takes {_FORMS[kind]}, not {_clip(typed)}."
             )
         attributes = control.node.attributes
         if kind == "textarea":
             control.text = cut(typed, attributes.get("maxlength"))
-            control.node.inner_html = _scalar(typed)
+            control.node.inner_html = typed
         else:
-            line = typed.strip() if kind in _FORMS else typed.replace("\n", "")
+            line = trimmed(typed) if kind in _FORMS else typed.replace("\n", "")
             if kind in FREE_TEXTS:
                 line = cut(line, attributes.get("maxlength"))
-            control.text = sanitize(kind, line, attributes)
-            control.node.attrs["value"] = _scalar(_text(value))
+            # What is typed into a field for addresses keeps the spaces around it.
+            control.text = line if kind == "url" else sanitize(kind, line, attributes)
+            control.node.attrs["value"] = well_formed(_text(value))
         self._react(name, control, INPUT)
 
     def _modify_checkbox(self, action: Action) -> None:
@@ -310,13 +328,14 @@ class DomPage:
         self._field(action)
         (control, *_), name = self._group(action, "range")
         self._must_be_free(name, control)
-        text = str(int(value)) if isinstance(value, bool) else _text(value).strip()
-        bare = text.removeprefix("+")
-        if not (is_number(bare) or is_number(bare.removesuffix("."))):
+        text = trimmed(_text(value))
+        position = loose_number(text)
+        if position is None:
             raise ActionError(f"The slider {_clip(name)} takes a number, not {_clip(text)}.")
-        number = number_text(float(bare))
-        control.text = sanitize("range", number, control.node.attributes)
+        number = number_text(position)
+        # The markup first: where a slider says no least value, its steps count from there.
         control.node.attrs["value"] = number
+        control.text = sanitize("range", number, control.node.attributes)
         self._react(name, control, INPUT)
 
     def _get_html(self, action: Action) -> str:
@@ -390,11 +409,6 @@ def _toggle(node: LexborNode, attribute: str, present: bool) -> None:
         del node.attrs[attribute]
     elif present and attribute not in node.attributes:
         node.attrs[attribute] = ""
-
-
-def _scalar(text: str) -> str:
-    """The text without lone surrogates, which no page can hold."""
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 ACTIONS: Final[dict[str, Callable[[DomPage, Action], Result]]] = {

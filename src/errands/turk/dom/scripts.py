@@ -33,8 +33,11 @@ _TOGGLES: Final = (
 _VARIABLE = re.compile(r"\$\{([^{}]{1,200})\}")
 _LITERAL = re.compile(r"""(?<=["'`])[^"'`\\\n$]{1,60}(?=["'`])""")
 _TIMERS = re.compile(
-    r"setTimeout|setInterval|requestAnimationFrame|[fF]ade|[sS]lide|animate|delay\(|async|\.then\("
+    r"setTimeout|setInterval|requestAnimationFrame|requestIdleCallback|postMessage|Worker\("
+    r"|[fF]ade|[sS]lide|animate|delay\(|async|\.then\("
 )
+_LATER: Final = 'script[src]:not([src*="//"]), iframe, meta[http-equiv="refresh" i]'
+"""What may bring timers that are not read here."""
 _ACTIVE = re.compile(
     r"""<(?:script|i?frame|style|link|meta|base|object|embed|noscript|template|set|animate\w*)\b|[<"'][^<>"']{0,200}\bon[a-z]{3,20}\s*=|javascript:""",
     re.I,
@@ -43,7 +46,7 @@ _KEYFRAMES = re.compile(r"@(?:-\w+-)?keyframes", re.I)
 _LAYOUT = re.compile(
     r"overflow[-xy]*\s*:\s*(?:hidden|clip|auto|scroll)|(?:left|right|top|bottom|margin[-a-z]*"
     r"|text-indent)\s*:[^;}]{0,40}-\s?\d|transform\s*:|clip(?:-path)?\s*:|var\(|calc\("
-    r"|position\s*:\s*fixed|appearance\s*:|@(?:container|scope|layer|supports|import|starting)",
+    r"|position\s*:\s*fixed|appearance\s*:|content-visibility\s*:|@(?:container|scope|layer|supports|import|starting)",
     re.I,
 )
 """What decides whether something is seen only once a page is laid out, or is not read here."""
@@ -82,7 +85,7 @@ def read_scripts(template: str) -> PageScripts:
         tuple(_reasons(tree)),
         frozenset(_VARIABLE.findall(whole)),
         frozenset(filter(None, map(str.strip, _LITERAL.findall(whole)))),
-        _TIMERS.search(whole) is not None,
+        _TIMERS.search(whole) is not None or tree.css_first(_LATER) is not None,
     )
 
 
@@ -130,6 +133,8 @@ def _reasons(tree: LexborHTMLParser) -> Iterator[str]:
     for node in tree.css("meta[http-equiv]"):
         if (node.attributes.get("http-equiv") or "").strip().lower() == "refresh":
             yield "a page that reloads itself"
+    if tree.css_first('[inert], [hidden="until-found" i]') is not None:
+        yield "a part that can be seen and not used, or found and not seen"
     yield from _style_reasons(tree)
 
 

@@ -22,8 +22,8 @@ _LONG: Final = 12
 """Drop-downs with more options are covered by classes."""
 _PARAGRAPH: Final = "A longer answer, with a comma; it goes on for some time. " * 6
 _OTHERS: Final[Mapping[str, Sequence[str]]] = {
-    "number": ("3", "0", "250"),
-    "range": ("0", "50", "100", "3"),
+    "number": ("3", "0", "250", "2.5"),
+    "range": ("0", "50", "100", "3", "2.5"),
     "date": ("2024-01-15", "1999-12-31"),
     "time": ("09:30", "23:59"),
     "month": ("2024-05",),

@@ -4,8 +4,9 @@ A page on which nothing could act by itself is the same by construction (`dom.sc
 is proven by coverage, whatever the oracle does: rows of every kind that a script could tell apart
 (`rows`) are opened by both drivers; every value of every field is chosen, every pair of values in
 both orders, back and forth on the same page (`covering`), and random walks go beyond that. After
-every action fields, types, options, values, visibility and the visible text must agree, and at load
-and before a page is left the markup; where effects are replayed, the markup after every action.
+every action fields, types, options, values, visibility, the order in which displayed fields are
+listed and the visible text must agree, and at load and before a page is left the markup; where
+effects are replayed, the markup after every action.
 
 Where they do not agree, the page's own scripts act: what they do at load, and in reply to actions,
 is inferred in the browser (`infer`), and all is asked anew with these effects and another seed.
@@ -16,6 +17,7 @@ import random
 import time
 from collections.abc import Iterable, Sequence
 from contextlib import closing
+from pathlib import Path
 from typing import Final, NamedTuple
 
 import msgspec
@@ -52,8 +54,8 @@ _SINGLES: Final = 300
 """Pairs that are tried one by one where passes do not meet them."""
 _SOLVED: Final = 0.99
 """The oracle's score from which on field actions suffice for the right answers."""
-_SETTLE: Final = 0.4
-"""Seconds in which timers of a page may still do something."""
+_PATIENCE: Final = 120.0
+"""Seconds, of the page's clock, in which its timers may still do something."""
 
 
 class ProofConfig(msgspec.Struct, frozen=True):
@@ -68,7 +70,7 @@ class ProofConfig(msgspec.Struct, frozen=True):
     walk: int = 40
     """Random actions on each row beyond the pairs."""
     seconds: float = 600.0
-    """A task that takes longer is not proven."""
+    """A task that takes longer is not decided."""
     seed: int = 0
 
 
@@ -92,9 +94,45 @@ class _Late(Exception):
     """The proof takes too long."""
 
 
+class _Deadline:
+    """The time that a proof has."""
+
+    def __init__(self, seconds: float) -> None:
+        self._end = time.monotonic() + seconds
+
+    def check(self) -> None:
+        if time.monotonic() > self._end:
+            raise _Late
+
+
+class _TimedDriver:
+    """A driver that opens no more pages once the time is over."""
+
+    def __init__(self, driver: Driver, deadline: _Deadline) -> None:
+        self._driver = driver
+        self._deadline = deadline
+
+    @property
+    def name(self) -> str:
+        return self._driver.name
+
+    @property
+    def actions(self) -> frozenset[str]:
+        return self._driver.actions
+
+    def open(self, html: str, *, files: Path | None = None) -> OpenPage:
+        self._deadline.check()
+        return self._driver.open(html, files=files)
+
+    def close(self) -> None:
+        """It is its owner's."""
+
+
 def prove_equivalence(task: Task, browser: Driver, config: ProofConfig | None = None) -> Proof:
     """Compare both drivers on a task's pages; with inferred effects, where it takes them."""
     config = config or ProofConfig()
+    deadline = _Deadline(config.seconds)
+    browser = _TimedDriver(browser, deadline)
     reasons = reasons_against(task)
     least = config.rows if reasons else min(config.rows, _SPOT_CHECK)
     chosen = rows_to_prove(task, least, config.most_rows if reasons else least)
@@ -110,22 +148,38 @@ def prove_equivalence(task: Task, browser: Driver, config: ProofConfig | None = 
         method="coverage" if reasons else "construction",
         scripts=reasons,
         coverage=ProofCoverage(
-            len(pages), len(pages) + len(more), chosen.kinds, chosen.kinds_of_all
+            len(pages),
+            len(pages) + len(more),
+            chosen.kinds,
+            chosen.kinds_of_all,
+            len(task.instances),
         ),
     )
     if not pages:
         return msgspec.structs.replace(proof, reason="the task has no rows")
-    fields, pointer = _answered_fields(pages, browser)
-    proof = msgspec.structs.replace(proof, fields=fields, pointer=pointer)
-    if not fields:
-        return msgspec.structs.replace(proof, reason="no answer has a field on the page")
     cover = _Cover(
-        browser, pages, read_scripts(task.template), config, more=more, thorough=bool(reasons)
+        browser,
+        pages,
+        read_scripts(task.template),
+        config,
+        deadline,
+        more=more,
+        thorough=bool(reasons),
     )
-    reason, rules = _proven(cover, browser, pages)
+    undecided = 0.0
+    try:
+        fields, pointer = _answered_fields(pages, browser)
+        proof = msgspec.structs.replace(proof, fields=fields, pointer=pointer)
+        if not fields:
+            return msgspec.structs.replace(proof, reason="no answer has a field on the page")
+        reason, rules = _proven(cover, browser, pages)
+    except _Late:
+        undecided = config.seconds
+        reason, rules = f"not decided within {config.seconds:g} seconds", ()
     return msgspec.structs.replace(
         proof,
         equal=not reason,
+        undecided=undecided,
         reason=reason,
         effect_rules=() if reason else rules,
         coverage=msgspec.structs.replace(
@@ -194,8 +248,6 @@ def _proven(
                 break
     except NotInferable as reason:
         return f"{failure} ({reason})", ()
-    except _Late:
-        return f"not proven within {cover.config.seconds:g} seconds", ()
     return str(failure), ()
 
 
@@ -208,6 +260,7 @@ class _Cover:
         pages: Sequence[_RowPage],
         scripts: PageScripts,
         config: ProofConfig,
+        deadline: _Deadline,
         *,
         more: Sequence[_RowPage],
         thorough: bool,
@@ -222,7 +275,7 @@ class _Cover:
         self._pages = pages
         self._more = more
         self._scripts = scripts
-        self._late = time.monotonic() + config.seconds
+        self._deadline = deadline
         self._dom = DomDriver()
         self._rng = random.Random(0)
         self._replays = False
@@ -255,8 +308,13 @@ class _Cover:
             self.coverage.know(self._keys[page.instance.row])
         return self._all_pairs() or self._all_walks()
 
+    def _pair(self, page: _RowPage) -> PagePair:
+        # By construction a page runs without a browser from the first, in its own order.
+        ordered = page.instance.labels if self.thorough else ()
+        return PagePair(self._dom, self._browser, page.html, ordered=ordered)
+
     def _load(self, page: _RowPage, *, settle: bool) -> _Failure | None:
-        with PagePair(self._dom, self._browser, page.html) as pair:
+        with self._pair(page) as pair:
             self._names[page.instance.row] = [field.name for field in pair.state.fields]
             self._keys[page.instance.row] = keys_of(pair.state, self._scripts.literals)
             return self._leave(page, pair, "load", settle=settle)
@@ -287,7 +345,7 @@ class _Cover:
         return None
 
     def _one_pair(self, page: _RowPage, keys: tuple[Key, Key]) -> _Failure | None:
-        with PagePair(self._dom, self._browser, page.html) as pair:
+        with self._pair(page) as pair:
             taken: list[Choice] = []
             for part, value in keys:
                 for choice in self._choices(pair).get(part, ()):
@@ -298,7 +356,7 @@ class _Cover:
             return _Failure(page, pair.actions, pair.differences[0]) if pair.differences else None
 
     def _passes(self, page: _RowPage) -> _Failure | None:
-        with PagePair(self._dom, self._browser, page.html) as pair:
+        with self._pair(page) as pair:
             taken: dict[str, Choice] = {}
             for _ in range(_ON_ONE_PAGE if self.thorough else 1):
                 parts = self._choices(pair)
@@ -318,7 +376,7 @@ class _Cover:
 
     def _all_walks(self) -> _Failure | None:
         for page in self._pages:
-            with PagePair(self._dom, self._browser, page.html) as pair:
+            with self._pair(page) as pair:
                 for _ in range(self.config.walk):
                     choices = [each for part in self._choices(pair).values() for each in part]
                     if not choices:
@@ -336,8 +394,7 @@ class _Cover:
         return choices_of(pair.state, self._scripts.literals, len(pair.actions))
 
     def _act(self, pair: PagePair, action: Action) -> bool:
-        if time.monotonic() > self._late:
-            raise _Late
+        self._deadline.check()
         self.actions += 1
         done = pair.act(action)
         if self._replays and not pair.differences:
@@ -348,9 +405,9 @@ class _Cover:
     def _leave(
         self, page: _RowPage, pair: PagePair, when: str, *, settle: bool = False
     ) -> _Failure | None:
-        """A last, closer look; at times after a while, where the page has timers."""
+        """A last, closer look; at times minutes later, where the page has timers."""
         if settle and self._scripts.timers and not pair.differences:
-            time.sleep(_SETTLE)
+            pair.pass_time(_PATIENCE)
             pair.look(when)
         names = [field.name for field in pair.state.fields if field.visible]
         pair.look_closely(when, self._rng.sample(names, min(len(names), 3)))

@@ -14,7 +14,7 @@ from errands.turk.actions.action import Action
 from errands.turk.dom.scripts import read_scripts
 from errands.turk.effects.covering import choices_of
 from errands.turk.effects.equivalence import ProofConfig
-from errands.turk.effects.rows import rows_to_prove
+from errands.turk.effects.rows import reasons_against, rows_to_prove
 from errands.turk.pages.comparison import PagePair
 from errands.turk.pages.driver import Driver
 from errands.turk.pages.field import Field
@@ -50,12 +50,14 @@ def compare_drivers(
     """So many plays of an agent and so many walks, each on a row of its own as far as they go."""
     rows = list(_rows(task, 2 * plays, seed))
     seen = _proven_rows(task)
+    acts = bool(reasons_against(task))
     differences: list[str] = []
     actions = 0
     for number, row in enumerate(rows):
         instance = task.instances[row]
         rng = random.Random(f"{seed}/{task.name}/{number}")
-        with PagePair(dom, browser, page_html(task, instance)) as pair:
+        ordered = instance.labels if acts else ()
+        with PagePair(dom, browser, page_html(task, instance), ordered=ordered) as pair:
             if number < plays:
                 _play(pair, instance, agent, rng)
             else:

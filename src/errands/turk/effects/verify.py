@@ -19,7 +19,7 @@ from errands.turk.proofs import Proof, find_proof, keep_proof
 from errands.turk.scoring.instance_score import instance_figures, score_page
 from errands.turk.tasks.task import Task
 
-__all__ = ["TaskVerification", "verify_task"]
+__all__ = ["TaskVerification", "prove_and_keep", "verify_task"]
 
 
 class TaskVerification(msgspec.Struct, frozen=True):
@@ -37,6 +37,18 @@ class TaskVerification(msgspec.Struct, frozen=True):
     do_nothing: dict[str, float | None]
     seconds: float
     error: str | None = None
+
+
+def prove_and_keep(
+    task: Task, split: str, browser: Driver, config: ProofConfig | None = None
+) -> Proof:
+    """A new proof for a task, kept in Errands' home."""
+    proof = prove_equivalence(task, browser, config)
+    # Elsewhere what a pointer adds is no part of the task.
+    pointer = proof.pointer and split == "test_challenge"
+    proof = msgspec.structs.replace(proof, pointer=pointer)
+    keep_proof(proof)
+    return proof
 
 
 def verify_task(
@@ -58,10 +70,7 @@ def verify_task(
     nothing_figures: dict[str, float | None] = {}
     try:
         if browser is not None:
-            proof = prove_equivalence(task, browser, config)
-            pointer = proof.pointer and split == "test_challenge"
-            proof = msgspec.structs.replace(proof, pointer=pointer)
-            keep_proof(proof)
+            proof = prove_and_keep(task, split, browser, config)
         nothing, oracle = [], []
         for row in evenly_spaced(len(task.instances), instances):
             instance = task.instances[row]

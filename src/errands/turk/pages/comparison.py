@@ -3,12 +3,13 @@
 `PagePair` is what the proofs behind `errands turk verify` are made of, and `compare` is one use of
 it: the same page, the same actions, and every difference an agent or a scorer could see. After
 every action fields, their types, options, values and visibility and the page's visible text are
-compared; when it is asked for, the markup too, whole (`html`) and around fields (`relevant`).
+compared; when it is asked for, the order of fields, too, and the markup, whole (`html`) and around
+fields (`relevant`).
 """
 
 import re
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Final, Protocol, Self, runtime_checkable
@@ -40,8 +41,8 @@ class Difference(msgspec.Struct, frozen=True):
     field: str | None
     """The field's name; None where it is of the whole page, or an action's outcome."""
     what: str
-    """`presence`, `type`, `visible`, `options`, `values`, `attributes`, `text`, `html`, `relevant`
-    or `refused`."""
+    """`presence`, `type`, `visible`, `options`, `values`, `attributes`, `order`, `text`, `html`,
+    `relevant` or `refused`."""
     first: Seen
     second: Seen
 
@@ -65,6 +66,13 @@ class _TellsAll(Protocol):
     """A page that tells its whole state in one answer."""
 
     def state(self, names: Sequence[str] | None) -> PageState: ...
+
+
+@runtime_checkable
+class _HasClock(Protocol):
+    """A page for which time can be made to pass."""
+
+    def pass_time(self, seconds: float) -> bool: ...
 
 
 def _state(page: OpenPage, names: Sequence[str] | None) -> PageState:
@@ -92,8 +100,11 @@ class PagePair:
         names: Sequence[str] | None = None,
         *,
         files: Path | None = None,
+        ordered: Collection[str] = (),
     ) -> None:
+        """`ordered` are fields that both must list in the same order, as far as displayed."""
         self._names = names
+        self._ordered = ordered
         self.first = first.open(html, files=files)
         try:
             self.second = second.open(html, files=files)
@@ -110,7 +121,7 @@ class PagePair:
         ours = _state(self.first, self._names)
         self.state = _state(self.second, self._names)
         """What the second driver sees."""
-        return self._note(_field_differences(when, ours, self.state))
+        return self._note(_field_differences(when, ours, self.state, self._ordered))
 
     def act(self, action: Action) -> bool:
         """Do the same under both; whether the second did it."""
@@ -121,6 +132,12 @@ class PagePair:
             self._note([Difference(when, None, "refused", *refused)])
         self.look(when)
         return not refused[1]
+
+    def pass_time(self, seconds: float) -> None:
+        """The last thing before a page is left: what its timers do in this time is done."""
+        for page in (self.first, self.second):
+            if isinstance(page, _HasClock):
+                page.pass_time(seconds)
 
     def look_closely(self, when: str, names: Sequence[str] = ()) -> list[Difference]:
         """What differs in the markup, and in the lines around some fields."""
@@ -220,22 +237,33 @@ def _call(action: Action) -> str:
     return f"{action.name}({arguments})"
 
 
-def _field_differences(when: str, ours: PageState, theirs: PageState) -> list[Difference]:
+def _field_differences(
+    when: str, ours: PageState, theirs: PageState, ordered: Collection[str]
+) -> list[Difference]:
     differences: list[Difference] = []
     first = {field.name: field for field in ours.fields}
     second = {field.name: field for field in theirs.fields}
     for name in dict.fromkeys([*first, *second]):
-        one, two = first.get(name), second.get(name)
-        if one is None or two is None:
-            differences.append(Difference(when, name, "presence", one is not None, two is not None))
+        mine, its = first.get(name), second.get(name)
+        if mine is None or its is None:
+            differences.append(
+                Difference(when, name, "presence", mine is not None, its is not None)
+            )
             continue
         pairs: list[tuple[str, Seen, Seen]] = [
-            (what, getattr(one, what), getattr(two, what))
+            (what, getattr(mine, what), getattr(its, what))
             for what in ("type", "visible", "options")
         ]
         pairs.append(("values", ours.values[name], theirs.values[name]))
         pairs.append(("attributes", ours.attributes[name], theirs.attributes[name]))
         differences += [Difference(when, name, what, a, b) for what, a, b in pairs if a != b]
+    one, two = (
+        tuple(field.name for field in state.fields if field.visible and field.name in ordered)
+        for state in (ours, theirs)
+    )
+    if one != two and not differences:
+        at = next(n for n, pair in enumerate(zip(one, two, strict=True)) if pair[0] != pair[1])
+        differences.append(Difference(when, None, "order", one[at : at + 3], two[at : at + 3]))
     if ours.text != theirs.text:
         differences.append(_text_difference(when, "text", ours.text, theirs.text))
     return differences

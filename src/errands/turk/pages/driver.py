@@ -6,14 +6,15 @@ suite `errands.testing.DriverConformance`, and so can a third party's.
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 from errands.errors import ErrandsError
-from errands.turk.actions.action import Action
+from errands.turk.actions.action import ACTIONS, Action
 from errands.turk.pages.field import Field, SubmittedField
 
 __all__ = [
-    "ActionError", "Driver", "DriverError", "OpenPage", "Result", "Unsupported", "try_action",
+    "ActionError", "Driver", "DriverError", "OpenPage", "Result", "Unsupported",
+    "checked_arguments", "try_action",
 ]  # fmt: skip
 
 Result = str | bytes | None
@@ -91,6 +92,29 @@ class OpenPage(Protocol):
         ...
 
     def close(self) -> None: ...
+
+
+def checked_arguments(action: Action) -> dict[str, Any]:
+    """The arguments of an action that there is, defaults included; raises `ActionError` where one
+    is missing, unknown or of another kind."""
+    arguments: dict[str, Any] = {}
+    for parameter in ACTIONS[action.name]:
+        if parameter.name in action.arguments:
+            value = action.arguments[parameter.name]
+            right = isinstance(value, parameter.kinds) or (
+                value is None and (not parameter.required or parameter.name == "value")
+            )
+            if not right or (isinstance(value, bool) and bool not in parameter.kinds):
+                raise ActionError(f"{action.name}: {parameter.name} cannot be {value!r}")
+            arguments[parameter.name] = value
+        elif parameter.required:
+            raise ActionError(f"{action.name} needs {parameter.name}")
+        else:
+            arguments[parameter.name] = parameter.default
+    unknown = [name for name in action.arguments if name not in arguments]
+    if unknown:
+        raise ActionError(f"{action.name} takes no {unknown[0]}")
+    return arguments
 
 
 def try_action(page: OpenPage, action: Action) -> bool:

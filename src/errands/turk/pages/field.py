@@ -7,7 +7,7 @@ import msgspec
 
 __all__ = [
     "CHOICES", "EXCLUDED", "FREE_TEXTS", "INPUT_TYPES", "MARK", "TEXTS", "UNSENT", "Field",
-    "SubmittedField", "excerpt",
+    "SubmittedField", "excerpt", "well_formed",
 ]  # fmt: skip
 
 TEXTS: Final = frozenset(
@@ -86,3 +86,8 @@ def excerpt(html: str, *, end_tag: str | None = None) -> str:
         if line:
             lines.append(line)
     return "\n".join(lines[max(0, first - _BEFORE) : last + _AFTER + 1])
+
+
+def well_formed(text: str) -> str:
+    """The text without lone surrogates, which no page can hold."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

@@ -81,6 +81,10 @@ class ScoreEstimate:
     high: float | None
     count: int
     """Fields that counted."""
+    clusters: int = 0
+    """What was drawn anew for the interval, where it is not instances within each task."""
+    method: str = ""
+    """How the interval was made, likewise."""
 
 
 @dataclass(frozen=True)

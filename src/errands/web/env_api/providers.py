@@ -85,7 +85,9 @@ def client_options(
 ShopOptions: Any = client_options(
     "ShopOptions", ShopConfig, hidden={"catalog", "special_queries"}, goals=None
 )
-TurkOptions: Any = client_options("TurkOptions", TurkConfig, hidden={"tasks"}, driver="auto")
+TurkOptions: Any = client_options(
+    "TurkOptions", TurkConfig, hidden={"tasks", "prove"}, driver="auto"
+)
 
 
 class ShopProvider:

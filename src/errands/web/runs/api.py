@@ -43,6 +43,8 @@ class RunRow(msgspec.Struct, frozen=True, kw_only=True):
     success: Estimate
     writing: bool
     """Whether it is being played."""
+    failed: str
+    """Why it has no score; empty where it has one."""
 
 
 class RunList(msgspec.Struct, frozen=True):
@@ -102,6 +104,7 @@ def run_row(run: RunEntry, status: RunStatus) -> RunRow:
         score=status.score,
         success=status.success,
         writing=status.writing,
+        failed=status.failed,
     )
 
 

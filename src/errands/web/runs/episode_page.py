@@ -18,6 +18,7 @@ from errands.markup import EMPTY, Markup, html, join
 from errands.reports.formatting import count
 from errands.reports.html.elements import cut
 from errands.reports.html.frames import PAGE_POLICY
+from errands.reports.html.messages import call_before, model_calls
 from errands.reports.html.replay import PageView, end_card, instruction_of, page_text, step_card
 from errands.runs.episode import Episode, Step
 from errands.web.runs.document import document, title_of
@@ -81,9 +82,10 @@ def episode_page(
         _proof(replay),
     )
     body = html(
-        '<div class="watching"><div class="side">{}</div>{}</div>{}',
+        '<div class="watching"><div class="side">{}</div>{}{}</div>{}',
         side,
         _page(episode, replay, place, f"{address}/pages/{place}", what),
+        EMPTY if last else _asked(steps, place),
         _other_episodes(run, neighbours),
     )
     instruction = instruction_of(replay.pages[0])
@@ -93,6 +95,18 @@ def episode_page(
         body,
         crumbs=[("/runs", "Runs"), (f"/runs/{run.id}", title_of(run.info))],
         below=html("{}<p>{}</p>", below, cut(summary.key, 200)),
+    )
+
+
+def _asked(steps: Sequence[Step], place: int) -> Markup:
+    """What the model was asked for a step, where one was."""
+    calls = steps[place].calls
+    if not calls:
+        return EMPTY
+    return html(
+        '<section class="card asked" aria-label="Messages"><h2>Messages to the model</h2>{}'
+        "</section>",
+        model_calls(calls, call_before(steps, place)),
     )
 
 

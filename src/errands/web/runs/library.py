@@ -17,7 +17,10 @@ from typing import Final, NamedTuple
 import msgspec
 
 from errands.errors import ErrandsError, SettingError
-from errands.reports.statistics.estimate import NOTHING, Estimate, WeightedValues, estimate
+from errands.reports.statistics.columns import read_columns
+from errands.reports.statistics.estimate import NOTHING, Estimate
+from errands.reports.statistics.figures import reward_estimates
+from errands.runs.answers import answer_figures
 from errands.runs.episode import RunInfo
 from errands.runs.store.places import FILE, DatabaseAddress, read_place
 from errands.runs.store.postgres_view import postgres_views
@@ -30,6 +33,8 @@ _DEEP: Final = 4
 """Folders below a named one that are looked into."""
 _MOST: Final = 20_000
 """Folders that are looked into at all."""
+_WITH_INTERVALS: Final = 20_000
+"""Episodes of a run up to which a list of runs shows intervals."""
 _FRESH: Final = 2.0
 """Seconds after which folders are looked through again."""
 
@@ -45,6 +50,8 @@ class RunStatus(NamedTuple):
     """Whether a runner is at work on it."""
     waiting: bool
     """Whether finished episodes still lie beside the database of a run that nobody writes."""
+    failed: str = ""
+    """Why it has no score: too many of a model's answers came to nothing."""
 
 
 class RunEntry(NamedTuple):
@@ -119,7 +126,9 @@ class RunLibrary:
         if cached is not None and cached[0] == stamp:
             return cached[1]._replace(writing=writing, waiting=waiting)
         totals = view.totals()
-        counted = RunStatus(totals, *_scores(totals), writing, waiting)
+        failed = _failed(view)
+        scores = (NOTHING, NOTHING) if failed else _scores(view, totals)
+        counted = RunStatus(totals, *scores, writing, waiting, failed)
         self._statuses[run.id] = stamp, counted
         return counted
 
@@ -155,16 +164,31 @@ class RunLibrary:
         return kept[1]
 
 
-def _scores(totals: Totals) -> tuple[Estimate, Estimate]:
-    """Task Score and Success Rate, made as reports make them."""
+def _failed(view: RunView) -> str:
+    """Why a run has no score; only those of models are read for it."""
+    settings = view.info.agent_settings
+    if not isinstance(settings.get("model"), str):
+        return ""
+    figures = answer_figures((parts for _, parts in view.parts()), settings)
+    return "" if figures is None else figures.failed
+
+
+def _scores(view: RunView, totals: Totals) -> tuple[Estimate, Estimate]:
+    """Task Score and Success Rate, made as reports make them; of very many episodes the intervals
+    are left to the report."""
     if not totals.rewards:
         return NOTHING, NOTHING
-    values, counts = zip(*totals.rewards, strict=True)
-    rewards = WeightedValues(values, counts)
-    won = sum(count for value, count in totals.rewards if value >= 1.0)
-    parts = [(v, c) for v, c in ((0.0, rewards.size - won), (1.0, won)) if c]
-    success = WeightedValues([v for v, _ in parts], [c for _, c in parts])
-    return estimate(rewards, "score").times(100), estimate(success, "success").times(100)
+    weights = str(view.info.protocol.get("weights", "episode"))
+    if totals.kept <= _WITH_INTERVALS or weights != "episode":
+        score, success = reward_estimates(read_columns(view), weights)
+        return score, success
+    size = sum(count for _, count in totals.rewards)
+    means = (
+        100 * sum(each(value) * count for value, count in totals.rewards) / size
+        for each in (float, lambda value: value >= 1.0)
+    )
+    score, success = (Estimate(mean, None, None, size) for mean in means)
+    return score, success
 
 
 def _read_database(

@@ -120,7 +120,7 @@ def _row(run: RunEntry, status: RunStatus | str) -> list[str]:
     bar = html('<span class="bar">{}</span>', _progress(run, status)) if status.writing else EMPTY
     return [
         head,
-        value(status.score),
+        badge("failed", "failed") if status.failed else value(status.score),
         value(status.success),
         html("{}{}", _kept(run, status), bar),
         _errors(status, "0"),
@@ -208,6 +208,8 @@ def _remarks(run: RunEntry, status: RunStatus) -> Markup:
     remarks = list(info.remarks)
     if info.privileged:
         remarks.append("This agent was shown the answers: its score is a ceiling, not a result.")
+    if status.failed:
+        remarks.append(f"This run has failed, and has no score: {status.failed}.")
     missing = info.episodes - status.totals.kept
     if missing > 0 and not status.writing:
         remarks.append(f"The run stopped: {missing:,} of {info.episodes:,} episodes are missing.")
@@ -282,7 +284,7 @@ def _figures(run: RunEntry, status: RunStatus) -> Markup:
         html(
             '<article class="card headline e0"><h3>Task Score</h3><p class="big"><b>{}</b>'
             "<span>mean reward × 100<br><small>{}</small></span></p>{}</article>",
-            DASH if score.mean is None else fixed(score.mean),
+            "failed" if status.failed else DASH if score.mean is None else fixed(score.mean),
             f"{score.low:.1f} to {score.high:.1f}" if has_interval else "",
             definitions(facts),
         )

@@ -52,7 +52,7 @@ def test_what_is_wrong_is_said(text: str, problem: str) -> None:
 
 def test_a_cut_answer_is_called_that() -> None:
     with pytest.raises(NoAction, match="cut off"):
-        read(ChatAnswer("Let me think about", cut=True), thinks=True)
+        read(ChatAnswer("Let me think about", finish="length"), thinks=True)
 
 
 def test_thoughts_only_where_they_are_allowed() -> None:

@@ -15,9 +15,16 @@ import pytest
 
 from errands.agents.agent import EndOfRun, ModelError, Usage
 from errands.agents.llm.settings import ClientSettings
-from errands.agents.llm.transport.client import ChatModel, Conversation
-from errands.agents.llm.transport.messages import ChatAnswer, ChatRequest, ToolCall
-from errands.agents.llm.transport.wire import retry_after
+from errands.agents.llm.transport.client import ChatModel, Conversation, Exchange
+from errands.agents.llm.transport.messages import (
+    ChatAnswer,
+    ChatRequest,
+    ToolCall,
+    kept,
+    nothing,
+    user,
+)
+from errands.agents.llm.transport.wire import decode, retry_after
 from errands.errors import SettingError
 
 KEY = "sk-very-secret-4711-abcdef"
@@ -446,5 +453,103 @@ def test_a_cancelled_episode_leaves_the_others_alone(endpoint: Any) -> None:
 
 
 def test_answers_survive_a_round_trip() -> None:
-    answer = ChatAnswer("text", (ToolCall("click", "{}"),), True, 3, 4)
+    answer = ChatAnswer("text", (ToolCall("click", "{}"),), "length", True, "why", 3, 4, 2)
     assert msgspec.json.decode(msgspec.json.encode(answer), type=ChatAnswer) == answer
+
+
+def test_what_an_endpoint_says_of_an_answer_is_read() -> None:
+    body = {
+        "choices": [
+            {
+                "finish_reason": "stop",
+                "message": {"content": None, "refusal": "No.", "reasoning_content": "Hm."},
+            }
+        ],
+        "usage": {
+            "prompt_tokens": 7,
+            "completion_tokens": 5,
+            "completion_tokens_details": {"reasoning_tokens": 3},
+        },
+    }
+    answer = decode(json.dumps(body))
+    assert (answer.text, answer.refused, answer.reasoning) == ("No.", True, "Hm.")
+    assert (answer.finish, answer.cut) == ("stop", False)
+    assert (answer.tokens_in, answer.tokens_out, answer.tokens_reasoning) == (7, 5, 3)
+    assert nothing(answer) == "refused"
+
+
+@pytest.mark.parametrize(
+    ("usage", "reasoning"),
+    [
+        ({}, 0),
+        ({"completion_tokens_details": None}, 0),
+        ({"completion_tokens_details": {"reasoning_tokens": "many"}}, 0),
+        ({"completion_tokens_details": {"reasoning_tokens": -4}}, 0),
+    ],
+)
+def test_odd_counts_are_none(usage: dict[str, Any], reasoning: int) -> None:
+    body = {"choices": [{"message": {"content": "x"}, "finish_reason": 7}], "usage": usage}
+    answer = decode(json.dumps(body))
+    assert (answer.tokens_reasoning, answer.finish) == (reasoning, "7")
+
+
+@pytest.mark.parametrize(
+    ("answer", "outcome"),
+    [
+        (ChatAnswer(), "empty"),
+        (ChatAnswer(" \n"), "empty"),
+        (ChatAnswer(finish="length"), "cut"),
+        (ChatAnswer("half an ans", finish="length"), "cut"),
+        (ChatAnswer(finish="content_filter"), "filtered"),
+        (ChatAnswer("x", refused=True, finish="content_filter"), "refused"),
+        (ChatAnswer("I think"), "unreadable"),
+        (ChatAnswer(calls=(ToolCall("x", "{"),)), "unreadable"),
+    ],
+)
+def test_what_an_answer_without_an_action_is_called(answer: ChatAnswer, outcome: str) -> None:
+    assert nothing(answer) == outcome
+
+
+def test_a_stream_tells_refusals_reasoning_and_the_end(endpoint: Any) -> None:
+    chunks: list[dict[str, Any]] = [
+        {"choices": [{"index": 0, "delta": {"reasoning_content": "Hm."}}]},
+        {"choices": [{"index": 0, "delta": {"refusal": "No"}}]},
+        {"choices": [{"index": 0, "delta": {"refusal": "."}, "finish_reason": "stop"}]},
+        {
+            "choices": [],
+            "usage": {
+                "prompt_tokens": 4,
+                "completion_tokens": 9,
+                "completion_tokens_details": {"reasoning_tokens": 8},
+            },
+        },
+    ]
+    sent = b"".join(b"data: %s\n\n" % json.dumps(chunk).encode() for chunk in chunks)
+    reply = (200, {"Content-Type": "text/event-stream"}, sent + b"data: [DONE]\n\n")
+    endpoint.script = lambda request, number: reply
+    answer, usage = ask(endpoint, stream=True)
+    assert (answer.text, answer.refused, answer.reasoning) == ("No.", True, "Hm.")
+    assert usage.tokens_reasoning == 8
+
+
+def test_absurdly_long_answers_are_kept_in_part(endpoint: Any) -> None:
+    endpoint.script = lambda request, number: "x" * 300_000
+    model = ChatModel(ClientSettings(model="m", base_url=endpoint.url))
+    exchange = Exchange(Conversation(model, 0))
+    try:
+        asyncio.run(exchange.ask(ChatRequest([{"role": "user", "content": "hello"}])))
+    finally:
+        model.close()
+    [call] = exchange.move("x").calls
+    assert len(call.answer) < 201_000
+    assert call.answer.endswith("[100000 more characters]")
+
+
+def test_pictures_are_kept_as_fingerprints() -> None:
+    picture = "data:image/png;base64," + "QUJD" * 1_000
+    [plain, looked] = kept([user("hello"), user("look", picture)])
+    assert plain == {"role": "user", "content": "hello"}
+    [text, image] = looked["content"]
+    assert text == {"type": "text", "text": "look"}
+    assert (image["type"], image["bytes"], len(image["sha256"])) == ("image", 3_000, 64)
+    assert "QUJD" not in json.dumps(looked)

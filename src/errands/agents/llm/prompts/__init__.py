@@ -1,7 +1,8 @@
 """Prompts: plain Markdown files beside this one, to be copied and changed.
 
 A file's parts begin with a line `## name`; what stands before the first part is for the reader
-and never sent. `{{name}}` in a part is replaced by a value, once. `names()` lists the files,
+and never sent; a line `version: N` there is kept with a run, and raised with every change.
+`{{name}}` in a part is replaced by a value, once. `names()` lists the files,
 `source(name)` gives a file's text, and the setting `prompt=PATH` takes another.
 """
 
@@ -26,6 +27,10 @@ PLACEHOLDERS: Final[Mapping[str, Mapping[str, frozenset[str]]]] = {
         "start": frozenset({"instruction"}),
         "repair": frozenset({"problem"}),
     },
+    "shop-published": {
+        "example": frozenset(),
+        "repair": frozenset({"problem"}),
+    },
     "turk-field": {
         "system": frozenset({"actions"}),
         "page": frozenset({"name", "type", "options", "html", "note", "message"}),
@@ -46,11 +51,13 @@ PLACEHOLDERS: Final[Mapping[str, Mapping[str, frozenset[str]]]] = {
 
 _NEEDED: Final = {
     "shop": {"instruction"},
+    "shop-published": set(),
     "turk-field": {"name", "html"},
     "turk-whole": {"html"},
     "turk-conversation": {"page"},
 }
 _HEADING: Final = re.compile(r"^## +([a-z]+) *$", re.MULTILINE)
+_VERSION: Final = re.compile(r"^version: *(\d{1,6}) *$", re.MULTILINE)
 _PLACE: Final = re.compile(r"\{\{(\w+)\}\}")
 
 
@@ -59,6 +66,8 @@ class Prompt(msgspec.Struct, frozen=True):
 
     parts: dict[str, str]
     sha256: str
+    version: int = 0
+    """What the file says of itself; 0 where it says nothing."""
 
     def fill(self, part: str, **values: str) -> str:
         """A part with its values, which are not looked at again; a line of an empty value alone
@@ -105,7 +114,7 @@ def load(name: str, kind: str, path: str | None = None) -> Prompt:
 
 def _parse(text: str, kind: str, which: str) -> Prompt:
     allowed = PLACEHOLDERS[kind]
-    pieces = _HEADING.split(text)[1:]
+    before, *pieces = _HEADING.split(text)
     parts = {name: body.strip() for name, body in zip(pieces[::2], pieces[1::2], strict=True)}
     for name in allowed:
         if name not in parts:
@@ -127,4 +136,9 @@ def _parse(text: str, kind: str, which: str) -> Prompt:
     held = {place for body in parts.values() for place in _PLACE.findall(body)}
     for place in sorted(_NEEDED[kind] - held):
         raise SettingError(f"{which} lacks {{{{{place}}}}}: the model would be asked blindly.")
-    return Prompt(parts, hashlib.sha256(text.encode()).hexdigest())
+    version = _VERSION.search(before)
+    return Prompt(
+        parts,
+        hashlib.sha256(text.encode()).hexdigest(),
+        int(version[1]) if version is not None else 0,
+    )

@@ -7,7 +7,7 @@ instruction is never lost.
 """
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import msgspec
 
@@ -38,16 +38,27 @@ from errands.agents.llm.transport.messages import (
 )
 from errands.errors import SettingError
 
-__all__ = ["INVALID", "LEAST_HISTORY", "TOOLS", "ShopAgent", "check_window", "opening"]
+__all__ = [
+    "INVALID",
+    "LEAST_HISTORY",
+    "OK",
+    "TOOLS",
+    "ShopAgent",
+    "ShopTurn",
+    "check_window",
+    "offered_tools",
+    "opening",
+    "said",
+]
 
 LEAST_HISTORY: Final = 1_000
 """Characters of history that a window must have room for."""
 _LEFT_OUT: Final = "[earlier steps are left out]"
 INVALID: Final = "Invalid action!"
-_STOP: Final = ["\nObservation:"]
+OK: Final = "OK."
 
 
-class _Turn(msgspec.Struct):
+class ShopTurn(msgspec.Struct):
     """An action, and what it was answered with."""
 
     action: ShopAction
@@ -61,7 +72,21 @@ _THINK: Final = offered("think", "Note down a thought.", {"thought": "what you t
 def opening(prompt: Prompt, settings: ShopSettings) -> str:
     """What the conversation begins with: the rules and, if asked for, the example."""
     parts = ["system", "example"] if settings.shots else ["system"]
-    return "\n\n".join(prompt.parts[part] for part in parts)
+    return "\n\n".join(prompt.parts[part] for part in parts if part in prompt.parts)
+
+
+def offered_tools(*, thinks: bool) -> list[dict[str, Any]]:
+    """The tools that a model is offered."""
+    return [*TOOLS, _THINK] if thinks else TOOLS
+
+
+def said(turn: ShopTurn, number: int) -> list[Message]:
+    """A turn of a conversation with tools: the call and its result, or words that were none."""
+    action = turn.action
+    if action.kind not in ARGUMENTS:
+        return [answered(action.words), user(turn.observation)]
+    arguments = {ARGUMENTS[action.kind]: action.words}
+    return [called(action.kind, arguments, number), tool(turn.observation, number)]
 
 
 def check_window(prompt: Prompt, settings: ShopSettings) -> None:
@@ -76,6 +101,9 @@ def check_window(prompt: Prompt, settings: ShopSettings) -> None:
 
 class ShopAgent:
     """The player of one episode."""
+
+    stop: ClassVar[list[str]] = ["\nObservation:"]
+    """Where an answer in text ends."""
 
     def __init__(
         self,
@@ -93,11 +121,13 @@ class ShopAgent:
         self._opening = opening(prompt, settings)
 
     async def begin(self, observation: Any, info: Mapping[str, Any]) -> None:
-        self._start = self._prompt.fill("start", instruction=str(info["instruction"]))
+        if "start" in self._prompt.parts:
+            self._start = self._prompt.fill("start", instruction=str(info["instruction"]))
         self._first = ""
-        self._turns: list[_Turn] = []
+        self._turns: list[ShopTurn] = []
         self._chosen: dict[int, str] = {}
-        self._was_invalid = False
+        self._is_answered = False
+        """Whether history says already what the last action was answered with."""
 
     async def act(self, observation: Any, info: Mapping[str, Any]) -> Move:
         view = self._see(str(observation), info)
@@ -107,13 +137,14 @@ class ShopAgent:
         while True:
             request = ChatRequest(
                 [*self._messages(), *aside],
-                [] if self._settings.calls == "text" else self._tools(),
-                _STOP if self._settings.calls == "text" else [],
+                [] if self._settings.calls == "text" else offered_tools(thinks=self._thinks),
+                self.stop if self._settings.calls == "text" else [],
             )
             answer = await exchange.ask(request)
             try:
-                action = read(answer, thinks=self._thinks)
+                action = self._read(answer)
             except NoAction as problem:
+                exchange.failed(answer)
                 if repairs >= self._settings.repairs:
                     return exchange.move(self._give_up(answer))
                 repairs += 1
@@ -122,9 +153,16 @@ class ShopAgent:
             aside = []
             if action.kind == "think" and thoughts < self._settings.thoughts:
                 thoughts += 1
-                self._turns.append(_Turn(action, "OK."))
+                exchange.thought()
+                self._turns.append(ShopTurn(action, OK))
                 continue
-            return exchange.move(self._decide(action, view))
+            return exchange.move(self._decide(action, view, exchange))
+
+    def _look(self, observation: str, info: Mapping[str, Any]) -> ShopView:
+        return look(observation, info, chosen=self._chosen.values(), top=self._settings.top)
+
+    def _read(self, answer: ChatAnswer) -> ShopAction:
+        return read(answer, thinks=self._thinks)
 
     def _see(self, observation: str, info: Mapping[str, Any]) -> ShopView:
         """Take in the page: it answers the last action, or opens the episode."""
@@ -132,22 +170,22 @@ class ShopAgent:
         if "search" in available or "next >" in available:
             # Away from the item, and its options are chosen no more.
             self._chosen.clear()
-        view = look(observation, info, chosen=self._chosen.values(), top=self._settings.top)
+        view = self._look(observation, info)
         if not self._turns or not self._first:
             self._first = view.text
-        elif not self._was_invalid:
+        elif not self._is_answered:
             self._turns[-1].observation = view.text
         return view
 
-    def _decide(self, action: ShopAction, view: ShopView) -> str:
+    def _decide(self, action: ShopAction, view: ShopView, exchange: Exchange) -> str:
         """The action for the environment, and what history will say of it."""
         name = action.words.lower()
         if action.kind == "search":
             possible = view.has_search_bar or self._search_anywhere
         else:
             possible = action.kind == "click" and name in view.clickables
-        self._was_invalid = not possible
-        self._turns.append(_Turn(action, INVALID))
+        self._is_answered = not possible
+        self._turns.append(ShopTurn(action, INVALID))
         if possible and action.kind == "click" and name in view.choices:
             self._chosen[view.choices[name]] = name
         if action.kind == "think" or name in view.hidden:
@@ -157,12 +195,9 @@ class ShopAgent:
     def _give_up(self, answer: ChatAnswer) -> str:
         """An answer that is no action goes to the environment as one it does not know."""
         text = invalid(shown(answer))
-        self._was_invalid = True
-        self._turns.append(_Turn(ShopAction("invalid", text[8:-1]), INVALID))
+        self._is_answered = True
+        self._turns.append(ShopTurn(ShopAction("invalid", text[8:-1]), INVALID))
         return text
-
-    def _tools(self) -> list[dict[str, Any]]:
-        return [*TOOLS, _THINK] if self._thinks else TOOLS
 
     def _messages(self) -> list[Message]:
         if self._settings.calls == "tools":
@@ -170,7 +205,7 @@ class ShopAgent:
         history = f"Observation:\n{self._first}\n\n"
         for turn in self._turns:
             answer = turn.observation
-            gap = " " if answer in ("OK.", INVALID) else "\n"
+            gap = " " if answer in (OK, INVALID) else "\n"
             history += f"Action: {turn.action}\n\nObservation:{gap}{answer}\n\n"
         history += "Action:"
         room = self._room()
@@ -194,12 +229,7 @@ class ShopAgent:
         messages = [system(self._opening), user(start)]
         first = len(self._turns) - kept
         for number, turn in enumerate(self._turns[first:], first):
-            action = turn.action
-            if action.kind not in ARGUMENTS:
-                messages += [answered(action.words), user(turn.observation)]
-                continue
-            arguments = {ARGUMENTS[action.kind]: action.words}
-            messages += [called(action.kind, arguments, number), tool(turn.observation, number)]
+            messages += said(turn, number)
         return messages
 
     def _room(self) -> int | None:

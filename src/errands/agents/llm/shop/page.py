@@ -6,13 +6,13 @@ the page, as in the published prompting runs.
 """
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, Final, NamedTuple
 
 from errands.shop.navigation import DETAILS, Page
 from errands.shop.render.text import SEPARATOR, TEXT, page_nodes
 
-__all__ = ["ShopView", "look", "look_at"]
+__all__ = ["ShopView", "look", "look_at", "look_published"]
 
 _RICH: Final = re.compile(r"\s*\[(?:clicked )?button\] (.*) \[(?:clicked )?button_\]\s*")
 _COUNT: Final = re.compile(r"Page \d+ \(Total results: \d+\)")
@@ -45,6 +45,39 @@ def look(
     observation: str, info: Mapping[str, Any], *, chosen: Collection[str] = (), top: int = 0
 ) -> ShopView:
     """The page now; `chosen` are options clicked on it, which `text` pages do not mark."""
+    return _view(observation, info, chosen, top, layout=_lines)
+
+
+def look_published(
+    observation: str, info: Mapping[str, Any], *, chosen: Collection[str] = (), top: int = 0
+) -> ShopView:
+    """The page now, laid out as in the runs published with ReAct: the values of an option behind
+    its name, the instruction on the front page, and Next and Prev in sight where they do not
+    work."""
+
+    def layout(nodes: list[_Node], choices: Mapping[str, int]) -> str:
+        lines = "".join(_published(node, choices) for node in nodes)
+        if "search" in info["available_actions"]["clickables"]:
+            front, button, rest = lines.rpartition("\n[Search] ")
+            lines = f"{front}\nInstruction:  \n{info['instruction'].strip()} {button}{rest}"
+        return lines
+
+    return _view(observation, info, chosen, top, layout=layout, shows=_TURNS)
+
+
+_Layout = Callable[[list[_Node], Mapping[str, int]], str]
+
+
+def _view(
+    observation: str,
+    info: Mapping[str, Any],
+    chosen: Collection[str],
+    top: int,
+    *,
+    layout: _Layout,
+    shows: Collection[str] = (),
+) -> ShopView:
+    """The page; of what cannot be clicked with `top`, `shows` stays in its text."""
     available = info["available_actions"]
     names = [name for name in available["clickables"] if name != "search"]
     nodes = _nodes(observation, {*names, "search"}, chosen)
@@ -53,14 +86,25 @@ def look(
     if top and any(_COUNT.fullmatch(node.text) for node in nodes):
         products = [name for name in names if name not in (*_TURNS, _BACK)]
         hidden = frozenset(products[top:]).union(_TURNS)
-        nodes = _only_top(nodes, set(products), hidden)
+        nodes = _only_top(nodes, set(products), hidden.difference(shows))
+    choices = _choices(nodes) if _BUY in names else {}
     return ShopView(
-        "\n".join(_line(node) for node in nodes),
+        layout(nodes, choices),
         frozenset(names) - hidden,
         hidden,
         bool(available["has_search_bar"]),
-        _choices(nodes) if _BUY in names else {},
+        choices,
     )
+
+
+def _lines(nodes: list[_Node], choices: Mapping[str, int]) -> str:
+    return "\n".join(_line(node) for node in nodes)
+
+
+def _published(node: _Node, choices: Mapping[str, int]) -> str:
+    if node.button and node.text.lower() in choices:
+        return _line(node)
+    return f"\n{_line(node)} "
 
 
 def look_at(page: Page, instruction: str, chosen: Collection[str]) -> str | None:

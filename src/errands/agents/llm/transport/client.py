@@ -10,6 +10,8 @@ import urllib.parse
 from collections.abc import Mapping
 from typing import Any, Final
 
+import msgspec
+
 from errands.agents.agent import ModelError, Move, Usage
 from errands.agents.llm.prompts import Prompt
 from errands.agents.llm.settings import ClientSettings
@@ -21,19 +23,25 @@ from errands.agents.llm.transport.messages import (
     ChatRequest,
     Message,
     answered,
+    cut,
+    kept,
     message_tokens,
+    nothing,
     shown,
     user,
 )
 from errands.agents.llm.transport.rate import RateLimit
 from errands.agents.llm.transport.thread import LoopThread
 from errands.agents.llm.transport.wire import Wire
+from errands.agents.model_call import ModelCall, Outcome, ToolCall
 from errands.errors import SettingError
 
 __all__ = ["ChatModel", "Conversation", "Exchange"]
 
 OPENAI: Final = "https://api.openai.com/v1"
 _LONGEST_BACK_OFF: Final = 60.0
+_MOST_CALLS: Final = 100
+"""Tool calls of an answer that are kept."""
 
 
 class ChatModel:
@@ -99,6 +107,7 @@ class ChatModel:
                 tokens_in=sum(one[0] for one in paid),
                 tokens_out=sum(one[1] for one in paid),
                 cost=sum(one[2] for one in paid),
+                tokens_reasoning=answer.tokens_reasoning,
             )
         raise AssertionError("the last try ends in an answer or an error")
 
@@ -130,7 +139,7 @@ class ChatModel:
         body: dict[str, Any] = {"model": settings.model, "messages": request.messages}
         if request.tools:
             body["tools"] = request.tools
-        if request.stop:
+        if request.stop and settings.stop == "send":
             body["stop"] = request.stop
         if settings.temperature is not None:
             body["temperature"] = settings.temperature
@@ -168,12 +177,45 @@ class Exchange:
         self._conversation = conversation
         self.said: list[str] = []
         self._used: list[Usage] = []
+        self._calls: list[ModelCall] = []
 
     async def ask(self, request: ChatRequest) -> ChatAnswer:
+        """The model's answer, which counts as an action unless `thought` or `failed` says that it
+        was none."""
         answer, usage = await self._conversation.ask(request)
         self.said.append(shown(answer))
         self._used.append(usage)
+        self._calls.append(
+            ModelCall(
+                messages=kept(request.messages),
+                tools=tuple(request.tools),
+                answer=cut(answer.text),
+                calls=tuple(
+                    ToolCall(cut(call.name, 200), cut(call.arguments))
+                    for call in answer.calls[:_MOST_CALLS]
+                ),
+                reasoning=cut(answer.reasoning),
+                finish=answer.finish,
+                tries=usage.calls,
+                cached=usage.cached > 0,
+                tokens_in=usage.tokens_in,
+                tokens_out=usage.tokens_out,
+                tokens_reasoning=usage.tokens_reasoning,
+                cost=usage.cost,
+            )
+        )
         return answer
+
+    def thought(self) -> None:
+        """The last answer was a thought."""
+        self._judge("thought")
+
+    def failed(self, answer: ChatAnswer) -> None:
+        """The last answer holds no action."""
+        self._judge(nothing(answer))
+
+    def _judge(self, outcome: Outcome) -> None:
+        self._calls[-1] = msgspec.structs.replace(self._calls[-1], outcome=outcome)
 
     def repair(self, prompt: Prompt, problem: str) -> list[Message]:
         """What is put to a model whose last answer could not be read."""
@@ -184,7 +226,7 @@ class Exchange:
 
     def move(self, action: str) -> Move:
         usage = Usage.total(self._used) if self._used else None
-        return Move(action, "\n\n".join(self.said), usage)
+        return Move(action, "\n\n".join(filter(None, self.said)), usage, tuple(self._calls))
 
 
 def _address(given: str) -> str:

@@ -4,11 +4,14 @@ Tokens are estimated, as no tokenizer fits all models, and none is needed: a thi
 a little more than most models need for HTML, and more than they need for prose.
 """
 
+import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
+
+from errands.agents.model_call import Outcome, ToolCall
 
 __all__ = [
     "BYTES_PER_TOKEN",
@@ -21,8 +24,11 @@ __all__ = [
     "assistant",
     "called",
     "clean",
+    "cut",
     "estimate",
+    "kept",
     "message_tokens",
+    "nothing",
     "offered",
     "picture_tokens",
     "shown",
@@ -39,14 +45,6 @@ _PIXELS_PER_TOKEN: Final = 750
 _LONGEST_SHOWN: Final = 200_000
 
 
-class ToolCall(msgspec.Struct, frozen=True):
-    """A call as the model wrote it; nothing of it is checked yet."""
-
-    name: str
-    arguments: str
-    """JSON, or what the model takes for it."""
-
-
 class ChatRequest(msgspec.Struct, frozen=True):
     """What is asked of a model."""
 
@@ -60,10 +58,19 @@ class ChatAnswer(msgspec.Struct, frozen=True):
 
     text: str = ""
     calls: tuple[ToolCall, ...] = ()
-    cut: bool = False
-    """Whether the limit of tokens ended it."""
+    finish: str = ""
+    """Why it ended, in the endpoint's word."""
+    refused: bool = False
+    """Whether the endpoint marked the text as a refusal."""
+    reasoning: str = ""
     tokens_in: int = 0
     tokens_out: int = 0
+    tokens_reasoning: int = 0
+
+    @property
+    def cut(self) -> bool:
+        """Whether the limit of tokens ended it."""
+        return self.finish == "length"
 
 
 class CallFailure(Exception):
@@ -88,14 +95,50 @@ class CallFailure(Exception):
         """What was paid for, where the endpoint said so."""
 
 
+def nothing(answer: ChatAnswer) -> Outcome:
+    """What to call an answer that holds no action."""
+    if answer.refused or answer.finish == "refusal":
+        return "refused"
+    if answer.finish == "content_filter":
+        return "filtered"
+    if answer.cut:
+        return "cut"
+    return "unreadable" if answer.calls or answer.text.strip() else "empty"
+
+
+def kept(messages: Iterable[Message]) -> tuple[Message, ...]:
+    """Messages as a run keeps them: pictures as fingerprints, all else as it was sent."""
+    return tuple(
+        {**message, "content": [_kept_part(part) for part in content]}
+        if isinstance(content := message.get("content"), list)
+        else message
+        for message in messages
+    )
+
+
+def _kept_part(part: dict[str, Any]) -> dict[str, Any]:
+    if part.get("type") != "image_url":
+        return part
+    address = str(part["image_url"]["url"]).encode()
+    return {
+        "type": "image",
+        "sha256": hashlib.sha256(address).hexdigest(),
+        "bytes": len(address.partition(b",")[2]) * 3 // 4,
+    }
+
+
 def shown(answer: ChatAnswer) -> str:
     """An answer as it is kept with a move: whole, unless it is absurdly long."""
     lines = [answer.text] if answer.text else []
     lines += [f"{call.name}({call.arguments})" for call in answer.calls]
-    text = "\n".join(lines)
-    if len(text) <= _LONGEST_SHOWN:
+    return cut("\n".join(lines))
+
+
+def cut(text: str, longest: int = _LONGEST_SHOWN) -> str:
+    """A text as it is kept: whole, unless it is absurdly long."""
+    if len(text) <= longest:
         return text
-    return f"{text[:_LONGEST_SHOWN]} [{len(text) - _LONGEST_SHOWN} more characters]"
+    return f"{text[:longest]} [{len(text) - longest} more characters]"
 
 
 def clean(text: str) -> str:

@@ -12,7 +12,10 @@ import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from typing import Any, Final
 
-from errands.agents.llm.transport.messages import CallFailure, ChatAnswer, ToolCall
+import msgspec
+
+from errands.agents.llm.transport.messages import CallFailure, ChatAnswer
+from errands.agents.model_call import ToolCall
 from errands.errors import SettingError
 
 __all__ = ["Wire", "decode", "retry_after"]
@@ -20,6 +23,18 @@ __all__ = ["Wire", "decode", "retry_after"]
 _AGAIN: Final = frozenset({408, 429, 500, 501, 502, 503, 504, 529})
 _TRANSPORT: Final = ("httpx", "httpcore", "h11", "h2", "anyio")
 """Packages whose exceptions mean that the connection broke, whichever of them is installed."""
+_FILTERED: Final = frozenset({"content_filter", "content_policy_violation", "invalid_prompt"})
+"""Codes of refused requests that mean the prompt, not the way it was asked."""
+_INSTEAD: Final = {
+    "stop": "--set stop=none",
+    "temperature": "--set temperature=none",
+    "top_p": "--set top_p=none",
+    "max_tokens": "--set max_completion_tokens=N",
+    "max_completion_tokens": "--set limit_name=max_tokens",
+    "seed": "--set send_seed=false",
+    "tools": "--set calls=text",
+}
+"""For each field of a request that a model may not take, how to do without it."""
 _LONGEST_REASON: Final = 300
 _HIDDEN: Final = "[key]"
 
@@ -58,6 +73,9 @@ class Wire:
         except TimeoutError:
             raise self._slow() from None
         except self._openai.OpenAIError as failure:
+            if _field(failure, "code") in _FILTERED:
+                # Some endpoints say so in an answer, and some by a status.
+                return ChatAnswer(finish="content_filter")
             raise self._explained(failure) from None
         except (OSError, ValueError) as failure:
             raise _broken(failure) from None
@@ -114,6 +132,9 @@ class Wire:
             return CallFailure(f"{reason} (the account is out of money)", again=False)
         if status == 404:
             return CallFailure(f"{reason} (no such model, or not its address)", again=False)
+        instead = _INSTEAD.get(str(body.get("param"))) if isinstance(body, Mapping) else None
+        if status == 400 and instead is not None:
+            return CallFailure(f"{reason} (do without it: {instead})", again=False)
         return CallFailure(reason, again=status in _AGAIN, after=retry_after(headers))
 
     def _cut(self, text: object) -> str:
@@ -123,6 +144,12 @@ class Wire:
 
 def _broken(failure: Exception) -> CallFailure:
     return CallFailure(f"cut the answer short ({type(failure).__name__})", again=True)
+
+
+def _field(failure: Exception, name: str) -> str:
+    """A field of the error that an endpoint sent."""
+    body = getattr(failure, "body", None)
+    return str(body.get(name) or "") if isinstance(body, Mapping) else ""
 
 
 def _message(body: object) -> object:
@@ -160,8 +187,7 @@ def decode(text: str) -> ChatAnswer:
         raise CallFailure("sent something that is not JSON", again=True) from None
     if not isinstance(body, dict):
         raise CallFailure("sent JSON that is no chat completion", again=True)
-    tokens_in, tokens_out = _tokens(body)
-    spent = ChatAnswer(tokens_in=tokens_in, tokens_out=tokens_out)
+    spent = _spent(body)
     choices = body.get("choices")
     if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
         said = _message(body) if "error" in body else ""
@@ -171,17 +197,29 @@ def decode(text: str) -> ChatAnswer:
     if not isinstance(message, dict):
         raise CallFailure("sent a choice without a message", again=True, spent=spent)
     listed = message.get("tool_calls")
-    return ChatAnswer(
-        text=_text(message.get("content")) or _text(message.get("refusal")),
+    refusal = _text(message.get("refusal"))
+    return msgspec.structs.replace(
+        spent,
+        text=_text(message.get("content")) or refusal,
+        refused=bool(refusal),
+        reasoning=_reasoning(message),
         calls=tuple(
             _tool_call(call.get("function"))
             for call in (listed if isinstance(listed, list) else [])
             if isinstance(call, dict)
         ),
-        cut=choices[0].get("finish_reason") == "length",
-        tokens_in=tokens_in,
-        tokens_out=tokens_out,
+        finish=_finish(choices[0]),
     )
+
+
+def _finish(choice: Mapping[str, Any]) -> str:
+    """Why an answer ended; a short word, whatever was sent."""
+    return str(choice.get("finish_reason") or "")[:40]
+
+
+def _reasoning(message: Mapping[str, Any]) -> str:
+    """What is told of the reasoning, under either of the usual names."""
+    return _text(message.get("reasoning_content")) or _text(message.get("reasoning"))
 
 
 def _tool_call(function: Any) -> ToolCall:
@@ -202,13 +240,23 @@ def _text(content: Any) -> str:
     return ""
 
 
-def _tokens(body: Mapping[str, Any]) -> tuple[int, int]:
+def _spent(body: Mapping[str, Any]) -> ChatAnswer:
+    """An answer without words: what it took, as far as the endpoint counts."""
     usage = body.get("usage")
     if not isinstance(usage, Mapping):
-        return 0, 0
-    counts = (usage.get("prompt_tokens"), usage.get("completion_tokens"))
-    first, second = (count if isinstance(count, int) and count > 0 else 0 for count in counts)
-    return first, second
+        return ChatAnswer()
+    details = usage.get("completion_tokens_details")
+    return ChatAnswer(
+        tokens_in=_count(usage.get("prompt_tokens")),
+        tokens_out=_count(usage.get("completion_tokens")),
+        tokens_reasoning=_count(details.get("reasoning_tokens"))
+        if isinstance(details, Mapping)
+        else 0,
+    )
+
+
+def _count(given: Any) -> int:
+    return given if isinstance(given, int) and given > 0 else 0
 
 
 def _plain(chunk: Any) -> dict[str, Any]:
@@ -220,20 +268,25 @@ def _plain(chunk: Any) -> dict[str, Any]:
 async def _collect(chunks: AsyncIterator[Any], hide: Callable[[str], str]) -> ChatAnswer:
     """An answer from its pieces; a stream that stops without an end was cut."""
     text: list[str] = []
+    refusal: list[str] = []
+    reasoning: list[str] = []
     calls: dict[int, list[str]] = {}
-    finish = None
-    tokens_in = tokens_out = 0
+    finish = ""
+    spent = ChatAnswer()
     async for chunk in chunks:
-        if any(tokens := _tokens(chunk)):
-            tokens_in, tokens_out = tokens
+        counted = _spent(chunk)
+        if counted.tokens_in or counted.tokens_out:
+            spent = counted
         choices = chunk.get("choices")
         if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
             continue
-        finish = choices[0].get("finish_reason") or finish
+        finish = _finish(choices[0]) or finish
         delta = choices[0].get("delta")
         if not isinstance(delta, dict):
             continue
         text.append(_text(delta.get("content")))
+        refusal.append(_text(delta.get("refusal")))
+        reasoning.append(_reasoning(delta))
         listed = delta.get("tool_calls")
         for call in listed if isinstance(listed, list) else ():
             if isinstance(call, dict) and isinstance(index := call.get("index", 0), int):
@@ -241,16 +294,13 @@ async def _collect(chunks: AsyncIterator[Any], hide: Callable[[str], str]) -> Ch
                 parts = calls.setdefault(index, ["", ""])
                 parts[0] += piece.name
                 parts[1] += piece.arguments
-    if finish is None:
-        raise CallFailure(
-            "cut the stream before its end",
-            again=True,
-            spent=ChatAnswer(tokens_in=tokens_in, tokens_out=tokens_out),
-        )
-    return ChatAnswer(
-        text=hide("".join(text)),
+    if not finish:
+        raise CallFailure("cut the stream before its end", again=True, spent=spent)
+    return msgspec.structs.replace(
+        spent,
+        text=hide("".join(text) or "".join(refusal)),
+        refused=any(refusal),
+        reasoning=hide("".join(reasoning)),
         calls=tuple(ToolCall(hide(name), hide(rest)) for _, (name, rest) in sorted(calls.items())),
-        cut=finish == "length",
-        tokens_in=tokens_in,
-        tokens_out=tokens_out,
+        finish=finish,
     )

@@ -210,6 +210,7 @@ class TurkAgent:
             try:
                 return _for_field(read(answer), None if prompter.whole else blanks[0].name)
             except GrammarError as problem:
+                exchange.failed(answer)
                 reason = str(problem)
                 if answer.cut:
                     reason = f"The answer was cut off, as it was too long. {reason}"

@@ -12,7 +12,8 @@ from typing import Any, Final
 
 import msgspec
 
-from errands.agents.llm.settings import ClientSettings, ShopSettings, TurkSettings
+from errands.agents.llm.presets import taken
+from errands.agents.llm.settings import ClientSettings, ShopSettings, TurkSettings, defaults
 from errands.errors import SettingError
 from errands.plugins import nearest
 
@@ -66,9 +67,11 @@ class PublishedTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             f" {', '.join(known)} (`errands turk conditions`)."
         )
 
-    def settings(self, row: Condition) -> dict[str, Any]:
-        """All settings that reproduce a row, but for the model."""
-        return {**self.sampling.get(row.sampling, {}), **self.shared, **row.settings}
+    def settings(self, row: Condition, model: object = None) -> dict[str, Any]:
+        """All settings that reproduce a row, but for the model: how that is asked is left out as
+        far as the given one does not take it."""
+        sampling = taken(self.sampling.get(row.sampling, {}), model)
+        return {**sampling, **self.shared, **row.settings}
 
     def condition_of(self, agent: str, settings: Mapping[str, Any]) -> Condition | None:
         """The row that an agent with these settings reproduces; of language models, the one that
@@ -101,12 +104,13 @@ def with_condition(settings: Mapping[str, Any]) -> dict[str, Any]:
             raise SettingError(
                 f"The condition {row.name} sets {setting} itself: leave one of the two out."
             )
-    return {**table.settings(row), **settings}
+    return {**table.settings(row, settings.get("model")), **settings}
 
 
 def usual_settings(domain: str, settings: Mapping[str, Any]) -> dict[str, Any]:
     """What a model that is run with these settings would have if no other was set: the defaults,
-    and what its condition says. The model and its endpoint have no usual value."""
+    also of its preset and style, and what its condition says. The model and its endpoint have no
+    usual value."""
     play = TurkSettings if domain == "turk" else ShopSettings
     usual = {
         field.name: field.default_factory() if field.default is msgspec.NODEFAULT else field.default
@@ -114,6 +118,7 @@ def usual_settings(domain: str, settings: Mapping[str, Any]) -> dict[str, Any]:
         for field in msgspec.structs.fields(record)
         if not field.required and field.name not in _OF_ENDPOINT
     }
+    usual |= {name: value for name, value in defaults(settings).items() if name in usual}
     table = published_table()
     row = table.condition_of("llm", settings)
-    return usual if row is None else {**usual, **table.settings(row)}
+    return usual if row is None else {**usual, **table.settings(row, settings.get("model"))}

@@ -1,0 +1,1 @@
+"""`errands submit` and `errands leaderboard`."""

@@ -1,0 +1,1 @@
+"""Fresh goals for any catalogue: as many as its products allow, and others with every seed."""
