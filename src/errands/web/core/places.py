@@ -18,8 +18,11 @@ from errands.shop.render.images import picture
 
 __all__ = ["API", "CROWD", "RUNS", "SHOP", "Place", "bar", "places", "site_sheet", "with_places"]
 
-NAMES: Final = (SHOP, CROWD, RUNS, API) = ("Shop", "Crowd work", "Runs", "Environment API")
-"""What places are called everywhere, in the order in which they are shown."""
+SHOP: Final = "Shop"
+CROWD: Final = "Crowd work"
+RUNS: Final = "Runs"
+API: Final = "Environment API"
+_ORDER: Final = (SHOP, CROWD, RUNS, API)
 
 
 class Place(NamedTuple):
@@ -43,7 +46,7 @@ def places() -> tuple[Place, ...]:
 
 def with_places(app: ASGIApp, served: Sequence[Place]) -> ASGIApp:
     """An application whose pages know its places."""
-    known = tuple(sorted(served, key=lambda place: NAMES.index(place.name)))
+    known = tuple(sorted(served, key=lambda place: _ORDER.index(place.name)))
 
     async def answer(scope: Scope, receive: Receive, send: Send) -> None:
         _SERVED.set(known)
