@@ -409,7 +409,7 @@ def site_paths() -> Json:
     goal: Json = {"goal": {"type": "integer", "minimum": 0, "maximum": 10**18 - 1}}
     query = {"search_query": {"type": "string", "maxLength": 1000}}
     pages = {
-        "/": _page("Leads to a new session, on a goal of your choice", status="303", query=goal),
+        "/": _page("The home page; to a new session with a goal, or by POST", query=goal),
         NEW_SESSION: _page("Leads to a new session", status="303", query=goal),
         "/{session}": {
             **_page("The search page"),
