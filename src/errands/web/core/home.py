@@ -4,7 +4,7 @@ A shop that is served alone has `/` for itself and begins a session there, as th
 does; so it has `/?goal=4` and what is posted to `/` in any company.
 """
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import Final
 
 from starlette.requests import Request
@@ -24,7 +24,7 @@ ASSETS: Final = Assets("home", __file__)
 HEADERS: Final = page_headers("img-src 'self' data:")
 
 
-def home_parts(parts: Iterable[AppPart]) -> list[AppPart]:
+def home_parts(parts: Sequence[AppPart]) -> list[AppPart]:
     """The front door of a website of these parts; none where a part has the root for itself."""
     served = [part.place.name for part in parts if part.place]
     roots = [route for part in parts for route in part.routes if getattr(route, "path", "") == "/"]

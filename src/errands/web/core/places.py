@@ -64,7 +64,7 @@ def bar(here: str = "", address: str = "", *, is_silent: bool = False) -> Markup
     return _bar(served, here, address, is_silent) if len(served) > 1 else EMPTY
 
 
-@lru_cache(256)
+@lru_cache(4096)
 def _bar(served: tuple[Place, ...], here: str, address: str, is_silent: bool) -> Markup:
     def link(name: str, to: str, current: Markup = EMPTY) -> Markup:
         if is_silent:
