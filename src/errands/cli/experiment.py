@@ -100,7 +100,7 @@ def calibration(
     seed: list[int] = typer.Option(
         [101, 102, 103], help="Of the generator; may be repeated, a catalogue each."
     ),
-    sample: int = typer.Option(500, min=1, help="How many goals of each catalogue are drawn."),
+    sample: int = typer.Option(3000, min=1, help="How many goals of each catalogue are drawn."),
     keep: bool = typer.Option(False, "--keep", help="Keep the catalogues (1.4 GB at full size)."),
     as_json: bool = Json,
 ) -> None:

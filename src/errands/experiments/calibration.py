@@ -64,7 +64,7 @@ def calibrate(
     difficulty: str = "paper",
     products: int = FULL_SIZE,
     seeds: Sequence[int] = (101, 102, 103),
-    sample: int = 500,
+    sample: int = 3000,
     workers: int | None = None,
     keep: bool = False,
     progress: Progress = silent,
