@@ -14,10 +14,19 @@ from urllib.parse import quote
 from errands.browser.libraries import library, without_integrity
 from errands.markup import Markup
 from errands.turk.tasks.instances import plain_newlines
-from errands.turk.tasks.markup import start_tags
+from errands.turk.tasks.markup import effective_type, start_tags
 from errands.turk.tasks.template import has_submit, substitute
 
-__all__ = ["EXTERNAL_SCRIPT", "LIBRARIES", "NO_ANSWERS", "answers_of", "has_own_form", "task_page"]
+__all__ = [
+    "EXTERNAL_SCRIPT",
+    "LIBRARIES",
+    "NO_ANSWERS",
+    "answers_of",
+    "field_kinds",
+    "has_own_form",
+    "is_blank",
+    "task_page",
+]
 
 NO_ANSWERS: Final = frozenset(
     {"assignmentId", "csrfmiddlewaretoken", "hitId", "turkSubmitTo", "workerId"}
@@ -29,6 +38,9 @@ EXTERNAL_SCRIPT: Final = re.compile(
     r"https?://s3\.amazonaws\.com/mturk-public/externalHIT(?:_v\d+)?\.js"
 )
 """Mechanical Turk's own script for pages from elsewhere."""
+_BUTTONS: Final = frozenset({"submit", "button", "reset", "image", "file"})
+_ALWAYS: Final = frozenset({"hidden", "range", "color"})
+"""Fields that have a value though nobody has touched them."""
 _escape: Final = Markup.escape
 _EXTERNAL: Final = "externalsubmit"
 _ADDRESS: Final = re.compile(
@@ -103,6 +115,31 @@ def answers_of(fields: Iterable[tuple[str, str]]) -> dict[str, str]:
             text = plain_newlines(value)
             answers[name] = f"{answers[name]}|{text}" if name in answers else text
     return answers
+
+
+def field_kinds(template: str) -> dict[str, str]:
+    """The fields of a template in document order, with their types."""
+    kinds: dict[str, str] = {}
+    for tag, attributes in start_tags(template, only=("input", "select", "textarea")):
+        name = attributes.get("name", "")
+        kind = effective_type(tag, attributes)
+        if name and name not in NO_ANSWERS and "${" not in name and kind not in _BUTTONS:
+            kinds.setdefault(name, kind)
+    return kinds
+
+
+def is_blank(template: str, answers: Mapping[str, str]) -> bool:
+    """Whether nothing was filled in. What fields hold by themselves is no answer, unless the
+    template has no others.
+
+    >>> is_blank('<input name="a"><input type="hidden" name="b">', {"a": " ", "b": "by a script"})
+    True
+    """
+    kinds = field_kinds(template)
+    untouched = {name for name, kind in kinds.items() if kind in _ALWAYS}
+    if len(untouched) == len(kinds):
+        untouched = set()
+    return not any(text.strip() for name, text in answers.items() if name not in untouched)
 
 
 def _has_assignment_field(template: str) -> bool:

@@ -11,7 +11,8 @@ from errands.crowd.errors import NotFound
 from errands.crowd.hits.agreement import FieldAgreement, agreements
 from errands.crowd.hits.assignments import Assignments, ProjectProgress, WorkerShare
 from errands.crowd.hits.projects import Item, Project, Projects, Terms
-from errands.crowd.hits.results import answer_names, field_kinds, results_csv
+from errands.crowd.hits.results import answer_names, results_csv
+from errands.crowd.hits.task_page import field_kinds
 from errands.crowd.hits.uploads import ImportSummary, import_results, publish_files, publish_task
 from errands.markup import EMPTY, Markup
 from errands.web.core import elements as ui
