@@ -217,5 +217,5 @@ def test_a_store_of_a_later_version_is_refused(place: str, monkeypatch: pytest.M
             patch.setattr(f"errands.crowd.store.{module}.VERSION", 99)
         open_database(place).close()
     for opening in (open_database, open_read_only):
-        with pytest.raises(StorageError, match="this program writes 3|this version"):
+        with pytest.raises(StorageError, match=r"this program writes 3|this version"):
             opening(place)

@@ -117,7 +117,7 @@ class Reviews:
         """All of these decisions, or none; those that change nothing, and names that are none of
         this project, are left out."""
         checked = {mark: _checked(decision) for mark, decision in decisions.items()}
-        decided = []
+        decided: list[Assignment] = []
         with self._database.writing() as run:
             for mark, decision in checked.items():
                 decided += self._decide(run, project, mark, decision, decider)

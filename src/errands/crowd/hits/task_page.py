@@ -18,6 +18,7 @@ from errands.turk.tasks.markup import effective_type, start_tags
 from errands.turk.tasks.template import has_submit, substitute
 
 __all__ = [
+    "ALLOW_EMPTY",
     "EXTERNAL_SCRIPT",
     "LIBRARIES",
     "NO_ANSWERS",
@@ -28,10 +29,12 @@ __all__ = [
     "task_page",
 ]
 
+ALLOW_EMPTY: Final = "errandsAllowEmpty"
+"""The field by which a worker says that nothing is to be sent."""
 NO_ANSWERS: Final = frozenset(
-    {"assignmentId", "csrfmiddlewaretoken", "hitId", "turkSubmitTo", "workerId"}
+    {"assignmentId", "csrfmiddlewaretoken", "hitId", "turkSubmitTo", "workerId", ALLOW_EMPTY}
 )
-"""Fields that tell who and where, not what was answered."""
+"""Fields that tell who, where and how, not what was answered."""
 LIBRARIES: Final = "/frame/files/web/"
 """Below it, well-known libraries by their own addresses."""
 EXTERNAL_SCRIPT: Final = re.compile(

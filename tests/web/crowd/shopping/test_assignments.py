@@ -173,7 +173,7 @@ def test_settings(little: Catalog, tmp_path: Path) -> None:
         visitor = admin(shop)
         visitor.get("/office/demonstrations")
         form = {"split": "test", "trial_split": "test", "per_goal": "2", "hours": "0.5"}
-        form |= {"pay": "1.25", "trials": "0", "bar": "0.5", "is_open": "1"}
+        form |= {"pay": "1.25", "trials": "0", "bar": "0.5", "is_open": "1", "budget": "50"}
         assert visitor.post("/office/demonstrations/settings", form).status == 200
         held = read(call(shop, "GET", ADMIN))["settings"]
         assert (held["pay"], held["trials"], held["split"]) == (1.25, 0, "test")
