@@ -101,7 +101,7 @@
         document.querySelector("[data-required]")?.removeAttribute("hidden");
       }
     },
-    invalid: () => say("Not sent: something that is required is missing, or is not as expected."),
+    invalid: () => say("Not sent: a required field is empty or wrong."),
     sending: () => say("Sending…"),
     asked: () => {
       // The question is in the frame, and so are its answers.

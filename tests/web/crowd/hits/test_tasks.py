@@ -342,7 +342,12 @@ def test_requesters_forms_need_their_check(shop: Shop) -> None:
     here = page.links("/terms")[0].removesuffix("/terms")
     for path, form in (
         ("/office/projects", {"name": "x"}),
-        ("/office/projects/take", {"task": "Cat or Committee"}),
+        ("/office/projects", {"task": "Cat or Committee"}),
+        (f"{here}/workers", {"is_restricted": "1"}),
+        (f"{here}/join", {"most": "3"}),
+        (f"{here}/join/end", {}),
+        (f"{here}/results", {"assignment": "x", "verdict": "approved"}),
+        (f"{here}/results/approve", {}),
         (f"{here}/terms", {"name": "x"}),
         (f"{here}/standing", {"is_open": "0"}),
         (f"{here}/import", {}),

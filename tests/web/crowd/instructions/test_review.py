@@ -245,9 +245,18 @@ def test_settings_are_set(little: Catalog, tmp_path: Path) -> None:
         token, boss = invited(shop, "Wanda"), admin(shop)
         boss.get("/office/instructions")
         form = {"pay": "0.4", "wanted": "2", "trials": "2", "seed": "7", "review": "1"}
+        form |= {"is_open": "1", "budget": "9.5"}
         assert boss.post("/office/instructions/settings", form).status == 200
         held = json.loads(call(shop, "GET", f"{OFFICE}/settings").body)
-        assert held == {"pay": 0.4, "wanted": 2, "trials": 2, "review": True, "seed": 7}
+        assert held == {
+            "pay": 0.4,
+            "wanted": 2,
+            "trials": 2,
+            "review": True,
+            "seed": 7,
+            "is_open": True,
+            "budget": 9.5,
+        }
         qualify(shop, token)
         piece = json.loads(call(shop, "POST", f"{WORK}/next", {}, token=token).body)
         one = f"{WORK}/{piece['id']}"

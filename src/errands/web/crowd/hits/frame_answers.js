@@ -85,6 +85,7 @@
   };
 
   let height = 0;
+  let shrunkFrom = 0;
   const measure = () => {
     const root = document.documentElement;
     const bar = window.innerHeight - root.clientHeight;
@@ -93,8 +94,16 @@
       const margin = parseFloat(getComputedStyle(document.body).marginBottom) || 0;
       needed = Math.ceil(document.body.getBoundingClientRect().bottom + window.scrollY + margin);
     }
-    if (needed + bar !== height) {
-      height = needed + bar;
+    needed += bar;
+    if (needed < height) {
+      // What sticks out of the body is missed here: when it came back once, it stays.
+      if (height - needed < 24 || height === shrunkFrom) {
+        return;
+      }
+      shrunkFrom = height;
+    }
+    if (needed !== height) {
+      height = needed;
       tell({ errands: "height", height });
     }
   };

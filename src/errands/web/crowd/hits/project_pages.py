@@ -286,7 +286,7 @@ def _access(project: Project, access: Access, check: str) -> Markup:
     chosen = ui.form(
         f"{here}/workers",
         html(
-            "<fieldset><legend>Who may do it</legend>{}{}</fieldset>",
+            "<fieldset><legend>Workers</legend>{}{}</fieldset>",
             *(
                 ui.tick(
                     "is_restricted", value, text, project.is_restricted is bool(value), type="radio"
@@ -303,7 +303,7 @@ def _access(project: Project, access: Access, check: str) -> Markup:
         ui.submit("Save"),
         check=check,
     )
-    return ui.section(chosen, _join(here, access, check), title="Workers who may", id="access")
+    return ui.section(chosen, _join(here, access, check), title="Who may work on it", id="access")
 
 
 def _join(here: str, access: Access, check: str) -> Markup:

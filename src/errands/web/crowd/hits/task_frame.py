@@ -331,29 +331,30 @@ def _empty_question(request: Request, one: Assignment, form: Form) -> Response:
         fields,
         back,
     )
-    told = {"errands": "asked"}, {"errands": "height", "height": 220}
     sending = f"{origin(request)}/frame/"
-    return _own_page("Nothing filled in", body, *told, sending=sending, status=409)
+    asked = {"errands": "asked"}
+    return _own_page("Nothing filled in", body, asked, sending=sending, status=409)
 
 
 def _own_page(
-    title: str, body: Markup, *messages: object, sending: str = "'none'", status: int = 200
+    title: str, body: Markup, message: object, *, sending: str = "'none'", status: int = 200
 ) -> Response:
-    """A page of ours in a task's frame, which tells the page around it messages; `sending` is
-    where its form may go."""
+    """A page of ours in a task's frame, which tells the page around it a message and how high it
+    is; `sending` is where its form may go."""
     nonce = secrets.token_urlsafe(12)
     content = html(
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<title>{0}</title>\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         '<style nonce="{1}">{2}</style>\n</head>\n<body>\n{3}\n'
-        '<script nonce="{1}" data-told="{4}">for (const one of'
-        " JSON.parse(document.currentScript.dataset.told)) {{ window.parent.postMessage(one,"
-        ' "*"); }}</script>\n</body>\n</html>\n',
+        '<script nonce="{1}" data-told="{4}">const height = document.body.offsetHeight + 64;\n'
+        'window.parent.postMessage({{ errands: "height", height }}, "*");\n'
+        "window.parent.postMessage(JSON.parse(document.currentScript.dataset.told), "
+        '"*");</script>\n</body>\n</html>\n',
         title,
         nonce,
         _OWN_STYLE,
         body,
-        json.dumps(messages),
+        json.dumps(message),
     )
     headers = {
         **_COMMON,
