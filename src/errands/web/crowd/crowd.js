@@ -72,17 +72,9 @@
     timer = setTimeout(save, 800);
   };
 
-  // A task that is as high as its window would grow with it forever.
-  let grown = 0;
-  let since = 0;
   const resize = (height) => {
-    const now = Date.now();
-    grown = now - since > 2000 ? 0 : grown + 1;
-    since = now;
-    if (grown < 10) {
-      frame.style.height = `${Math.min(Math.max(height, 120), 30000) + 2}px`;
-      frame.classList.add("fitted");
-    }
+    frame.style.height = `${Math.min(Math.max(height, 120), 30000) + 2}px`;
+    frame.classList.add("fitted");
   };
 
   const heard = {

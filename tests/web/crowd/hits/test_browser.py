@@ -108,6 +108,7 @@ def test_a_worker_fills_in_every_kind_of_field(browser: Any, shop: Shop, script:
         page.wait_for_url(f"**/tasks/{project}")
     else:
         frame.wait_for_selector("text=received")
+        assert not page.is_visible("[data-submit]"), "it needs scripts"
         page.click("a:text-is('Next')")
     page.wait_for_selector("text=Instance 2 (preview)")
     [result] = results(shop, project)
@@ -131,7 +132,7 @@ def test_skip_and_return_in_the_browser(browser: Any, shop: Shop) -> None:
     assert inside(page).locator("h1").inner_text() == "beta"
     assert inside(page).locator("#submitButton").is_disabled()
     page.click("button:text-is('Accept')")
-    page.click("button:text-is('Return')")
+    page.click("button:text-is('Return to others')")
     page.wait_for_selector("text=Instance 3 (preview)")
     page.context.close()
 
@@ -143,9 +144,10 @@ def test_a_requester_uploads_and_downloads(browser: Any, shop: Shop, tmp_path: P
     page.click("nav >> text=Projects")
     page.set_input_files("#file-template", tmp_path / "template.html")
     page.set_input_files("#file-table", tmp_path / "words.csv")
-    page.fill("#up-name", "Uploaded words")
-    page.fill("#up-wanted", "2")
-    page.fill("#up-pay", "0.15")
+    page.fill("#name", "Uploaded words")
+    page.fill("#wanted", "2")
+    page.fill("#pay", "0.15")
+    page.fill("#budget", "0.9")
     page.click("button:text-is('Publish')")
     page.wait_for_selector("h1:text-is('Uploaded words')")
     project = int(page.url.rsplit("/", 1)[1])
@@ -365,7 +367,7 @@ def test_the_pages_are_fit_for_everybody(browser: Any, shop: Shop, width: str) -
         shop,
         "POST",
         "/v1/office/projects",
-        {"task": "Cat or Committee", "wanted": 5, "pay": 0.12, "with_answers": True},
+        {"task": "Cat or Committee", "wanted": 5, "pay": 0.12, "budget": 20, "with_answers": True},
     )
     number = re.search(r'"id":(\d+)', made.text)
     assert number
@@ -375,9 +377,14 @@ def test_the_pages_are_fit_for_everybody(browser: Any, shop: Shop, width: str) -
     work = opened(browser, width)
     taken = call(shop, "POST", f"/v1/work/tasks/{project}/accept", token=invited(shop, "Bob"))
     assert taken.status == 201
+    path = f"/v1/office/projects/{project}/join"
+    made = call(shop, "PUT", path, {"most": 20, "completion": "C1DF9X"})
+    link = json.loads(made.body)["link"].removeprefix(shop.url)
     pages = (
         ("projects", office, "/office/projects"),
         ("project", office, f"/office/projects/{project}"),
+        ("results", office, f"/office/projects/{project}/results"),
+        ("join", opened(browser, width), link),
         ("preview", office, f"/office/projects/{project}/items/0"),
         ("work", work, f"/work/{token}"),
         ("task", work, f"/work/{token}/tasks/{project}"),

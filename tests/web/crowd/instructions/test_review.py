@@ -262,7 +262,7 @@ def test_settings_are_set(little: Catalog, tmp_path: Path) -> None:
         one = f"{WORK}/{piece['id']}"
         handed = json.loads(call(shop, "POST", one, submission(piece), token=token).body)
         assert (handed["status"], handed["pay"], handed["is_trial"]) == ("submitted", 0.4, False)
-        put = call(shop, "PUT", f"{OFFICE}/settings", {"pay": 1, "review": False})
+        put = call(shop, "PUT", f"{OFFICE}/settings", {"pay": 1, "review": False, "budget": 9})
         assert json.loads(put.body)["trials"] == 3, "what is left out is as at first"
         assert json.loads(call(shop, "GET", one, token=token).body)["pay"] == 0.4
         for name, value in (("pay", "nan"), ("pay", "-1"), ("trials", "6"), ("wanted", "x")):

@@ -86,6 +86,8 @@
 
   let height = 0;
   let shrunkFrom = 0;
+  let excess = 0;
+  let repeats = 0;
   const measure = () => {
     const root = document.documentElement;
     const bar = window.innerHeight - root.clientHeight;
@@ -102,7 +104,12 @@
       }
       shrunkFrom = height;
     }
-    if (needed !== height) {
+    if (needed > height) {
+      // A task that is as high as its window would grow with it forever, by the same each time.
+      repeats = needed - window.innerHeight === excess ? repeats + 1 : 0;
+      excess = needed - window.innerHeight;
+    }
+    if (needed !== height && repeats < 3) {
       height = needed;
       tell({ errands: "height", height });
     }
@@ -135,7 +142,7 @@
     for (const name of ["input", "change"]) {
       document.addEventListener(name, look);
     }
-    document.addEventListener("click", () => setTimeout(look, 50));
+    document.addEventListener("click", () => { repeats = 0; setTimeout(look, 50); });
     tell({ errands: "ready", required: markRequired() });
     measure();
     new ResizeObserver(measure).observe(document.body);

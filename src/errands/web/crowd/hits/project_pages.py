@@ -274,7 +274,7 @@ def _budget(project: Project, check: str, *, is_admin: bool) -> Markup:
             ui.submit("Save the budget"),
             check=check,
         )
-    return ui.section(spent, form, title="Budget", id="budget")
+    return ui.section(spent, form, title="Budget", id="spending")
 
 
 def _access(project: Project, access: Access, check: str) -> Markup:

@@ -280,7 +280,7 @@ class ProjectRoutes(Routes):
     async def budget(self, request: CrowdRequest) -> Response:
         project = self._project(request)
         self._projects.set_budget(project.id, _budget(request.form))
-        return redirect(f"{PROJECTS}/{project.id}#budget")
+        return redirect(f"{PROJECTS}/{project.id}#spending")
 
     @page("POST", f"{_ONE}/workers", "Say who may do it", form=["is_restricted", "worker"])
     async def assign(self, request: CrowdRequest) -> Response:
