@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from crowd_served import close_all, put_up, results
+from crowd_served import close_all, results
 from crowd_site import invited
 from looking import WIDTHS, logged_in, looked_at, opened
 from shop_served import Shop, shop_served
@@ -174,72 +174,3 @@ def test_from_the_project_to_the_pay(browser: Any, shop: Shop, width: str, tmp_p
     worker.wait_for_selector("text=Start")
     for page in (rita, boss, worker, guest):
         page.context.close()
-
-
-@pytest.mark.parametrize("width", WIDTHS)
-def test_nothing_filled_in_is_asked_about(browser: Any, shop: Shop, width: str) -> None:
-    project = put_up(shop, "<p>${word}</p><input name=a><input type=hidden name=h value=x>")
-    page = opened(browser, width)
-    page.goto(f"{shop.url}/work/{invited(shop, 'Ema')}/tasks/{project}")
-    page.click("button:text-is('Accept')")
-    page.wait_for_url("**/assignments/*")
-    inside(page)
-    page.click("[data-submit]")
-    said(page, "Nothing has been filled in")
-    assert page.is_hidden("[data-submit]")
-    frame = inside(page)
-    button = frame.wait_for_selector("button")
-    low = button.bounding_box()
-    outer = page.locator("iframe.task").bounding_box()
-    assert low["y"] + low["height"] <= outer["y"] + outer["height"], "the question is seen whole"
-    looked_at(page, "empty", width)
-    assert results(shop, project) == []
-    frame.click("text=Back to the task")
-    page.wait_for_selector("[data-submit]:visible")
-    page.click("[data-submit]")
-    said(page, "Nothing has been filled in")
-    inside(page).click("text=Submit it empty")
-    page.wait_for_url(f"**/tasks/{project}")
-    [result] = results(shop, project)
-    assert result["answers"] == {"a": "", "h": "x"}
-    page.context.close()
-
-
-def test_a_task_that_grows_with_its_window_does_not_grow_forever(browser: Any, shop: Shop) -> None:
-    high = "<div style='height:100vh;margin:20px'>${word}</div><input name=a>"
-    out = "<div style='position:absolute;top:1500px'>${word}</div><input name=a>"
-    for template, most in ((high, 1200), (out, 1700)):
-        project = put_up(shop, template)
-        page = opened(browser)
-        page.goto(f"{shop.url}/work/{invited(shop, 'Gro')}/tasks/{project}")
-        inside(page)
-        page.wait_for_timeout(2500)
-        before = page.locator("iframe.task").bounding_box()["height"]
-        assert before < most
-        page.wait_for_timeout(2200)
-        assert page.locator("iframe.task").bounding_box()["height"] == before, "it has settled"
-        page.context.close()
-
-
-def test_a_frame_that_says_anything_does_nothing_else(browser: Any, shop: Shop) -> None:
-    """Messages of a hostile task: no height, no draft but its own, nothing that acts."""
-    nasty = (
-        "<p>${word}</p><input name=a><script>const say = (m) => parent.postMessage(m, '*');"
-        "say({errands: 'height', height: 1e12}); say({errands: 'height', height: 'x'});"
-        "say({errands: 'draft', draft: null}); say({errands: 'draft', draft: {a: 7}});"
-        "say({errands: 'constructor'}); say({errands: '__proto__'}); say(null); say({errands: {}});"
-        "</script>"
-    )
-    project = put_up(shop, nasty)
-    token = invited(shop, "Vic")
-    page = opened(browser)
-    page.goto(f"{shop.url}/work/{token}/tasks/{project}")
-    page.click("button:text-is('Accept')")
-    page.wait_for_url("**/assignments/*")
-    inside(page)
-    said(page, "cannot be kept")
-    assert page.locator("iframe.task").bounding_box()["height"] < 31_000
-    assert not [text for text in page.complaints if "Uncaught" in text]
-    page.click("button:text-is('Return to others')")
-    page.wait_for_url("**/tasks/*")
-    page.context.close()
