@@ -47,7 +47,7 @@ class ResultFilter(msgspec.Struct, frozen=True):
 
     worker: str = ""
     status: ResultStatus | None = None
-    """`submitted`: not decided."""
+    """`submitted`: by a worker, and not decided."""
     item: int | None = None
     text: str = ""
     """Somewhere in the answers."""
@@ -156,14 +156,15 @@ def _checked(decision: Decision) -> Decision:
 
 def _source(project: int, chosen: ResultFilter) -> tuple[str, list[Any]]:
     """The table, with the clause of a filter."""
-    status = None if chosen.status is None else chosen.status.replace("submitted", "")
+    is_waiting = chosen.status == "submitted"
     # Stored as JSON, which writes characters beyond ASCII as escapes; so is what is sought.
     sought = json.dumps(chosen.text.strip().lower())[1:-1] if chosen.text.strip() else None
     clause, values = where(
         {
             "project = ?": project,
             "worker = ?": chosen.worker or None,
-            "verdict = ?": status,
+            "verdict = ?": "" if is_waiting else chosen.status,
+            "status = ?": "submitted" if is_waiting else None,
             "item = ?": chosen.item,
             "lower(answers) LIKE ? ESCAPE '!'": None if sought is None else f"%{_plain(sought)}%",
         }

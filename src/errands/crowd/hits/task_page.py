@@ -175,8 +175,8 @@ def _button(form: str, is_preview: bool) -> str:
     label = "Accept the task before you submit" if is_preview else "Submit"
     off = " disabled" if is_preview else ""
     return (
-        f'<p class="text-center"><input type="submit" id="submitButton" class="btn btn-primary"'
-        f' form="{_escape(form)}" value="{label}"{off}></p>\n'
+        '<p class="text-center" data-errands-submit><input type="submit" id="submitButton"'
+        f' class="btn btn-primary" form="{_escape(form)}" value="{label}"{off}></p>\n'
     )
 
 

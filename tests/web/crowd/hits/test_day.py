@@ -153,6 +153,7 @@ def test_from_the_project_to_the_pay(browser: Any, shop: Shop, width: str, tmp_p
 
     rita.goto(f"{address}/results")
     looked_at(rita, "results-decision", width, picture=False)
+    rita.click("tr:has-text('5f1e') >> summary")
     rita.fill("tr:has-text('5f1e') input[name=reason]", "Please write more.")
     rita.click("tr:has-text('5f1e') >> button:text-is('Reject')")
     rita.wait_for_selector("text=Please write more.")

@@ -120,6 +120,11 @@
     style.textContent = `[data-errands-required]::after { content: " *"; color: #b3261e; }
       :is(input, select, textarea)[data-errands-required] { box-shadow: inset 3px 0 #b3261e; }`;
     document.head.append(style);
+    // The page around has one that stays in sight; ours is for those without scripts.
+    const own = document.querySelector("[data-errands-submit]");
+    if (own && around !== window && !own.firstElementChild.disabled) {
+      own.style.display = "none";
+    }
     const isKept = Object.keys(draft).length > 0;
     fillIn();
     let last = JSON.stringify(filledIn());

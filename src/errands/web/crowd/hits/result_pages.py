@@ -38,10 +38,10 @@ def results_body(
     ]
     head = ["instance", "worker", "submitted", "status", "answers", "decision"]
     caption = f"{page.total:,} found, page {page.page:,} of {page.pages:,}"
-    waiting = any(not one.verdict for one in page.results)
+    waiting = any(one.status == "submitted" and not one.verdict for one in page.results)
     return ui.fragment(
-        html('<p><a href="{}/{}">Back to the project</a></p>', PROJECTS, project.id),
         ui.section(
+            html('<p><a href="{}/{}">Back to the project</a></p>', PROJECTS, project.id),
             _filter(here, workers, names, query),
             ui.actions(
                 ui.link_button("Download these (CSV)", f"{here}.csv?{address}"),
@@ -109,7 +109,9 @@ def _row(
         ),
         html(
             "{}{}",
-            badge(*VERDICTS[one.verdict]),
+            badge("from a file")
+            if one.status == "imported" and not one.verdict
+            else badge(*VERDICTS[one.verdict]),
             html("<br><small>{}</small>", one.feedback) if one.feedback else EMPTY,
         ),
         _answers(one),
@@ -138,7 +140,7 @@ def _decision(one: Assignment, here: str, chosen: Mapping[str, str], check: str)
         reject = ui.form(
             here,
             html(
-                '<label for="{0}">Reason to reject</label>'
+                '<label for="{0}">Reason, which the worker reads</label>'
                 '<input type="text" id="{0}" name="reason" maxlength="1000" required>',
                 f"reason-{one.id}",
             ),
@@ -147,6 +149,7 @@ def _decision(one: Assignment, here: str, chosen: Mapping[str, str], check: str)
             fields=[*fields, ("verdict", "rejected")],
             kind="decision",
         )
+        reject = html("<details><summary>Reject</summary>{}</details>", reject)
     return approve + reject
 
 
