@@ -84,6 +84,7 @@ def test_the_commands(little: Catalog, tmp_path: Path, as_json: bool) -> None:
     words = ("--catalog", str(little.path), "--store", str(store), "--password", PASSWORD)
     process, shop = started(*words)
     try:
+        open_paid_work(shop)
         qualify(shop, invited(shop, "Wanda"))
     finally:
         process.send_signal(signal.SIGTERM)
