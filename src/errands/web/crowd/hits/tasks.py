@@ -398,9 +398,9 @@ def _assignment(request: CrowdRequest, id: int) -> str:
 
 def _terms(project: Project, pay: float) -> Markup:
     return html(
-        "{}<p>Pays <b>{}</b> for each instance; {} minute{} for each.</p>",
+        "{}<p>{}{} minute{} for each.</p>",
         ui.paragraph(project.about) if project.about else EMPTY,
-        ui.dollars(pay),
+        html("Pays <b>{}</b> for each instance; ", ui.dollars(pay)) if pay else "Not paid; ",
         project.minutes,
         "s" if project.minutes != 1 else "",
     )
