@@ -58,7 +58,8 @@ LONG = (
     "shop/synthetic/test_generator.py", "learn/test_evaluation.py", "runs/test_killed.py",
     "cli/test_run_stopped.py", "transfer/test_fuzz.py", "bench/test_scale.py", "envs/test_shop.py",
     "web/crowd/hits/test_frame_security.py", "web/crowd/hits/test_frame_peers.py",
-    "web/crowd/hits/test_browser.py", "web/runs/test_browser.py", "cli/train/test_encoder.py",
+    "web/crowd/hits/test_browser.py", "web/crowd/hits/test_day.py", "web/runs/test_browser.py",
+    "cli/train/test_encoder.py",
 )  # fmt: skip
 """Files that take longest: workers begin with them, so that none is left over at the end."""
 

@@ -81,7 +81,7 @@ INSIDE: dict[str, str] = {
         < effects
     """,
     "crowd": """
-        errors store
+        errors budget store
         < accounts
         < hits instructions shopping
         < database

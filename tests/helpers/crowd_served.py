@@ -40,7 +40,8 @@ WORDS = b"word\nalpha\nbeta\ngamma\n"
 
 def put_up(shop: Shop, template: str = EVERY_FIELD, csv: str = "", **terms: Any) -> int:
     """A project of the admin's; its number."""
-    body = {"name": "Words", "template": template, "csv": csv or WORDS.decode(), **terms}
+    budget = {"budget": 1000.0} if terms.get("pay") else {}
+    body = {"name": "Words", "template": template, "csv": csv or WORDS.decode(), **budget, **terms}
     made = call(shop, "POST", "/v1/office/projects", body)
     assert made.status == 201, made.text
     number: int = json.loads(made.body)["project"]["id"]

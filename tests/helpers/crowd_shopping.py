@@ -3,6 +3,8 @@
 import itertools
 from collections.abc import Callable, Iterator
 
+import msgspec
+
 from errands.crowd.accounts.accounts import Accounts, Person
 from errands.crowd.shopping.assignments import ShoppingAssignment, ShoppingAssignments
 from errands.crowd.shopping.steps import LoggedPurchase, LoggedStep, ShopSession, StepLog
@@ -44,6 +46,9 @@ class Street:
         self.people = Accounts(database)
         self.outings = ShoppingAssignments(database, self.goals, seed=seed, clock=self.clock)
         self.log.watcher = self.outings
+        opened = msgspec.structs.replace(self.outings.settings(), is_open=True, budget=1000.0)
+        # By another, so that tests may give this one other goals.
+        ShoppingAssignments(database, self.goals).set_settings(opened)
 
     def worker(self, name: str) -> Person:
         return self.people.invite(name, "worker").person

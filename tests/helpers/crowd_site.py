@@ -99,3 +99,14 @@ def call(
 def text_of(answer: Answer) -> str:
     """What a page says."""
     return html.unescape(re.sub(r"<[^>]*>", " ", answer.text))
+
+
+def open_paid_work(shop: Shop) -> None:
+    """Open writing and shopping, as the admin."""
+    opened = {"is_open": True, "budget": 1000.0}
+    done = call(shop, "PUT", "/v1/office/instructions/settings", opened)
+    assert done.status == 200, done.text
+    path = "/v1/office/demonstrations"
+    settings = json.loads(call(shop, "GET", path).body)["settings"]
+    done = call(shop, "PUT", f"{path}/settings", {**settings, **opened})
+    assert done.status == 200, done.text

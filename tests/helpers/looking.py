@@ -22,8 +22,18 @@ def opened(browser: Any, width: str = "desk", **more: Any) -> Any:
     page.complaints = []
     page.on("console", lambda message: page.complaints.append(message.text))
     page.on("pageerror", lambda error: page.complaints.append(str(error)))
-    page.on("dialog", lambda dialog: page.complaints.append(dialog.message))
+    page.warned = 0
+    page.on("dialog", lambda dialog: _answered(page, dialog))
     return page
+
+
+def _answered(page: Any, dialog: Any) -> None:
+    """Who is warned of leaving leaves; nothing else should ask."""
+    if dialog.type == "beforeunload":
+        page.warned += 1
+    else:
+        page.complaints.append(dialog.message)
+    dialog.accept()
 
 
 def logged_in(

@@ -10,10 +10,15 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
+import msgspec
+
 from errands.crowd.database import open_database
+from errands.crowd.instructions.assignments import WritingSettings, write_settings
+from errands.crowd.shopping.assignments import ShoppingAssignments
 from errands.crowd.shopping.steps import LoggedStep, StepLog
 from errands.crowd.store.database import Database
 from errands.shop.catalog.catalog import Catalog
+from errands.shop.goals import GoalSet
 from errands.web.core.application import AppPart
 from errands.web.core.auth import AuthMiddleware
 from errands.web.core.limits import ServerLimits, listen
@@ -92,6 +97,14 @@ class Shop:
         )
 
 
+def open_paid_work(database: Database, goals: GoalSet) -> None:
+    """As an administrator does."""
+    write_settings(database, WritingSettings(is_open=True, budget=1000.0))
+    shopping = ShoppingAssignments(database, goals)
+    opened = msgspec.structs.replace(shopping.settings(), is_open=True, budget=1000.0)
+    shopping.set_settings(opened)
+
+
 @contextlib.contextmanager
 def shop_served(
     catalog: Catalog,
@@ -106,8 +119,10 @@ def shop_served(
     has_site: bool = True,
     has_crowd: bool = True,
     more: Sequence[AppPart] = (),
+    paid: bool = True,
 ) -> Iterator[Shop]:
-    """Run the website as `errands serve` does, but for the process; `more` parts come first."""
+    """Run the website as `errands serve` does, but for the process; `more` parts come first;
+    `paid`: an administrator has opened writing and shopping."""
     with contextlib.ExitStack() as stack:
         database = stack.enter_context(open_database(str(store)))
         setting = open_shop(catalog, goals, SiteConfig(seed, attrs))
@@ -115,6 +130,8 @@ def shop_served(
         shoppers = Visitors(setting, steps, seed=seed, most=most, unfinished=visitors)
         shown = (setting, shoppers) if has_site else ()
         office, _ = open_crowd_site(database, "demo", PASSWORD, *shown)
+        if paid:
+            open_paid_work(database, setting.goals)
         parts = [*more, housekeeping(database), *([office] if has_crowd else [])]
         if has_site:
             parts.append(shop_site(ShopSite(setting, shoppers)))

@@ -10,13 +10,13 @@ itself.
 from typing import Final
 
 from errands.crowd.accounts import accounts
-from errands.crowd.hits import assignments, projects
+from errands.crowd.hits import assignments, project_workers, projects
 from errands.crowd.instructions import assignments as writing
 from errands.crowd.shopping import assignments as shopping
 from errands.crowd.shopping import steps
 from errands.crowd.store.database import Database, open_store
 
-__all__ = ["SCHEMA", "open_database"]
+__all__ = ["MIGRATIONS", "SCHEMA", "open_database"]
 
 SCHEMA: Final = "\n".join(
     [
@@ -24,13 +24,28 @@ SCHEMA: Final = "\n".join(
         accounts.TABLES,
         steps.TABLES,
         projects.TABLES,
+        project_workers.TABLES,
         assignments.TABLES,
         shopping.TABLES,
         writing.TABLES,
     ]
 )
+MIGRATIONS: Final = {
+    # What was promised before there were budgets is paid; nothing more is, until an administrator
+    # has opened it.
+    2: "\n".join(
+        [
+            accounts.TO_VERSION_3,
+            assignments.TO_VERSION_3,
+            projects.TO_VERSION_3,
+            project_workers.TABLES,
+            writing.TO_VERSION_3,
+        ]
+    )
+}
+"""By the version that they lead away from."""
 
 
 def open_database(place: str) -> Database:
     """A database; what is not there yet is made."""
-    return open_store(place, SCHEMA)
+    return open_store(place, SCHEMA, MIGRATIONS)

@@ -12,6 +12,7 @@ from errands.crowd.database import open_database
 from errands.crowd.errors import Conflict, NotFound
 from errands.crowd.hits.assignments import Assignments, ImportedAnswers
 from errands.crowd.hits.projects import Project, Projects, Terms, checked_hosts
+from errands.crowd.hits.task_page import is_blank
 from errands.crowd.store.database import Database
 from errands.errors import SettingError, TaskError
 
@@ -40,10 +41,10 @@ class Setting:
         self.projects = Projects(database, self.clock)
         self.work = Assignments(database, self.clock)
 
-    def publish(self, items: int = 3, **terms: object) -> Project:
+    def publish(self, items: int = 3, *, budget: float = 100.0, **terms: object) -> Project:
         wanted = Terms("Words", **terms)  # type: ignore[arg-type]
         inputs = [{"word": f"w{number}"} for number in range(items)]
-        return self.projects.publish(self.owner, wanted, TEMPLATE, ["word"], inputs)
+        return self.projects.publish(self.owner, wanted, TEMPLATE, ["word"], inputs, budget=budget)
 
 
 @pytest.fixture
@@ -185,7 +186,7 @@ def test_terms_change_for_what_comes(setting: Setting) -> None:
     setting.projects.set_open(project.id, False)
     closed = setting.projects.project(project.id)
     assert closed is not None
-    assert setting.work.submit(taken.key, {}).pay == 0.1, "as promised when it was accepted"
+    assert setting.work.submit(taken.key, {"a": "x"}).pay == 0.1, "as promised when accepted"
     with pytest.raises(Conflict, match="closed"):
         setting.work.accept(closed, setting.bob)
     assert setting.projects.all(only_open=True) == []
@@ -208,6 +209,7 @@ def test_progress_and_shares(setting: Setting) -> None:
         setting.work.submit(taken.key, {"a": "x"})
     setting.work.accept(project, setting.ann)
     progress = setting.work.progress(project)
+    assert (progress.waiting, progress.rejected) == (2, 0)
     assert (progress.wanted, progress.done, progress.accepted) == (4, 2, 1)
     assert (progress.finished_items, progress.workers, progress.owed) == (1, 2, 1.0)
     shares = setting.work.shares(project.id)
@@ -283,3 +285,109 @@ def test_it_is_there_when_opened_again(place: str) -> None:
     with open_database(place) as database:
         [done] = Assignments(database).done(project.id)
         assert done.answers == {"a": "kept"}
+
+
+def test_paid_work_is_off_until_there_is_a_budget(setting: Setting) -> None:
+    project = setting.publish(pay=0.1, budget=0.0)
+    assert (project.is_open, project.can_pay, project.is_offered) == (True, False, False)
+    assert setting.work.upcoming(project, setting.ann) is None
+    with pytest.raises(Conflict, match=r"does not cover another \$0\.10"):
+        setting.work.accept(project, setting.ann)
+    setting.projects.set_budget(project.id, 0.3)
+    for person in (setting.ann, setting.bob, setting.cem):
+        setting.work.accept(project, person)
+    full = setting.projects.project(project.id)
+    assert full is not None
+    assert full.committed == pytest.approx(0.3), "0.1 three times is covered to the cent"
+    assert not full.is_offered
+    with pytest.raises(Conflict, match=r"\$0\.30 are promised"):
+        setting.projects.set_budget(project.id, 0.2)
+    for wrong in (-1.0, float("nan"), 1e9):
+        with pytest.raises(SettingError, match="Budget"):
+            setting.projects.set_budget(project.id, wrong)
+
+
+def test_work_without_pay_needs_no_budget(setting: Setting) -> None:
+    project = setting.publish(budget=0.0)
+    assert setting.work.accept(project, setting.ann).pay == 0.0
+
+
+def test_a_budget_is_not_exceeded_however_many_come_at_once(setting: Setting) -> None:
+    project = setting.publish(items=40, pay=0.7, budget=5.0)
+    people = [setting.people.invite(f"W {n}", "worker").person.id for n in range(12)]
+
+    def accept(person: int) -> int:
+        try:
+            return bool(setting.work.accept(project, person))
+        except Conflict:
+            return False
+
+    with ThreadPoolExecutor(6) as pool:
+        assert sum(pool.map(accept, people)) == 7, "7 of 0.70 fit into 5 dollars"
+    after = setting.projects.project(project.id)
+    assert after is not None
+    assert after.committed == pytest.approx(4.9)
+
+
+def test_late_answers_do_not_exceed_the_budget(setting: Setting) -> None:
+    project = setting.publish(items=2, pay=1.0, budget=1.0, minutes=5)
+    late = setting.work.accept(project, setting.ann)
+    setting.clock.now += 300
+    assert setting.work.accept(project, setting.bob, 1).item == 1
+    with pytest.raises(Conflict, match="budget"):
+        setting.work.submit(late.key, {"a": "late"})
+
+
+def test_nothing_filled_in_is_asked_about(setting: Setting) -> None:
+    project = setting.publish()
+    taken = setting.work.accept(project, setting.ann)
+    for empty in ({}, {"a": " \n"}):
+        with pytest.raises(Conflict) as refused:
+            setting.work.submit(taken.key, empty)
+        assert refused.value.code == "empty"
+    assert setting.work.submit(taken.key, {}, allow_empty=True).status == "submitted"
+
+
+def test_what_counts_as_filled_in() -> None:
+    slider = '<input type="range" name="r"><input type="hidden" name="h">'
+    assert is_blank(f"{slider}<input type=radio name=a>", {"r": "5", "h": "x"})
+    assert not is_blank(f"{slider}<input type=radio name=a>", {"r": "5", "a": "yes"})
+    assert not is_blank(slider, {"r": "5", "h": ""}), "there is nothing else to fill in"
+    assert not is_blank('<input name="q${n}">', {"q7": "x"})
+    assert is_blank('<input name="q${n}">', {"q7": ""})
+
+
+def test_drafts_are_kept_until_they_are_sent(setting: Setting) -> None:
+    project = setting.publish(items=1, minutes=5)
+    taken = setting.work.accept(project, setting.ann)
+    draft = {"a": ["ünï 🦆"], "b": ["1", "2"]}
+    setting.work.save_draft(taken, draft)
+    kept = setting.work.by_key(taken.key)
+    assert kept is not None
+    assert kept.draft == draft
+    with pytest.raises(SettingError, match="most that is kept"):
+        setting.work.save_draft(taken, {"a": ["x" * 2**18]})
+    setting.clock.now += 300
+    late = setting.work.of_worker(taken.id, setting.ann)
+    assert late is not None
+    assert (late.status, late.draft) == ("expired", draft)
+    setting.work.save_draft(late, {"a": ["more"]})
+    again = setting.work.resume(late)
+    assert (again.status, again.until, again.draft) == ("accepted", 1600.0, {"a": ["more"]})
+    with pytest.raises(Conflict, match="Only what has expired"):
+        setting.work.resume(again)
+    done = setting.work.submit(taken.key, {"a": "x"})
+    assert done.draft == {}
+    with pytest.raises(Conflict, match="no draft"):
+        setting.work.save_draft(done, draft)
+
+
+def test_what_somebody_else_does_is_not_resumed(setting: Setting) -> None:
+    project = setting.publish(items=1, minutes=5)
+    taken = setting.work.accept(project, setting.ann)
+    setting.clock.now += 300
+    setting.work.accept(project, setting.bob)
+    late = setting.work.of_worker(taken.id, setting.ann)
+    assert late is not None
+    with pytest.raises(Conflict, match="somebody else"):
+        setting.work.resume(late)

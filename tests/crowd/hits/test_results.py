@@ -29,11 +29,11 @@ from errands.crowd.hits.batch_file import (
 from errands.crowd.hits.projects import Project, Projects, Terms
 from errands.crowd.hits.results import (
     answer_names,
-    field_kinds,
     match_results,
     results_csv,
     task_records,
 )
+from errands.crowd.hits.task_page import field_kinds
 from errands.crowd.store.database import Database
 from errands.errors import TaskError
 from errands.turk.tasks.loader import load_tasks
@@ -203,7 +203,9 @@ def test_results_say_what_was_promised_for_each(database: Database) -> None:
     people, projects, work = Accounts(database), Projects(database), Assignments(database)
     owner = people.invite("Rita", "requester").person.id
     terms = Terms("Words", wanted=2, pay=0.5)
-    project = projects.publish(owner, terms, "<input name=a>", ["word"], [{"word": "w"}])
+    project = projects.publish(
+        owner, terms, "<input name=a>", ["word"], [{"word": "w"}], budget=1.0
+    )
     for pay in (0.5, 0.1):
         changed = projects.change(project.id, msgspec.structs.replace(terms, pay=pay))
         assert changed is not None

@@ -46,6 +46,7 @@ class Place:
         assert admin is not None
         self.admin = admin
         self.writings = WritingAssignments(database, self.clock)
+        write_settings(database, WritingSettings(is_open=True, budget=100.0))
 
     def clock(self) -> float:
         self.now += 1.0
@@ -130,7 +131,7 @@ def test_what_is_in_hand_is_handed_in_though_trials_became_fewer(
     site.written(ann, little)
     site.written(ann, little)
     writing = site.taken(ann, little)
-    write_settings(site.database, WritingSettings(trials=2))
+    write_settings(site.database, WritingSettings(is_open=True, budget=100.0, trials=2))
     assert site.writings.account(ann.id).status == "waiting"
     assert site.writings.submit(ann.id, writing.id, draft(writing)).is_new
     with pytest.raises(NotAllowed):
@@ -140,7 +141,10 @@ def test_what_is_in_hand_is_handed_in_though_trials_became_fewer(
 def test_settings_count_when_a_thing_is_done(site: Place, little: Catalog) -> None:
     ann = site.worker("Ann", qualified=True)
     site.written(ann, little)
-    write_settings(site.database, WritingSettings(pay=0.5, review=True, trials=2, wanted=2))
+    write_settings(
+        site.database,
+        WritingSettings(is_open=True, budget=100.0, pay=0.5, review=True, trials=2, wanted=2),
+    )
     assert read_settings(site.database).wanted == 2
     later = site.written(ann, little)
     assert (later.status, later.pay) == ("submitted", 0.5)
@@ -176,7 +180,10 @@ def test_the_same_seed_gives_the_same_products(little: Catalog, tmp_path: Path) 
     for place in ("one", "two", "other"):
         with open_database(str(tmp_path / place)) as database:
             site = Place(database)
-            write_settings(database, WritingSettings(seed=1 if place == "other" else 0))
+            write_settings(
+                database,
+                WritingSettings(is_open=True, budget=100.0, seed=1 if place == "other" else 0),
+            )
             ann = site.worker("Ann", qualified=True)
             seen.append([site.written(ann, little).asin for _ in range(6)])
     assert seen[0] == seen[1] != seen[2]
@@ -186,7 +193,7 @@ def test_every_product_comes_once_and_then_none(site: Place, tmp_path: Path) -> 
     generate_catalog(tmp_path / "tiny", products=30, seed=3)
     tiny = Catalog.open(tmp_path / "tiny")
     usable = {product.asin for product in tiny if shown(product).attributes}
-    write_settings(site.database, WritingSettings(wanted=2))
+    write_settings(site.database, WritingSettings(is_open=True, budget=100.0, wanted=2))
     people = [site.worker(name, qualified=True) for name in ("Ann", "Bob", "Cid")]
     written: list[tuple[str, str]] = []
     given_back = site.taken(people[0], tiny)

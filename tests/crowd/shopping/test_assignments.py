@@ -54,7 +54,12 @@ def test_one_at_a_time(street: Street) -> None:
 
 def test_goals_come_from_their_splits_and_never_twice(street: Street) -> None:
     settings = ShoppingSettings(
-        split="disjoint-train", trial_split="disjoint-eval", trials=3, bar=0.0
+        is_open=True,
+        budget=1000.0,
+        split="disjoint-train",
+        trial_split="disjoint-eval",
+        trials=3,
+        bar=0.0,
     )
     street.outings.set_settings(settings)
     ann, bob = street.worker("Ann"), street.worker("Bob")
@@ -105,7 +110,7 @@ class Few:
 
 def test_when_goals_run_out(street: Street) -> None:
     street.outings.goals = Few(street.goals, 4)  # type: ignore[assignment]
-    street.outings.set_settings(ShoppingSettings(trials=0))
+    street.outings.set_settings(ShoppingSettings(is_open=True, budget=1000.0, trials=0))
     ann, bob = street.worker("Ann"), street.worker("Bob")
     first = {street.errand(ann).goal for _ in range(3)}
     last = street.errand(bob).goal
@@ -115,14 +120,14 @@ def test_when_goals_run_out(street: Street) -> None:
     assert {street.errand(bob).goal for _ in range(3)} == first
     with pytest.raises(Conflict, match="none is left"):
         street.begin(ann)
-    street.outings.set_settings(ShoppingSettings(trials=0, per_goal=3))
+    street.outings.set_settings(ShoppingSettings(is_open=True, budget=1000.0, trials=0, per_goal=3))
     third = street.worker("Cy")
     assert {street.errand(third).goal for _ in range(4)} == {0, 1, 2, 3}
 
 
 def test_given_back_and_taken_back(street: Street) -> None:
     street.outings.goals = Few(street.goals, 2)  # type: ignore[assignment]
-    street.outings.set_settings(ShoppingSettings(trials=0, hours=1.0))
+    street.outings.set_settings(ShoppingSettings(is_open=True, budget=1000.0, trials=0, hours=1.0))
     ann, bob = street.worker("Ann"), street.worker("Bob")
     first = street.begin(ann)
     street.outings.return_(ann.id)
@@ -175,11 +180,11 @@ def test_who_failed_the_trial_is_not_sent_out_again(street: Street) -> None:
 
 def test_settings_that_cannot_be(street: Street) -> None:
     with pytest.raises(ErrandsError, match="no split"):
-        street.outings.set_settings(ShoppingSettings(split="some"))
+        street.outings.set_settings(ShoppingSettings(is_open=True, budget=1000.0, split="some"))
     street.outings.goals = Few(street.goals, 100)  # type: ignore[assignment]
     with pytest.raises(GoalError, match="empty"):
-        street.outings.set_settings(ShoppingSettings(split="train"))
-    street.outings.set_settings(ShoppingSettings(is_open=False))
+        street.outings.set_settings(ShoppingSettings(is_open=True, budget=1000.0, split="train"))
+    street.outings.set_settings(ShoppingSettings(budget=1000.0))
     with pytest.raises(Conflict, match="moment"):
         street.begin(street.worker("Ann"))
     assert default_settings(100).split == "all"

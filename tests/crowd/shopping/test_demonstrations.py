@@ -32,7 +32,7 @@ from errands.shop.urls import Address, build
 @pytest.fixture
 def street(database: Database, little: Catalog) -> Street:
     street = Street(database, little)
-    street.outings.set_settings(ShoppingSettings(trials=2, bar=0.1))
+    street.outings.set_settings(ShoppingSettings(is_open=True, budget=1000.0, trials=2, bar=0.1))
     return street
 
 
@@ -101,7 +101,7 @@ def test_an_agent_on_the_same_goals_is_compared(street: Street, tmp_path: Path) 
 
 def test_who_is_asked_for(street: Street, tmp_path: Path) -> None:
     ann, bob, cy = (street.worker(name) for name in ("Ann", "Bob", "Cy"))
-    street.outings.set_settings(ShoppingSettings(trials=1, bar=0.1))
+    street.outings.set_settings(ShoppingSettings(is_open=True, budget=1000.0, trials=1, bar=0.1))
     for _ in range(3):
         street.errand(ann)
         street.errand(bob, options=False)
@@ -149,7 +149,7 @@ def going(
 
 
 def test_detours_are_left_out_and_ways_that_break_are_named(street: Street, tmp_path: Path) -> None:
-    street.outings.set_settings(ShoppingSettings(trials=0))
+    street.outings.set_settings(ShoppingSettings(is_open=True, budget=1000.0, trials=0))
     ann = street.worker("Ann")
     detour = street.begin(ann)
     (search, results), (click, item), *_ = street.walk(detour, options=False)
@@ -208,7 +208,7 @@ def test_detours_are_left_out_and_ways_that_break_are_named(street: Street, tmp_
 
 
 def test_only_broken_ones_make_no_run(street: Street, tmp_path: Path) -> None:
-    street.outings.set_settings(ShoppingSettings(trials=0))
+    street.outings.set_settings(ShoppingSettings(is_open=True, budget=1000.0, trials=0))
     street.errand(street.worker("Ann"), 0.5)
     with pytest.raises(SettingError, match="None of the 1 finished"):
         exported(street, tmp_path / "run")
@@ -216,7 +216,7 @@ def test_only_broken_ones_make_no_run(street: Street, tmp_path: Path) -> None:
 
 
 def test_the_attributes_page_is_shown_where_people_saw_it(street: Street, tmp_path: Path) -> None:
-    street.outings.set_settings(ShoppingSettings(trials=0))
+    street.outings.set_settings(ShoppingSettings(is_open=True, budget=1000.0, trials=0))
     out = street.begin(street.worker("Ann"))
     (search, results), (click, item), *_ = street.walk(out, options=False)
     going(
@@ -241,7 +241,7 @@ def test_goals_from_a_file_that_moved(little: Catalog, tmp_path: Path) -> None:
     write_goals(tmp_path / "first.json", little.goals("synthetic"), little)
     with open_database(str(tmp_path / "site.sqlite")) as database:
         street = Street(database, little, goals=str(tmp_path / "first.json"))
-        street.outings.set_settings(ShoppingSettings(trials=0))
+        street.outings.set_settings(ShoppingSettings(is_open=True, budget=1000.0, trials=0))
         street.errand(street.worker("Ann"))
         (tmp_path / "first.json").rename(tmp_path / "second.json")
         with pytest.raises(ErrandsError, match="no goal set"):

@@ -5,8 +5,19 @@ from pathlib import Path
 
 import pytest
 
+from errands.crowd.accounts.accounts import Accounts
 from errands.crowd.database import open_database
-from errands.crowd.store.database import AlreadyExists, Database, StorageError, shown
+from errands.crowd.hits.assignments import Assignments
+from errands.crowd.hits.projects import Projects
+from errands.crowd.instructions.assignments import WritingAssignments
+from errands.crowd.store.database import (
+    AlreadyExists,
+    Database,
+    StorageError,
+    open_read_only,
+    open_store,
+    shown,
+)
 
 
 def about(database: Database) -> dict[str, str]:
@@ -123,3 +134,88 @@ def test_the_file_is_its_owners_alone(tmp_path: Path) -> None:
     path = tmp_path / "site.sqlite"
     open_database(str(path)).close()
     assert path.stat().st_mode & 0o077 == 0
+
+
+OLD_TABLES = Path(__file__).with_name("schema_2.sql")
+OLD_ROWS = """
+INSERT INTO people (name, role, token, secret, is_active, made)
+  VALUES ('Rita', 'requester', 'r', '', 1, 0), ('Ann', 'worker', 'a', '', 1, 0);
+INSERT INTO projects (owner, name, about, template, columns, wanted, pay, minutes, hosts, task,
+  is_open, made) VALUES (1, 'Old', '', '<input name=a>', '["n"]', 2, 0.5, 60, '[]', '', 1, 0),
+  (1, 'Free', '', '<input name=a>', '["n"]', 1, 0, 60, '[]', '', 1, 0);
+INSERT INTO items VALUES (1, 0, '{"n": "1"}'), (1, 1, '{"n": "2"}'), (2, 0, '{"n": "3"}');
+INSERT INTO assignments (key, mark, project, item, person, worker, status, accepted, until,
+  submitted, answers, pay) VALUES
+  ('k1', 'M1', 1, 0, 2, 'W2', 'submitted', 1, 2, 2, '{"a": "kept"}', 0.5),
+  ('k2', 'M2', 1, 1, 2, 'W2', 'accepted', 1, 1e12, NULL, '{}', 0.5);
+INSERT INTO writings (person, asin, shown, status, is_trial, instruction, attributes, options,
+  comment, taken, note, pay) VALUES (2, 'B1', '{"title": "t", "image": "", "category": "",
+  "attributes": [], "options": {}}', 'taken', 1, '', '[]', '{}', '', 1, '', 0);
+INSERT INTO collecting VALUES ('pay', '0.25')
+"""
+
+
+def old_store(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A database as version 2 made it."""
+    schema = f"{OLD_TABLES.read_text()}\n{OLD_ROWS}"
+    with monkeypatch.context() as patch:
+        for module in ("database", "sqlite", "postgres"):
+            patch.setattr(f"errands.crowd.store.{module}.VERSION", 2)
+        open_store(place, schema).close()
+
+
+def columns_of(database: Database, table: str) -> set[str]:
+    if "://" in database.place:
+        rows = database.rows(
+            "SELECT column_name FROM information_schema.columns"
+            " WHERE table_schema = 'errands_site' AND table_name = ?",
+            (table,),
+        )
+    else:
+        rows = database.rows("SELECT name FROM pragma_table_info(?)", (table,))
+    return {name for (name,) in rows}
+
+
+TABLES = ["people", "projects", "project_workers", "join_links", "assignments", "writings"]
+
+
+def test_an_older_store_is_brought_up_to_date(
+    place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old_store(place, monkeypatch)
+    with pytest.raises(StorageError, match="errands serve --store"):
+        open_read_only(place)
+    with open_database(place) as database:
+        paid, free = Projects(database).all()
+        assert (paid.budget, paid.committed, paid.is_offered) == (1.0, 1.0, False)
+        assert free.is_offered
+        work = Assignments(database)
+        [done] = work.done(paid.id)
+        assert (done.answers, done.verdict, done.draft) == ({"a": "kept"}, "", {})
+        assert work.submit("k2", {"a": "later"}).pay == 0.5, "what was promised is paid"
+        assert work.accept(free, 2).status == "accepted"
+        ann = Accounts(database).person(2)
+        assert ann is not None
+        assert not ann.is_guest
+        writings = WritingAssignments(database)
+        assert (writings.is_offered, writings.settings.budget) == (False, 0.25)
+        begun = writings.open_one(2)
+        assert begun is not None
+        assert begun.pay == 0.25
+        upgraded = {table: columns_of(database, table) for table in TABLES}
+    with open_database(place) as database:
+        assert len(Assignments(database).done(paid.id)) == 2, "opened again as it is"
+    with open_read_only(place) as reader:
+        assert reader.rows("SELECT count(*) FROM assignments") == [(3,)]
+    with open_database(str(tmp_path / "new.sqlite")) as new:
+        assert upgraded == {table: columns_of(new, table) for table in TABLES}
+
+
+def test_a_store_of_a_later_version_is_refused(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patch:
+        for module in ("database", "sqlite", "postgres"):
+            patch.setattr(f"errands.crowd.store.{module}.VERSION", 99)
+        open_database(place).close()
+    for opening in (open_database, open_read_only):
+        with pytest.raises(StorageError, match=r"this program writes 3|this version"):
+            opening(place)

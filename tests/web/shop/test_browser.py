@@ -140,6 +140,10 @@ def test_a_person_buys_something(
     seen("done")
     score = float(page.inner_text("#reward pre"))
     assert 0 < score < 1
+    tick = "getComputedStyle(document.querySelector('.thanks'), '::before').content"
+    assert "✓" in page.evaluate(tick)
+    page.evaluate("document.querySelector('meter').setAttribute('value', '0')")
+    assert page.evaluate(tick) == "none", "nothing was right about it"
     page.reload()
     assert float(page.inner_text("#reward pre")) == score
     assert page.complaints == []

@@ -32,6 +32,7 @@ __all__ = [
     "Person",
     "Qualification",
     "Role",
+    "add_guest",
     "save_qualification",
 ]
 
@@ -43,7 +44,8 @@ CREATE TABLE people (
   token TEXT NOT NULL UNIQUE,
   secret TEXT NOT NULL,
   is_active INTEGER NOT NULL,
-  made DOUBLE PRECISION NOT NULL
+  made DOUBLE PRECISION NOT NULL,
+  is_guest INTEGER NOT NULL DEFAULT 0
 );
 CREATE TABLE logins (
   key TEXT PRIMARY KEY,
@@ -60,6 +62,7 @@ CREATE TABLE qualifications (
   PRIMARY KEY (person, kind)
 );
 """
+TO_VERSION_3: Final = "ALTER TABLE people ADD COLUMN is_guest INTEGER NOT NULL DEFAULT 0;"
 
 Role = Literal["admin", "requester", "worker"]
 QualificationStatus = Literal["granted", "refused"]
@@ -77,6 +80,8 @@ class Person(msgspec.Struct, frozen=True):
     role: Role
     is_active: bool
     made: float
+    is_guest: bool = False
+    """Came by the link of a project, and sees nothing but projects they are assigned to."""
 
 
 _COLUMNS: Final = column_names(Person)
@@ -242,12 +247,25 @@ class Accounts:
         self._database.run("DELETE FROM logins WHERE key = ?", (_fingerprint(key),))
 
     def _insert(self, run: Run, name: str, role: Role, token: str, secret: str) -> Person:
-        [row] = run(
-            "INSERT INTO people (name, role, token, secret, is_active, made)"
-            f" VALUES (?, ?, ?, ?, 1, ?) RETURNING {_COLUMNS}",
-            (name, role, token, secret, self._clock()),
-        )
-        return record_of(Person, row)
+        return _insert_person(run, name, role, token, secret, self._clock())
+
+
+def add_guest(run: Run, name: str, at: float) -> Invitation:
+    """A worker who came by the link of a project; inside a transaction."""
+    token = secrets.token_urlsafe(24)
+    person = _insert_person(run, name, "worker", _fingerprint(token), "", at, is_guest=True)
+    return Invitation(person, token)
+
+
+def _insert_person(
+    run: Run, name: str, role: Role, token: str, secret: str, at: float, *, is_guest: bool = False
+) -> Person:
+    [row] = run(
+        "INSERT INTO people (name, role, token, secret, is_active, made, is_guest)"
+        f" VALUES (?, ?, ?, ?, 1, ?, ?) RETURNING {_COLUMNS}",
+        (name, role, token, secret, at, int(is_guest)),
+    )
+    return record_of(Person, row)
 
 
 def save_qualification(database: Database, decision: Qualification) -> Qualification:

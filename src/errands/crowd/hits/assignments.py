@@ -1,7 +1,8 @@
 """Who does which instance: accepted, submitted, returned, skipped, or done elsewhere.
 
 A worker does an instance at most once. Who asks next gets the lowest number that needs work and
-that they have not done or skipped; what is accepted is kept for its worker until its time is up.
+that they have not done or skipped; what is accepted is kept for its worker until its time is up,
+with what they have filled in so far. `errands.crowd.hits.reviews` approves what was submitted.
 An assignment's key is all that its page in the frame knows: it opens nothing else.
 """
 
@@ -15,7 +16,9 @@ from typing import Any, Final, Literal
 import msgspec
 
 from errands.crowd.errors import Conflict, NotFound
-from errands.crowd.hits.projects import Item, Project, insert_many
+from errands.crowd.hits.project_workers import may_work
+from errands.crowd.hits.projects import Item, Project, check_budget, insert_many
+from errands.crowd.hits.task_page import is_blank
 from errands.crowd.store.database import (
     Database,
     Run,
@@ -24,13 +27,16 @@ from errands.crowd.store.database import (
     select,
     select_one,
 )
+from errands.errors import SettingError
 
 __all__ = [
     "TABLES",
     "Assignment",
     "Assignments",
+    "Draft",
     "ImportedAnswers",
     "ProjectProgress",
+    "Verdict",
     "WorkerShare",
 ]
 
@@ -49,6 +55,11 @@ CREATE TABLE assignments (
   submitted DOUBLE PRECISION,
   answers TEXT NOT NULL,
   pay DOUBLE PRECISION NOT NULL,
+  draft TEXT NOT NULL DEFAULT '{}',
+  verdict TEXT NOT NULL DEFAULT '',
+  feedback TEXT NOT NULL DEFAULT '',
+  decided DOUBLE PRECISION,
+  decider BIGINT REFERENCES people,
   FOREIGN KEY (project, item) REFERENCES items (project, number)
 );
 CREATE INDEX assignments_of_items ON assignments (project, item);
@@ -64,14 +75,28 @@ CREATE TABLE skips (
 );
 """
 
+TO_VERSION_3: Final = """
+ALTER TABLE assignments ADD COLUMN draft TEXT NOT NULL DEFAULT '{}';
+ALTER TABLE assignments ADD COLUMN verdict TEXT NOT NULL DEFAULT '';
+ALTER TABLE assignments ADD COLUMN feedback TEXT NOT NULL DEFAULT '';
+ALTER TABLE assignments ADD COLUMN decided DOUBLE PRECISION;
+ALTER TABLE assignments ADD COLUMN decider BIGINT REFERENCES people;
+"""
+
 Status = Literal["accepted", "submitted", "returned", "expired", "imported"]
+Verdict = Literal["", "approved", "rejected"]
+Draft = dict[str, list[str]]
+"""What is filled in and not sent: the values of each field by its name."""
+LARGEST_DRAFT: Final = 2**18
+"""Characters, as it is stored."""
 _LIVE: Final = "status IN ('accepted', 'submitted', 'imported')"
 _DONE: Final = "status IN ('submitted', 'imported')"
+_NOT_REJECTED: Final = "verdict <> 'rejected'"
 _NEXT: Final = f"""
 SELECT i.number, i.inputs FROM items i
 WHERE i.project = ?
   AND (SELECT count(*) FROM assignments a
-       WHERE a.project = i.project AND a.item = i.number AND {_LIVE}) < ?
+       WHERE a.project = i.project AND a.item = i.number AND {_LIVE} AND {_NOT_REJECTED}) < ?
   AND NOT EXISTS (SELECT 1 FROM assignments a WHERE a.project = i.project AND a.item = i.number
                   AND a.person = ? AND {_LIVE})
   AND NOT EXISTS (SELECT 1 FROM skips s WHERE s.project = i.project AND s.item = i.number
@@ -97,6 +122,13 @@ class Assignment(msgspec.Struct, frozen=True):
     submitted: float | None
     answers: dict[str, str]
     pay: float
+    draft: Draft = {}
+    verdict: Verdict = ""
+    """Empty: nobody has decided yet."""
+    feedback: str = ""
+    """Why, for its worker."""
+    decided: float | None = None
+    decider: int | None = None
 
 
 _COLUMNS: Final = column_names(Assignment)
@@ -123,7 +155,11 @@ class ProjectProgress(msgspec.Struct, frozen=True):
     finished_items: int
     workers: int
     owed: float
-    """Dollars."""
+    """Dollars, for all that is not rejected."""
+    waiting: int
+    """Submitted and not decided."""
+    rejected: int
+    """Not counted as done."""
 
 
 class WorkerShare(msgspec.Struct, frozen=True):
@@ -135,6 +171,7 @@ class WorkerShare(msgspec.Struct, frozen=True):
     earned: float
     seconds: float
     """In all, from accepting to submitting."""
+    rejected: int
 
 
 class Assignments:
@@ -147,6 +184,8 @@ class Assignments:
     def upcoming(self, project: Project, person: int) -> Item | None:
         """The instance that a worker would get now; nothing is promised."""
         self._expire()
+        if not project.is_offered or not may_work(self._database.rows, project.id, person):
+            return None
         rows = self._database.rows(_NEXT, (project.id, project.wanted, person, person))
         return record_of(Item, rows[0]) if rows else None
 
@@ -160,6 +199,9 @@ class Assignments:
             raise Conflict("This project is closed; nothing can be accepted now.", "nothing_left")
         now = self._clock()
         with self._database.writing() as run:
+            if not may_work(run, project.id, person):
+                raise NotFound("There is no such work for you.")
+            check_budget(run, project.id, project.pay)
             rows = run(_NEXT, (project.id, project.wanted, person, person))
             if not rows:
                 raise Conflict("There is nothing left to do here for you.", "nothing_left")
@@ -178,8 +220,11 @@ class Assignments:
             )
         return record_of(Assignment, row)
 
-    def submit(self, key: str, answers: Mapping[str, str]) -> Assignment:
-        """Take answers; on disk when this returns. A second submission changes nothing."""
+    def submit(
+        self, key: str, answers: Mapping[str, str], *, allow_empty: bool = False
+    ) -> Assignment:
+        """Take answers; on disk when this returns. A second submission changes nothing; one without
+        any answer is refused (`empty`) unless it is allowed."""
         with self._database.writing() as run:
             before = select_one(run, Assignment, "assignments WHERE key = ?", (key,))
             if before is None or before.person is None:
@@ -188,14 +233,47 @@ class Assignments:
                 raise Conflict("The answers were received already; these change nothing.")
             if before.status == "returned":
                 raise Conflict("This was returned; it takes no answers any more.")
-            if before.status == "expired" and not _has_room(
-                run, before.project, before.item, before.person
-            ):
-                raise Conflict("Its time was up, and somebody else is doing it now.")
+            if before.status == "expired":
+                _check_late(run, before)
+            if not allow_empty:
+                [(template,)] = run("SELECT template FROM projects WHERE id = ?", (before.project,))
+                if is_blank(template, answers):
+                    raise Conflict("Nothing has been filled in.", "empty")
             [row] = run(
-                "UPDATE assignments SET status = 'submitted', submitted = ?, answers = ?"
-                f" WHERE key = ? RETURNING {_COLUMNS}",
+                "UPDATE assignments SET status = 'submitted', submitted = ?, answers = ?,"
+                f" draft = '{{}}' WHERE key = ? RETURNING {_COLUMNS}",
                 (self._clock(), json.dumps(dict(answers)), key),
+            )
+        return record_of(Assignment, row)
+
+    def save_draft(self, assignment: Assignment, draft: Draft) -> None:
+        """Keep what is filled in so far, in place of what was kept before."""
+        text = json.dumps(draft)
+        if len(text) > LARGEST_DRAFT:
+            raise SettingError(
+                f"The draft has {len(text):,} characters; the most that is kept is"
+                f" {LARGEST_DRAFT:,}."
+            )
+        kept = self._database.run(
+            "UPDATE assignments SET draft = ? WHERE id = ? AND status IN ('accepted', 'expired')"
+            " RETURNING id",
+            (text, assignment.id),
+            durable=False,
+        )
+        if not kept:
+            raise Conflict("This takes no answers any more, so no draft is kept.")
+
+    def resume(self, assignment: Assignment) -> Assignment:
+        """Give a worker more time for what has expired, if nobody else is doing it."""
+        with self._database.writing() as run:
+            if assignment.status != "expired":
+                raise Conflict("Only what has expired can be resumed.")
+            _check_late(run, assignment)
+            [(minutes,)] = run("SELECT minutes FROM projects WHERE id = ?", (assignment.project,))
+            [row] = run(
+                "UPDATE assignments SET status = 'accepted', until = ? WHERE id = ?"
+                f" RETURNING {_COLUMNS}",
+                (self._clock() + 60.0 * minutes, assignment.id),
             )
         return record_of(Assignment, row)
 
@@ -251,11 +329,21 @@ class Assignments:
     def done_by(self, person: int) -> dict[int, tuple[int, float]]:
         """How much of each project a worker has done, and what it earned them."""
         rows = self._database.rows(
-            "SELECT project, count(*), sum(pay) FROM assignments"
-            " WHERE person = ? AND status = 'submitted' GROUP BY project",
+            f"SELECT project, count(*), coalesce(sum(CASE WHEN {_NOT_REJECTED} THEN pay END), 0)"
+            " FROM assignments WHERE person = ? AND status = 'submitted' GROUP BY project",
             (person,),
         )
         return {project: (count, pay) for project, count, pay in rows}
+
+    def last_of(self, project: int, person: int, most: int) -> list[Assignment]:
+        """What a worker submitted last, the newest first."""
+        return select(
+            self._database.rows,
+            Assignment,
+            "assignments WHERE project = ? AND person = ? AND status = 'submitted'"
+            " ORDER BY submitted DESC, id DESC LIMIT ?",
+            (project, person, most),
+        )
 
     def done(self, project: int) -> list[Assignment]:
         """All answers of a project, instance by instance."""
@@ -268,27 +356,34 @@ class Assignments:
 
     def progress(self, project: Project) -> ProjectProgress:
         self._expire()
-        [(done, accepted, workers, owed)] = self._database.rows(
-            f"SELECT count(CASE WHEN {_DONE} THEN 1 END),"
+        good = f"{_DONE} AND {_NOT_REJECTED}"
+        [(done, accepted, workers, owed, waiting, rejected)] = self._database.rows(
+            f"SELECT count(CASE WHEN {good} THEN 1 END),"
             " count(CASE WHEN status = 'accepted' THEN 1 END),"
-            f" count(DISTINCT CASE WHEN {_DONE} THEN worker END),"
-            " coalesce(sum(CASE WHEN status = 'submitted' THEN pay END), 0)"
+            f" count(DISTINCT CASE WHEN {good} THEN worker END),"
+            f" coalesce(sum(CASE WHEN status = 'submitted' AND {_NOT_REJECTED} THEN pay END), 0),"
+            " count(CASE WHEN status = 'submitted' AND verdict = '' THEN 1 END),"
+            f" count(CASE WHEN {_DONE} AND verdict = 'rejected' THEN 1 END)"
             " FROM assignments WHERE project = ?",
             (project.id,),
         )
         [(finished,)] = self._database.rows(
-            f"SELECT count(*) FROM (SELECT item FROM assignments WHERE project = ? AND {_DONE}"
+            f"SELECT count(*) FROM (SELECT item FROM assignments WHERE project = ? AND {good}"
             " GROUP BY item HAVING count(*) >= ?) whole",
             (project.id, project.wanted),
         )
         wanted = project.wanted * project.items
-        return ProjectProgress(wanted, done, accepted, finished, workers, float(owed))
+        return ProjectProgress(
+            wanted, done, accepted, finished, workers, float(owed), waiting, rejected
+        )
 
     def shares(self, project: int) -> list[WorkerShare]:
         """What each worker did, in the order of their names in the results."""
         rows = self._database.rows(
-            "SELECT worker, person, count(*), coalesce(sum(pay), 0),"
-            " coalesce(sum(submitted - accepted), 0) FROM assignments"
+            f"SELECT worker, person, count(*),"
+            f" coalesce(sum(CASE WHEN {_NOT_REJECTED} THEN pay END), 0),"
+            " coalesce(sum(submitted - accepted), 0),"
+            " count(CASE WHEN verdict = 'rejected' THEN 1 END) FROM assignments"
             f" WHERE project = ? AND {_DONE} GROUP BY worker, person ORDER BY person, worker",
             (project,),
         )
@@ -349,14 +444,23 @@ def _is_free(run: Run, project: Project, person: int, item: int) -> bool:
     return _has_room(run, project.id, item, person)
 
 
+def _check_late(run: Run, one: Assignment) -> None:
+    """Refuse what came too late: somebody else is doing it, or their pay is no longer there."""
+    assert one.person is not None
+    if not _has_room(run, one.project, one.item, one.person):
+        raise Conflict("Its time was up, and somebody else is doing it now.")
+    check_budget(run, one.project, one.pay)
+
+
 def _has_room(run: Run, project: int, item: int, person: int) -> bool:
     """Whether an instance needs work that is not this worker's."""
     tries = run(
-        f"SELECT person FROM assignments WHERE project = ? AND item = ? AND {_LIVE}",
+        f"SELECT person, verdict FROM assignments WHERE project = ? AND item = ? AND {_LIVE}",
         (project, item),
     )
     [(wanted,)] = run("SELECT wanted FROM projects WHERE id = ?", (project,))
-    return len(tries) < wanted and (person,) not in tries
+    taken = sum(verdict != "rejected" for _, verdict in tries)
+    return taken < wanted and person not in (other for other, _ in tries)
 
 
 def _skip(run: Run, project: int, item: int, person: int) -> None:

@@ -1,4 +1,8 @@
-"""Projects that requesters have published: a template, its instances, and how it is to be done."""
+"""Projects that requesters have published: a template, its instances, and how it is to be done.
+
+A project that pays needs a budget, which only an administrator gives: without one nobody can accept
+anything, and all that is promised and earned never exceeds it.
+"""
 
 import json
 import re
@@ -8,10 +12,21 @@ from typing import Any, Final
 
 import msgspec
 
+from errands.crowd.budget import checked_budget, covers
+from errands.crowd.errors import Conflict
 from errands.crowd.store.database import Database, Run, select, select_one, where
 from errands.errors import SettingError, TaskError
 
-__all__ = ["TABLES", "Item", "Project", "Projects", "Terms", "checked_hosts", "insert_many"]
+__all__ = [
+    "TABLES",
+    "Item",
+    "Project",
+    "Projects",
+    "Terms",
+    "check_budget",
+    "checked_hosts",
+    "insert_many",
+]
 
 TABLES: Final = """
 CREATE TABLE projects (
@@ -27,7 +42,9 @@ CREATE TABLE projects (
   hosts TEXT NOT NULL,
   task TEXT NOT NULL,
   is_open INTEGER NOT NULL,
-  made DOUBLE PRECISION NOT NULL
+  made DOUBLE PRECISION NOT NULL,
+  budget DOUBLE PRECISION NOT NULL DEFAULT 0,
+  is_restricted INTEGER NOT NULL DEFAULT 0
 );
 CREATE TABLE items (
   project BIGINT NOT NULL REFERENCES projects,
@@ -35,6 +52,16 @@ CREATE TABLE items (
   inputs TEXT NOT NULL,
   PRIMARY KEY (project, number)
 );
+"""
+_COMMITTED: Final = (
+    "coalesce((SELECT sum(a.pay) FROM assignments a WHERE a.project = {} AND (a.status = 'accepted'"
+    " OR (a.status = 'submitted' AND a.verdict <> 'rejected'))), 0)"
+)
+"""Dollars that are promised or earned."""
+TO_VERSION_3: Final = f"""
+ALTER TABLE projects ADD COLUMN budget DOUBLE PRECISION NOT NULL DEFAULT 0;
+ALTER TABLE projects ADD COLUMN is_restricted INTEGER NOT NULL DEFAULT 0;
+UPDATE projects SET budget = {_COMMITTED.format("projects.id")};
 """
 
 LONGEST_NAME: Final = 120
@@ -46,10 +73,10 @@ MOST_HOSTS: Final = 50
 _AT_ONCE: Final = 200
 _HOST = re.compile(r"(?=.{4,253}$)[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)+")
 _PROJECTS: Final = (
-    "(SELECT p.*, (SELECT count(*) FROM items i WHERE i.project = p.id) AS items FROM projects p)"
-    " counted"
+    "(SELECT p.*, (SELECT count(*) FROM items i WHERE i.project = p.id) AS items,"
+    f" {_COMMITTED.format('p.id')} AS committed FROM projects p) counted"
 )
-"""With the number of their instances."""
+"""With the number of their instances, and what is promised or earned."""
 
 
 class Terms(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -65,6 +92,8 @@ class Terms(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How long an accepted instance waits for its answers."""
     hosts: list[str] = []
     """Where pictures of the task may come from."""
+    is_restricted: bool = False
+    """Whether only workers who are assigned to it may do it."""
 
 
 class Project(msgspec.Struct, frozen=True):
@@ -84,6 +113,21 @@ class Project(msgspec.Struct, frozen=True):
     is_open: bool
     made: float
     items: int
+    is_restricted: bool = False
+    budget: float = 0.0
+    """Dollars that an administrator allows to be spent."""
+    committed: float = 0.0
+    """Dollars that are promised or earned."""
+
+    @property
+    def can_pay(self) -> bool:
+        """Whether the budget covers another instance."""
+        return covers(self.budget, self.committed, self.pay)
+
+    @property
+    def is_offered(self) -> bool:
+        """Whether instances can be accepted."""
+        return self.is_open and self.can_pay
 
 
 class Item(msgspec.Struct, frozen=True):
@@ -110,18 +154,19 @@ class Projects:
         inputs: Iterable[Mapping[str, str]],
         *,
         task: str = "",
+        budget: float = 0.0,
     ) -> Project:
-        """A new project, open at once: all of it, or nothing."""
-        terms = checked(terms)
+        """A new project, open at once as far as its budget goes: all of it, or nothing."""
+        terms, budget = checked(terms), checked_budget(budget)
         with self._database.writing() as run:
             [(id,)] = run(
                 "INSERT INTO projects (owner, name, about, template, columns, wanted, pay,"
-                " minutes, hosts, task, is_open, made)"
-                " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, ?) RETURNING id",
+                " minutes, hosts, task, is_open, made, budget, is_restricted)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, ?, ?, ?) RETURNING id",
                 (
                     *(owner, terms.name, terms.about, template, json.dumps(list(columns))),
                     *(terms.wanted, terms.pay, terms.minutes, json.dumps(terms.hosts)),
-                    *(task, self._clock()),
+                    *(task, self._clock(), budget, int(terms.is_restricted)),
                 ),
             )
             rows = [(id, number, json.dumps(dict(one))) for number, one in enumerate(inputs)]
@@ -136,11 +181,11 @@ class Projects:
         """Other terms; what was accepted keeps its time and its pay."""
         terms = checked(terms)
         self._database.run(
-            "UPDATE projects SET name = ?, about = ?, wanted = ?, pay = ?, minutes = ?, hosts = ?"
-            " WHERE id = ?",
+            "UPDATE projects SET name = ?, about = ?, wanted = ?, pay = ?, minutes = ?, hosts = ?,"
+            " is_restricted = ? WHERE id = ?",
             (
                 *(terms.name, terms.about, terms.wanted, terms.pay, terms.minutes),
-                *(json.dumps(terms.hosts), id),
+                *(json.dumps(terms.hosts), int(terms.is_restricted), id),
             ),
         )
         return self.project(id)
@@ -148,6 +193,17 @@ class Projects:
     def set_open(self, id: int, is_open: bool) -> None:
         """Let workers accept instances, or not; what they have accepted they may submit."""
         self._database.run("UPDATE projects SET is_open = ? WHERE id = ?", (int(is_open), id))
+
+    def set_budget(self, id: int, budget: float) -> None:
+        """Let a project spend so much in all; not less than what is promised or earned."""
+        budget = checked_budget(budget)
+        with self._database.writing() as run:
+            committed = _committed(run, id)
+            if not covers(budget, 0.0, committed):
+                raise Conflict(
+                    f"${committed:,.2f} are promised or earned already; the budget cannot be less."
+                )
+            run("UPDATE projects SET budget = ? WHERE id = ?", (budget, id))
 
     def project(self, id: int) -> Project | None:
         return select_one(self._database.rows, Project, f"{_PROJECTS} WHERE id = ?", (id,))
@@ -170,6 +226,22 @@ class Projects:
         return select(
             self._database.rows, Item, "items WHERE project = ? ORDER BY number", (project,)
         )
+
+
+def check_budget(run: Run, id: int, pay: float) -> None:
+    """Refuse what a project's budget does not cover; inside the transaction that would spend it."""
+    [(budget,)] = run("SELECT budget FROM projects WHERE id = ?", (id,))
+    if not covers(budget, _committed(run, id), pay):
+        raise Conflict(
+            f"The project's budget of ${budget:,.2f} does not cover another ${pay:,.2f}; an"
+            " administrator can raise it.",
+            "no_budget",
+        )
+
+
+def _committed(run: Run, id: int) -> float:
+    [(committed,)] = run(f"SELECT {_COMMITTED.format('?')}", (id,))
+    return float(committed)
 
 
 def insert_many(run: Run, before: str, rows: Sequence[Sequence[Any]]) -> None:

@@ -14,17 +14,17 @@ from typing import Final, NamedTuple
 from errands.crowd.hits.assignments import Assignment, ImportedAnswers
 from errands.crowd.hits.batch_file import INPUT, BatchFile, loosely, mturk_time, time_of
 from errands.crowd.hits.projects import Item, Project
-from errands.crowd.hits.task_page import NO_ANSWERS
+from errands.crowd.hits.reviews import Decision
+from errands.crowd.hits.task_page import field_kinds
 from errands.errors import TaskError
 from errands.turk.tasks.instances import plain_newlines
-from errands.turk.tasks.markup import effective_type, start_tags
 from errands.turk.tasks.table import ANSWER, written
 from errands.turk.tasks.task import Task
 
 __all__ = [
     "ResultMatch",
     "answer_names",
-    "field_kinds",
+    "decisions_in",
     "match_results",
     "results_csv",
     "task_records",
@@ -40,7 +40,29 @@ BEFORE: Final = (
     "Last7DaysApprovalRate",
 )
 AFTER: Final = ("Approve", "Reject")
-_BUTTONS: Final = frozenset({"submit", "button", "reset", "image", "file"})
+
+
+def decisions_in(batch: BatchFile) -> dict[str, Decision]:
+    """What a requester wrote into the columns `Approve` (any mark) and `Reject` (the reason), by
+    the name of the assignment."""
+    decisions = {}
+    for row in batch.rows:
+        mark = row.noted.get("AssignmentId", "").strip()
+        approve, reject = (row.noted.get(name, "").strip() for name in AFTER)
+        if not mark or not (approve or reject):
+            continue
+        if approve and reject:
+            raise TaskError(
+                f"The CSV file both approves and rejects assignment {mark[:80]}; fill in one of the"
+                " columns Approve and Reject."
+            )
+        if reject.lower() == "x":
+            raise TaskError(
+                f"The CSV file rejects assignment {mark[:80]} without a reason; write the reason"
+                " into the column Reject."
+            )
+        decisions[mark] = Decision("rejected", reject) if reject else Decision("approved")
+    return decisions
 
 
 class ResultMatch(NamedTuple):
@@ -53,17 +75,6 @@ class ResultMatch(NamedTuple):
     """Rows whose work was rejected: they are no answers."""
     empty: int
     """Rows without any answer."""
-
-
-def field_kinds(template: str) -> dict[str, str]:
-    """The fields of a template in document order, with their types."""
-    kinds: dict[str, str] = {}
-    for tag, attributes in start_tags(template, only=("input", "select", "textarea")):
-        name = attributes.get("name", "")
-        kind = effective_type(tag, attributes)
-        if name and name not in NO_ANSWERS and "${" not in name and kind not in _BUTTONS:
-            kinds.setdefault(name, kind)
-    return kinds
 
 
 def answer_names(template: str, done: Iterable[Assignment]) -> list[str]:
@@ -116,9 +127,12 @@ def _noted(project: Project, one: Assignment, shown: dict[str, str]) -> dict[str
         "AssignmentDurationInSeconds": str(60 * project.minutes),
         "AssignmentId": one.mark,
         "WorkerId": one.worker,
-        "AssignmentStatus": "Submitted",
+        "AssignmentStatus": one.verdict.capitalize() or "Submitted",
         "AcceptTime": mturk_time(one.accepted),
         "SubmitTime": mturk_time(one.submitted),
+        "ApprovalTime": mturk_time(one.decided) if one.verdict == "approved" else "",
+        "RejectionTime": mturk_time(one.decided) if one.verdict == "rejected" else "",
+        "RequesterFeedback": one.feedback,
         "WorkTimeInSeconds": "" if took is None else str(took),
     }
 

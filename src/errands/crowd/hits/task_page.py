@@ -14,21 +14,36 @@ from urllib.parse import quote
 from errands.browser.libraries import library, without_integrity
 from errands.markup import Markup
 from errands.turk.tasks.instances import plain_newlines
-from errands.turk.tasks.markup import start_tags
+from errands.turk.tasks.markup import effective_type, start_tags
 from errands.turk.tasks.template import has_submit, substitute
 
-__all__ = ["EXTERNAL_SCRIPT", "LIBRARIES", "NO_ANSWERS", "answers_of", "has_own_form", "task_page"]
+__all__ = [
+    "ALLOW_EMPTY",
+    "EXTERNAL_SCRIPT",
+    "LIBRARIES",
+    "NO_ANSWERS",
+    "answers_of",
+    "field_kinds",
+    "has_own_form",
+    "is_blank",
+    "task_page",
+]
 
+ALLOW_EMPTY: Final = "errandsAllowEmpty"
+"""The field by which a worker says that nothing is to be sent."""
 NO_ANSWERS: Final = frozenset(
-    {"assignmentId", "csrfmiddlewaretoken", "hitId", "turkSubmitTo", "workerId"}
+    {"assignmentId", "csrfmiddlewaretoken", "hitId", "turkSubmitTo", "workerId", ALLOW_EMPTY}
 )
-"""Fields that tell who and where, not what was answered."""
+"""Fields that tell who, where and how, not what was answered."""
 LIBRARIES: Final = "/frame/files/web/"
 """Below it, well-known libraries by their own addresses."""
 EXTERNAL_SCRIPT: Final = re.compile(
     r"https?://s3\.amazonaws\.com/mturk-public/externalHIT(?:_v\d+)?\.js"
 )
 """Mechanical Turk's own script for pages from elsewhere."""
+_BUTTONS: Final = frozenset({"submit", "button", "reset", "image", "file"})
+_ALWAYS: Final = frozenset({"hidden", "range", "color"})
+"""Fields that have a value though nobody has touched them."""
 _escape: Final = Markup.escape
 _EXTERNAL: Final = "externalsubmit"
 _ADDRESS: Final = re.compile(
@@ -105,6 +120,31 @@ def answers_of(fields: Iterable[tuple[str, str]]) -> dict[str, str]:
     return answers
 
 
+def field_kinds(template: str) -> dict[str, str]:
+    """The fields of a template in document order, with their types."""
+    kinds: dict[str, str] = {}
+    for tag, attributes in start_tags(template, only=("input", "select", "textarea")):
+        name = attributes.get("name", "")
+        kind = effective_type(tag, attributes)
+        if name and name not in NO_ANSWERS and "${" not in name and kind not in _BUTTONS:
+            kinds.setdefault(name, kind)
+    return kinds
+
+
+def is_blank(template: str, answers: Mapping[str, str]) -> bool:
+    """Whether nothing was filled in. What fields hold by themselves is no answer, unless the
+    template has no others.
+
+    >>> is_blank('<input name="a"><input type="hidden" name="b">', {"a": " ", "b": "by a script"})
+    True
+    """
+    kinds = field_kinds(template)
+    untouched = {name for name, kind in kinds.items() if kind in _ALWAYS}
+    if len(untouched) == len(kinds):
+        untouched = set()
+    return not any(text.strip() for name, text in answers.items() if name not in untouched)
+
+
 def _has_assignment_field(template: str) -> bool:
     return any(
         attributes.get("name") == "assignmentId"
@@ -135,8 +175,8 @@ def _button(form: str, is_preview: bool) -> str:
     label = "Accept the task before you submit" if is_preview else "Submit"
     off = " disabled" if is_preview else ""
     return (
-        f'<p class="text-center"><input type="submit" id="submitButton" class="btn btn-primary"'
-        f' form="{_escape(form)}" value="{label}"{off}></p>\n'
+        '<p class="text-center" data-errands-submit><input type="submit" id="submitButton"'
+        f' class="btn btn-primary" form="{_escape(form)}" value="{label}"{off}></p>\n'
     )
 
 

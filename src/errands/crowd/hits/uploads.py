@@ -5,7 +5,8 @@ import msgspec
 from errands.crowd.hits.assignments import Assignments
 from errands.crowd.hits.batch_file import check_template, distinct, read_batch, read_template
 from errands.crowd.hits.projects import Project, Projects, Terms
-from errands.crowd.hits.results import match_results, task_records
+from errands.crowd.hits.results import decisions_in, match_results, task_records
+from errands.crowd.hits.reviews import Reviews
 from errands.errors import TaskError
 from errands.turk.tasks.loader import TaskSet
 
@@ -24,6 +25,8 @@ class ImportSummary(msgspec.Struct, frozen=True):
     """Rows whose work was rejected."""
     empty: int
     """Rows without an answer."""
+    decided: int = 0
+    """Submissions of this project that the file approves or rejects."""
 
 
 def publish_files(
@@ -35,6 +38,7 @@ def publish_files(
     table: bytes,
     *,
     with_answers: bool = False,
+    budget: float = 0.0,
 ) -> Project:
     """A project out of a template and a table; its answers come along if that is wanted."""
     page = read_template(template)
@@ -45,7 +49,7 @@ def publish_files(
     if with_answers and not batch.has_answers:
         raise TaskError("The CSV file has no Answer. column: there is nothing to import.")
     inputs = distinct(row.inputs for row in batch.rows)
-    project = projects.publish(owner, terms, page, batch.columns, inputs)
+    project = projects.publish(owner, terms, page, batch.columns, inputs, budget=budget)
     if with_answers:
         work.import_answers(
             project.id, match_results(project, projects.items(project.id), batch).records
@@ -62,6 +66,7 @@ def publish_task(
     name: str,
     *,
     with_answers: bool = False,
+    budget: float = 0.0,
 ) -> Project:
     """A project out of a task folder."""
     if tasks is None:
@@ -74,18 +79,27 @@ def publish_task(
         about=terms.about.strip() or first.get("Description", ""),
     )
     inputs = [instance.inputs for instance in task.instances]
-    project = projects.publish(owner, terms, task.template, list(first), inputs, task=name)
+    project = projects.publish(
+        owner, terms, task.template, list(first), inputs, task=name, budget=budget
+    )
     if with_answers:
         work.import_answers(project.id, task_records(task))
     return project
 
 
 def import_results(
-    projects: Projects, work: Assignments, project: Project, data: bytes
+    projects: Projects,
+    work: Assignments,
+    reviews: Reviews,
+    project: Project,
+    data: bytes,
+    decider: int,
 ) -> ImportSummary:
-    """Take a file of results into a project."""
+    """Take a file of results into a project, with what its columns Approve and Reject say."""
     batch = read_batch(data, projects.template(project.id))
+    decisions = decisions_in(batch)
     match = match_results(project, projects.items(project.id), batch)
     new = work.import_answers(project.id, match.records)
     known = len(match.records) - new
-    return ImportSummary(new, known, match.strangers, match.rejected, match.empty)
+    decided = len(reviews.decide_all(project.id, decisions, decider))
+    return ImportSummary(new, known, match.strangers, match.rejected, match.empty, decided)

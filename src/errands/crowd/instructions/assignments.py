@@ -4,6 +4,9 @@ An assignment begins with a product that is drawn for a worker. They submit an i
 return the product. The first ones of everybody are trials, which the admin reviews; who is
 qualified by them goes on, and what they submit is accepted at once unless the settings say
 otherwise. An assignment that nobody goes on with expires after a day.
+
+Nothing begins until an administrator has opened it; what is promised and earned never exceeds the
+budget.
 """
 
 import json
@@ -15,6 +18,7 @@ from typing import Annotated, Any, Final, Literal, NamedTuple
 import msgspec
 
 from errands.crowd.accounts.accounts import Person, Qualification, save_qualification
+from errands.crowd.budget import MOST_BUDGET, covers
 from errands.crowd.errors import Conflict, NotAllowed, NotFound
 from errands.crowd.instructions.checks import (
     DraftProblem,
@@ -40,7 +44,9 @@ from errands.shop.product import Product
 from errands.shop.synthetic.rng import Rng
 
 __all__ = [
+    "CLOSED",
     "KIND",
+    "LAPSE_SECONDS",
     "PAGE",
     "STATUSES",
     "TABLES",
@@ -53,6 +59,7 @@ __all__ = [
     "WritingAssignments",
     "WritingSettings",
     "checked_settings",
+    "committed",
     "listed",
     "read_settings",
     "waiting",
@@ -85,9 +92,17 @@ CREATE UNIQUE INDEX writings_in_hand ON writings (person) WHERE status = 'taken'
 CREATE INDEX writings_by_product ON writings (asin);
 CREATE INDEX writings_by_status ON writings (status);
 """
+TO_VERSION_3: Final = """
+UPDATE writings SET pay = coalesce(
+  (SELECT CAST(value AS DOUBLE PRECISION) FROM collecting WHERE name = 'pay'), 0.15)
+  WHERE status = 'taken';
+INSERT INTO collecting SELECT 'budget', CAST(total AS TEXT) FROM (SELECT sum(pay) AS total
+  FROM writings WHERE status IN ('taken', 'submitted', 'accepted')) spent WHERE total > 0;
+"""
 
 KIND: Final = "instructions"
 """Of the qualification."""
+CLOSED: Final = "There are no instructions to write at the moment."
 LAPSE_SECONDS: Final = 24 * 3600.0
 """After which a product that was taken up goes back by itself."""
 
@@ -113,8 +128,12 @@ _DONE: Final = "already_done"
 class WritingSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The settings; the pay is what WebShop's writers got."""
 
+    is_open: bool = False
+    """Whether new assignments begin."""
     pay: Annotated[float, msgspec.Meta(ge=0, le=1000)] = 0.15
     """Dollars for an instruction."""
+    budget: Annotated[float, msgspec.Meta(ge=0, le=MOST_BUDGET)] = 0.0
+    """Dollars for all of them."""
     wanted: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 1
     """Instructions for each product."""
     trials: Annotated[int, msgspec.Meta(ge=2, le=5)] = 3
@@ -136,16 +155,30 @@ def read_settings(source: ReadDatabase) -> WritingSettings:
 
 
 def write_settings(database: Database, settings: WritingSettings) -> None:
-    """Save all of them; what was submitted keeps the pay it had."""
-    pairs = [
-        (name, json.dumps(value))
-        for name, value in msgspec.to_builtins(checked_settings(settings)).items()
-    ]
-    database.run_many(
-        "INSERT INTO collecting VALUES (?, ?) ON CONFLICT (name) DO"
-        " UPDATE SET value = excluded.value",
-        pairs,
-    )
+    """Save all of them; what was begun keeps its pay, which the budget has to cover."""
+    checked = checked_settings(settings)
+    with database.writing() as run:
+        spent = _committed(run)
+        if not covers(checked.budget, 0.0, spent):
+            raise SettingError(
+                f"${spent:,.2f} are promised or earned already; the budget cannot be less."
+            )
+        for name, value in msgspec.to_builtins(checked).items():
+            run(
+                "INSERT INTO collecting VALUES (?, ?) ON CONFLICT (name) DO"
+                " UPDATE SET value = excluded.value",
+                (name, json.dumps(value)),
+            )
+
+
+def committed(source: ReadDatabase) -> float:
+    """Dollars that are promised or earned."""
+    return _committed(source.rows)
+
+
+def _committed(run: Run) -> float:
+    [(total,)] = run(f"SELECT coalesce(sum(pay), 0) FROM writings WHERE status IN {_OCCUPIED}")
+    return float(total)
 
 
 def checked_settings(values: "dict[str, Any] | WritingSettings") -> WritingSettings:
@@ -175,7 +208,7 @@ class WritingAssignment(msgspec.Struct, frozen=True):
     reviewer: int | None
     note: str
     pay: float
-    """Dollars, as the settings were when it was submitted."""
+    """Dollars, as the settings were when it began."""
 
 
 _COLUMNS: Final = column_names(WritingAssignment)
@@ -246,6 +279,12 @@ class WritingAssignments:
     def settings(self) -> WritingSettings:
         return read_settings(self._database)
 
+    @property
+    def is_offered(self) -> bool:
+        """Whether new ones can begin: they are open, and the budget covers another."""
+        settings = self.settings
+        return settings.is_open and covers(settings.budget, committed(self._database), settings.pay)
+
     def account(self, person: int) -> WriterAccount:
         """How far somebody has come: trials, decision, earnings."""
         return self._account(self._database.rows, person)
@@ -281,6 +320,8 @@ class WritingAssignments:
                 (json.dumps(secrets.token_hex(16)),),
             )
             settings = read_settings(self._database)
+            if not settings.is_open or not covers(settings.budget, _committed(run), settings.pay):
+                raise Conflict(CLOSED, "closed")
             own = {
                 asin for (asin,) in run("SELECT asin FROM writings WHERE person = ?", (person.id,))
             }
@@ -309,9 +350,12 @@ class WritingAssignments:
             [row] = run(
                 "INSERT INTO writings (person, asin, shown, status, is_trial, instruction,"
                 " attributes, options, comment, taken, note, pay)"
-                " VALUES (?, ?, ?, 'taken', ?, '', '[]', '{}', '', ?, '', 0)"
+                " VALUES (?, ?, ?, 'taken', ?, '', '[]', '{}', '', ?, '', ?)"
                 f" RETURNING {_COLUMNS}",
-                (person.id, product.asin, seen, int(account.status == "trial"), now),
+                (
+                    *(person.id, product.asin, seen, int(account.status == "trial"), now),
+                    settings.pay,
+                ),
             )
         return record_of(WritingAssignment, row)
 
@@ -352,7 +396,7 @@ class WritingAssignments:
             is_checked = before.is_trial or settings.review
             [row] = run(
                 "UPDATE writings SET status = ?, instruction = ?, attributes = ?, options = ?,"
-                f" comment = ?, submitted = ?, pay = ? WHERE id = ? RETURNING {_COLUMNS}",
+                f" comment = ?, submitted = ? WHERE id = ? RETURNING {_COLUMNS}",
                 (
                     "submitted" if is_checked else "accepted",
                     draft.instruction,
@@ -360,7 +404,6 @@ class WritingAssignments:
                     json.dumps(draft.options),
                     draft.comment,
                     self._clock(),
-                    settings.pay,
                     id,
                 ),
             )
@@ -370,11 +413,17 @@ class WritingAssignments:
         self, id: int, verdict: Literal["accepted", "refused"], reviewer: Person, note: str = ""
     ) -> WritingAssignment:
         """Accept or refuse what was submitted, or change one's mind."""
-        rows = self._database.run(
-            "UPDATE writings SET status = ?, reviewed = ?, reviewer = ?, note = ?"
-            f" WHERE id = ? AND status IN {_HANDED_IN} RETURNING {_COLUMNS}",
-            (verdict, self._clock(), reviewer.id, note, id),
-        )
+        with self._database.writing() as run:
+            rows = run(
+                "UPDATE writings SET status = ?, reviewed = ?, reviewer = ?, note = ?"
+                f" WHERE id = ? AND status IN {_HANDED_IN} RETURNING {_COLUMNS}",
+                (verdict, self._clock(), reviewer.id, note, id),
+            )
+            budget, spent = read_settings(self._database).budget, _committed(run)
+            if verdict == "accepted" and not covers(budget, 0.0, spent):
+                raise Conflict(
+                    f"The budget of ${budget:,.2f} does not cover it; raise it first.", "no_budget"
+                )
         if rows:
             return record_of(WritingAssignment, rows[0])
         if self.any(id) is None:

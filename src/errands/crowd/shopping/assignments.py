@@ -2,7 +2,8 @@
 
 An assignment is a session of the shop that belongs to a worker. It begins when they accept it, and
 ends with the purchase, or is returned; one that lasts too long expires. Each worker has one at a
-time. The first ones are a trial (see `errands.crowd.shopping.worker_quality`).
+time. The first ones are a trial (see `errands.crowd.shopping.worker_quality`). None begins until an
+administrator has opened it; what is promised and earned never exceeds the budget.
 """
 
 import hashlib
@@ -13,6 +14,7 @@ from typing import Annotated, Any, Final, Literal
 import msgspec
 import numpy as np
 
+from errands.crowd.budget import MOST_BUDGET, covers
 from errands.crowd.errors import Conflict
 from errands.crowd.shopping.steps import LoggedPurchase
 from errands.crowd.shopping.worker_quality import (
@@ -32,6 +34,7 @@ from errands.shop.splits import DISJOINT, split_indices
 from errands.shop.urls import parse
 
 __all__ = [
+    "CLOSED",
     "PAY",
     "SPLIT_NAMES",
     "TABLES",
@@ -39,6 +42,7 @@ __all__ = [
     "ShoppingAssignments",
     "ShoppingSettings",
     "WrongCode",
+    "committed",
     "completion_code",
     "default_settings",
     "read_assignments",
@@ -76,6 +80,7 @@ CREATE TABLE verdicts (
 );
 """
 
+CLOSED: Final = "There is no shopping to do at the moment."
 PAY: Final = 0.7
 """Dollars for an assignment, as the paper paid."""
 SPLIT_NAMES: Final = ("all", *SPLITS, *DISJOINT)
@@ -96,7 +101,7 @@ class WrongCode(ErrandsError):
 class ShoppingSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What the admin decides."""
 
-    is_open: bool = True
+    is_open: bool = False
     """Whether new assignments begin."""
     split: str = "all"
     """Which goals assignments are about."""
@@ -108,6 +113,8 @@ class ShoppingSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown
     """After so long an open assignment may expire."""
     pay: Annotated[float, msgspec.Meta(ge=0, le=10_000)] = PAY
     """Dollars for each that is finished."""
+    budget: Annotated[float, msgspec.Meta(ge=0, le=MOST_BUDGET)] = 0.0
+    """Dollars for all of them."""
     trials: Annotated[int, msgspec.Meta(ge=0, le=1000)] = TRIALS
     bar: Annotated[float, msgspec.Meta(ge=0, le=1)] = BAR
     """The average reward of the trial has to be above it."""
@@ -235,8 +242,19 @@ class ShoppingAssignments:
     def settings(self) -> ShoppingSettings:
         return read_settings(self.database, len(self.goals))
 
+    @property
+    def is_offered(self) -> bool:
+        """Whether new ones can begin: they are open, and the budget covers another."""
+        return _is_offered(self.database.rows, self.settings())
+
     def set_settings(self, settings: ShoppingSettings) -> None:
-        """Change what the admin decides; a split that the shop does not have is an error."""
+        """Change what the admin decides; a split that the shop does not have is an error, and a
+        budget below what is promised or earned."""
+        spent = committed(self.database)
+        if not covers(settings.budget, 0.0, spent):
+            raise SettingError(
+                f"${spent:,.2f} are promised or earned already; the budget cannot be less."
+            )
         for split in (settings.split, settings.trial_split):
             self._indices(split)
         self.database.run(
@@ -273,9 +291,9 @@ class ShoppingAssignments:
     ) -> ShoppingAssignment:
         """A new assignment: `start` begins a session for a goal, and notes the two together."""
         settings = self.settings()
-        if not settings.is_open:
-            raise Conflict("There is no shopping to do at the moment.")
         self.expire(settings)
+        if not _is_offered(self.database.rows, settings):
+            raise Conflict(CLOSED, "closed")
         own = self.of(person)
         if any(one.state == "open" for one in own):
             raise Conflict("You have an open assignment already; finish or return it.")
@@ -286,6 +304,9 @@ class ShoppingAssignments:
         sessions: list[int] = []
 
         def note(run: Run, session: int) -> None:
+            # Here, where nobody else can spend the same.
+            if not _is_offered(run, settings):
+                raise Conflict(CLOSED, "closed")
             sessions.append(session)
             # Before the first page is sent, so that no purchase goes unnoticed.
             run(
@@ -401,6 +422,23 @@ class ShoppingAssignments:
         most = max(least, settings.per_goal - 1)
         free = [goal for goal in left if used.get(goal, 0) <= most]
         return int(free[int(rng.integers(len(free)))])
+
+
+def committed(database: ReadDatabase) -> float:
+    """Dollars that are promised or earned."""
+    return _committed(database.rows)
+
+
+def _committed(run: Run) -> float:
+    [(total,)] = run(
+        "SELECT coalesce(sum(CASE state WHEN 'open' THEN offered WHEN 'done' THEN pay END), 0)"
+        " FROM outings"
+    )
+    return float(total)
+
+
+def _is_offered(run: Run, settings: ShoppingSettings) -> bool:
+    return settings.is_open and covers(settings.budget, _committed(run), settings.pay)
 
 
 def _count(rows: Sequence[Sequence[Any]]) -> tuple[int, int, int, int]:

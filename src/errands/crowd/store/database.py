@@ -40,8 +40,11 @@ __all__ = [
     "where",
 ]
 
-VERSION: Final = 2
-"""Raised whenever tables change; a database of another version is refused by name."""
+VERSION: Final = 3
+"""Raised whenever tables change. An older database is brought up to date when it is opened for
+writing, where the changes since its version are known; any other is refused by name."""
+
+NO_MIGRATIONS: Final[Mapping[int, str]] = {}
 
 Row = tuple[Any, ...]
 Run = Callable[..., list[Row]]
@@ -114,15 +117,16 @@ class Database(ReadDatabase):
         """Errors of the database as ours."""
 
 
-def open_store(place: str, schema: str) -> Database:
-    """A database with these tables; what is not there yet is made."""
+def open_store(place: str, schema: str, migrations: Mapping[int, str] = NO_MIGRATIONS) -> Database:
+    """A database with these tables; what is not there yet is made. `migrations` has the statements
+    that lead from a version to the next one."""
     if _is_file(place):
         from errands.crowd.store.sqlite import SqliteDatabase
 
-        return SqliteDatabase(place, schema)
+        return SqliteDatabase(place, schema, migrations)
     from errands.crowd.store.postgres import PostgresDatabase
 
-    return PostgresDatabase(place, shown(place), schema)
+    return PostgresDatabase(place, shown(place), schema, migrations)
 
 
 def open_read_only(place: str) -> ReadDatabase:
@@ -156,6 +160,31 @@ def _storable(text: str) -> str:
     if not text.isascii():
         text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return text
+
+
+def migration(place: str, version: int | None, migrations: Mapping[int, str], another: str) -> str:
+    """The statements that bring a database up to date; empty where it is. `another` is what else
+    could be named, if that is not possible."""
+    steps = range(VERSION if version is None else version, VERSION)
+    if version is None or version > VERSION or any(step not in migrations for step in steps):
+        raise StorageError(
+            f"{place} has version {version}, this program writes {VERSION}; name another {another}"
+            " with --store."
+        )
+    return "\n".join(migrations[step] for step in steps)
+
+
+def check_version(place: str, version: int | None) -> None:
+    """Refuse to read a database of another version."""
+    if version is not None and version < VERSION:
+        raise StorageError(
+            f"{place} was written by an older version; start `errands serve --store {place}` once,"
+            " which brings it up to date."
+        )
+    if version != VERSION:
+        raise StorageError(
+            f"{place} is not what this version of `errands serve` writes; name its --store."
+        )
 
 
 def statements_of(schema: str, id_column: str) -> Iterator[str]:

@@ -7,7 +7,7 @@ keeps a second website out of the schema.
 import contextlib
 import threading
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, cast
 
@@ -18,6 +18,8 @@ from errands.crowd.store.database import (
     ReadDatabase,
     Row,
     StorageError,
+    check_version,
+    migration,
     statements_of,
     storable,
 )
@@ -38,14 +40,14 @@ _PATIENCE: Final = 5.0
 class PostgresDatabase(Database):
     """A database on a server; may be used by several threads."""
 
-    def __init__(self, url: str, place: str, schema: str) -> None:
+    def __init__(self, url: str, place: str, schema: str, migrations: Mapping[int, str]) -> None:
         self._url = url
         self.place = place
         self._turn = threading.RLock()
         with self._explained():
             self._connection = self._connected()
             try:
-                self._prepare(schema)
+                self._prepare(schema, migrations)
             except BaseException:
                 self._connection.close()
                 raise
@@ -69,22 +71,23 @@ class PostgresDatabase(Database):
         connection.execute("SET synchronous_commit TO off")
         return connection
 
-    def _prepare(self, schema: str) -> None:
+    def _prepare(self, schema: str, migrations: Mapping[int, str]) -> None:
         run = self._connection.execute
         if run("SELECT to_regclass(%s)", (f"{_NAME}.about",)).fetchone() != (None,):
             row = run("SELECT value FROM about WHERE name = 'version'").fetchone()
-            version = None if row is None else row[0]
-            if version != str(VERSION):
-                raise StorageError(
-                    f"{self.place} has version {version}, this program writes {VERSION}; name"
-                    " another database with --store."
-                )
-            return
+            version = None if row is None else int(row[0])
+            schema = migration(self.place, version, migrations, "database")
+            if not schema:
+                return
         with self._connection.transaction():
             run(f"CREATE SCHEMA IF NOT EXISTS {_NAME}")
             for statement in statements_of(schema, _ID):
                 run(cast(Any, statement))
-            run("INSERT INTO about VALUES ('version', %s)", (str(VERSION),))
+            run(
+                "INSERT INTO about VALUES ('version', %s)"
+                " ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+                (str(VERSION),),
+            )
 
     def rows(self, statement: str, values: Sequence[Any] = ()) -> list[Row]:
         import psycopg
@@ -166,10 +169,8 @@ class PostgresReadDatabase(ReadDatabase):
                 raise StorageError(
                     f"There is no website's data at {place}; name the --store of `errands serve`."
                 )
-            if self.rows("SELECT value FROM about WHERE name = 'version'") != [(str(VERSION),)]:
-                raise StorageError(
-                    f"{place} is not what this version of `errands serve` writes; name its --store."
-                )
+            version = self.rows("SELECT value FROM about WHERE name = 'version'")
+            check_version(place, int(version[0][0]) if version else None)
         except BaseException:
             self._connection.close()
             raise

@@ -10,7 +10,7 @@ import fcntl
 import os
 import sqlite3
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -21,6 +21,8 @@ from errands.crowd.store.database import (
     ReadDatabase,
     Row,
     StorageError,
+    check_version,
+    migration,
     statements_of,
     storable,
 )
@@ -38,7 +40,7 @@ _BACKLOG: Final = 20_000
 class SqliteDatabase(Database):
     """A file; may be used by several threads."""
 
-    def __init__(self, path: str, schema: str) -> None:
+    def __init__(self, path: str, schema: str, migrations: Mapping[int, str]) -> None:
         self._path = Path(path).absolute()
         self.place = str(self._path)
         self._turn = threading.RLock()
@@ -50,7 +52,7 @@ class SqliteDatabase(Database):
                 os.close(os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600))
                 self._connection = connect_sqlite(self._path)
                 try:
-                    self._prepare(schema)
+                    self._prepare(schema, migrations)
                 except BaseException:
                     self._connection.close()
                     raise
@@ -66,7 +68,7 @@ class SqliteDatabase(Database):
                 f"{self.place} is being written by another server; name another file with --store."
             ) from None
 
-    def _prepare(self, schema: str) -> None:
+    def _prepare(self, schema: str, migrations: Mapping[int, str]) -> None:
         run = self._connection.execute
         [application] = run("PRAGMA application_id").fetchone()
         [tables] = run("SELECT count(*) FROM sqlite_schema").fetchone()
@@ -80,12 +82,9 @@ class SqliteDatabase(Database):
         run(f"PRAGMA wal_autocheckpoint = {_BACKLOG}")
         if tables:
             [version] = run("PRAGMA user_version").fetchone()
-            if version != VERSION:
-                raise StorageError(
-                    f"{self.place} has version {version}, this program writes {VERSION}; name"
-                    " another file with --store."
-                )
-            return
+            schema = migration(self.place, version, migrations, "file")
+            if not schema:
+                return
         run("BEGIN IMMEDIATE")
         for statement in statements_of(schema, _ID):
             run(statement)
@@ -171,11 +170,11 @@ class SqliteReadDatabase(ReadDatabase):
             run("BEGIN")
             [application] = run("PRAGMA application_id").fetchone()
             [version] = run("PRAGMA user_version").fetchone()
-            if application != _APPLICATION or version != VERSION:
+            try:
+                check_version(self.place, version if application == _APPLICATION else None)
+            except StorageError:
                 self._file.close()
-                raise StorageError(
-                    f"{where} is not what this version of `errands serve` writes; name its --store."
-                )
+                raise
         except sqlite3.Error as failure:
             raise StorageError(f"{where} cannot be read ({failure}).") from failure
 

@@ -4,6 +4,7 @@ ui.field("Pay, in dollars", "pay", "0.5", type="number", min=0, step="any")
 """
 
 from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
 
 from errands.markup import EMPTY, Markup, html, join
 
@@ -20,6 +21,7 @@ __all__ = [
     "form",
     "fragment",
     "link_button",
+    "moment",
     "number",
     "paragraph",
     "section",
@@ -228,6 +230,22 @@ def callout(message: str, kind: str = "", *, role: str = "") -> Markup:
     """A message that stands out; `role` is `status` or `alert`, for those who hear the page."""
     content = message if isinstance(message, Markup) else paragraph(message)
     return html('<div class="callout {}"{}>{}</div>', kind, attributes(role=role or None), content)
+
+
+def moment(at: float, *, left: bool = False) -> Markup:
+    """A time, which scripts show in the reader's own; `left`: with what is left until then.
+
+    >>> print(moment(0.0))
+    <time datetime="1970-01-01T00:00:00Z" data-local>1 Jan 1970, 00:00 UTC</time>
+    """
+    then = datetime.fromtimestamp(at, UTC)
+    return html(
+        '<time datetime="{}" data-local{}>{} {} UTC</time>',
+        f"{then:%Y-%m-%dT%H:%M:%SZ}",
+        html(" data-left") if left else EMPTY,
+        then.day,
+        f"{then:%b %Y, %H:%M}",
+    )
 
 
 def dollars(amount: float) -> str:

@@ -271,7 +271,8 @@ def _invitation_form(check: str) -> Markup:
 
 def _name(person: Person) -> Markup:
     blocked = "" if person.is_active else ", blocked"
-    return html("{}<br><small>{}{}</small>", person.name, person.role, blocked)
+    role = "worker by a join link" if person.is_guest else person.role
+    return html("{}<br><small>{}{}</small>", person.name, role, blocked)
 
 
 def _account_actions(person: Person, check: str) -> Markup:

@@ -14,6 +14,7 @@ from errands.turk.tasks.loader import load_tasks
 from errands.web.core.application import AppPart
 from errands.web.crowd.accounts import AccountRoutes
 from errands.web.crowd.auth import Auth
+from errands.web.crowd.hits.joining import JoinRoutes
 from errands.web.crowd.hits.projects import ProjectRoutes
 from errands.web.crowd.hits.task_frame import FrameRoutes
 from errands.web.crowd.hits.tasks import TaskRoutes
@@ -33,6 +34,7 @@ ROUTES: Final[tuple[RouteFactory, ...]] = (
     AccountRoutes,
     TaskRoutes,
     ProjectRoutes,
+    JoinRoutes,
     FrameRoutes,
     InstructionRoutes,
     WritingRoutes,

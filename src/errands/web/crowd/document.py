@@ -19,7 +19,9 @@ __all__ = [
     *("staff_links", "worker_links"),
 ]
 
-HEADERS: Final = core.page_headers("img-src 'self' https: data:; frame-src 'self'")
+HEADERS: Final = core.page_headers(
+    "img-src 'self' https: data:; frame-src 'self'; connect-src 'self'"
+)
 _TITLES: Final = {
     "not_found": "Page not found",
     "forbidden": "Not allowed",

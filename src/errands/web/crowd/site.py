@@ -33,7 +33,10 @@ from errands.web.shop.visitors import Visitors
 
 __all__ = ["CrowdSite", "RouteFactory", "crowd_part", "staff_response", "worker_response"]
 
-_PREFIXES: Final = ("/office/", "/work/", "/frame/", "/mturk/", "/v1/office/", "/v1/work/")
+_PREFIXES: Final = (
+    *("/office/", "/work/", "/join/", "/frame/", "/mturk/"),
+    *("/v1/office/", "/v1/work/"),
+)
 
 
 @dataclass(frozen=True)

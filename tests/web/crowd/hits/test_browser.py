@@ -103,11 +103,17 @@ def test_a_worker_fills_in_every_kind_of_field(browser: Any, shop: Shop, script:
     else:
         frame.fill("[name=text]", "some words")
         frame.check("[name=radio][value=no]")
-    frame.click("#submitButton")
+    if script:
+        assert frame.locator("#submitButton").is_hidden(), "the page has one in sight"
+        fitted(page)
+        page.click("[data-submit]")
+    else:
+        frame.click("#submitButton")
     if script:
         page.wait_for_url(f"**/tasks/{project}")
     else:
         frame.wait_for_selector("text=received")
+        assert not page.is_visible("[data-submit]"), "it needs scripts"
         page.click("a:text-is('Next')")
     page.wait_for_selector("text=Instance 2 (preview)")
     [result] = results(shop, project)
@@ -131,7 +137,7 @@ def test_skip_and_return_in_the_browser(browser: Any, shop: Shop) -> None:
     assert inside(page).locator("h1").inner_text() == "beta"
     assert inside(page).locator("#submitButton").is_disabled()
     page.click("button:text-is('Accept')")
-    page.click("button:text-is('Return')")
+    page.click("button:text-is('Return to others')")
     page.wait_for_selector("text=Instance 3 (preview)")
     page.context.close()
 
@@ -143,9 +149,10 @@ def test_a_requester_uploads_and_downloads(browser: Any, shop: Shop, tmp_path: P
     page.click("nav >> text=Projects")
     page.set_input_files("#file-template", tmp_path / "template.html")
     page.set_input_files("#file-table", tmp_path / "words.csv")
-    page.fill("#up-name", "Uploaded words")
-    page.fill("#up-wanted", "2")
-    page.fill("#up-pay", "0.15")
+    page.fill("#name", "Uploaded words")
+    page.fill("#wanted", "2")
+    page.fill("#pay", "0.15")
+    page.fill("#budget", "0.9")
     page.click("button:text-is('Publish')")
     page.wait_for_selector("h1:text-is('Uploaded words')")
     project = int(page.url.rsplit("/", 1)[1])
@@ -161,7 +168,7 @@ def test_a_requester_uploads_and_downloads(browser: Any, shop: Shop, tmp_path: P
         frame = inside(worker)
         frame.check("[name=radio][value=yes]")
         frame.fill("[name=text]", f"=1+1 by {name}")
-        frame.click("#submitButton")
+        worker.click("[data-submit]")
         worker.wait_for_url(f"**/tasks/{project}")
         worker.context.close()
     page.goto(f"{shop.url}/office/projects/{project}")
@@ -249,7 +256,10 @@ def test_pages_written_for_mechanical_turk(
     if template in (EXTERNAL, CALLED):
         assert re.fullmatch(r"W\d+ alpha", frame.locator("#who").inner_text())
     frame.fill("[name=answer]", "done")
-    frame.click(press)
+    if press == "#submitButton":
+        page.click("[data-submit]")
+    else:
+        frame.click(press)
     page.wait_for_url(f"**/tasks/{project}")
     [result] = results(shop, project)
     assert result["answers"] == {"answer": "done"}
@@ -272,7 +282,7 @@ def test_fields_behind_the_end_of_a_form_are_answers_too(browser: Any, shop: Sho
     frame.wait_for_selector("[name=later]")
     frame.fill("[name=inside]", "in")
     frame.fill("[name=outside]", "out")
-    frame.click("#submitButton")
+    page.click("[data-submit]")
     page.wait_for_url(f"**/tasks/{project}")
     [result] = results(shop, project)
     assert result["answers"] == {"inside": "in", "outside": "out", "later": "made"}
@@ -365,7 +375,7 @@ def test_the_pages_are_fit_for_everybody(browser: Any, shop: Shop, width: str) -
         shop,
         "POST",
         "/v1/office/projects",
-        {"task": "Cat or Committee", "wanted": 5, "pay": 0.12, "with_answers": True},
+        {"task": "Cat or Committee", "wanted": 5, "pay": 0.12, "budget": 20, "with_answers": True},
     )
     number = re.search(r'"id":(\d+)', made.text)
     assert number
@@ -375,9 +385,14 @@ def test_the_pages_are_fit_for_everybody(browser: Any, shop: Shop, width: str) -
     work = opened(browser, width)
     taken = call(shop, "POST", f"/v1/work/tasks/{project}/accept", token=invited(shop, "Bob"))
     assert taken.status == 201
+    path = f"/v1/office/projects/{project}/join"
+    made = call(shop, "PUT", path, {"most": 20, "completion": "C1DF9X"})
+    link = json.loads(made.body)["link"].removeprefix(shop.url)
     pages = (
         ("projects", office, "/office/projects"),
         ("project", office, f"/office/projects/{project}"),
+        ("results", office, f"/office/projects/{project}/results"),
+        ("join", opened(browser, width), link),
         ("preview", office, f"/office/projects/{project}/items/0"),
         ("work", work, f"/work/{token}"),
         ("task", work, f"/work/{token}/tasks/{project}"),
@@ -390,7 +405,85 @@ def test_the_pages_are_fit_for_everybody(browser: Any, shop: Shop, width: str) -
         else:
             page.goto(shop.url + address)
         if page.locator("iframe").count():
-            inside(page)
+            fitted(page)
         looked_at(page, name, width)
     office.context.close()
     work.context.close()
+
+
+def fitted(page: Any) -> Any:
+    """The task's frame, when it has told its height."""
+    return page.wait_for_selector("iframe.task.fitted").content_frame()
+
+
+def said(page: Any, text: str) -> None:
+    page.wait_for_selector(f".taskbar [role=status]:has-text('{text}')")
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_nothing_filled_in_is_asked_about(browser: Any, shop: Shop, width: str) -> None:
+    project = put_up(shop, "<p>${word}</p><input name=a><input type=hidden name=h value=x>")
+    page = opened(browser, width)
+    page.goto(f"{shop.url}/work/{invited(shop, 'Ema')}/tasks/{project}")
+    page.click("button:text-is('Accept')")
+    page.wait_for_url("**/assignments/*")
+    fitted(page)
+    page.click("[data-submit]")
+    said(page, "Nothing has been filled in")
+    assert page.is_hidden("[data-submit]")
+    frame = fitted(page)
+    button = frame.wait_for_selector("button")
+    low = button.bounding_box()
+    outer = page.locator("iframe.task").bounding_box()
+    assert low["y"] + low["height"] <= outer["y"] + outer["height"], "the question is seen whole"
+    looked_at(page, "empty", width)
+    assert results(shop, project) == []
+    frame.click("text=Back to the task")
+    page.wait_for_selector("[data-submit]:visible")
+    page.click("[data-submit]")
+    said(page, "Nothing has been filled in")
+    fitted(page).click("text=Submit it empty")
+    page.wait_for_url(f"**/tasks/{project}")
+    [result] = results(shop, project)
+    assert result["answers"] == {"a": "", "h": "x"}
+    page.context.close()
+
+
+def test_a_task_that_grows_with_its_window_does_not_grow_forever(browser: Any, shop: Shop) -> None:
+    high = "<div style='height:100vh;margin:20px'>${word}</div><input name=a>"
+    out = "<div style='position:absolute;top:1500px'>${word}</div><input name=a>"
+    for template, most in ((high, 1200), (out, 1700)):
+        project = put_up(shop, template)
+        page = opened(browser)
+        page.goto(f"{shop.url}/work/{invited(shop, 'Gro')}/tasks/{project}")
+        fitted(page)
+        page.wait_for_timeout(2500)
+        before = page.locator("iframe.task").bounding_box()["height"]
+        assert before < most
+        page.wait_for_timeout(2200)
+        assert page.locator("iframe.task").bounding_box()["height"] == before, "it has settled"
+        page.context.close()
+
+
+def test_a_frame_that_says_anything_does_nothing_else(browser: Any, shop: Shop) -> None:
+    """Messages of a hostile task: no height, no draft but its own, nothing that acts."""
+    nasty = (
+        "<p>${word}</p><input name=a><script>const say = (m) => parent.postMessage(m, '*');"
+        "say({errands: 'height', height: 1e12}); say({errands: 'height', height: 'x'});"
+        "say({errands: 'draft', draft: null}); say({errands: 'draft', draft: {a: 7}});"
+        "say({errands: 'constructor'}); say({errands: '__proto__'}); say(null); say({errands: {}});"
+        "</script>"
+    )
+    project = put_up(shop, nasty)
+    token = invited(shop, "Vic")
+    page = opened(browser)
+    page.goto(f"{shop.url}/work/{token}/tasks/{project}")
+    page.click("button:text-is('Accept')")
+    page.wait_for_url("**/assignments/*")
+    fitted(page)
+    said(page, "cannot be kept")
+    assert page.locator("iframe.task").bounding_box()["height"] < 31_000
+    assert not [text for text in page.complaints if "Uncaught" in text]
+    page.click("button:text-is('Return to others')")
+    page.wait_for_url("**/tasks/*")
+    page.context.close()

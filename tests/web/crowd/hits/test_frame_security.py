@@ -324,7 +324,7 @@ def test_a_frame_that_lies_about_being_done(browser: Any, shop: Shop) -> None:
     page.on("framenavigated", lambda frame: left.append(frame) if frame == page.main_frame else 0)
     page.wait_for_timeout(800)
     assert left == [], "it is believed once"
-    page.click("button:text-is('Return')")
+    page.click("button:text-is('Return to others')")
     page.wait_for_url("**/tasks/*")
     page.close()
 

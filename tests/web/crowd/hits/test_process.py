@@ -123,13 +123,26 @@ def test_an_accepted_frame_works_after_a_kill(
     project = json.loads(call(shop, "POST", "/v1/office/projects", body).body)["project"]["id"]
     token = invited(shop, "Ann")
     taken = json.loads(call(shop, "POST", f"/v1/work/tasks/{project}/accept", token=token).body)
+    draft = f"/work/{token}/assignments/{taken['id']}/draft"
+    assert shop.ask(draft, {"draft": '{"a": ["half a senten"]}'}).status == 204
+    one = f"/v1/office/projects/{project}"
+    link = json.loads(call(shop, "PUT", f"{one}/join", {"most": 1}).body)["link"]
+    joined = shop.ask(link.removeprefix(shop.url), {"participant": "P1"})
+    assert joined.status == 200
     shown = json.loads(call(shop, "GET", f"/v1/office/projects/{project}/items/0").body)
     os.kill(process.pid, signal.SIGKILL)
     process.communicate()
     process, shop = start(little, store)
     try:
         assert shop.ask(shown["frame"]).status == 200, "previews are signed as before"
+        assert "half a senten" in shop.ask(taken["frame"]).text, "the draft is there"
+        [guest] = joined.links("/accept") or joined.links("/work/")[:1]
+        assert shop.ask(f"/work/{guest.split('/')[2]}").status == 200, "who joined is known"
+        kept = json.loads(call(shop, "PUT", f"{one}/join", {"most": 1}).body)
+        assert (kept["joined"], kept["link"].rpartition("/")[2]) == (1, link.rpartition("/")[2])
         assert shop.ask(taken["frame"], {"a": "x"}).status == 200
+        decision = {"assignment": results(shop, project)[0]["assignment"], "verdict": "approved"}
+        assert call(shop, "POST", f"{one}/decisions", decision).status == 200
         assert shop.ask(taken["frame"], {"a": "y"}).status == 409
         [result] = results(shop, project)
         assert result["answers"] == {"a": "x"}

@@ -66,6 +66,11 @@ def test_from_upload_to_results_without_scripts(shop: Shop) -> None:
     assert "0 of 6 assignments" in text_of(page)
     assert "<it>" not in page.text
     project = int(page.links("/terms")[0].split("/")[3])
+    assert "until an administrator raises the budget" in text_of(page)
+    page = admin(shop).get(f"/office/projects/{project}")
+    boss = admin(shop)
+    boss.get(f"/office/projects/{project}")
+    boss.post(f"/office/projects/{project}/budget", {"budget": "1.50"})
     seen = rita.get(f"/office/projects/{project}/items/1")
     assert "beta" in shop.ask(frame_of(seen)).text
     assert rita.get(f"/office/projects/{project}/items/3").status == 404
@@ -153,7 +158,7 @@ def test_a_task_of_the_folder_with_its_answers(shop: Shop) -> None:
     rita = requester(shop)
     rita.get("/office/projects")
     form = {"task": "Cat or Committee", "wanted": "9", "with_answers": "1"}
-    page = rita.post("/office/projects/take", form)
+    page = rita.post("/office/projects", form)
     assert page.status == 200
     assert "Agreement" in text_of(page)
     assert "Was this diary line" in text_of(page)
@@ -163,7 +168,13 @@ def test_a_task_of_the_folder_with_its_answers(shop: Shop) -> None:
     page = rita.upload(f"/office/projects/{project}/import", {}, {"table": file})
     assert "0 new" in text_of(page)
     rita.get("/office/projects")
-    assert rita.post("/office/projects/take", {"task": "../../etc"}).status == 400
+    assert rita.post("/office/projects", {"task": "../../etc"}).status == 400
+    both = rita.upload("/office/projects", form, {"template": b"<input name=a>", "table": WORDS})
+    assert both.status == 403, "an error page has no form to take the check from"
+    rita.get("/office/projects")
+    both = rita.upload("/office/projects", form, {"template": b"<input name=a>", "table": WORDS})
+    assert both.status == 400
+    assert "not both" in text_of(both)
 
 
 def test_uploads_that_are_refused(shop: Shop) -> None:
@@ -209,6 +220,8 @@ def test_everything_by_json(shop: Shop) -> None:
         token=boss,
     )
     one = f"/v1/office/projects/{made['project']['id']}"
+    assert call(shop, "PATCH", one, {"budget": 5.0}, token=boss).status == 403
+    assert api(shop, "PATCH", one, {"budget": 5.0})["project"]["budget"] == 5.0
     worker = invited(shop, "Bot")
     [task] = api(shop, "GET", "/v1/work/tasks", token=worker)["tasks"]
     assert (task["next"], task["assignment"], task["pay"]) == (0, None, 0.5)
@@ -329,7 +342,12 @@ def test_requesters_forms_need_their_check(shop: Shop) -> None:
     here = page.links("/terms")[0].removesuffix("/terms")
     for path, form in (
         ("/office/projects", {"name": "x"}),
-        ("/office/projects/take", {"task": "Cat or Committee"}),
+        ("/office/projects", {"task": "Cat or Committee"}),
+        (f"{here}/workers", {"is_restricted": "1"}),
+        (f"{here}/join", {"most": "3"}),
+        (f"{here}/join/end", {}),
+        (f"{here}/results", {"assignment": "x", "verdict": "approved"}),
+        (f"{here}/results/approve", {}),
         (f"{here}/terms", {"name": "x"}),
         (f"{here}/standing", {"is_open": "0"}),
         (f"{here}/import", {}),
@@ -432,7 +450,20 @@ def test_answers_of_any_kind_are_kept(shop: Shop) -> None:
     page = admin(shop).get(f"/office/projects/{project}")
     assert "<script>alert" not in page.text
     again = api(shop, "POST", f"/v1/work/tasks/{project}/accept", token=worker)
-    assert shop.ask(again["frame"], b"=").status == 200, "nothing is an answer, too"
+    asked = shop.ask(again["frame"], b"text=+&hidden=%3Cb%3E&=")
+    assert asked.status == 409, "nothing is asked about first"
+    assert "You have not filled in anything" in asked.text
+    assert "<b>" not in asked.text
+    at = f"/v1/work/assignments/{again['id']}"
+    nothing = {"answers": {"text": ""}}
+    refused = call(shop, "POST", f"{at}/submit", nothing, token=worker)
+    assert (refused.status, json.loads(refused.body)["error"]["code"]) == (409, "empty")
+    sent = dict(re.findall(r'name="(\w+)" value="([^"]*)"', asked.text))
+    assert shop.ask(asked.links("/frame/")[0], sent).status == 200
+    assert results(shop, project)[1]["answers"] == {"text": " ", "hidden": "&lt;b&gt;"}
+    last = api(shop, "POST", f"/v1/work/tasks/{project}/accept", token=worker)
+    at = f"/v1/work/assignments/{last['id']}"
+    api(shop, "POST", f"{at}/submit", {**nothing, "allow_empty": True}, token=worker)
 
 
 def test_a_worker_cannot_spoil_results_with_half_a_character(shop: Shop) -> None:

@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 
 import pytest
-from crowd_site import call, invited
+from crowd_site import call, invited, open_paid_work
 from instructions_served import qualify, submission
 from serve_process import CODE, started
 from shop_served import PASSWORD
@@ -26,6 +26,7 @@ def test_a_killed_server_loses_no_instruction(little: Catalog, tmp_path: Path) -
     store = tmp_path / "site.sqlite"
     words = ("--catalog", str(little.path), "--store", str(store), "--password", PASSWORD)
     process, shop = started(*words)
+    open_paid_work(shop)
     tokens = [invited(shop, f"Worker {number}") for number in range(3)]
     for token in tokens:
         qualify(shop, token)
@@ -83,6 +84,7 @@ def test_the_commands(little: Catalog, tmp_path: Path, as_json: bool) -> None:
     words = ("--catalog", str(little.path), "--store", str(store), "--password", PASSWORD)
     process, shop = started(*words)
     try:
+        open_paid_work(shop)
         qualify(shop, invited(shop, "Wanda"))
     finally:
         process.send_signal(signal.SIGTERM)

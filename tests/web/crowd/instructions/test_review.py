@@ -245,15 +245,24 @@ def test_settings_are_set(little: Catalog, tmp_path: Path) -> None:
         token, boss = invited(shop, "Wanda"), admin(shop)
         boss.get("/office/instructions")
         form = {"pay": "0.4", "wanted": "2", "trials": "2", "seed": "7", "review": "1"}
+        form |= {"is_open": "1", "budget": "9.5"}
         assert boss.post("/office/instructions/settings", form).status == 200
         held = json.loads(call(shop, "GET", f"{OFFICE}/settings").body)
-        assert held == {"pay": 0.4, "wanted": 2, "trials": 2, "review": True, "seed": 7}
+        assert held == {
+            "pay": 0.4,
+            "wanted": 2,
+            "trials": 2,
+            "review": True,
+            "seed": 7,
+            "is_open": True,
+            "budget": 9.5,
+        }
         qualify(shop, token)
         piece = json.loads(call(shop, "POST", f"{WORK}/next", {}, token=token).body)
         one = f"{WORK}/{piece['id']}"
         handed = json.loads(call(shop, "POST", one, submission(piece), token=token).body)
         assert (handed["status"], handed["pay"], handed["is_trial"]) == ("submitted", 0.4, False)
-        put = call(shop, "PUT", f"{OFFICE}/settings", {"pay": 1, "review": False})
+        put = call(shop, "PUT", f"{OFFICE}/settings", {"pay": 1, "review": False, "budget": 9})
         assert json.loads(put.body)["trials"] == 3, "what is left out is as at first"
         assert json.loads(call(shop, "GET", one, token=token).body)["pay"] == 0.4
         for name, value in (("pay", "nan"), ("pay", "-1"), ("trials", "6"), ("wanted", "x")):

@@ -13,6 +13,7 @@ from errands.crowd.shopping.assignments import completion_code
 from errands.shop.catalog.catalog import Catalog
 from errands.shop.navigation import DONE
 from errands.shop.urls import Address, build
+from errands.web.crowd.shopping.assignments import state_badge
 
 
 @pytest.fixture(scope="module")
@@ -173,7 +174,7 @@ def test_settings(little: Catalog, tmp_path: Path) -> None:
         visitor = admin(shop)
         visitor.get("/office/demonstrations")
         form = {"split": "test", "trial_split": "test", "per_goal": "2", "hours": "0.5"}
-        form |= {"pay": "1.25", "trials": "0", "bar": "0.5", "is_open": "1"}
+        form |= {"pay": "1.25", "trials": "0", "bar": "0.5", "is_open": "1", "budget": "50"}
         assert visitor.post("/office/demonstrations/settings", form).status == 200
         held = read(call(shop, "GET", ADMIN))["settings"]
         assert (held["pay"], held["trials"], held["split"]) == (1.25, 0, "test")
@@ -188,6 +189,16 @@ def test_settings(little: Catalog, tmp_path: Path) -> None:
         read(call(shop, "PUT", f"{ADMIN}/settings", {**held, "is_open": False}))
         closed = call(shop, "POST", OWN, token=invited(shop, "Jim"))
         assert closed.status == 409
+
+
+@pytest.mark.parametrize(
+    ("state", "reward", "is_green"),
+    [("done", 1.0, True), ("done", 0.1, True), ("done", 0.0, False), ("open", None, False)],
+)
+def test_green_is_for_purchases_that_were_worth_something(
+    state: str, reward: float | None, is_green: bool
+) -> None:
+    assert ("won" in state_badge(state, reward)) is is_green
 
 
 def test_strangers_cannot_fill_the_store(little: Catalog, tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import signal
 from pathlib import Path
 
 import pytest
-from crowd_site import call, invited
+from crowd_site import call, invited, open_paid_work
 from serve_process import started
 from shop_served import PASSWORD, shop_served
 from shopping_served import ADMIN, OWN, begin, buy, goal_of, read
@@ -28,6 +28,7 @@ def test_a_killed_server_goes_on_with_the_errand(
     place = str(tmp_path / "site.sqlite")
     words = ("--catalog", str(little.path), "--store", place)
     process, shop = started(*words)
+    open_paid_work(shop)
     token, other = invited(shop, "Ann"), invited(shop, "Bob")
     name, bought = begin(shop, token), begin(shop, other)
     assert shop.ask(f"/{name}", {"search_query": "lamp"}).status == 200

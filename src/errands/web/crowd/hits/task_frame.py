@@ -8,6 +8,7 @@ no address but the frame's own, and no network.
 
 import hashlib
 import hmac
+import json
 import mimetypes
 import re
 import secrets
@@ -22,11 +23,12 @@ from starlette.responses import Response
 
 from errands.browser.libraries import SCRIPT, library
 from errands.browser.network_policy import inside
-from errands.crowd.hits.assignments import Assignment, Assignments
+from errands.crowd.errors import Conflict
+from errands.crowd.hits.assignments import Assignment, Assignments, Draft
 from errands.crowd.hits.projects import Project, Projects
-from errands.crowd.hits.task_page import EXTERNAL_SCRIPT, answers_of, task_page
+from errands.crowd.hits.task_page import ALLOW_EMPTY, EXTERNAL_SCRIPT, answers_of, task_page
 from errands.errors import TaskError
-from errands.markup import EMPTY, Markup, html
+from errands.markup import EMPTY, Markup, html, join
 from errands.web.core.forms import Form
 from errands.web.core.http_errors import HttpError, bad_request, existing, not_found
 from errands.web.crowd.auth import Endpoint
@@ -62,6 +64,15 @@ _REFUSED: Final = (
     + "; sandbox"
 )
 """So that a refusal can be read in the frame, too."""
+
+
+_OWN_STYLE: Final = html(
+    "body{{font:18px/1.5 system-ui,sans-serif;margin:1.5em;color:#1a2233;background:#fff}}"
+    "h1{{font-size:1.25rem;margin:0 0 .4em}}form{{display:flex;flex-wrap:wrap;gap:12px}}"
+    "a,button{{font:inherit;font-weight:650;padding:8px 18px;border-radius:99px;cursor:pointer;"
+    "border:1px solid #1f5f8b;text-decoration:none;color:#fff;background:#1f5f8b}}"
+    "button{{color:#b3261e;background:#fff;border-color:#b3261e}}"
+)
 
 
 class _Shown(NamedTuple):
@@ -160,7 +171,8 @@ class FrameRoutes(Routes):
 
         async def framed(request: Request) -> Response:
             response = await answer(request)
-            if response.status_code >= 400:
+            own = response.headers.get("Content-Security-Policy", "")
+            if response.status_code >= 400 and "sandbox" not in own:
                 response.headers["Content-Security-Policy"] = _REFUSED
             return response
 
@@ -196,7 +208,7 @@ class FrameRoutes(Routes):
             action=f"/frame/{key}/",
             assignment=UNAVAILABLE if is_preview else key,
             is_preview=is_preview,
-            guard=_before(template),
+            guard=_before(template, {} if assignment is None else assignment.draft),
         )
         headers = {
             **_COMMON,
@@ -207,7 +219,7 @@ class FrameRoutes(Routes):
 
     @open_page("POST", _FRAME, "Submit its answers", form=["NAME"], media="text/html")
     async def submit(self, request: Request, form: Form) -> Response:
-        return self._submitted(self._shown(request.path_params["key"]), form)
+        return self._submitted(request, self._shown(request.path_params["key"]), form)
 
     @open_page(
         *("POST", "/mturk/externalSubmit", "Submit answers as to Mechanical Turk"),
@@ -224,13 +236,20 @@ class FrameRoutes(Routes):
         for key in given:
             assignment = self._assignments.by_key(key) if key else None
             if assignment is not None:
-                return self._submitted(self._shown(key), form)
+                return self._submitted(request, self._shown(key), form)
         raise not_found(_NOTHING)
 
-    def _submitted(self, shown: _Shown, form: Form) -> Response:
+    def _submitted(self, request: Request, shown: _Shown, form: Form) -> Response:
         if shown.assignment is None:
             raise _preview()
-        self._assignments.submit(shown.assignment.key, answers_of(form.fields))
+        answers = answers_of(form.fields)
+        allow_empty = bool(form.text(ALLOW_EMPTY))
+        try:
+            self._assignments.submit(shown.assignment.key, answers, allow_empty=allow_empty)
+        except Conflict as refused:
+            if refused.code != "empty":
+                raise
+            return _empty_question(request, shown.assignment, form)
         return _received()
 
     @open_page("GET", f"{_FRAME}{{path:path}}")
@@ -271,12 +290,19 @@ def _content(path: Path) -> bytes:
     return path.read_bytes()
 
 
-def _before(template: str) -> str:
+def _before(template: str, draft: Draft) -> str:
     """What runs before a task's own scripts. Mechanical Turk puts its script into pages that
     call it without having asked for it, so do we."""
-    guard = _script("frame_guard.js").decode()
-    calls = any(name in template for name in ("turkSetAssignmentID", "turkGetParam"))
-    return f"{guard}\n{_script('external_hit.js').decode()}" if calls else guard
+    # In a script nothing but this sign could end it.
+    kept = json.dumps(draft).replace("<", "\\u003c")
+    answers = _script("frame_answers.js").decode().partition("\n(draft) =>")
+    scripts = [
+        _script("frame_guard.js").decode(),
+        f"{answers[0]}\n((draft) =>{answers[2].rstrip()})({kept});",
+    ]
+    if any(name in template for name in ("turkSetAssignmentID", "turkGetParam")):
+        scripts.append(_script("external_hit.js").decode())
+    return "\n".join(scripts)
 
 
 @cache
@@ -286,23 +312,59 @@ def _script(name: str) -> bytes:
 
 def _received() -> Response:
     """What a frame shows after its answers were taken; it tells the page around it."""
+    body = html("<p>Thank you: your answers were received.</p>")
+    return _own_page("Received", body, "errands:submitted")
+
+
+def _empty_question(request: Request, one: Assignment, form: Form) -> Response:
+    """Asks whether nothing is to be sent; what was sent with it comes along."""
+    back = frame_address(request, one.key, hit_name(one.project, one.item), one.worker)
+    fields = join(
+        html('<input type="hidden" name="{}" value="{}">', name, value)
+        for name, value in (*form.fields, (ALLOW_EMPTY, "1"))
+    )
+    body = html(
+        "<h1>You have not filled in anything</h1><p>Nothing has been sent.</p>"
+        '<form method="post" action="/frame/{}/">{}<a href="{}">Back to the task</a>'
+        '<button type="submit">Submit it empty</button></form>',
+        one.key,
+        fields,
+        back,
+    )
+    sending = f"{origin(request)}/frame/"
+    asked = {"errands": "asked"}
+    return _own_page("Nothing filled in", body, asked, sending=sending, status=409)
+
+
+def _own_page(
+    title: str, body: Markup, message: object, *, sending: str = "'none'", status: int = 200
+) -> Response:
+    """A page of ours in a task's frame, which tells the page around it a message and how high it
+    is; `sending` is where its form may go."""
     nonce = secrets.token_urlsafe(12)
-    content = (
-        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<title>Received</title>'
-        f'\n<style nonce="{nonce}">body{{font:18px/1.5 system-ui,sans-serif;margin:2em}}</style>\n'
-        "</head>\n<body>\n<p>Thank you: your answers were received.</p>\n"
-        f'<script nonce="{nonce}">window.parent.postMessage("errands:submitted", "*");</script>\n'
-        "</body>\n</html>\n"
+    content = html(
+        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<title>{0}</title>\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        '<style nonce="{1}">{2}</style>\n</head>\n<body>\n{3}\n'
+        '<script nonce="{1}" data-told="{4}">const height = document.body.offsetHeight + 64;\n'
+        'window.parent.postMessage({{ errands: "height", height }}, "*");\n'
+        "window.parent.postMessage(JSON.parse(document.currentScript.dataset.told), "
+        '"*");</script>\n</body>\n</html>\n',
+        title,
+        nonce,
+        _OWN_STYLE,
+        body,
+        json.dumps(message),
     )
     headers = {
         **_COMMON,
         "Cache-Control": "no-store",
         "Content-Security-Policy": (
             f"default-src 'none'; script-src 'nonce-{nonce}'; style-src 'nonce-{nonce}';"
-            " base-uri 'none'; frame-ancestors 'self'; sandbox allow-scripts"
+            f" form-action {sending}; base-uri 'none'; frame-ancestors 'self'; sandbox {SANDBOX}"
         ),
     }
-    return Response(content.encode(), headers=headers, media_type="text/html")
+    return Response(content.encode("utf-8", "replace"), status, headers, media_type="text/html")
 
 
 def _preview() -> HttpError:

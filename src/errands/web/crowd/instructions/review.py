@@ -18,6 +18,7 @@ from errands.crowd.instructions.assignments import (
     WritingAssignmentPage,
     WritingAssignments,
     WritingSettings,
+    committed,
     listed,
     waiting,
     write_settings,
@@ -107,6 +108,7 @@ class InstructionRoutes(Routes):
             writers(self._database),
             self._listed(request),
             request.http.query_params,
+            committed(self._database),
         )
         if self._site.shopping is None:
             body = ui.callout("This server has no shop, so nobody can write.") + body
@@ -206,15 +208,16 @@ def _overview_body(
     people: Sequence[Writer],
     page: WritingAssignmentPage,
     query: Mapping[str, str],
+    spent: float,
 ) -> Markup:
-    """The whole page; `query` are the filters of the list."""
+    """The whole page; `query` are the filters of the list, `spent` is promised or earned."""
     names = {writer.person: writer.name for writer in people}
     return ui.fragment(
         _figures(summary),
         _queue(check, queue, names),
         _people(check, people),
         _list(page, names, query),
-        _settings(check, settings),
+        _settings(check, settings, spent),
     )
 
 
@@ -399,11 +402,14 @@ def _turn(page: WritingAssignmentPage, query: Mapping[str, str], by: int, label:
     return ui.link_button(label, f"{HERE}?{urlencode({**kept, 'page': page.page + by})}#all")
 
 
-def _settings(check: str, settings: WritingSettings) -> Markup:
-    pay_hint = "What has been submitted keeps its pay."
+def _settings(check: str, settings: WritingSettings, spent: float) -> Markup:
+    pay_hint = "What has begun keeps its pay."
+    budget_hint = f"For all of them; {ui.dollars(spent)} are promised or earned."
     trials_hint = "2 to 5, before somebody is qualified."
     content = ui.form(
         f"{HERE}/settings",
+        ui.checkbox("Workers can begin new ones", "is_open", settings.is_open),
+        ui.number("Budget, in dollars", "budget", settings.budget, hint=budget_hint),
         ui.number(
             "Pay for an instruction, in dollars", "pay", settings.pay, max=1000, hint=pay_hint
         ),

@@ -14,6 +14,8 @@ from starlette.responses import Response
 from errands.crowd.accounts.accounts import Person
 from errands.crowd.errors import Conflict, NotAllowed
 from errands.crowd.instructions.assignments import (
+    CLOSED,
+    LAPSE_SECONDS,
     WriterAccount,
     WritingAssignment,
     WritingAssignments,
@@ -136,15 +138,17 @@ class WritingRoutes(Routes):
 
     def cards(self, person: Person, token: str) -> list[WorkCard]:
         """What the worker's own page says."""
-        if self._catalog is None:
-            return []
         account = self._assignments.account(person.id)
+        has_open = self._assignments.open_one(person.id) is not None
+        done = account.accepted + account.refused + account.waiting
+        is_offered = self._assignments.is_offered and not person.is_guest
+        if self._catalog is None or not (is_offered or has_open or done):
+            return []
         notes = {
             "waiting": "Your trial examples are being reviewed.",
             "refused": "You have not been qualified for this.",
         }
-        note = notes.get(account.status)
-        has_open = self._assignments.open_one(person.id) is not None
+        note = notes.get(account.status) or ("" if is_offered or has_open else CLOSED)
         return [
             WorkCard(
                 TITLE,
@@ -154,8 +158,8 @@ class WritingRoutes(Routes):
                     ui.paragraph(note) if note else EMPTY,
                 ),
                 f"/work/{token}/instructions",
-                "Continue" if has_open or not account.may_write else "Start",
-                account.accepted + account.refused + account.waiting,
+                "Continue" if has_open else "Start" if is_offered and account.may_write else "View",
+                done,
                 account.earned,
             )
         ]
@@ -166,8 +170,7 @@ class WritingRoutes(Routes):
         account = self._assignments.account(request.person.id)
         if assignment is None or account.status == "refused":
             return self._idle(request, _thanks(request.http))
-        pay = self._assignments.settings.pay
-        return _page(request, _form_body(_home(request), assignment, account, pay))
+        return _page(request, _form_body(_home(request), assignment, account))
 
     @worker_page("POST", _HOME, "Start with a product", form=[], or_page="Nothing is left")
     async def begin(self, request: CrowdRequest) -> Response:
@@ -187,10 +190,8 @@ class WritingRoutes(Routes):
             body = _stuck_body(_home(request), str(failure), draft.instruction)
             return _page(request, body, 409 if isinstance(failure, Conflict) else 403)
         if submission.problems:
-            account, pay = self._assignments.account(person), self._assignments.settings.pay
-            body = _form_body(
-                *(_home(request), assignment, account, pay, draft, submission.problems)
-            )
+            account = self._assignments.account(person)
+            body = _form_body(_home(request), assignment, account, draft, submission.problems)
             return _page(request, body, 400)
         return redirect(f"{_home(request)}?{'done' if submission.is_new else 'again'}={id}")
 
@@ -235,6 +236,8 @@ class WritingRoutes(Routes):
     def _begun(self, person: Person) -> WritingAssignment | None:
         if self._catalog is None:
             raise Conflict("This site has no shop, so there are no products.", "no_shop")
+        if person.is_guest:
+            raise NotAllowed("This is for workers who were invited.")
         return self._assignments.begin(person, self._catalog)
 
     def _idle(self, request: CrowdRequest, message: Markup) -> Response:
@@ -242,7 +245,9 @@ class WritingRoutes(Routes):
         own = listed(self._site.database, person=person).writings
         last = [one for one in own if one.status not in ("taken", "given_back")][:_LAST]
         account, settings = self._assignments.account(person), self._assignments.settings
-        return _page(request, _idle_body(_home(request), account, settings, last, message))
+        is_offered = self._assignments.is_offered and not request.person.is_guest
+        body = _idle_body(_home(request), account, settings, last, message, is_offered=is_offered)
+        return _page(request, body)
 
 
 def _thanks(request: Request) -> Markup:
@@ -296,10 +301,14 @@ def _idle_body(
     settings: WritingSettings,
     last: Sequence[WritingAssignment],
     message: Markup,
+    *,
+    is_offered: bool,
 ) -> Markup:
     """The page of somebody who has no open product."""
     start = EMPTY
-    if account.may_write:
+    if not is_offered:
+        start = ui.callout(CLOSED)
+    elif account.may_write:
         label = "Next product" if last else "First product"
         start = ui.actions(ui.button(label, home, kind="primary"))
     pay = f"Each instruction is paid {ui.dollars(settings.pay)} once it is approved."
@@ -330,7 +339,6 @@ def _form_body(
     home: str,
     assignment: WritingAssignment,
     account: WriterAccount,
-    pay: float,
     draft: InstructionDraft | None = None,
     problems: Sequence[DraftProblem] = (),
 ) -> Markup:
@@ -352,6 +360,7 @@ def _form_body(
         EXAMPLE,
         ui.section(
             ui.paragraph(trial) if assignment.is_trial else EMPTY,
+            html("<p>Yours until {}.</p>", ui.moment(assignment.taken + LAPSE_SECONDS, left=True)),
             product_view(product),
             ui.form(
                 one,
@@ -370,7 +379,7 @@ def _form_body(
                     draft.comment,
                     wrong,
                 ),
-                ui.submit(f"Submit for {ui.dollars(pay)}", "primary"),
+                ui.submit(f"Submit for {ui.dollars(assignment.pay)}", "primary"),
             ),
             ui.actions(
                 ui.button("Return this product", f"{one}/give-back"),

@@ -11,8 +11,9 @@ import msgspec
 from starlette.responses import Response
 
 from errands.crowd.accounts.accounts import Person
-from errands.crowd.errors import Conflict
+from errands.crowd.errors import Conflict, NotAllowed
 from errands.crowd.shopping.assignments import (
+    CLOSED,
     ShoppingAssignment,
     ShoppingAssignments,
     ShoppingSettings,
@@ -27,7 +28,7 @@ from errands.web.crowd.routes import Routes, WorkCard, api, worker_page
 from errands.web.crowd.site import CrowdSite, worker_response
 from errands.web.shop.visitors import Visitors
 
-__all__ = ["shopping_routes"]
+__all__ = ["shopping_routes", "state_badge"]
 
 
 class WorkerAssignment(msgspec.Struct, frozen=True, kw_only=True):
@@ -104,6 +105,8 @@ class _ShoppingRoutes(Routes):
         shopping = self._shopping(person)
         has_open = shopping.open_assignment is not None
         is_over = not (has_open or shopping.may_begin)
+        if is_over and not shopping.assignments:
+            return []
         return [
             WorkCard(
                 title=_TITLE,
@@ -124,8 +127,13 @@ class _ShoppingRoutes(Routes):
 
     @worker_page("POST", _OWN, "Start an assignment", form=[])
     async def begin(self, request: CrowdRequest) -> Response:
-        self._assignments.begin(request.person.id, self._shoppers.begin)
+        self._begin(request.person)
         return redirect(_own(request))
+
+    def _begin(self, person: Person) -> None:
+        if person.is_guest:
+            raise NotAllowed("This is for workers who were invited.")
+        self._assignments.begin(person.id, self._shoppers.begin)
 
     @worker_page("POST", f"{_OWN}/code", "Submit a completion code", form=["code"])
     async def submit_code(self, request: CrowdRequest) -> Response:
@@ -146,7 +154,7 @@ class _ShoppingRoutes(Routes):
 
     @api("POST", _API, "Start an assignment", status=201)
     async def api_begin(self, request: CrowdRequest) -> WorkerShopping:
-        self._assignments.begin(request.person.id, self._shoppers.begin)
+        self._begin(request.person)
         return self._shopping(request.person)
 
     @api("POST", f"{_API}/code", "Submit a completion code")
@@ -169,8 +177,8 @@ class _ShoppingRoutes(Routes):
             why_not = "You have an open assignment already."
         elif status == "refused":
             why_not = "There is no more shopping for you. Thank you for what you did."
-        elif not settings.is_open:
-            why_not = "There is no shopping to do at the moment."
+        elif person.is_guest or not self._assignments.is_offered:
+            why_not = CLOSED
         return WorkerShopping(
             status=status,
             may_begin=not why_not,
@@ -237,18 +245,20 @@ def _recorded(last: WorkerAssignment) -> Markup:
         ui.dollars(last.pay),
         " Your code was accepted." if last.is_coded else "",
     )
-    return ui.section(ui.callout(message, "good", role="status"))
+    return ui.section(ui.callout(message, "good" if last.reward else "", role="status"))
 
 
 def _open(now: WorkerAssignment, own: str) -> Markup:
     return ui.section(
         html(
-            '<div class="card instruction"><blockquote>{}</blockquote><p>{} when it is done.{}</p>'
+            '<div class="card instruction"><blockquote>{}</blockquote><p>{} when it is done.{}'
+            " Yours until {}.</p>"
             '{}<p class="note">Come back to this page when you have bought something. An'
             " assignment that you return is not paid, and does not come again.</p></div>",
             now.instruction,
             ui.dollars(now.offered),
             " It is part of your trial." if now.is_trial else "",
+            ui.moment(now.until, left=True),
             ui.actions(
                 html(
                     '<a class="btn primary" href="{}" target="_blank" rel="noopener">Open the shop'
@@ -303,12 +313,11 @@ def _code_form(own: str) -> Markup:
 
 
 def _table(assignments: Sequence[WorkerAssignment]) -> Markup:
-    badges = {"open": badge("open"), "done": badge("done", "won"), "returned": badge("returned")}
     rows = [
         [
             str(one.number),
             one.instruction,
-            badges[one.state],
+            state_badge(one.state, one.reward),
             "" if one.reward is None else f"{100 * one.reward:.0f}",
             ui.dollars(one.pay),
             "submitted" if one.is_coded else "",
@@ -316,6 +325,11 @@ def _table(assignments: Sequence[WorkerAssignment]) -> Markup:
         for one in reversed(assignments)
     ]
     return table(["number", "instruction", "state", "score", "pay", "code"], rows)
+
+
+def state_badge(state: str, reward: float | None) -> Markup:
+    """How an assignment stands; green is for purchases that were worth something."""
+    return badge(state, "won" if state == "done" and reward else "")
 
 
 # What the WebShop paper told its workers (its last appendix), in our own words and for our shop.

@@ -24,6 +24,7 @@ from errands.crowd.shopping.assignments import (
     ShoppingAssignment,
     ShoppingAssignments,
     ShoppingSettings,
+    committed,
     read_assignments,
 )
 from errands.crowd.shopping.demonstrations import (
@@ -44,6 +45,7 @@ from errands.web.core.document import file_headers
 from errands.web.core.http_errors import bad_request, existing
 from errands.web.crowd.auth import Auth, CrowdRequest, redirect
 from errands.web.crowd.routes import Routes, api, page
+from errands.web.crowd.shopping.assignments import state_badge
 from errands.web.crowd.site import CrowdSite, staff_response
 
 __all__ = ["demonstration_routes"]
@@ -127,7 +129,7 @@ class _DemonstrationRoutes(Routes):
         overview = self._overview(request.http)
         before = request.query_number("before", 2**62)
         newest = read_assignments(self._database, before=before, most=_LISTED, newest=True)
-        body = _overview_body(overview, newest, request.check)
+        body = _overview_body(overview, newest, committed(self._database), request.check)
         return staff_response("Demonstrations", body, request, HERE)
 
     @page("POST", f"{HERE}/settings", "Save settings", form=ShoppingSettings.__struct_fields__)
@@ -244,8 +246,10 @@ def _session_filter(request: Request) -> SessionFilter:
         raise bad_request("worker and min_reward are numbers.") from None
 
 
-def _overview_body(overview: Overview, newest: Sequence[ShoppingAssignment], check: str) -> Markup:
-    """Figures, workers, assignments, settings."""
+def _overview_body(
+    overview: Overview, newest: Sequence[ShoppingAssignment], spent: float, check: str
+) -> Markup:
+    """Figures, workers, assignments, settings; `spent` is promised or earned."""
     names = {worker.id: worker.name for worker in overview.workers}
     counted = "with trials" if overview.include_trials else "without trials"
     other = ("", "without") if overview.include_trials else ("?trials=1", "with")
@@ -270,7 +274,7 @@ def _overview_body(overview: Overview, newest: Sequence[ShoppingAssignment], che
             ui.section(_workers(overview.workers, check), title="Workers"),
             ui.section(_downloads(), title="Export as a run"),
             ui.section(_assignments(newest, names), title="Assignments"),
-            ui.section(_settings(overview.settings, check), title="Settings"),
+            ui.section(_settings(overview.settings, spent, check), title="Settings"),
         ),
     )
 
@@ -364,7 +368,7 @@ def _assignments(newest: Sequence[ShoppingAssignment], names: dict[int, str]) ->
             html('<a href="{}/{}">{}</a>', HERE, one.name, one.number),
             names.get(one.person, ""),
             str(one.goal),
-            badge(one.state, "won" if one.state == "done" else ""),
+            state_badge(one.state, one.reward),
             "trial" if one.is_trial else "",
             _DASH if one.reward is None else f"{100 * one.reward:.0f}",
             str(one.steps) if one.state == "done" else _DASH,
@@ -380,12 +384,14 @@ def _assignments(newest: Sequence[ShoppingAssignment], names: dict[int, str]) ->
     return table(head, rows, f"Assignments {first} to {last}") + (older if last > 1 else EMPTY)
 
 
-def _settings(settings: ShoppingSettings, check: str) -> Markup:
+def _settings(settings: ShoppingSettings, spent: float, check: str) -> Markup:
+    budget = f"For all of them; {ui.dollars(spent)} are promised or earned."
     splits = [(name, name) for name in SPLIT_NAMES]
     goals, trials = "What people shop for.", "Best kept apart."
     return ui.form(
         f"{HERE}/settings",
-        ui.checkbox("New assignments begin", "is_open", settings.is_open),
+        ui.checkbox("Workers can begin new ones", "is_open", settings.is_open),
+        ui.number("Budget, in dollars", "budget", settings.budget, hint=budget),
         ui.select("Goals", "split", splits, settings.split, hint=goals),
         ui.select("Goals of trials", "trial_split", splits, settings.trial_split, hint=trials),
         ui.number("People for each goal", "per_goal", settings.per_goal),
