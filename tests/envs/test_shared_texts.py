@@ -47,11 +47,10 @@ def test_nothing_is_left_open() -> None:
 
 
 def _episode(envs: Any, actions: tuple[str, ...]) -> list[tuple[str, ...]]:
-    seen = [tuple(envs.reset(seed=5)[0])]
-    for action in actions:
-        seen.append(tuple(envs.step([action] * envs.num_envs)[0]))
+    first = tuple(envs.reset(seed=5)[0])
+    pages = [first, *(tuple(envs.step([action] * envs.num_envs)[0]) for action in actions)]
     envs.close()
-    return seen
+    return pages
 
 
 @pytest.mark.parametrize("options", [{}, {"copy": False}, {"context": "spawn"}], ids=str)

@@ -161,6 +161,8 @@ def serve(
         what = " and ".join(name for name, is_there in served if is_there)
         results.print(f"Serving {what} on {address}")
         results.file.flush()
+        if not start.has_goals:
+            remarks.print("The shop has no goals yet: it can be searched, but nothing be bought.")
         if has_site or has_crowd:
             remarks.print(f"Everything is kept in {shown(store)}.")
         if start.password is not None:

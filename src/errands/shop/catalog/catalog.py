@@ -236,9 +236,15 @@ class Catalog:
             return self._goal_file(path)
         kind = str(goals)
         if not self.manifest.goals[kind]:
+            others = [name for name, count in self.manifest.goals.items() if count]
+            if not others:
+                raise GoalError(
+                    f"{self.path} has no {kind} goals, nor any others; `errands search` and"
+                    " `errands serve` work without. `errands mine assign` writes goals for"
+                    " products, and a goal file can be named in place of synthetic ones."
+                )
             raise GoalError(
-                f"{self.path} has no {kind} goals; it has"
-                f" {' and '.join(n for n, c in self.manifest.goals.items() if c) or 'none at all'}."
+                f"{self.path} has no {kind} goals; expected {' or '.join(map(repr, others))}."
             )
         seed = self.manifest.seed if seed is None else seed
         if (kind, seed) not in self._goals:
