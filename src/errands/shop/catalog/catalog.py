@@ -18,6 +18,7 @@ import msgspec
 import numpy as np
 
 from errands.errors import CatalogError, GoalError
+from errands.notebook import MOST_ROWS, notebook_table
 from errands.shop.catalog.compression import CompressedRecords
 from errands.shop.catalog.goal_store import StoredGoals
 from errands.shop.catalog.prices import Prices
@@ -153,6 +154,15 @@ class Catalog:
 
     def __repr__(self) -> str:
         return f"Catalog({str(self.path)!r}, products={len(self)})"
+
+    def _repr_html_(self) -> str:
+        goals = ", ".join(f"{count:,} {kind}" for kind, count in self.manifest.goals.items())
+        rows = (
+            (one.asin, one.title, f"${one.prices[0]:,.2f}", one.category)
+            for one in map(self.product_at, range(min(len(self), MOST_ROWS // 2)))
+        )
+        caption = f"Catalogue {self.path}: {len(self):,} products; goals: {goals}"
+        return notebook_table(caption, ["asin", "title", "price", "category"], rows, len(self))
 
     def __len__(self) -> int:
         return len(self._products)
