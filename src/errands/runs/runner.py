@@ -28,7 +28,7 @@ from errands.agents.agent import AgentFactory, EndOfRun, PrivilegedAgent, Spende
 from errands.agents.registry import agent_reference, make_factory
 from errands.agents.views import chosen_observation
 from errands.envs.observations import Observation, observation_reference
-from errands.errors import SettingError
+from errands.errors import ErrandsError, SettingError
 from errands.notebook import notebook_facts
 from errands.plugins import path_of
 from errands.progress import Progress, silent
@@ -94,8 +94,11 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
 
     def _repr_html_(self) -> str:
         state = notebook_facts("", {"ended early": self.ended, "no score": self.failed})
-        with contextlib.closing(open_run(self.place)) as store:
-            return store._repr_html_() + (state if self.ended or self.failed else "")
+        try:
+            with contextlib.closing(open_run(self.place)) as store:
+                return store._repr_html_() + (state if self.ended or self.failed else "")
+        except ErrandsError as failure:
+            return notebook_facts(f"Run {self.place}", {"cannot be read": failure})
 
 
 @dataclass
