@@ -107,10 +107,10 @@ class SharedTexts(Sequence[str]):
 def share_texts_of(kind: type[spaces.Text]) -> None:
     """Let Gymnasium share the texts of this kind of space, and of kinds below it, in slots."""
 
-    def create(space: spaces.Text, n: int = 1, ctx: Any = multiprocessing) -> TextSlots:
+    def create(space: spaces.Text, n: int = 1, ctx: Any = multiprocessing) -> Any:
         return TextSlots(n, space.max_length)
 
-    def read(space: spaces.Text, shared_memory: TextSlots, n: int = 1) -> SharedTexts:
+    def read(space: spaces.Text, shared_memory: TextSlots, n: int = 1) -> Any:
         return SharedTexts(shared_memory)
 
     def write(space: spaces.Text, index: int, value: str, shared_memory: TextSlots) -> None:
