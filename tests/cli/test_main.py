@@ -41,7 +41,12 @@ def test_build_info_verify_goals_search(tmp_path: Path, little: Catalog) -> None
     assert "exists already" in again.stderr
     facts = json.loads(errands("catalog", "info", out, "--json").stdout)
     assert facts["products"] == 50
-    assert facts["made"] == {"by": "generate", "products": 50, "seed": 3}
+    assert facts["made"] == {
+        "by": "generate",
+        "products": 50,
+        "seed": 3,
+        "difficulty": "paper",
+    }
     assert "every file is as it was built" in errands("catalog", "verify", out).stdout
     frozen = tmp_path / "goals.json"
     done = errands("catalog", "goals", out, "--kind", "human", "--limit", "3", "--out", str(frozen))

@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from statistics import mean
 from typing import Any
@@ -49,6 +49,28 @@ def test_the_same_products_as_ever(name: str) -> None:
     rows = [[one.record, one.attributes, one.human] for one in made]
     text = json.dumps(rows, ensure_ascii=False)
     assert hashlib.sha256(text.encode()).hexdigest() == RECORDED[name]
+
+
+def test_the_docs_have_every_knob_as_it_is() -> None:
+    page = (Path(__file__).resolve().parents[3] / "docs" / "catalog.md").read_text("utf-8")
+    told = {
+        cells[0].strip("`"): cells[1:4]
+        for line in page.splitlines()
+        if len(cells := [cell.strip() for cell in line.strip("|").split("|")]) == 5
+    }
+
+    def shown(value: Any) -> str:
+        if isinstance(value, bool):
+            return "yes" if value else "no"
+        numbers = dict.fromkeys(value) if isinstance(value, tuple) else (value,)
+        return ", ".join(f"{number:g}" for number in numbers)
+
+    for knob in (field.name for field in fields(Difficulty) if field.name != "name"):
+        here = [shown(getattr(one, knob)) for one in DIFFICULTIES.values()]
+        assert [
+            ", ".join(f"{float(x):g}" for x in cell.split(", ")) if cell[0].isdigit() else cell
+            for cell in told[knob]
+        ] == here, knob
 
 
 def test_paper_is_what_is_generated_unless_told() -> None:
