@@ -195,7 +195,9 @@ def _understood(raw: Mapping[str, Any]) -> ColumnMap:
             raise SettingError(f"{section} is not a section; write [{section}] above its lines.")
         known = _SECTIONS[section] or lines
         if section == "split":
-            known = [*known, *dict.fromkeys([*_names(raw.get("options")), *_OPTIONS])]
+            options = raw.get("options")
+            own = list(options) if isinstance(options, dict) else []
+            known = list(dict.fromkeys([*known, *own, *_names(options), *_OPTIONS]))
         for name in lines:
             if name not in known:
                 near = difflib.get_close_matches(name, known, 1)
