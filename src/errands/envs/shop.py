@@ -90,8 +90,8 @@ class ShopEnv(gymnasium.Env[Any, str]):
         self.render_mode = render_mode
         if render_mode != "rgb_array" and not is_installed():
             # What is listed is tried by Gymnasium's `check_env`.
-            modes = [mode for mode in self.metadata["render_modes"] if mode != "rgb_array"]
-            self.metadata = {**self.metadata, "render_modes": modes}
+            left = [mode for mode in self.metadata["render_modes"] if mode != "rgb_array"]
+            self.metadata = {**self.metadata, "render_modes": left}
         self.observation_space = observation_space(self.config.observation)
         self.action_space = ActionText()
         self._camera = camera

@@ -139,8 +139,8 @@ class Pages:
                 raise
             raise DriverError(
                 f"The task {task.name!r} needs a browser, for it is not known to be the same"
-                f" without one: {str(failure).rstrip('.')}. Then `errands run` or `errands turk verify`"
-                " finds out once and for all whether it can do without."
+                f" without one: {str(failure).rstrip('.')}. Then `errands run` or `errands turk"
+                " verify` finds out once and for all whether it can do without."
             ) from None
 
     def _dom_for(self, task: Task) -> Driver:
