@@ -32,7 +32,7 @@ def goalless(tmp_path_factory: pytest.TempPathFactory) -> Catalog:
 
 def test_visitors_search_and_look_around(goalless: Catalog, tmp_path: Path) -> None:
     with shop_served(goalless, tmp_path / "log.sqlite") as shop:
-        door = shop.ask("/", follow=False).headers["location"]
+        door = shop.ask("/shop/new", follow=False).headers["location"]
         assert BROWSING.instruction_text in shop.ask(door).text
         [item] = shop.ask(door, {"search_query": "boot"}).links("/item_page/")
         assert "Red boot" in shop.ask(item).text
