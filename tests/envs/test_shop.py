@@ -17,6 +17,7 @@ from gymnasium.utils.env_checker import check_env
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from errands.browser.chromium import BrowserError
 from errands.envs.config import ShopConfig
 from errands.envs.shop import ShopEnv
 from errands.errors import ErrandsError, GoalError
@@ -36,6 +37,18 @@ def test_check_env_has_nothing_to_say(little: Catalog, mode: str) -> None:
         warnings.simplefilter("error")
         check_env(made(little, observation=mode).unwrapped)
         check_env(made(little, observation=mode, render_mode="ansi").unwrapped)
+
+
+def test_without_a_browser_there_are_no_pictures_to_check(
+    little: Catalog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("errands.envs.shop.is_installed", lambda: False)
+    monkeypatch.setenv("ERRANDS_CHROMIUM", "/no/browser")
+    env = made(little)
+    assert env.unwrapped.metadata["render_modes"] == ["ansi", "html"]
+    check_env(env.unwrapped)
+    with pytest.raises(BrowserError, match="/no/browser"):
+        check_env(made(little, render_mode="rgb_array").unwrapped)
 
 
 def open_something(env: gymnasium.Env[str, str], query: str = "with") -> None:

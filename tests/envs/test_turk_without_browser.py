@@ -56,7 +56,7 @@ def test_a_seed_leads_to_one_episode() -> None:
 
 
 def test_a_task_that_is_named_is_refused_in_one_sentence() -> None:
-    with pytest.raises(DriverError, match="not known to be the same without a browser"):
+    with pytest.raises(DriverError, match="not known to be the same without one"):
         TurkEnv(tasks="demo").reset(options={"task": "Highlight the Excuse"})
 
 

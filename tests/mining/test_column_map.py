@@ -50,8 +50,10 @@ def test_everything_can_be_said(tmp_path: Path) -> None:
         description = ["a", "b"]
         [options]
         Color = "c"
+        "Shoe Size" = "s"
         [split]
         options = ";"
+        "Shoe Size" = "/"
         [reading]
         encoding = "cp1252"
         delimiter = "|"
@@ -60,8 +62,9 @@ def test_everything_can_be_said(tmp_path: Path) -> None:
         """,
     )
     assert made.columns["description"] == ("a", "b")
-    assert made.options == {"color": "c"}
+    assert made.options == {"color": "c", "shoe size": "s"}
     assert made.split["options"] == ";"
+    assert made.split["shoe size"] == "/"
     assert made.split["features"] == "|"
     assert (made.encoding, made.delimiter, made.decimal) == ("cp1252", "|", ",")
     assert made.missing_price == "drop"

@@ -336,11 +336,12 @@ def _print_figures(info: RunInfo, figures: RunFigures) -> None:
         else:
             shown.add_row(name, f"{figure.mean:.1f}", f"{figure.low:.1f} to {figure.high:.1f}")
     shown.add_row("episodes", f"{figures.episodes:,}", "")
-    shown.add_row("failed", f"{figures.errors:,}", "")
+    shown.add_row("failed, in no figure above", f"{figures.errors:,}", "")
     results.print(shown)
     for failures in figures.failures:
         for example in failures.examples[:1]:
-            remarks.print(f"{failures.count} failed ({failures.owner}): {example.reason}")
+            such = "" if failures.count == 1 else "for example, "
+            remarks.print(f"{failures.count} failed ({failures.owner}): {such}{example.reason}")
 
 
 @app.command("protocols")

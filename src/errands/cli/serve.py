@@ -83,7 +83,9 @@ def serve(
     ),
     tasks: str = typer.Option("demo", help="Form pages and crowd work: a task folder, or demo."),
     host: str = typer.Option(
-        "127.0.0.1", help="The address to listen on; 0.0.0.0 for other machines, too."
+        "127.0.0.1",
+        envvar="ERRANDS_HOST",
+        help="The address to listen on; 0.0.0.0 for other machines, too.",
     ),
     port: int = typer.Option(8000, min=0, max=65535, help="The port; 0 takes a free one."),
     sessions: int = typer.Option(10_000, min=1, help="Open sessions at most."),
@@ -161,6 +163,8 @@ def serve(
         what = " and ".join(name for name, is_there in served if is_there)
         results.print(f"Serving {what} on {address}")
         results.file.flush()
+        if not start.has_goals:
+            remarks.print("The shop has no goals yet: it can be searched, but nothing be bought.")
         if has_site or has_crowd:
             remarks.print(f"Everything is kept in {shown(store)}.")
         if start.password is not None:

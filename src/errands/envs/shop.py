@@ -11,6 +11,7 @@ import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
+from errands.browser.chromium import is_installed
 from errands.envs.config import ShopConfig, config_from
 from errands.envs.episode import ShopContext, ShopEpisode
 from errands.envs.observations import SHOP_FORMATS, foreign_format
@@ -87,6 +88,10 @@ class ShopEnv(gymnasium.Env[Any, str]):
             )
         self.context = context or ShopContext(self.config)
         self.render_mode = render_mode
+        if render_mode != "rgb_array" and not is_installed():
+            # What is listed is tried by Gymnasium's `check_env`.
+            left = [mode for mode in self.metadata["render_modes"] if mode != "rgb_array"]
+            self.metadata = {**self.metadata, "render_modes": left}
         self.observation_space = observation_space(self.config.observation)
         self.action_space = ActionText()
         self._camera = camera

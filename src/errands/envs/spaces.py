@@ -10,6 +10,7 @@ from typing import Any, Final
 from gymnasium import spaces
 
 from errands.envs.screenshots import picture_space
+from errands.envs.shared_texts import share_texts_of
 
 __all__ = ["ActionText", "AnyText", "observation_space"]
 
@@ -37,6 +38,9 @@ class AnyText(spaces.Text):
         return type(self) is type(other)
 
     __hash__ = None  # type: ignore[assignment]
+
+
+share_texts_of(AnyText)
 
 
 class ActionText(AnyText):

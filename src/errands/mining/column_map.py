@@ -10,7 +10,8 @@ color = "colours"
 
 [split]                                     # where one cell holds several values
 features = "|"
-options = ";"
+options = ";"                               # of all options; or of one, by its name:
+color = "/"
 
 [defaults]                                  # where a cell is empty, or there is no column
 category = "garden"
@@ -88,12 +89,18 @@ class ColumnMap(msgspec.Struct, frozen=True, kw_only=True):
     options: Mapping[str, str] = {}
     """Name of an option to the column with its values."""
     split: Mapping[str, str] = msgspec.field(default_factory=lambda: dict(_SPLIT))
+    """Field, or name of an option, to what is between its values in one cell."""
     defaults: Mapping[str, str] = {}
     encoding: str = "utf-8-sig"
     delimiter: str | None = None
     """None: found out from the first line."""
     decimal: str = "auto"
     missing_price: str = "assume"
+
+    @property
+    def parts_options_by_itself(self) -> bool:
+        """Whether it says what parts the values of all options."""
+        return self.split["options"] != _SPLIT["options"]
 
     def told(self) -> dict[str, str]:
         """Field to columns, to be printed."""
@@ -187,6 +194,10 @@ def _understood(raw: Mapping[str, Any]) -> ColumnMap:
         if not isinstance(lines, dict):
             raise SettingError(f"{section} is not a section; write [{section}] above its lines.")
         known = _SECTIONS[section] or lines
+        if section == "split":
+            options = raw.get("options")
+            own = list(options) if isinstance(options, dict) else []
+            known = list(dict.fromkeys([*known, *own, *_names(options), *_OPTIONS]))
         for name in lines:
             if name not in known:
                 near = difflib.get_close_matches(name, known, 1)
@@ -205,8 +216,8 @@ def _understood(raw: Mapping[str, Any]) -> ColumnMap:
     reading = _texts(raw, "reading")
     return ColumnMap(
         columns=columns,
-        options={name.strip().lower(): column for name, column in _texts(raw, "options").items()},
-        split={**_SPLIT, **_texts(raw, "split")},
+        options=_names(_texts(raw, "options")),
+        split={**_SPLIT, **_names(_texts(raw, "split"))},
         defaults=_texts(raw, "defaults"),
         encoding=_encoding(reading.get("encoding", "utf-8-sig")),
         delimiter=_delimiter(reading.get("delimiter")),
@@ -215,6 +226,11 @@ def _understood(raw: Mapping[str, Any]) -> ColumnMap:
             "missing_price", reading.get("missing_price", "assume"), _MISSING_PRICE
         ),
     )
+
+
+def _names(lines: object) -> dict[str, str]:
+    """Lines by the names of options as they are shown."""
+    return {n.strip().lower(): text for n, text in lines.items()} if isinstance(lines, dict) else {}
 
 
 def _texts(raw: Mapping[str, Any], section: str) -> dict[str, str]:
@@ -266,7 +282,10 @@ def starter(made: ColumnMap, header: Sequence[str]) -> str:
     lines += ["", "[options]  # what a buyer chooses = the column with the values"]
     lines += [f"{_quoted(name)} = {_quoted(column)}" for name, column in made.options.items()]
     lines += ["", "[split]  # between several values in one cell"]
-    lines += [f"{field} = {_quoted(text)}" for field, text in made.split.items()]
+    lines += [
+        f"{field if field in _SPLIT else _quoted(field)} = {_quoted(text)}"
+        for field, text in made.split.items()
+    ]
     used = {n for names in made.columns.values() for n in names} | set(made.options.values())
     rest = [name for name in header if name not in used]
     if rest:

@@ -2,8 +2,9 @@
 
 import contextlib
 from collections.abc import Mapping, Sequence
+from functools import cache, partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from errands.atomic import atomic_files
 from errands.errors import DataError
@@ -17,6 +18,9 @@ from errands.progress import Progress, silent
 from errands.shop.build.builder import build_catalog
 from errands.shop.build.export import JsonFile
 from errands.shop.catalog.catalog import Manifest
+
+ENOUGH: Final = 10
+"""Products with an instruction that are enough; half of them in a shop of less than twenty."""
 
 __all__ = ["MinedShop", "give_out", "make_shop", "mine_file", "take_products"]
 
@@ -85,12 +89,31 @@ def give_out(
             " filter's word with --accept-rest."
         )
     assignment = AttributeAssignment(uses, least=least, most=most, fields=fields)
+    return _write_entries(items, assignment, out, replace=replace, progress=progress)
+
+
+def _write_entries(
+    items: Path, assignment: AttributeAssignment, out: Path, *, replace: bool, progress: Progress
+) -> AssignmentCounts:
     total = items.stat().st_size if items.is_file() else None
     records = stream_items(items, lambda done: progress("giving attributes", done, total))
     with atomic_files([out], replace=replace) as [work], JsonFile(work, "{}") as file:
         for asin, entry in assignment.entries(records):
             file.member(asin, entry)
     return assignment.made
+
+
+def _apart(mined: Candidates, uses: Mapping[str, str]) -> dict[str, str]:
+    """Uses without phrases of one product that have a word in common with another such phrase:
+    of "flexible rubber hose" either half says enough."""
+    words: set[str] = set()
+    kept: dict[str, str] = {}
+    for one in mined.candidates:
+        own = set(one.phrase.split(" "))
+        if one.phrase in uses and (one.products > 1 or not own & words):
+            kept[one.phrase] = uses[one.phrase]
+            words |= own
+    return kept
 
 
 class MinedShop(NamedTuple):
@@ -102,6 +125,10 @@ class MinedShop(NamedTuple):
     assigned: AssignmentCounts
     manifest: Manifest
     catalog: Path
+    shared_by: int
+    """Products that had to say a phrase for it to be an attribute."""
+    asked: int
+    """Attributes that an instruction had to ask for."""
 
 
 def make_shop(
@@ -111,29 +138,38 @@ def make_shop(
     *,
     by: str = "category",
     top: int = 200,
-    least: int = 2,
+    least: int | None = None,
     replace: bool = False,
     progress: Progress = silent,
 ) -> MinedShop:
     """All steps, with the filter's proposals taken as they are; the files stay beside the shop.
 
-    If one of the steps fails, nothing is left of those before it.
+    An attribute is said by two products of a group, and an instruction asks for `least` of them
+    (None: two). Where too few products get an instruction that way, one will do if `least` is
+    None, then what a single product says; the shop may still be without goals. If one of the steps
+    fails, nothing is left of those before it.
     """
     outs = [out / name for name in ("items.json", "candidates.json", "attributes.json")]
     was_there = out.exists()
+    attempts = [(2, 2), (2, 1), (1, 1)] if least is None else [(2, least), (1, least)]
     try:
         with atomic_files(outs, replace=replace) as [items, candidates, attributes]:
             counts, columns = take_products(table, items, column_map, progress=progress)
-            mined = mine_file(items, by=by, top=top, progress=progress)
-            mined.write(candidates)
-            uses = kept_uses(mined, {}, accept_rest=True)
-            if not uses:
-                raise DataError(
-                    f"No attribute was found: no two products of one {by} in {table} say the same"
-                    " of themselves. Look at the map of its columns; `errands mine attributes"
-                    " --least 1` asks for less."
+            enough = min(ENOUGH, -(-counts.products // 2))
+            mine_those = cache(partial(mine_file, items, by=by, top=top, progress=progress))
+            for shared_by, asked in attempts:
+                mined = mine_those(least=shared_by)
+                uses = _apart(mined, kept_uses(mined, {}, accept_rest=True))
+                assigned = _write_entries(
+                    items,
+                    AttributeAssignment(uses, least=asked),
+                    attributes,
+                    replace=True,
+                    progress=progress,
                 )
-            assigned = give_out(items, uses, attributes, least=least, progress=progress)
+                if assigned.with_instruction >= enough:
+                    break
+            mined.write(candidates)
             manifest = build_catalog(
                 out / "shop", items=items, attributes=attributes, replace=replace, progress=progress
             )
@@ -142,4 +178,4 @@ def make_shop(
             with contextlib.suppress(OSError):
                 out.rmdir()
         raise
-    return MinedShop(counts, columns, mined, assigned, manifest, out / "shop")
+    return MinedShop(counts, columns, mined, assigned, manifest, out / "shop", shared_by, asked)

@@ -10,6 +10,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from html import unescape
 from math import prod
 from pathlib import Path
 from typing import Any, Final
@@ -18,6 +19,7 @@ import msgspec
 
 from errands.mining.column_map import ColumnMap, guessed
 from errands.mining.plain_text import bullets_in, is_html, plain, plain_html
+from errands.mining.separators import doubtful_sign, found_separators
 from errands.mining.table_file import BadRow, Row, TableFile
 from errands.prices import BadPrice, prices_of
 from errands.shop.build.export import spelled_price
@@ -58,6 +60,8 @@ class RowCounts(msgspec.Struct):
     """Rows that are no products, by reason."""
     remarks: Counter[str] = msgspec.field(default_factory=Counter)
     """Products of which something was mended, by what it was."""
+    separators: dict[str, str] = {}
+    """Option to what was found to part its values in one cell."""
 
 
 class ProductFile:
@@ -71,9 +75,11 @@ class ProductFile:
         progress: Callable[[int, int], None] | None = None,
     ) -> None:
         self._table = TableFile(path, column_map, progress=progress)
-        self.map = guessed(self._table.header, column_map)
+        columns = guessed(self._table.header, column_map)
+        found = found_separators(TableFile(path, column_map).rows(), columns)
+        self.map = msgspec.structs.replace(columns, split={**columns.split, **found})
         self.header = self._table.header
-        self.taken = RowCounts()
+        self.taken = RowCounts(separators=found)
 
     def items(self) -> Iterator[dict[str, Any]]:
         """The products, each once."""
@@ -114,10 +120,11 @@ def item_of(row: Row, columns: ColumnMap, remarks: list[str]) -> dict[str, Any]:
     if title.lower() in _NOTHING:
         raise UnfitRow("no title")
     description, features = _texts(row, columns, remarks)
-    category = _first(row, columns, "category") or "all"
+    known = _first(row, columns, "category")
+    category = known or "all"
     path = [plain(one) for one in _listed(row, columns, "path")]
     path = [one for one in path if one]
-    query = _first(row, columns, "query") or (path[-1] if path else category)
+    query = _first(row, columns, "query") or (path[-1] if path else known) or "products"
     return {
         "asin": _id(row, columns, title),
         "name": title,
@@ -173,7 +180,8 @@ def _listed(row: Row, columns: ColumnMap, field: str) -> list[str]:
 
 
 def _split(text: str, separator: str) -> list[str]:
-    cut = text.split(separator) if separator.strip() else text.split()
+    # A blank stands for any space; the end of a line is meant as it is.
+    cut = text.split(separator) if separator.strip(" \t") else text.split()
     return [one.strip() for one in cut if one.strip()]
 
 
@@ -242,7 +250,17 @@ def _options(row: Row, columns: ColumnMap, remarks: list[str]) -> dict[str, list
     for name, column in columns.options.items():
         cell = row.get(column)
         if not _is_nothing(cell):
-            named.setdefault(name, []).extend(_values(cell, columns.split["options"]))
+            if isinstance(cell, str):
+                cell = unescape(cell)  # or `&amp;` would end a value
+            separator = columns.split.get(name, columns.split["options"])
+            values = _values(cell, separator)
+            named.setdefault(name, []).extend(values)
+            sign = next((one for value, _ in values if (one := doubtful_sign(value))), None)
+            if sign is not None:
+                remarks.append(
+                    f"{name} is one value with {sign!r} in it; if it is several, write"
+                    f" {name} = {sign!r} below [split] in the map"
+                )
     for cell in _cells(row, columns, "options"):
         for name, values in _option_groups(cell, columns.split["options"]):
             named.setdefault(name, []).extend(values)

@@ -18,6 +18,7 @@ from errands.agents.llm.turk.conditions import published_table, usual_settings
 from errands.agents.registry import kinds
 from errands.envs.observations import DEFAULT_OBSERVATIONS
 from errands.errors import SettingError
+from errands.notebook import notebook_table
 from errands.reports.statistics.columns import STATUSES, Columns, read_columns
 from errands.reports.statistics.comparison import (
     Contestant,
@@ -25,7 +26,7 @@ from errands.reports.statistics.comparison import (
     compare,
     corrected,
 )
-from errands.reports.statistics.estimate import METHODS
+from errands.reports.statistics.estimate import METHODS, Estimate
 from errands.reports.statistics.figures import RunFigures, run_figures
 from errands.reports.statistics.ranks import Ranks, run_ranks
 from errands.reports.statistics.sample import MOST, EpisodeSample, pick
@@ -98,6 +99,32 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     demonstrations: tuple[DemonstrationCurve, ...]
     notes: tuple[str, ...]
     """How the figures are made, for the reader."""
+
+    def _repr_html_(self) -> str:
+        rows = (
+            (
+                run.name,
+                run.info.protocol_key,
+                run.figures.episodes,
+                run.figures.errors,
+                run.failed or _mean(run.figures.score),
+                _mean(run.figures.success),
+            )
+            for run in self.runs
+        )
+        head = ["run", "protocol", "episodes", "errors", "score", "Success Rate (%)"]
+        shown = notebook_table(self.title, head, rows, len(self.runs))
+        if not self.comparisons:
+            return shown
+        compared = ((one.meaning,) for one in self.comparisons)
+        return shown + notebook_table("", ["compared"], compared, len(self.comparisons))
+
+
+def _mean(estimate: Estimate) -> str:
+    if estimate.mean is None:
+        return "none"
+    bounds = f" [{estimate.low:.1f}, {estimate.high:.1f}]" if estimate.low is not None else ""
+    return f"{estimate.mean:.1f}{bounds}"
 
 
 def command_of(info: RunInfo) -> str:

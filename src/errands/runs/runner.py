@@ -28,7 +28,8 @@ from errands.agents.agent import AgentFactory, EndOfRun, PrivilegedAgent, Spende
 from errands.agents.registry import agent_reference, make_factory
 from errands.agents.views import chosen_observation
 from errands.envs.observations import Observation, observation_reference
-from errands.errors import SettingError
+from errands.errors import ErrandsError, SettingError
+from errands.notebook import notebook_facts
 from errands.plugins import path_of
 from errands.progress import Progress, silent
 from errands.runs.answers import answer_figures
@@ -90,6 +91,14 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
     """Why it ended before its time; empty where it is complete."""
     failed: str = ""
     """Why it has no score: too many of a model's answers came to nothing."""
+
+    def _repr_html_(self) -> str:
+        state = notebook_facts("", {"ended early": self.ended, "no score": self.failed})
+        try:
+            with contextlib.closing(open_run(self.place)) as store:
+                return store._repr_html_() + (state if self.ended or self.failed else "")
+        except ErrandsError as failure:
+            return notebook_facts(f"Run {self.place}", {"cannot be read": failure})
 
 
 @dataclass

@@ -21,6 +21,7 @@ import msgspec
 import numpy as np
 
 from errands.errors import GoalError
+from errands.notebook import notebook_facts, notebook_table
 from errands.shop.product import Product
 
 __all__ = [
@@ -31,6 +32,7 @@ __all__ = [
     "GoalSet",
     "ListedGoals",
     "frozen_entries",
+    "goals_table",
     "instruction_key",
     "option_choices",
     "price_cap",
@@ -72,6 +74,18 @@ class Goal(msgspec.Struct, frozen=True):
     nouns: tuple[str, ...] = ()
     """Nouns of the target's title, as tagged when the catalogue was built."""
 
+    def _repr_html_(self) -> str:
+        return notebook_facts(
+            "Goal",
+            {
+                "instruction": self.instruction_text,
+                "product": f"{self.asin}: {self.name}",
+                "attributes": self.attributes,
+                "options": self.goal_options,
+                "price below": "" if self.price_upper == NO_CAP else f"${self.price_upper:,.2f}",
+            },
+        )
+
 
 class GoalSet(Protocol):
     """A sequence of goals with the prices that rewards use."""
@@ -102,6 +116,14 @@ class GoalSet(Protocol):
     def cumulative(self) -> Sequence[float]:
         """0, then the running sum of the goals' weights."""
         ...
+
+
+def goals_table(goals: GoalSet) -> str:
+    """A goal set as a notebook shows it."""
+    shown = ((index, goals[index]) for index in range(len(goals)))
+    rows = ((index, goal.instruction_text, goal.asin) for index, goal in shown)
+    caption = f"{len(goals):,} goals ({goals.name})"
+    return notebook_table(caption, ["goal", "instruction", "product"], rows, len(goals))
 
 
 def price_cap(price: float, rng: random.Random) -> float:
@@ -200,6 +222,9 @@ class ListedGoals:
         self.cumulative: Sequence[float] = [0.0, *itertools.accumulate(weights)]
         if not self._goals:
             raise GoalError(f"{name} has no goals; expected at least one.")
+
+    def _repr_html_(self) -> str:
+        return goals_table(self)
 
     def __len__(self) -> int:
         return len(self._goals)

@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
+from errands.notebook import notebook_facts, notebook_table
 from errands.shop.catalog.catalog import Catalog
 from errands.shop.product import Card, Product, ProductSource
 
@@ -87,6 +88,22 @@ class Page(NamedTuple):
     @property
     def options(self) -> dict[str, str]:
         return dict(self.state.options)
+
+    def _repr_html_(self) -> str:
+        state = self.state
+        if state.page == RESULTS:
+            total = len(state.hits) if self.total is None else self.total
+            rows = ((card.asin, card.title, card.price_tag) for card in self.cards)
+            caption = f"Results for {state.query!r}, page {state.number}, of {total:,} products"
+            return notebook_table(caption, ["click[...]", "title", "price"], rows)
+        known: dict[str, object] = {}
+        if self.product is not None:
+            prices = " to ".join(f"${price:,.2f}" for price in self.product.prices)
+            known = {"product": f"{self.product.asin}: {self.product.title}", "price": prices}
+            known |= {"options": self.product.options, "chosen": self.options}
+        bar = ["search[...]"] if self.has_search_bar else []
+        known["actions"] = [*bar, *(f"click[{name}]" for name in self.clicks)]
+        return notebook_facts(f"Page: {state.page}", known)
 
 
 def parse_action(action: str) -> tuple[str, str | None]:

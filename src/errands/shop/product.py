@@ -12,6 +12,8 @@ from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
+from errands.notebook import notebook_facts
+
 __all__ = [
     "DEFAULT_PRICE",
     "LONGEST_ASIN",
@@ -70,6 +72,20 @@ class Product(msgspec.Struct, frozen=True, array_like=True):
     def price_tag(self) -> str:
         """The price as the pages print it."""
         return price_tag(self.prices)
+
+    def _repr_html_(self) -> str:
+        return notebook_facts(
+            f"Product {self.asin}: {self.title}",
+            {
+                "price": " to ".join(f"${price:,.2f}" for price in self.prices),
+                "options": self.options,
+                "features": self.bullets,
+                "description": self.description,
+                "attributes (hidden from agents)": self.attributes,
+                "category": self.category,
+                "query": self.query,
+            },
+        )
 
 
 class Card(NamedTuple):

@@ -138,9 +138,9 @@ class Pages:
             if self.driver == "browser":
                 raise
             raise DriverError(
-                f"The task {task.name!r} is not known to be the same without a browser, and there"
-                f" is none: {str(failure).rstrip('.')}. With a browser, `errands run` or `errands"
-                " turk verify` finds out once and for all."
+                f"The task {task.name!r} needs a browser, for it is not known to be the same"
+                f" without one: {str(failure).rstrip('.')}. Then `errands run` or `errands turk"
+                " verify` finds out once and for all whether it can do without."
             ) from None
 
     def _dom_for(self, task: Task) -> Driver:

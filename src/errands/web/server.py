@@ -23,6 +23,7 @@ from errands.web.core.limits import ServerLimits, listen, raise_open_files
 from errands.web.env_api.providers import EnvProvider, ShopProvider, TurkProvider
 from errands.web.env_api.service import Service
 from errands.web.runs.library import RunLibrary
+from errands.web.shop.browsing import BROWSING, goals_to_serve
 from errands.web.shop.visitors import Visitors
 
 AGENTGYM: Final = "/agentgym"
@@ -66,6 +67,8 @@ class ServerStart(msgspec.Struct, frozen=True):
     address: str
     password: str | None = None
     """That was generated for the admin just now."""
+    has_goals: bool = True
+    """Whether there is anything to shop for; if not, visitors look around."""
 
 
 def serve(
@@ -121,25 +124,29 @@ def serve(
             prefix = "" if site is None else AGENTGYM
             parts.append(agentgym_part(AgentGym(products, goals, limits), prefix))
         context = visitors = password = None
+        has_goals = True
         if site is not None or crowd is not None:
             database = stack.enter_context(open_database(store))
             parts.append(housekeeping(database))
         if site is not None:
             context = open_shop(products, goals, site)
+            has_goals = context.goals[0] is not BROWSING
             log = open_log(context, database)
             visitors = Visitors(
                 context, log, seed=site.seed, most=limits.sessions, unfinished=limits.visitors
             )
         if crowd is not None:
             part, password = open_crowd_site(
-                *(database, crowd.tasks, crowd.password, context, visitors),
+                *(database, crowd.tasks, crowd.password, context),
+                # Nobody is asked to shop for nothing.
+                visitors if has_goals else None,
                 reset_password=crowd.reset_password,
             )
             parts.append(part)
         if context is not None and visitors is not None:
             parts.append(shop_site(ShopSite(context, visitors)))
         auth = AuthMiddleware(token, public=site is not None)
-        start = ServerStart(_address(host, listening.getsockname()[1]), password)
+        start = ServerStart(_address(host, listening.getsockname()[1]), password, has_goals)
         Server(parts, auth, limits, lambda: on_start(start)).run([listening])
 
 
@@ -181,7 +188,7 @@ def open_shop(catalog: Catalog, goals: str | GoalSet, site: SiteConfig) -> ShopC
     """The shop behind the website."""
     config = ShopConfig(
         catalog,
-        goals,
+        goals_to_serve(catalog, goals),
         observation="html",
         show_attrs=site.attrs,
         goal_draw="weighted",

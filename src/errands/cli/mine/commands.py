@@ -17,7 +17,7 @@ from errands.cli.output import (
     results,
     table,
 )
-from errands.errors import SettingError
+from errands.errors import DataError, SettingError
 
 __all__ = ["app"]
 
@@ -52,12 +52,13 @@ def write_map(
       errands mine map products.csv --out map.toml
     """
     from errands.atomic import atomic_files
-    from errands.mining.column_map import ColumnMap, guessed, starter
+    from errands.mining.column_map import ColumnMap, starter
+    from errands.mining.product_file import ProductFile
     from errands.mining.table_file import TableFile
 
     header = TableFile(products).header
     try:
-        made = guessed(header)
+        made = ProductFile(products).map
     except SettingError:
         made = ColumnMap(columns={})
     text = starter(made, header)
@@ -102,6 +103,7 @@ def products_command(
                 "products": taken.products,
                 "dropped": taken.dropped,
                 "remarks": taken.remarks,
+                "separators": taken.separators,
                 "columns": used.told(),
             }
         )
@@ -378,7 +380,12 @@ def shop(
     map_file: Path | None = _MAP,
     by: str = _BY,
     top: int = _TOP,
-    least: int = typer.Option(2, min=1, help="Attributes that an instruction must ask for."),
+    least: int | None = typer.Option(
+        None,
+        min=1,
+        show_default=False,
+        help="Attributes that an instruction must ask for (default: 2, or 1 in a small shop).",
+    ),
     force: bool = _FORCE,
     as_json: bool = Json,
 ) -> None:
@@ -409,12 +416,16 @@ def shop(
                 "products": made.manifest.products,
                 "dropped": made.taken.dropped,
                 "remarks": made.taken.remarks,
+                "separators": made.taken.separators,
                 "candidates": len(made.mined.candidates),
                 "with_attributes": made.assigned.with_attributes,
                 "with_instruction": made.assigned.with_instruction,
+                "shared_by": made.shared_by,
+                "asked": made.asked,
                 "goals": made.manifest.goals,
             }
         )
+        _check_goals(made)
         return
     results.print(
         f"{made.catalog}: {made.manifest.products:,} products of {made.taken.rows:,} rows,"
@@ -422,10 +433,39 @@ def shop(
         f" {made.manifest.goals.get('synthetic', 0):,} synthetic goals."
     )
     _tell_counts(made.taken)
+    _check_goals(made)
+    if made.shared_by == 1:
+        results.print(
+            "Few products have attributes in common, so what only one product says became an"
+            " attribute, too: review them (errands mine review"
+            f" {shlex.quote(str(made.catalog.with_name('candidates.json')))})."
+        )
+    elif least is None and made.asked == 1:
+        results.print(
+            "Few products have two attributes that others have, too, so instructions ask for one"
+            " where there are no two."
+        )
     remarks.print(f"Next: errands serve --catalog {shlex.quote(str(made.catalog))}")
 
 
+def _check_goals(made: Any) -> None:
+    """A shop that agents cannot play in is there, but it is not what was asked for."""
+    if not made.manifest.goals.get("synthetic", 0):
+        place = shlex.quote(str(made.catalog))
+        raise DataError(
+            f"{made.catalog} has no goals, for its products say nothing of themselves that an"
+            " instruction could ask for; give the table a column of descriptions or features, and"
+            f" run this again with --force. As it is, it can be looked at: errands serve --catalog"
+            f" {place}"
+        )
+
+
 def _tell_counts(taken: Any) -> None:
+    for name, sign in taken.separators.items():
+        results.print(
+            f"Values of {printable(name)} are parted by {sign!r} in this table, and were taken"
+            " apart; [split] in the map says otherwise."
+        )
     for what, counts in (("Left out", taken.dropped), ("Of those taken", taken.remarks)):
         for reason, count in counts.most_common():
             results.print(f"{what} {count:,}: {printable(reason)}")

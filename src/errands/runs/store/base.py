@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from errands.notebook import notebook_facts
 from errands.runs.episode import Episode, RunInfo, Summary
 from errands.runs.store.rows import (
     COLUMNS,
@@ -110,6 +111,24 @@ class Store(ABC):
     @abstractmethod
     def _reading(self) -> AbstractContextManager[Query]:
         """A view of one moment, whatever is added meanwhile."""
+
+    def _repr_html_(self) -> str:
+        figures = self.columns()
+        rewards = figures["reward"]
+        played = rewards[~np.isnan(rewards)]
+        score = f"{100 * played.mean():.1f}" if len(played) else "none"
+        return notebook_facts(
+            f"Run {self.place}",
+            {
+                "protocol": self.info.protocol_key,
+                "agent": self.info.agent,
+                "episodes": f"{len(rewards):,} of {self.info.episodes:,}",
+                "errors": len(rewards) - len(played),
+                "mean reward x 100, without errors": score,
+                "with reward 1": int((played == 1).sum()),
+                "remarks": self.info.remarks,
+            },
+        )
 
     def numbers(self) -> set[int]:
         """The numbers of the episodes that are kept."""

@@ -18,6 +18,7 @@ import msgspec
 import numpy as np
 
 from errands.errors import CatalogError, GoalError
+from errands.notebook import MOST_ROWS, notebook_table
 from errands.shop.catalog.compression import CompressedRecords
 from errands.shop.catalog.goal_store import StoredGoals
 from errands.shop.catalog.prices import Prices
@@ -154,6 +155,15 @@ class Catalog:
     def __repr__(self) -> str:
         return f"Catalog({str(self.path)!r}, products={len(self)})"
 
+    def _repr_html_(self) -> str:
+        goals = ", ".join(f"{count:,} {kind}" for kind, count in self.manifest.goals.items())
+        rows = (
+            (one.asin, one.title, f"${one.prices[0]:,.2f}", one.category)
+            for one in map(self.product_at, range(min(len(self), MOST_ROWS // 2)))
+        )
+        caption = f"Catalogue {self.path}: {len(self):,} products; goals: {goals}"
+        return notebook_table(caption, ["asin", "title", "price", "category"], rows, len(self))
+
     def __len__(self) -> int:
         return len(self._products)
 
@@ -236,9 +246,15 @@ class Catalog:
             return self._goal_file(path)
         kind = str(goals)
         if not self.manifest.goals[kind]:
+            others = [name for name, count in self.manifest.goals.items() if count]
+            if not others:
+                raise GoalError(
+                    f"{self.path} has no {kind} goals, nor any others; `errands search` and"
+                    " `errands serve` work without. `errands mine assign` writes goals for"
+                    " products, and a goal file can be named in place of synthetic ones."
+                )
             raise GoalError(
-                f"{self.path} has no {kind} goals; it has"
-                f" {' and '.join(n for n, c in self.manifest.goals.items() if c) or 'none at all'}."
+                f"{self.path} has no {kind} goals; expected {' or '.join(map(repr, others))}."
             )
         seed = self.manifest.seed if seed is None else seed
         if (kind, seed) not in self._goals:

@@ -21,6 +21,7 @@ from errands.errors import DataError
 from errands.shop.catalog.prices import Prices
 from errands.shop.goals import (
     Goal,
+    goals_table,
     option_choice,
     option_phrase,
     price_cap,
@@ -202,6 +203,9 @@ class StoredGoals:
 
     def __deepcopy__(self, memo: Any) -> Self:
         return self
+
+    def _repr_html_(self) -> str:
+        return goals_table(self)
 
     def __len__(self) -> int:
         return len(self._order)

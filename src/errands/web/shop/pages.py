@@ -37,6 +37,7 @@ _TITLES: Final = {
     "not_found": "There is no such page",
     "no_page": "There is no such page",
     "no_goal": "There is no such goal",
+    "no_goals": "Nothing can be bought here yet",
     "no_product": "There is no such product",
     "no_option": "There is no such option",
     "bought_already": "You have bought something already",

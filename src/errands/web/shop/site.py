@@ -35,6 +35,7 @@ from errands.web.core.metrics import Histogram, metric
 from errands.web.core.openapi import Json, operation, paths
 from errands.web.core.places import SHOP, Place
 from errands.web.shop.assets import AssetFile, picture_file, picture_path, site_assets
+from errands.web.shop.browsing import BROWSING
 from errands.web.shop.pages import (
     NEW_SESSION,
     Link,
@@ -252,6 +253,12 @@ class ShopSite:
         links: list[Link],
         method: str,
     ) -> Answer:
+        if visitor.goal is BROWSING:
+            raise HttpError(
+                409,
+                "no_goals",
+                "This shop has no goals yet, so no purchase could be scored; look around instead.",
+            )
         if visitor.bought is None and not self.visitors.may_buy(visitor):
             links.append(("Start another session", NEW_SESSION))
             raise HttpError(
