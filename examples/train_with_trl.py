@@ -5,7 +5,7 @@
 
 The model gets an instruction and the shop's first page, calls the tools `search` and `click`, and
 is rewarded by what it bought. Several errands are done for each goal, and those that went better
-than their group's average are made more likely. See docs/integrations/trl.md.
+than their group's average are made more likely. See docs/guides/integrations/trl.md.
 """
 
 import sys

@@ -80,7 +80,7 @@ def _blocks(path: Path) -> list[str]:
 
 ADAPTERS = {f"errands.integrations.{name.replace('-', '_')}" for name in FRAMEWORKS}
 """Modules of their own, as each needs its framework; their own tests import them."""
-DOCUMENTS = [*ROOT.glob("docs/*.md"), ROOT / "README.md", *ROOT.glob("examples/**/*.py")]
+DOCUMENTS = [*ROOT.glob("docs/**/*.md"), ROOT / "README.md", *ROOT.glob("examples/**/*.py")]
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)

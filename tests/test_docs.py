@@ -31,7 +31,9 @@ def test_the_command_line_page_is_current() -> None:
         capture_output=True,
         check=True,
     ).stdout
-    assert (ROOT / "docs" / "cli.md").read_text() == made, "docs/cli.md is stale: run `make docs`"
+    assert (ROOT / "docs" / "reference" / "cli.md").read_text() == made, (
+        "docs/reference/cli.md is stale: run `make docs`"
+    )
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

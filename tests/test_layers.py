@@ -1,4 +1,4 @@
-"""Imports go one way, sub-packages included: see docs/design.md."""
+"""Imports go one way, sub-packages included: see docs/explanation/design.md."""
 
 import ast
 import re

@@ -1,10 +1,10 @@
-"""The code of docs/environment.md runs, from top to bottom."""
+"""The code of docs/guides/environments.md runs, from top to bottom."""
 
 import re
 from pathlib import Path
 from typing import Any
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "environment.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "guides" / "environments.md"
 
 
 def test_the_code_runs() -> None:

@@ -117,6 +117,6 @@ def test_each_has_an_extra_with_its_minimum_and_no_upper_bound() -> None:
 
 @pytest.mark.parametrize("name", FRAMEWORKS)
 def test_each_has_a_page(name: str) -> None:
-    page = ROOT / "docs" / "integrations" / FRAMEWORKS[name].page
+    page = ROOT / "docs" / "guides" / "integrations" / FRAMEWORKS[name].page
     assert page.is_file()
     assert f"errands[{name}]" in page.read_text()

@@ -1,4 +1,4 @@
-"""docs/your-own-shop.md, word for word: from 200 lines of CSV to a shop, in under two minutes."""
+"""docs/tutorials/your-own-shop.md: from 200 lines of CSV to a shop, in under two minutes."""
 
 import json
 import os
@@ -19,7 +19,7 @@ from errands.shop.catalog.catalog import Catalog
 
 pytest.importorskip("sklearn", reason="needs scikit-learn: pip install 'errands[mine]'")
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "your-own-shop.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "tutorials" / "your-own-shop.md"
 ANSWERS = "a3d1ua2n4q"
 """The keys that are pressed where the tutorial asks for an opinion."""
 

@@ -154,7 +154,7 @@ def ray(
     episodes: int = typer.Option(12_000, min=1000, help="Episodes of the run."),
     as_json: bool = Json,
 ) -> None:
-    """Measure runs on a cluster: two Ray nodes on this machine (docs/cluster.md).
+    """Measure runs on a cluster: two Ray nodes on this machine (docs/guides/cluster.md).
 
     Example: errands bench ray --catalog shop-1k --json
     """

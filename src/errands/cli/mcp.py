@@ -36,7 +36,7 @@ def mcp(
 
     A tool begins an episode and returns a handle with the first page; the others take the handle;
     result tells the reward once the episode is over. Over stdio the handle may be left out for the
-    last one. HTTP is for programs on this machine alone. See docs/integrations/mcp.md.
+    last one. HTTP is for programs on this machine alone. See docs/guides/integrations/mcp.md.
 
     Examples:
 

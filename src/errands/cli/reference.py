@@ -1,4 +1,6 @@
-"""Writes docs/cli.md from the commands' own help: `COLUMNS=80 python -m errands.cli.reference`.
+"""Writes docs/reference/cli.md from the commands' own help.
+
+    COLUMNS=80 python -m errands.cli.reference > docs/reference/cli.md
 
 A test compares the page with what this prints, so help and documentation cannot drift apart.
 """

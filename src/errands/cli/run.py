@@ -74,13 +74,13 @@ class _PlayOptions:
     rules: str | None = typer.Option(
         None,
         help="Other rules of the reward: released, paper, synonym, an installed name, or"
-        " module:attribute of your own (docs/reward.md); for form pages released, paper or"
-        " submitted (docs/turkingbench.md).",
+        " module:attribute of your own (docs/explanation/reward.md); for form pages released,"
+        " paper or submitted (docs/guides/form-pages.md).",
     )
     observation: str | None = typer.Option(
         None,
         help="How the agent is shown pages (default: what it declares to read): text, html, ..."
-        " (docs/environment.md), an installed format, or module:attribute of your own.",
+        " (docs/guides/environments.md), an installed format, or module:attribute of your own.",
     )
     goals: str | None = typer.Option(
         None, help="WebShop: other goals: human, synthetic, or a goal file (`catalog goals`)."
@@ -429,7 +429,7 @@ def agents_command(as_json: bool = Json) -> None:
     for kind in kinds():
         settings = "\n".join(f"{name}: {one.help}" for name, one in kind.settings.items())
         if kind.own_settings:
-            settings = "model, base_url, ...: see docs/language-models.md"
+            settings = "model, base_url, ...: see docs/guides/language-models.md"
         reads = "\n".join(", ".join(names) for names in kind.observations.values()) or "anything"
         rows.append((kind.name, ", ".join(kind.domains), reads, kind.summary, settings))
     results.print(table("agent", "plays", "reads", "what it does", "settings", rows=rows))

@@ -110,8 +110,8 @@ def serve(
     """Serve the shop as a website for people; or environments; or pages about runs; or all.
 
     Prints its address, then runs until Ctrl-C or SIGTERM, and finishes what is in flight.
-    docs/site.md is about the website, docs/serving.md about environments, docs/site-runs.md about
-    runs; /openapi.json describes all of it to programs.
+    docs/guides/website.md is about the website, docs/guides/serving.md about environments,
+    docs/guides/looking-at-runs.md about runs; /openapi.json describes all of it to programs.
 
     Examples:
 

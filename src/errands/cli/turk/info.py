@@ -133,7 +133,7 @@ def _show_figures(statistics: TaskSetStatistics) -> None:
     ]  # fmt: skip
     headings = ("type", "on all pages", "place", "published place", "on templates")
     results.print(table(*headings, rows=places, left=1, title="Table 2. Fields by type"))
-    results.print("Why some differ: docs/turkingbench.md, The paper's figures.")
+    results.print("Why some differ: docs/guides/form-pages.md, The paper's figures.")
 
 
 def _list(statistics: TaskSetStatistics) -> None:
