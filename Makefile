@@ -41,8 +41,8 @@ $(READY): $(BASE) requirements-dev.txt packages/errands-legacy/pyproject.toml
 
 demo: $(BASE)
 	@$(BIN)/errands demo
-	@$(BIN)/errands turk demo
-	@$(BIN)/errands tour
+	@$(BIN)/errands demo turk
+	@$(BIN)/errands demo tour
 
 test: setup lint types unit wheel
 

@@ -91,8 +91,9 @@ def test_the_next_command_can_be_pasted(cache: Path, tmp_path: Path) -> None:
     folder = tmp_path / "my data"
     command = next_command(find_dataset("webshop-1k"), folder)
     assert command is not None
-    assert shlex.split(command) == [
-        *("errands", "catalog", "build", str(cache / "catalogs" / "webshop-1k")),
+    words = shlex.split(command)
+    assert words[words.index("catalog") :] == [
+        *("catalog", "build", str(cache / "catalogs" / "webshop-1k")),
         *("--items", str(folder / "items_shuffle_1000.json")),
         *("--attributes", str(folder / "items_ins_v2_1000.json")),
         *("--human", str(folder / "items_human_ins.json")),
@@ -121,6 +122,6 @@ def shared_server() -> Iterator[str]:
 def test_the_small_shop_from_a_server(cache: Path, shared_server: str) -> None:
     said = run("webshop-1k", "--url", shared_server)
     assert said.count("downloaded, checksum right") == 3
-    assert "errands catalog build" in said
+    assert " catalog build " in said
     assert "nothing to do" in run("webshop-1k")
     assert run("webshop-1k", "--url", shared_server, "--force").count("downloaded") == 3

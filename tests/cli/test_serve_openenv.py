@@ -22,7 +22,7 @@ CODE = "from errands.cli import main; main()"
     [
         (["--openenv", "--environments"], "leave out --environments"),
         (["--openenv", "--no-site"], "leave out --site"),
-        (["--openenv", "--catalog", "demo"], "leave out --catalog"),
+        (["--openenv", "--data", "demo"], "leave out --data"),
         (["--openenv", "--reset-password"], "leave out --reset-password"),
         (["--protocol", "shop-demo"], "add --openenv"),
         (["--openenv", "--token", ""], "printable ASCII"),

@@ -126,9 +126,9 @@ def _rewards(catalog: Catalog, goals: int) -> list[float]:
 
 
 def _front_page(folder: Path) -> str:
-    """The first page of `errands serve --catalog my-shop`."""
+    """The first page of `errands serve --data my-shop`."""
     serving = subprocess.Popen(
-        [sys.executable, "-m", "errands", "serve", "--catalog", "my-shop", "--port", "0"],
+        [sys.executable, "-m", "errands", "serve", "--data", "my-shop", "--port", "0"],
         cwd=folder,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,

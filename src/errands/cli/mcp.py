@@ -2,6 +2,7 @@
 
 import typer
 
+from errands.cli.completion import data_names, protocol_names
 from errands.cli.output import remarks, results
 from errands.errors import SettingError
 
@@ -15,10 +16,13 @@ def mcp(
     protocol: list[str] = typer.Option(
         ["shop-demo", "turk-demo"],
         metavar="NAME",
+        autocompletion=protocol_names,
         help="What is played: a protocol, or FILE.toml#name; may be repeated, one of each domain.",
     ),
     data: str | None = typer.Option(
-        None, help="Another catalogue or folder of tasks, for a single --protocol."
+        None,
+        help="Another catalogue or folder of tasks, for a single --protocol.",
+        autocompletion=data_names,
     ),
     split: str | None = typer.Option(None, help="Another split, for a single --protocol."),
     episodes: int | None = typer.Option(

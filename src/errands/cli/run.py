@@ -15,8 +15,18 @@ import typer
 from typer.core import TyperCommand
 
 from errands.agents.registry import kinds
+from errands.cli.completion import agent_names, data_names, protocol_names
 from errands.cli.options import agent_settings, takes_records
-from errands.cli.output import Json, counting, print_json, program, remarks, results, table
+from errands.cli.output import (
+    Json,
+    counting,
+    json_lines,
+    print_json,
+    program,
+    remarks,
+    results,
+    table,
+)
 from errands.errors import SettingError
 from errands.reports.statistics.columns import read_columns
 from errands.reports.statistics.figures import RunFigures, run_figures
@@ -69,7 +79,9 @@ class _PlayOptions:
     retry_errors: bool = typer.Option(
         False, "--retry-errors", help="With --resume: play failed episodes once more."
     )
-    data: str | None = typer.Option(None, help="Another catalogue or folder of tasks.")
+    data: str | None = typer.Option(
+        None, help="Another catalogue or folder of tasks.", autocompletion=data_names
+    )
     max_steps: int | None = typer.Option(None, min=1, help="Another limit of steps.")
     rules: str | None = typer.Option(
         None,
@@ -119,8 +131,14 @@ class _PlayOptions:
 @takes_records
 def run_command(
     play: _PlayOptions,
-    protocol: str = typer.Argument(help="A protocol's id, or FILE.toml#id of your own."),
-    agent: str = typer.Option(..., help="An agent's name (`errands agents`), or module:attribute."),
+    protocol: str = typer.Argument(
+        help="A protocol's id, or FILE.toml#id of your own.", autocompletion=protocol_names
+    ),
+    agent: str = typer.Option(
+        ...,
+        help="An agent's name (`errands agents`), or module:attribute.",
+        autocompletion=agent_names,
+    ),
     model: str | None = typer.Option(None, help="The model of `--agent llm`."),
     checkpoint: str | None = typer.Option(
         None, help="What a trained agent was saved in (`errands train`)."
@@ -346,8 +364,10 @@ def _print_figures(info: RunInfo, figures: RunFigures) -> None:
 @app.command("protocols")
 def protocols_command(
     file: str | None = typer.Argument(None, help="A TOML file with protocols of your own."),
-    show: str | None = typer.Option(None, help="One protocol's every setting."),
-    as_json: bool = Json,
+    show: str | None = typer.Option(
+        None, help="One protocol's every setting.", autocompletion=protocol_names
+    ),
+    as_json: bool = json_lines("protocol"),
 ) -> None:
     """List the protocols: what is played, by which rules, how often.
 
@@ -403,7 +423,7 @@ def _episodes_of(protocol: Protocol) -> str:
 
 
 @app.command("agents")
-def agents_command(as_json: bool = Json) -> None:
+def agents_command(as_json: bool = json_lines("agent")) -> None:
     """List the agents, what they play and what can be set.
 
     Example: errands agents

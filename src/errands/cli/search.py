@@ -2,7 +2,7 @@
 
 import typer
 
-from errands.cli.output import Json, print_json, results, table
+from errands.cli.output import json_lines, print_json, results, table
 from errands.errors import CatalogError, SettingError
 from errands.shop.catalog.catalog import Catalog
 from errands.shop.catalog.library import locate
@@ -21,7 +21,7 @@ def search(
         show_default=False,
     ),
     k: int = typer.Option(50, "-k", min=1, help="How many results at most."),
-    as_json: bool = Json,
+    as_json: bool = json_lines("product"),
 ) -> None:
     """Search a catalogue, in Lucene's order.
 

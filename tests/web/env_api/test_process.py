@@ -38,7 +38,7 @@ def command(*words: str, **environment: str) -> "subprocess.Popen[str]":
 @pytest.fixture
 def process(little: Catalog) -> Iterator["subprocess.Popen[str]"]:
     started = command(
-        *("--environments", "--catalog", str(little.path), "--port", "0"), ERRANDS_TOKEN="t0ken"
+        *("--environments", "--data", str(little.path), "--port", "0"), ERRANDS_TOKEN="t0ken"
     )
     yield started
     started.kill()
@@ -109,7 +109,7 @@ def test_what_it_says_when_it_cannot(tmp_path: Path) -> None:
             (["--no-site"], "Nothing is left to serve"),
             (["--environments", "--port", port], "cannot be listened on"),
             (["--environments", "--token", "\n"], "printable ASCII"),
-            (["--environments", "--port", "0", "--catalog", str(tmp_path)], "not a catalogue"),
+            (["--environments", "--port", "0", "--data", str(tmp_path)], "no such catalogue"),
         ):
             found = CliRunner().invoke(app, ["serve", *words])
             assert isinstance(found.exception, ErrandsError)
@@ -124,7 +124,7 @@ def test_without_the_extra_it_says_what_to_install(
         f"raise ModuleNotFoundError('No module named {missing}', name='{missing}')"
     )
     path = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])
-    process = command("--environments", "--catalog", str(little.path), PYTHONPATH=path)
+    process = command("--environments", "--data", str(little.path), PYTHONPATH=path)
     _, said = process.communicate(timeout=120)
     assert process.returncode == 2
     assert said == (
@@ -148,7 +148,7 @@ def test_what_the_end_cuts_off_is_no_defect() -> None:
 def test_agentgym_is_served_at_the_root_or_beside_the_website(
     little: Catalog, tmp_path: Path, has_site: bool
 ) -> None:
-    words = ["--agentgym", "--catalog", str(little.path), "--port", "0"]
+    words = ["--agentgym", "--data", str(little.path), "--port", "0"]
     if has_site:
         words += ["--site", "--store", str(tmp_path / "site.sqlite"), "--no-crowd"]
     started = command(*words, ERRANDS_TOKEN="t0ken")

@@ -226,7 +226,9 @@ def review(
     ),
     web: bool = typer.Option(False, "--web", help="In the browser, on this machine only."),
     port: int = typer.Option(8001, min=0, max=65535, help="With --web; 0 takes a free one."),
-    as_json: bool = typer.Option(False, "--json", help="Ask nothing: how far it is, as JSON."),
+    as_json: bool = typer.Option(
+        False, "--json", help="Ask nothing: how far it is. Print one JSON document."
+    ),
 ) -> None:
     """Go through the candidates: keep each for one of four uses, or drop it.
 
@@ -391,7 +393,7 @@ def shop(
 
     \b
       errands mine shop products.csv --map map.toml --out mine
-      errands serve --catalog mine/shop
+      errands serve --data mine/shop
     """
     from errands.mining.column_map import read_map
     from errands.mining.own_shop import make_shop
@@ -422,7 +424,7 @@ def shop(
         f" {made.manifest.goals.get('synthetic', 0):,} synthetic goals."
     )
     _tell_counts(made.taken)
-    remarks.print(f"Next: errands serve --catalog {shlex.quote(str(made.catalog))}")
+    remarks.print(f"Next: errands serve --data {shlex.quote(str(made.catalog))}")
 
 
 def _tell_counts(taken: Any) -> None:

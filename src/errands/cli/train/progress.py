@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 import typer
 
+from errands.cli.completion import catalog_names
 from errands.cli.output import counting, remarks
 from errands.errors import SettingError
 
@@ -60,7 +61,10 @@ class SupervisedOptions:
         help="What to measure after every epoch: a share to hold out (0.1), or another run.",
     )
     catalog: str | None = typer.Option(
-        None, help="Refuse demonstrations of another catalogue than this."
+        None,
+        "--data",
+        help="Refuse demonstrations of another catalogue than this.",
+        autocompletion=catalog_names,
     )
 
     def measured(self) -> "tuple[float, Demonstrations | None]":
@@ -151,7 +155,7 @@ def checked(demonstrations: str, catalog: str | None, least: float) -> "Demonstr
     if demonstrations.endswith(".jsonl"):
         if catalog is not None:
             raise SettingError(
-                f"{demonstrations} does not say which catalogue it is of; leave --catalog out."
+                f"{demonstrations} does not say which catalogue it is of; leave --data out."
             )
         return read_choices_file(demonstrations)
     checksum = None if catalog is None else checksum_on(demonstrations, catalog)

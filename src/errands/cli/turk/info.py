@@ -29,7 +29,9 @@ def _turk() -> None:
 @app.command()
 def info(
     tasks: str = typer.Argument(
-        "demo", metavar="DIR", help="A folder of tasks, one task's folder, demo or turkingbench."
+        "demo",
+        metavar="[TASKS]",
+        help="A folder of tasks, one task's folder, demo or turkingbench.",
     ),
     split: str = typer.Option("all", help=f"One of {', '.join(SPLITS)}."),
     each: bool = typer.Option(True, help="List every task."),

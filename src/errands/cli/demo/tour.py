@@ -1,21 +1,20 @@
-"""`errands tour`: baselines and oracles on the demo data of both domains, and a report."""
+"""`errands demo tour`: baselines and oracles on the demo data of both domains, and a report."""
 
 import contextlib
 import datetime
 from pathlib import Path
 from typing import Final
 
-import typer
 from rich.progress import Progress
 
-from errands.cli.output import Json, counting, print_json, program, remarks, results
-from errands.cli.report import show_report
+from errands.cli.output import counting, print_json, program, remarks, results
+from errands.cli.report.commands import show_report
 from errands.reports.content import gather
 from errands.reports.writing import PageReplayer, write
 from errands.runs.runner import run
 from errands.runs.store.places import open_run
 
-__all__ = ["app"]
+__all__ = ["play_baselines"]
 
 AGENTS: Final = {
     "shop-demo": ("random", "rule", "careful", "choice-oracle"),
@@ -25,18 +24,8 @@ _LISTED: Final = 40
 """Episodes of each run that can be looked at in the report."""
 
 
-app = typer.Typer()
-
-
-@app.command("tour")
-def tour(
-    out: Path | None = typer.Option(None, help="A new directory (default: below runs/)."),
-    as_json: bool = Json,
-) -> None:
-    """Play random, rule and the oracles on both domains of the demo data, and report on them.
-
-    Example: errands tour --out runs/tour
-    """
+def play_baselines(out: Path | None, as_json: bool) -> None:
+    """Play random, rule and the oracles on both domains, and report on them."""
     stamp = datetime.datetime.now(datetime.UTC).strftime("%Y%m%dT%H%M%S")
     folder = out or Path("runs") / f"tour-{stamp}"
     places = []

@@ -11,6 +11,8 @@ import typer
 from rich.progress import TextColumn, TimeElapsedColumn
 from rich.text import Text
 
+from errands.cli.completion import catalog_names
+from errands.cli.experiment import nouns
 from errands.cli.options import takes_records
 from errands.cli.output import Json, print_json, progress, results
 from errands.cli.output import table as printed_table
@@ -40,7 +42,10 @@ class _ExperimentOptions:
         None, min=1, help="How many trainings of each kind (default: 3)."
     )
     catalog: str = typer.Option(
-        "", help="Another catalogue than the demo, with 100 human goals or more to test on."
+        "",
+        "--data",
+        help="Another catalogue than the demo, with 100 human goals or more to test on.",
+        autocompletion=catalog_names,
     )
     workers: int = typer.Option(2, min=1, help="Jobs at once, a core each.")
 
@@ -181,3 +186,6 @@ def _cells(value: Any, spread: float | None, unit: str) -> tuple[str, str, str]:
         f"{value.low:.1f}-{value.high:.1f}",
         "" if spread is None else f"{spread:.1f}",
     )
+
+
+app.command("nouns")(nouns.nouns)

@@ -1,4 +1,4 @@
-"""`errands nouns`: see what a tagger finds in a title, and what the choice of a tagger changes."""
+"""`errands experiment nouns`: what the choice of a noun tagger changes."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -6,50 +6,34 @@ from pathlib import Path
 import msgspec
 import typer
 
-from errands.cli.output import answer, print_json, results, table
+from errands.cli.output import Json, print_json, results, table
 from errands.errors import DataError
 from errands.experiments.noun_study import Study, run_study
 from errands.shop.product import Product, Unusable, parse_product
 from errands.shop.rewards.nouns import nouns_from_file, tagger
 
-__all__ = ["app"]
-
-_JSON = typer.Option(False, "--json", help="Print a JSON object.")
+__all__ = ["nouns"]
 
 
-app = typer.Typer(
-    name="nouns",
-    no_args_is_help=True,
-    help="The nouns of titles, on which the type reward rests.",
-)
-
-
-@app.command("tag")
-def tag(
-    title: str = typer.Argument(help="A product title."),
-    by: str = typer.Option("lexicon", "--tagger", help="lexicon, lexicon-lower or spacy:MODEL."),
-    as_json: bool = _JSON,
-) -> None:
-    """Print the nouns that a tagger finds in a title."""
-    chosen = tagger(by)
-    nouns = chosen.nouns(title)
-    answer(as_json, {"tagger": chosen.name, "nouns": nouns}, " ".join(nouns))
-
-
-@app.command("study")
-def study(
+def nouns(
     items: Path = typer.Option(..., help="An items file of WebShop's form."),
-    nouns: Path | None = typer.Option(
-        None, help="Also compare with this file of nouns per product."
+    known: Path | None = typer.Option(
+        None, "--nouns", help="Also compare with this file of nouns per product."
     ),
     taggers: list[str] | None = typer.Option(
         None, "--tagger", help="Taggers to compare, the first with all others."
     ),
     limit: int = typer.Option(2000, min=2, help="Use the first so many products."),
-    as_json: bool = _JSON,
+    as_json: bool = Json,
 ) -> None:
-    """Tell how near taggers come to the original's title scores, and what rewards they move."""
-    files = {nouns.name: nouns_from_file(nouns)} if nouns else {}
+    """Tell how near taggers come to the original's title scores, and what rewards they move.
+
+    Example:
+
+    \b
+      errands experiment nouns --items items_shuffle_1000.json --limit 500
+    """
+    files = {known.name: nouns_from_file(known)} if known else {}
     chosen = [tagger(name) for name in taggers or ("lexicon", "lexicon-lower")]
     result = run_study(_read_products(items, limit), chosen, files)
     if as_json:

@@ -43,8 +43,8 @@ def test_a_catalogue_without_people_is_compared_too(tmp_path: Path) -> None:
         (("goals",), "Where to write the goals is missing: --out FILE."),
         (("goals", "--difficulty", "hard", "--out", "x.json"), "add --generate N"),
         (("goals", "--disjoint-from", "human", "--out", "x.json"), "add --generate N"),
-        (("goals", "--generate", "3", "--kind", "human"), "leave out --kind"),
-        (("goals", "--generate", "3", "--split", "test"), "leave out --kind, --split"),
+        (("goals", "--generate", "3", "--goals", "human"), "leave out --goals"),
+        (("goals", "--generate", "3", "--split", "test"), "leave out --goals, --split"),
         (("goals", "--generate", "0"), "0 goals were asked for"),
         (("goals", "--generate", "301"), "of the 300 in"),
         (("goals", "--generate", "3", "--difficulty", "x"), "no difficulty 'x'"),
@@ -96,7 +96,7 @@ def test_new_goals_can_be_looked_at(little: Catalog) -> None:
 @pytest.mark.parametrize("split", ["disjoint-test", "disjoint-eval", "disjoint-train", "test"])
 def test_every_split_can_be_frozen(split: str, little: Catalog, tmp_path: Path) -> None:
     out = tmp_path / "split.json"
-    words = ("--kind", "human", "--split", split, "--out", out)
+    words = ("--goals", "human", "--split", split, "--out", out)
     assert errands("catalog", "goals", little.path, *words).returncode == 0
     goals = little.goals("human")
     expected = [goals[index].instruction_text for index in split_indices(split, goals)]

@@ -1,46 +1,46 @@
-"""`errands demo`: one episode that a person can follow, page by page."""
+"""`errands demo shop`: one episode that a person can follow, page by page."""
 
+import shlex
 from collections.abc import Collection, Mapping
 from typing import Any
 
 import gymnasium
-import typer
 from rich.console import Console
 from rich.markup import escape
 from rich.panel import Panel
 from rich.table import Table
+from rich.text import Text
 
 from errands.agents.careful import CarefulShopper
 from errands.cli.output import program, remarks
 from errands.envs.shop import ShopEnv
+from errands.errors import SettingError
 from errands.shop.catalog.catalog import Catalog
-from errands.shop.catalog.library import BUILT_IN, demo_folder
+from errands.shop.catalog.library import BUILT_IN, DEMO, demo_folder
 
-__all__ = ["app"]
+__all__ = ["watch_shopping"]
 
+_GOAL = 5
 _STEPS = 15
 _NODES = 33
 
 stage = Console(highlight=False)
 
 
-app = typer.Typer()
-
-
-@app.command()
-def demo(
-    catalog: str = typer.Option("demo", help="A catalogue's directory or name."),
-    goals: str = typer.Option("human", help="synthetic, human or a goal file."),
-    goal: int = typer.Option(5, help="Which goal to shop for."),
-) -> None:
-    """Watch a simple agent shop: every page, every action, and the reward explained.
-
-    Example: errands demo --goal 12
-    """
+def watch_shopping(catalog: str, goals: str | None, goal: int | None) -> None:
+    """Show every page, every action, and the reward explained."""
     if catalog in BUILT_IN and not demo_folder(catalog).exists():
         remarks.print("Making the demo catalogue (once; it is kept) ...")
     with remarks.status("opening the catalogue"):
         opened = Catalog.open(catalog)
+        goals = goals or ("human" if opened.manifest.goals.get("human") else "synthetic")
+        count = len(opened.goals(goals))
+    if not count:
+        raise SettingError(
+            f"{opened.path} has no {goals} goals to shop for; `errands catalog goals {catalog}"
+            " --generate 100 --out goals.json` writes some, and --goals goals.json takes them."
+        )
+    goal = min(_GOAL, count - 1) if goal is None else goal
     env = gymnasium.make("errands/Shop-v0", catalog=opened, goals=goals, max_steps=_STEPS)
     shop = env.unwrapped
     assert isinstance(shop, ShopEnv)
@@ -52,10 +52,13 @@ def demo(
     over = False
     step = 0
     reward = 0.0
+    query = ""
     while not over:
         _show_page(observation, info, shop.episode.page.options.values())
         action = agent.act(observation, info)
         step += 1
+        if action.startswith("search["):
+            query = query or action[len("search[") : -1]
         stage.print(f"[bold]{step}. {escape(action)}[/bold]  [dim]({escape(agent.reason)})[/dim]\n")
         observation, given, terminated, truncated, info = env.step(action)
         reward = float(given)
@@ -64,7 +67,7 @@ def demo(
         _explain(shop, reward, info["reward_parts"])
     else:
         stage.print(f"Nothing was bought in {_STEPS} steps: the reward is 0.")
-    _suggest(catalog, goals, goal)
+    _suggest(catalog, goals, (goal + 1) % count, query)
 
 
 def _show_page(observation: str, info: Mapping[str, Any], chosen: Collection[str]) -> None:
@@ -117,21 +120,26 @@ def _weighed(parts: Mapping[str, Any], name: str) -> str:
     return f"{float(parts[f'r_{name}']):.2f} (weight {parts[f'w_{name}']:.2f})"
 
 
-def _suggest(catalog: str, goals: str, goal: int) -> None:
-    place = "" if catalog == "demo" else f" --catalog {catalog}"
-    named = "" if catalog == "demo" else f"{catalog} "
+def _suggest(catalog: str, goals: str, goal: int, query: str) -> None:
+    """Commands and lines of Python that go on with this catalogue and these goals."""
+    is_demo = catalog == DEMO
+    name = shlex.quote(catalog)
+    place = "" if is_demo else f" --data {name}"
     stage.print("What to try next:")
     for command, why in (
-        (f"demo{place} --goals {goals} --goal {goal + 1}", "another errand"),
-        (f'search {named}"running shoes" -k 5', "ask the search engine"),
-        (f"catalog info {catalog}", "what the shop holds"),
+        (f"demo{place} --goals {shlex.quote(goals)} --goal {goal}", "another errand"),
+        (f"search {name} {shlex.quote(query)} -k 5", "ask the search engine"),
+        (f"catalog info {name}", "what the shop holds"),
         (f"bench shop{place}", "how fast it is on this machine"),
-        ("data", "how to get the original WebShop data"),
+        *((("data", "how to get the original WebShop data"),) if is_demo else ()),
     ):
-        stage.print(f"  [bold]{escape(program())} {escape(command)}[/bold]  {why}")
-    stage.print(
-        "In Python:\n"
-        "  import errands, gymnasium\n"
-        '  env = gymnasium.make("errands/Shop-v0", goals="human", split="train")\n'
-        "  observation, info = env.reset(seed=0)"
+        line = Text.assemble("  ", (f"{program()} {command}", "bold"), f"  {why}")
+        stage.print(line, soft_wrap=True)
+    opened = "" if is_demo else f", catalog={catalog!r}"
+    lines = (
+        "In Python:",
+        "  import errands, gymnasium",
+        f'  env = gymnasium.make("errands/Shop-v0", goals={goals!r}{opened})',
+        "  observation, info = env.reset(seed=0)",
     )
+    stage.print(Text("\n".join(lines)), soft_wrap=True)

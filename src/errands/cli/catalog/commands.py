@@ -10,6 +10,8 @@ import msgspec
 import typer
 
 from errands.atomic import atomic_write
+from errands.cli.completion import catalog_names
+from errands.cli.options import CatalogData
 from errands.cli.output import (
     Json,
     answer,
@@ -29,6 +31,7 @@ from errands.shop.catalog.library import locate, names
 from errands.shop.fresh.draw import fresh_goals
 from errands.shop.goals import SHUFFLE_SEED, SPLITS, GoalSet, select_goals, write_goals
 from errands.shop.product import Product
+from errands.shop.rewards.nouns import tagger as noun_tagger
 from errands.shop.splits import DISJOINT, split_indices
 from errands.shop.synthetic.difficulty import DIFFICULTIES
 
@@ -40,7 +43,12 @@ app = typer.Typer(
     no_args_is_help=True,
 )
 
-_CATALOG = typer.Argument("demo", metavar="[CATALOG]", help="A catalogue's directory or name.")
+_CATALOG = typer.Argument(
+    "demo",
+    metavar="[CATALOG]",
+    help="A catalogue's directory or name.",
+    autocompletion=catalog_names,
+)
 _ITEMS = typer.Option(..., help="Products, as in items_shuffle.json.")
 _ATTRIBUTES = typer.Option(
     ..., help="Mined attributes and synthetic instructions, as in items_ins_v2.json."
@@ -338,7 +346,9 @@ def goals(
         None, help="The goal file to write; without it, generated instructions are printed."
     ),
     kind: str | None = typer.Option(
-        None, help="The goals to freeze: synthetic (unless told), human, or another goal file."
+        None,
+        "--goals",
+        help="The goals to freeze: synthetic (unless told), human, or another goal file.",
     ),
     split: str | None = typer.Option(
         None, help=f"Only those of a split: {', '.join([*DISJOINT, *SPLITS])}."
@@ -366,7 +376,7 @@ def goals(
     Examples:
 
     \b
-      errands catalog goals demo --kind human --split disjoint-test --out test-goals.json
+      errands catalog goals demo --goals human --split disjoint-test --out test-goals.json
       errands catalog goals demo --generate 5 --difficulty hard
       errands catalog goals demo --generate 500 --seed 1 --out train.json
       errands catalog goals demo --generate 200 --seed 2 --out test.json \\
@@ -377,7 +387,7 @@ def goals(
     if generate is None and out is None:
         raise SettingError("Where to write the goals is missing: --out FILE.")
     if generate is not None and (kind is not None or split is not None or limit is not None):
-        raise SettingError("--generate writes new goals: leave out --kind, --split and --limit.")
+        raise SettingError("--generate writes new goals: leave out --goals, --split and --limit.")
     if out is not None and out.exists() and not force:
         raise CatalogError(f"{out} exists already; name another file, or pass --force.")
     opened = Catalog.open(catalog)
@@ -412,6 +422,21 @@ def _told(opened: Catalog, progress: Progress) -> Iterator[Product]:
         if not done % 1000:
             progress("reading prices", done, len(opened))
         yield product
+
+
+@app.command()
+def nouns(
+    title: str = typer.Argument(help="A product title."),
+    tagger: str = _TAGGER,
+    as_json: bool = Json,
+) -> None:
+    """Print the nouns that a tagger finds in a title, on which the type reward rests.
+
+    Example: errands catalog nouns "Wireless Bluetooth Headphones, Black"
+    """
+    chosen = noun_tagger(tagger)
+    found = chosen.nouns(title)
+    answer(as_json, {"tagger": chosen.name, "nouns": found}, " ".join(found))
 
 
 @app.command()
@@ -468,7 +493,7 @@ def _write_bytes(content: bytes, path: Path) -> None:
 @app.command()
 def picture(
     asin: str = typer.Argument(help="The product's id."),
-    catalog: str = typer.Option("demo", help="A catalogue's directory or name."),
+    catalog: str = CatalogData,
     value: str | None = typer.Option(None, help="The picture of this option value."),
     out: Path | None = typer.Option(None, help="The SVG file to write; else standard output."),
 ) -> None:

@@ -1,3 +1,5 @@
+"""`errands experiment nouns` as a user types it."""
+
 import json
 from pathlib import Path
 
@@ -5,7 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 from errands.cli import app
-from errands.errors import DataError, ErrandsError
+from errands.errors import DataError
 
 RECORD = {
     "asin": "B000000001",
@@ -29,42 +31,28 @@ def items(tmp_path: Path) -> Path:
 
 
 def _run(*arguments: str) -> str:
-    result = CliRunner().invoke(app, ["nouns", *arguments], catch_exceptions=False)
+    result = CliRunner().invoke(app, ["experiment", "nouns", *arguments], catch_exceptions=False)
     assert result.exit_code == 0
     return result.stdout
 
 
-def test_tag_prints_the_nouns() -> None:
-    assert _run("tag", "Portable Power Cord (Black)") == "power cord black\n"
-
-
-def test_tag_as_json() -> None:
-    answer = json.loads(_run("tag", "Black Cord", "--tagger", "lexicon-lower", "--json"))
-    assert answer == {"tagger": "lexicon-lower-1", "nouns": ["cord"]}
-
-
-def test_tag_with_an_unknown_tagger() -> None:
-    with pytest.raises(ErrandsError, match="no noun tagger 'nltk'"):
-        _run("tag", "Cord", "--tagger", "nltk")
-
-
-def test_study_prints_two_tables(items: Path) -> None:
-    text = _run("study", "--items", str(items))
+def test_it_prints_two_tables(items: Path) -> None:
+    text = _run("--items", str(items))
     assert "sneakers" in text
     assert "Ordered pairs of 2 products" in text
 
 
-def test_study_as_json_with_a_nouns_file(items: Path, tmp_path: Path) -> None:
+def test_it_as_json_with_a_nouns_file(items: Path, tmp_path: Path) -> None:
     nouns = tmp_path / "mine.json"
     nouns.write_text('{"B000000001": ["lamp"], "B000000002": ["chair"]}')
-    answer = json.loads(_run("study", "--items", str(items), "--nouns", str(nouns), "--json"))
+    answer = json.loads(_run("--items", str(items), "--nouns", str(nouns), "--json"))
     assert answer["products"] == 2
     assert [row["got"] for row in answer["expectations"][:1]] == [pytest.approx(1 / 3)]
     assert {row["change"] for row in answer["shares"]} >= {"lexicon-1 → mine.json"}
 
 
-def test_study_stops_at_the_limit(items: Path) -> None:
-    answer = json.loads(_run("study", "--items", str(items), "--limit", "2", "--json"))
+def test_it_stops_at_the_limit(items: Path) -> None:
+    answer = json.loads(_run("--items", str(items), "--limit", "2", "--json"))
     assert answer["products"] == 2
 
 
@@ -76,13 +64,13 @@ def test_study_stops_at_the_limit(items: Path) -> None:
         ("[]", "fewer than two usable products"),
     ],
 )
-def test_study_refuses_a_wrong_items_file(tmp_path: Path, text: str, message: str) -> None:
+def test_it_refuses_a_wrong_items_file(tmp_path: Path, text: str, message: str) -> None:
     path = tmp_path / "items.json"
     path.write_text(text)
     with pytest.raises(DataError, match=message):
-        _run("study", "--items", str(path))
+        _run("--items", str(path))
 
 
-def test_study_names_a_missing_items_file(tmp_path: Path) -> None:
+def test_it_names_a_missing_items_file(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="Cannot read the items file"):
-        _run("study", "--items", str(tmp_path / "gone.json"))
+        _run("--items", str(tmp_path / "gone.json"))

@@ -1,37 +1,31 @@
-"""`errands turk demo`: one form filled in, action by action, by somebody who knows the answers."""
+"""`errands demo turk`: one form filled in, action by action, by somebody who knows the answers."""
 
+import shlex
 from contextlib import closing
 
-import typer
 from rich.panel import Panel
 
 from errands.cli.output import program, results, table
-from errands.cli.turk.challenge import app
 from errands.errors import SettingError
 from errands.turk.actions.grammar import format_action
 from errands.turk.drivers import Pages
 from errands.turk.oracle.field_oracle import play_oracle
 from errands.turk.scoring.instance_score import instance_figure, score_page
 from errands.turk.scoring.metrics import DISPLAYED
-from errands.turk.tasks.loader import load_tasks
+from errands.turk.tasks.loader import DEMO, load_tasks
 
-__all__ = ["app"]
+__all__ = ["watch_form"]
 
 _LINES = 24
+_FIRST = "Teapot Reviews"
+"""Of the demo's tasks, a form that fits a screen."""
 
 
-@app.command()
-def demo(
-    tasks: str = typer.Option("demo", help="A folder of tasks, or demo."),
-    task: str = typer.Option("Teapot Reviews", help="Which task."),
-    row: int = typer.Option(0, min=0, help="Which of its instances."),
-    driver: str = typer.Option("auto", help="auto, dom or browser."),
-) -> None:
-    """Watch a form being filled in: the page, the actions, and the score of each field.
-
-    Example: errands turk demo --task "Fridge Notes"
-    """
-    chosen = load_tasks(tasks).task(task)
+def watch_form(tasks: str, task: str | None, row: int, driver: str) -> None:
+    """Show a page, the actions of somebody who knows the answers, and the score of each field."""
+    opened = load_tasks(tasks)
+    task = task or (_FIRST if tasks == DEMO else opened.names[0])
+    chosen = opened.task(task)
     if row >= len(chosen.instances):
         raise SettingError(f"{task!r} has no row {row}; expected 0 to {len(chosen.instances) - 1}.")
     instance = chosen.instances[row]
@@ -59,9 +53,11 @@ def demo(
     after = instance_figure(scored, "paper")
     results.print(f"Score: {after or 0:.2f}; doing nothing would have given {before or 0:.2f}.\n")
     results.print("What to try next:")
+    place = "" if tasks == DEMO else f" --data {shlex.quote(tasks)}"
+    others = [name for name in opened.names if name != task]
     for command, why in (
-        ("turk info", "what the demo tasks hold"),
-        ("run turk --agent random", "a baseline on all of them"),
-        ('turk demo --task "Count the Ducks"', "another form"),
+        (f"turk info {shlex.quote(tasks)}", "what the tasks hold"),
+        (f"run turk{place} --agent random", "a baseline on all of them"),
+        *((f"demo turk{place} --task {shlex.quote(name)}", "another form") for name in others[:1]),
     ):
         results.print(f"  {program()} {command}  {why}")
