@@ -92,9 +92,11 @@ test-pythons: setup
 wheel: setup
 	$(BIN)/python tests/wheel.py
 
-# Writes docs/reference/cli.md anew from the commands' own help.
+# Writes the command-line page anew from the commands' own help, then builds the site from docs/
+# and the docstrings, in build/site: strictly, so that a link that leads nowhere is an error.
 docs: setup
 	env -u FORCE_COLOR -u GITHUB_ACTIONS COLUMNS=80 $(BIN)/python -m errands.cli.reference > docs/reference/cli.md
+	$(BIN)/zensical build --clean --strict
 
 # Plays the baselines of docs/explanation/results.md, makes them submissions in results/, plays these again as a
 # leaderboard does (build/leaderboard), and writes the page. A few minutes; what needs data that is

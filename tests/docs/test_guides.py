@@ -1,11 +1,11 @@
-"""The code of the how-to guides runs."""
+"""The code of the how-to guides runs; of other frameworks, as far as it needs none."""
 
 from pathlib import Path
 
 import pytest
 from code_blocks import ROOT, follow
 
-PAGES = sorted((ROOT / "docs" / "guides").glob("*.md"))
+PAGES = sorted((ROOT / "docs" / "guides").rglob("*.md"))
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)

@@ -7,7 +7,8 @@ import pytest
 from code_blocks import ROOT
 
 PAGE = ROOT / "docs" / "reference" / "limits.md"
-ROWS = re.findall(r"^\| ([^|*]+) \| ([^|]+) \| [^|]*\| `errands\.([\w.]+)` \|$", PAGE.read_text(), re.M)
+_ROW = re.compile(r"(?m)^\| ([^|*]+) \| ([^|]+) \| [^|]*\| `errands\.([\w.]+)` \|$")
+ROWS = _ROW.findall(PAGE.read_text())
 UNITS = {"KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "hours": 3600}
 
 
@@ -32,9 +33,7 @@ def in_source(place: str) -> float:
     tree: ast.AST = ast.parse(path.with_suffix(".py").read_text("utf-8"))
     if owner:
         [tree] = [
-            node
-            for node in ast.walk(tree)
-            if isinstance(node, ast.ClassDef) and node.name == owner
+            node for node in ast.walk(tree) if isinstance(node, ast.ClassDef) and node.name == owner
         ]
     for node in ast.walk(tree):
         match node:

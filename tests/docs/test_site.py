@@ -58,6 +58,8 @@ def test_every_public_name_is_in_the_reference(site: Path) -> None:
 
 
 def test_nothing_is_loaded_from_elsewhere(site: Path) -> None:
-    loaded = re.compile(r"<(?:script|img|iframe|link)\b[^>]*?\b(?:src|href)=\"?(https?://[^\s\">]+)")
+    loaded = re.compile(
+        r"<(?:script|img|iframe|link)\b[^>]*?\b(?:src|href)=\"?(https?://[^\s\">]+)"
+    )
     for page in site.rglob("*.html"):
         assert loaded.findall(page.read_text("utf-8")) == [], page

@@ -39,6 +39,8 @@ ROOT = Path(__file__).resolve().parents[2]
 EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
 _FENCE = re.compile(r"^```(?P<language>[\w-]*)(?: title=\"(?P<title>[^\"]+)\")?$")
 _REMARK = re.compile(r"^<!-- (?P<kind>not run|slow): (?P<reason>.+) -->$")
+SERVED = "127.0.0.1:8000"
+"""Where pages say that `errands serve` is."""
 _ADDRESS = re.compile(r"(?:127\.0\.0\.1|localhost):8000")
 
 
@@ -114,7 +116,7 @@ class _Follower(contextlib.ExitStack):
 
     def do(self, block: Block) -> None:
         place = f"{self.page.relative_to(ROOT)}:{block.line}"
-        text = _ADDRESS.sub(self.address, block.text) if self.address else block.text
+        text = self._addressed(block.text)
         if block.title:
             path = self.folder / block.title
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -124,12 +126,19 @@ class _Follower(contextlib.ExitStack):
             code = compile("\n" * (block.line - 1) + text, str(self.page), "exec")
             exec(code, self.names)
         elif block.language == "console":
-            for command, said in _commands(text, place):
-                self._compare(self._run(command, place), said, f"{place}: {command}")
+            for command, said in _commands(block.text, place):
+                printed = self._run(self._addressed(command), place)
+                _compare(
+                    printed.replace(self.address or SERVED, SERVED), said, f"{place}: {command}"
+                )
         elif block.language in ("json", "toml"):
             (json.loads if block.language == "json" else tomllib.loads)(text)
         else:
             assert block.language == "text", f"{place}: no way to run {block.language!r}"
+
+    def _addressed(self, text: str) -> str:
+        """With the address of the server that the page has started, if it has."""
+        return _ADDRESS.sub(self.address, text) if self.address else text
 
     def _run(self, command: str, place: str) -> str:
         words = shlex.split(re.sub(r"\s+# .*$", "", command))
@@ -166,29 +175,34 @@ class _Follower(contextlib.ExitStack):
 
     def _serve(self, options: list[str]) -> str:
         """Until the end of the page, on any free port: the page's addresses are changed to it."""
-        log = self.enter_context(open(self.folder / "serve.log", "w+", encoding="utf-8"))
+        path = self.folder / "serve.log"
+        log = self.enter_context(path.open("w", encoding="utf-8"))
         serving = subprocess.Popen(
             [sys.executable, "-m", "errands", "serve", *options, "--port", "0"],
             stdout=log, stderr=log, text=True, env={**os.environ, "PYTHONUNBUFFERED": "1"},
         )  # fmt: skip
         self.callback(_end, serving)
-        for _ in range(600):
-            printed = Path(log.name).read_text("utf-8")
-            found = re.search(r"http://(127\.0\.0\.1:\d+)", printed)
-            if found and "Ctrl-C" in printed or (found and printed.count("\n") > 2):
+        printed, before = "", ""
+        # Until it has said where, and says no more.
+        for _ in range(300):
+            if "http://" in printed and printed == before:
                 break
+            before = printed
             with contextlib.suppress(subprocess.TimeoutExpired):
-                serving.wait(0.1)
+                serving.wait(0.3)
                 break
-        assert found and serving.poll() is None, f"errands serve {options}: {printed}"
+            printed = path.read_text("utf-8")
+        found = re.search(r"http://(127\.0\.0\.1:\d+)", printed)
+        assert found, f"errands serve {options}: {printed}"
+        assert serving.poll() is None, f"errands serve {options} has ended: {printed}"
         self.address = found[1]
-        return printed.replace(self.address, "127.0.0.1:8000")
+        return printed
 
-    def _compare(self, printed: str, said: list[str], place: str) -> None:
-        for line in said:
-            shown = _ADDRESS.sub("127.0.0.1:8000", line.replace(self.address or "\0", "127.0.0.1:8000"))
-            pattern = ".*".join(map(re.escape, shown.rstrip().split("...")))
-            assert re.search(pattern, printed), f"{place} does not print {line!r}, but\n{printed}"
+
+def _compare(printed: str, said: list[str], place: str) -> None:
+    for line in said:
+        pattern = ".*".join(map(re.escape, line.rstrip().split("...")))
+        assert re.search(pattern, printed), f"{place} does not print {line!r}, but\n{printed}"
 
 
 def _commands(text: str, place: str) -> Iterator[tuple[str, list[str]]]:

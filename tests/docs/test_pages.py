@@ -8,17 +8,31 @@ import sys
 from pathlib import Path
 
 import pytest
+from code_blocks import ROOT, blocks
 
 from errands.cli.reference import command_paths
 from errands.integrations.frameworks import IntegrationError
 
-ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = [path.name for path in (ROOT / "src" / "errands").iterdir() if path.is_dir()]
 GROUPS = {
     f"errands.{what}" for what in ("drivers", "observations", "rules", "sites", "turk_observations")
 }
 """Groups of entry points, which are no modules; `errands.agents` is one, too."""
-PAGES = sorted([ROOT / "README.md", ROOT / "CHANGELOG.md", *(ROOT / "docs").rglob("*.md")])
+PAGES = sorted(
+    [*ROOT.glob("*.md"), *ROOT.glob("packages/*/README.md"), *(ROOT / "docs").rglob("*.md")]
+)
+IDS = [str(page.relative_to(ROOT)) for page in PAGES]
+SOURCES = [
+    path
+    for folder in ("src", "tests", "examples", "packages", "results", "Makefile", "pyproject.toml")
+    for path in ([ROOT / folder] if (ROOT / folder).is_file() else (ROOT / folder).rglob("*"))
+    if path.suffix in (".py", ".toml", ".md", "") and path.is_file()
+]
+OLD_WORDS = {
+    "by chance": "sampled", "hangs on": "depends on", "hang on": "depend on",
+    "the room": "the module", "paperwork": "form pages", "front desk": "crowd work",
+}  # fmt: skip
+"""Words that are no longer used, and what is said instead."""
 
 
 def test_the_command_line_page_is_current() -> None:
@@ -35,19 +49,50 @@ def test_the_command_line_page_is_current() -> None:
     )
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def anchors(page: Path) -> set[str]:
+    """Of a page's headings, as the site makes them."""
+    text = re.sub(r"(?ms)^```.*?^```$", "", page.read_text("utf-8"))
+    found = set()
+    for heading in re.findall(r"(?m)^#+ (.+)$", text):
+        plain = re.sub(r"[^\w\s-]", "", re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", heading))
+        found.add(re.sub(r"[-\s]+", "-", plain.strip().lower()))
+    return found
+
+
+@pytest.mark.parametrize("page", PAGES, ids=IDS)
 def test_links_lead_somewhere(page: Path) -> None:
-    for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text()):
-        assert (page.parent / target).exists(), f"{page.name} links to {target}"
+    text = re.sub(r"(?ms)^```.*?^```$", "", page.read_text("utf-8"))
+    for target, anchor in re.findall(r"\]\(([^)#:\s]*)(?:#([^)\s]*))?\)", text):
+        place = page.parent / target if target else page
+        assert place.exists(), f"{page.name} links to {target}"
+        if anchor:
+            assert anchor in anchors(place), f"{page.name} links to {target}#{anchor}"
 
 
-def test_every_page_is_linked_from_the_readme() -> None:
-    readme = (ROOT / "README.md").read_text()
-    for page in (ROOT / "docs").glob("*.md"):
-        assert f"docs/{page.name}" in readme, page.name
+@pytest.mark.parametrize("page", PAGES, ids=IDS)
+def test_every_block_has_a_language_and_reasons_name_what_there_is(page: Path) -> None:
+    for block in blocks(page):
+        assert block.language, f"{page}:{block.line} has no language; text, if it is no code"
+        for path in re.findall(r"\b(?:tests|examples)/[\w/.-]*\w", block.reason):
+            assert (ROOT / path).exists(), f"{page}:{block.line} names {path}"
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_pages_that_sources_name_exist() -> None:
+    """`docs/name.md` in messages, help and docstrings."""
+    assert len(SOURCES) > 500
+    for path in SOURCES:
+        for name in re.findall(r"\bdocs/[\w/-]+\.md", path.read_text("utf-8")):
+            assert (ROOT / name).is_file(), f"{path.relative_to(ROOT)} names {name}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=IDS)
+def test_the_words_are_the_field_s(page: Path) -> None:
+    if page.name != "CHANGELOG.md":
+        text = page.read_text("utf-8").lower()
+        assert {old: new for old, new in OLD_WORDS.items() if old in text} == {}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=IDS)
 def test_commands_that_are_told_of_exist(page: Path) -> None:
     groups: dict[str, set[str]] = {}
     for group, *inner in command_paths():
@@ -58,7 +103,7 @@ def test_commands_that_are_told_of_exist(page: Path) -> None:
         assert word in groups.get(group, {word}), f"{page.name}: errands {group} {word}"
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=IDS)
 def test_names_that_are_told_of_exist(page: Path) -> None:
     """`errands.package.module.Name`, and the same in tables that leave out `errands.`."""
     pattern = rf"`(?:errands\.)?((?:{'|'.join(PACKAGES)})(?:\.\w+)+|(?<=errands\.)\w+(?:\.\w+)*)"
