@@ -78,7 +78,7 @@ def test_every_block_has_a_language_and_reasons_name_what_there_is(page: Path) -
 
 
 def test_pages_that_sources_name_exist() -> None:
-    """`docs/name.md` in messages, help and docstrings."""
+    """A page is named by its path in messages, help and docstrings."""
     assert len(SOURCES) > 500
     for path in SOURCES:
         for name in re.findall(r"\bdocs/[\w/-]+\.md", path.read_text("utf-8")):
@@ -106,6 +106,8 @@ def test_commands_that_are_told_of_exist(page: Path) -> None:
 @pytest.mark.parametrize("page", PAGES, ids=IDS)
 def test_names_that_are_told_of_exist(page: Path) -> None:
     """`errands.package.module.Name`, and the same in tables that leave out `errands.`."""
+    if page.name == "limits.md":
+        return  # It names arguments, too, and has a test of its own.
     pattern = rf"`(?:errands\.)?((?:{'|'.join(PACKAGES)})(?:\.\w+)+|(?<=errands\.)\w+(?:\.\w+)*)"
     for name in re.findall(pattern, page.read_text()):
         known = f"errands.{name}" in GROUPS or is_there(f"errands.{name}")

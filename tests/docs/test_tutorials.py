@@ -8,6 +8,7 @@ import gymnasium
 import pytest
 from chat_endpoint import Endpoint
 from code_blocks import ROOT, follow
+from effort import SLOW
 
 import errands  # noqa: F401 - registers the environments
 from errands.runs import open_run
@@ -27,9 +28,9 @@ def test_tutorials(name: str, tmp_path: Path) -> None:
 
 
 def test_train_an_agent(tmp_path: Path) -> None:
-    """Trainings are left to `make test-slow`."""
+    """Its trainings are left to `make test-slow`."""
     pytest.importorskip("torch", reason="needs PyTorch: pip install 'errands[train]'")
-    assert follow(DOCS / "tutorials" / "train-an-agent.md", tmp_path) >= 2
+    assert follow(DOCS / "tutorials" / "train-an-agent.md", tmp_path) == (6 if SLOW else 2)
 
 
 def test_evaluate_a_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -44,7 +45,8 @@ def test_evaluate_a_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
         endpoint.server.server_close()
     store = open_run(tmp_path / "runs" / "model")
     try:
-        assert [one.status for one in store.summaries()] == ["done"] * 5
+        # It never buys, so the steps run out; nothing failed.
+        assert [one.status for one in store.summaries()] == ["truncated"] * 5
     finally:
         store.close()
 
