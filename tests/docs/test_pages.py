@@ -26,7 +26,7 @@ SOURCES = [
     path
     for folder in ("src", "tests", "examples", "packages", "results", "Makefile", "pyproject.toml")
     for path in ([ROOT / folder] if (ROOT / folder).is_file() else (ROOT / folder).rglob("*"))
-    if path.suffix in (".py", ".toml", ".md", "") and path.is_file()
+    if path.suffix in (".py", ".toml", ".md") or path.name == "Makefile"
 ]
 OLD_WORDS = {
     "by chance": "sampled", "hangs on": "depends on", "hang on": "depend on",
