@@ -4,10 +4,8 @@ import json
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
-import typer
 from command import in_process as errands
 from command import in_shell
 

@@ -125,7 +125,7 @@ def test_a_protocol_becomes_tasks_for_harbor(place: Path) -> None:
     words = ["export", "shop-demo", "tasks", "--format", "harbor", "--episodes", "2", "--json"]
     told = json.loads(errands(*words, cwd=place))
     assert told["episodes"] == 2
-    assert told["protocol"].startswith("shop-demo@1 ")
+    assert told["protocol"].startswith("shop-demo@2 ")
     assert sorted(path.name for path in (place / "tasks").iterdir()) == [
         "shop-demo-0000",
         "shop-demo-0001",

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import typer
 from rich.filesize import decimal
@@ -99,7 +100,7 @@ def _build(dataset: Dataset, report: FetchReport, force: bool) -> Path:
     from errands.shop.catalog.catalog import Catalog
 
     place = catalogs_dir() / dataset.name
-    files = {file.option[2:]: report.folder / file.name for file in dataset.files}
+    files: Any = {file.option[2:]: report.folder / file.name for file in dataset.files}
     with contextlib.suppress(CatalogError):
         sources = {source.sha256 for source in Catalog.open(place).manifest.sources}
         if not force and sources == {file.sha256 for file in report.files}:

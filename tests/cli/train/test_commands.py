@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from school import Said, same_weights
 
+from errands.extras import install_command
 from errands.shop.catalog.catalog import Catalog
 
 pytest.importorskip("torch", reason="needs torch: pip install 'errands[train]'")
@@ -269,7 +270,7 @@ def test_without_the_extra_a_sentence_says_what_to_install(
 ) -> None:
     monkeypatch.setitem(sys.modules, "torch", None)
     said = errands("train", *trainer.split(), "--out", tmp_path / "out", status=2)
-    assert "run pip install 'errands[train]'" in said.err
+    assert f"run {install_command('train')}" in said.err
     assert not (tmp_path / "out").exists()
 
 

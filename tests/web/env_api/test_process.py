@@ -19,6 +19,7 @@ from typer.testing import CliRunner
 
 from errands.cli import app
 from errands.errors import ErrandsError
+from errands.extras import install_command
 from errands.shop.catalog.catalog import Catalog
 from errands.web.core.server import _is_ours
 
@@ -127,9 +128,9 @@ def test_without_the_extra_it_says_what_to_install(
     process = command("--environments", "--data", str(little.path), PYTHONPATH=path)
     _, said = process.communicate(timeout=120)
     assert process.returncode == 2
+    command_line = install_command("serve")
     assert said == (
-        f"errands: Serving needs {missing}, which is not installed; run"
-        ' pip install "errands[serve]".\n'
+        f"errands: Serving needs {missing}, which is not installed; run {command_line}.\n"
     )
 
 

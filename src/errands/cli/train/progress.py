@@ -14,6 +14,7 @@ import typer
 from errands.cli.completion import catalog_names
 from errands.cli.output import counting, remarks
 from errands.errors import SettingError
+from errands.extras import install_command
 
 if TYPE_CHECKING:
     from errands.learn.data.demonstrations import Demonstrations
@@ -130,7 +131,7 @@ def need_torch() -> None:
         import torch  # noqa: F401
     except ImportError:
         raise SettingError(
-            "Training needs PyTorch, which is not installed; run pip install 'errands[train]'."
+            f"Training needs PyTorch, which is not installed; run {install_command('train')}."
         ) from None
 
 

@@ -17,6 +17,7 @@ from typing import Any, Protocol
 import msgspec
 
 from errands.errors import DataError, ErrandsError
+from errands.extras import install_command
 
 __all__ = ["EMPTY_GOAL_SCORE", "NounTagger", "nouns_from_file", "tagger", "title_score"]
 
@@ -64,7 +65,7 @@ class _SpacyTagger:
         except ImportError:
             raise ErrandsError(
                 f"The tagger spacy:{model} needs spaCy, which is not installed; run: "
-                "pip install 'errands[spacy]'"
+                f"{install_command('spacy')}"
             ) from None
         try:
             self._model: Any = spacy.load(model, exclude=["ner", "lemmatizer"])
