@@ -14,7 +14,8 @@ from typer.testing import CliRunner
 from errands.cli import app
 from errands.cli.data import next_command
 from errands.data import find_dataset
-from errands.errors import DataError
+from errands.errors import DataError, SettingError
+from errands.shop.catalog.catalog import Catalog
 
 SHARED = Path(__file__).parents[3] / "shared" / "data"
 NAMES = ("template.html", "batch.csv")
@@ -99,6 +100,27 @@ def test_the_next_command_can_be_pasted(cache: Path, tmp_path: Path) -> None:
         *("--human", str(folder / "items_human_ins.json")),
     ]
     assert next_command(find_dataset("turkingbench"), folder) is None
+
+
+@pytest.mark.shared
+@pytest.mark.skipif(not SHARED.exists(), reason="needs ../shared")
+def test_it_ends_with_a_catalogue(cache: Path) -> None:
+    words = ("webshop-1k", "--from", str(SHARED / "webshop-1k"), "--build")
+    said = run(*words)
+    place = cache / "catalogs" / "webshop-1k"
+    assert f"Its catalogue is {place}." in said
+    assert "demo --data webshop-1k" in said
+    assert len(Catalog.open("webshop-1k")) == 1000
+    made = (place / "manifest.json").stat().st_mtime_ns
+    assert json.loads(run(*words, "--json"))["catalog"] == str(place)
+    assert (place / "manifest.json").stat().st_mtime_ns == made
+    run(*words, "--force")
+    assert (place / "manifest.json").stat().st_mtime_ns > made
+
+
+def test_tasks_have_no_catalogue(tasks: Path) -> None:
+    with pytest.raises(SettingError, match="no catalogue is built; leave out --build"):
+        run("turkingbench", "--from", str(tasks), "--build")
 
 
 def test_help_has_examples() -> None:

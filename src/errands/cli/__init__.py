@@ -20,7 +20,6 @@ app = typer.Typer(
     name="errands",
     cls=Root,
     help="The shop and the crowd-work pages where web agents are trained and tested.",
-    no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )

@@ -22,6 +22,10 @@ class Root(TyperGroup):
         }
         super().__init__(**{**settings, "commands": listed})
 
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        is_bare = not args and not ctx.resilient_parsing
+        return super().parse_args(ctx, ["--help"] if is_bare else args)
+
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         name, listed, rest = super().resolve_command(ctx, args)
         return name, listed and _load(name or "", ctx), rest

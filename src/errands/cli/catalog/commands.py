@@ -1,6 +1,7 @@
 """`errands catalog`: build, generate, inspect, check and export catalogues; freeze their goals."""
 
 import re
+import shlex
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -17,6 +18,7 @@ from errands.cli.output import (
     answer,
     print_json,
     printable,
+    program,
     progress_bar,
     remarks,
     results,
@@ -188,12 +190,12 @@ def export(
         results.print(f"Left out: {manifest.goals['human']:,} human goals; --human writes them.")
     if nouns is None and "products in the nouns file" in manifest.made:
         results.print("Left out: nouns that came from a file; --nouns writes them.")
-    given = " ".join(f"--{name} {file.path}" for name, file in written.items())
+    given = " ".join(f"--{name} {shlex.quote(str(file.path))}" for name, file in written.items())
     # A manifest's tagger bears its version.
     tagger = re.sub(r"-[\d.]+$", "", manifest.tagger)
     if tagger != "file":
         given += f" --tagger {tagger}"
-    results.print(f"The same again: errands catalog build OUT {given} --seed {manifest.seed}")
+    results.print(f"The same again: {program()} catalog build OUT {given} --seed {manifest.seed}")
 
 
 @app.command()

@@ -1,5 +1,6 @@
 """`errands demo shop`: one episode that a person can follow, page by page."""
 
+import json
 import shlex
 from collections.abc import Collection, Mapping
 from typing import Any
@@ -133,13 +134,13 @@ def _suggest(catalog: str, goals: str, goal: int, query: str) -> None:
         (f"bench shop{place}", "how fast it is on this machine"),
         *((("data", "how to get the original WebShop data"),) if is_demo else ()),
     ):
-        line = Text.assemble("  ", (f"{program()} {command}", "bold"), f"  {why}")
+        line = Text.assemble("  ", (f"{program()} {command}", "bold"), f"  # {why}")
         stage.print(line, soft_wrap=True)
-    opened = "" if is_demo else f", catalog={catalog!r}"
+    named = "" if is_demo else f", catalog={json.dumps(catalog)}"
     lines = (
         "In Python:",
-        "  import errands, gymnasium",
-        f'  env = gymnasium.make("errands/Shop-v0", goals={goals!r}{opened})',
-        "  observation, info = env.reset(seed=0)",
+        "import errands, gymnasium",
+        f'env = gymnasium.make("errands/Shop-v0", goals={json.dumps(goals)}{named})',
+        "observation, info = env.reset(seed=0)",
     )
     stage.print(Text("\n".join(lines)), soft_wrap=True)

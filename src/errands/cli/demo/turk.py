@@ -60,4 +60,4 @@ def watch_form(tasks: str, task: str | None, row: int, driver: str) -> None:
         (f"run turk{place} --agent random", "a baseline on all of them"),
         *((f"demo turk{place} --task {shlex.quote(name)}", "another form") for name in others[:1]),
     ):
-        results.print(f"  {program()} {command}  {why}")
+        results.print(f"  {program()} {command}  # {why}")

@@ -12,6 +12,7 @@ from errands.cli.output import (
     Json,
     print_json,
     printable,
+    program,
     progress_bar,
     remarks,
     results,
@@ -211,7 +212,7 @@ def attributes(
     if compared is not None:
         results.print(table("beside the list", "number", "share", rows=compared.table()))
     if out is not None:
-        remarks.print(f"Next: errands mine review {shlex.quote(str(out))}")
+        remarks.print(f"Next: {program()} mine review {shlex.quote(str(out))}")
 
 
 @app.command("review")
@@ -368,7 +369,7 @@ def assign(
             f"No product has {least} attributes to ask for; a shop needs goals: --least 1."
         )
     built = f"--items {shlex.quote(str(items))} --attributes {shlex.quote(str(out))}"
-    remarks.print(f"Next: errands catalog build my-shop {built}")
+    remarks.print(f"Next: {program()} catalog build my-shop {built}")
 
 
 @app.command("shop")
@@ -424,7 +425,7 @@ def shop(
         f" {made.manifest.goals.get('synthetic', 0):,} synthetic goals."
     )
     _tell_counts(made.taken)
-    remarks.print(f"Next: errands serve --data {shlex.quote(str(made.catalog))}")
+    remarks.print(f"Next: {program()} serve --data {shlex.quote(str(made.catalog))}")
 
 
 def _tell_counts(taken: Any) -> None:
