@@ -11,7 +11,7 @@ PYTEST := $(BIN)/python -m pytest --dist loadfile --no-loadscope-reorder
 # Hundreds of processes are started by the tests, and each would compile the sources anew.
 unit check test-slow: export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: setup demo test check test-slow test-learn test-llm test-integrations test-pythons lint types unit wheel docs results bench oracle turk-proofs clean
+.PHONY: setup demo test check test-slow test-learn test-llm test-integrations test-pythons lint types unit wheel docs results calibration bench oracle turk-proofs clean
 
 setup: $(READY)
 
@@ -103,6 +103,13 @@ docs: setup
 # not in ../shared stays as it is, and is told.
 results: setup
 	$(BIN)/python tests/make_results.py
+
+# Whether generated shops are as hard as the paper's: full size and the demo's, on seeds that were not
+# tuned on, into docs/catalog.md. Half an hour of two cores; it can be stopped, and goes on.
+calibration: setup
+	$(BIN)/errands experiment calibration --out build/calibration/full
+	$(BIN)/errands experiment calibration --out build/calibration/demo --products 5000
+	$(BIN)/python tests/make_calibration.py build/calibration/full build/calibration/demo
 
 # The oracle on every instance of a folder of tasks (hours where pages need the browser).
 TASKS ?= ../shared/data/turkingbench

@@ -22,7 +22,7 @@ MAY_USE: dict[str, set[str]] = {
     "mining": {"shop"},
     "envs": {"shop", "turk", "browser"},
     "agents": {"shop", "turk", "browser", "envs"},
-    "runs": {"shop", "turk", "browser", "envs", "agents"},
+    "runs": {"shop", "turk", "browser", "data", "envs", "agents"},
     "reports": {"shop", "turk", "envs", "agents", "runs"},
     "leaderboard": {"shop", "turk", "envs", "agents", "runs", "reports"},
     "verify": {"shop", "envs", "agents", "runs", "reports"},
@@ -64,7 +64,7 @@ INSIDE: dict[str, str] = {
         < a2c
     """,
     "shop": """
-        product records
+        fingerprints product records
         < goals search synthetic
         < catalog rewards splits
         < build navigation

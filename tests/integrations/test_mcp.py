@@ -489,5 +489,5 @@ def test_the_page(
     told = capsys.readouterr().out
     assert "Instruction: " in told
     assert "Total results" in told
-    assert "{'protocol': 'shop-demo@1 data:" in told
+    assert "{'protocol': 'shop-demo@2 data:" in told
     assert "'done': False, 'steps': 1}" in told

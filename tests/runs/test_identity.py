@@ -211,6 +211,22 @@ def test_form_pages_that_are_not_turkingbenchs(tmp_path: Path) -> None:
             assert source.title == f"{name}'s settings on demo ({len(source.tasks.names)} tasks)"  # type: ignore[attr-defined]
 
 
+@real
+def test_turkingbenchs_names_with_other_answers_are_not_turkingbench(tmp_path: Path) -> None:
+    """Names alone were asked for: changed answers were played as TurkingBench's."""
+    name = "Event effect"
+    shutil.copytree(SHARED / "data/turkingbench/tasks" / name, tmp_path / "tasks" / name)
+    protocol = msgspec.structs.replace(find_protocol("turk-test"), data=str(tmp_path), per_task=1)
+    with closing(open_source(protocol)) as source:
+        assert "other-data" not in source.key
+    table = tmp_path / "tasks" / name / "batch.csv"
+    table.chmod(0o644)
+    table.write_bytes(table.read_bytes() + b"\n")
+    with closing(open_source(protocol)) as source:
+        assert " other-data" in source.key
+        assert source.title == f"turk-test's settings on {tmp_path.name} (1 tasks)"
+
+
 def test_versions_are_named() -> None:
     assert find_protocol("webshop-1k@2") is find_protocol("webshop-1k")
     assert find_protocol("webshop-1k@1").version == 1

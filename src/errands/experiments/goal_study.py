@@ -38,7 +38,17 @@ from errands.shop.rewards.rules import Purchase, released
 from errands.shop.search.analyzer import analyze
 from errands.shop.search.index import Index, IndexWriter, collect_terms
 
-__all__ = ["Comparison", "beside_the_real", "default_goals", "goal_statistics", "text_statistics"]
+__all__ = [
+    "Comparison",
+    "Statistics",
+    "beside_the_real",
+    "default_goals",
+    "goal_statistics",
+    "real_figure",
+    "sampled_goals",
+    "search_statistics",
+    "text_statistics",
+]
 
 FEW: Final = 1000
 """Products of the real catalogue that is at hand."""
@@ -83,6 +93,12 @@ def beside_the_real(counted: Statistics, kind: str) -> list[Comparison]:
     return rows
 
 
+def real_figure(name: str) -> float:
+    """A figure of the paper's."""
+    figure: float = _real_figures()["paper"][name]
+    return figure
+
+
 @cache
 def _real_figures() -> dict[str, dict[str, Any]]:
     text = files("errands.experiments").joinpath("real_goals.toml").read_text(encoding="utf-8")
@@ -102,7 +118,7 @@ def goal_statistics(
         raise SettingError(f"A sample of {sample} goals was asked for; expected 1 or more.")
     rng = random.Random(seed)
     held = catalog.goals(goals)
-    drawn = _drawn(held, sample, rng)
+    drawn = sampled_goals(held, sample, rng)
     targets = [catalog[goal.asin] for goal in drawn]
     few = _some(catalog, FEW, rng)
     counted: Statistics = {
@@ -114,16 +130,37 @@ def goal_statistics(
     counted |= _wants(drawn, targets, few, held)
     counted |= _products(_some(catalog, MANY, rng), few, rng)
 
-    def searched(stage: str, finder: _Finder) -> Statistics:
-        return _found(drawn, finder, held, lambda done: progress(stage, done, len(drawn)))
-
-    whole = _Finder(lambda query, _: catalog.find(query), catalog.product, catalog.number)
-    among = found = searched("searching all", whole)
+    among = found = search_statistics(catalog, drawn, held, progress=progress)
     if len(catalog) > FEW:
         with tempfile.TemporaryDirectory(prefix="errands-") as folder:
             some = _sampled_finder(Path(folder), few, targets)
-            among = searched(f"searching {FEW:,}", some)
+            among = _found(
+                drawn,
+                [_instruction(goal) for goal in drawn],
+                some,
+                held,
+                lambda done: progress(f"searching {FEW:,}", done, len(drawn)),
+            )
     return counted | found | {f"{name}_among_{FEW}": figure for name, figure in among.items()}
+
+
+def search_statistics(
+    catalog: Catalog,
+    goals: Sequence[Goal],
+    held: GoalSet,
+    queries: Sequence[str] | None = None,
+    progress: Progress = silent,
+) -> Statistics:
+    """What a query for each goal leads to in all of a catalogue: the instruction unless told."""
+    whole = _Finder(lambda query, _: catalog.find(query), catalog.product, catalog.number)
+    asked = list(map(_instruction, goals)) if queries is None else queries
+    return _found(
+        goals, asked, whole, held, lambda done: progress("searching all", done, len(goals))
+    )
+
+
+def _instruction(goal: Goal) -> str:
+    return goal.instruction_text
 
 
 def _some(catalog: Catalog, count: int, rng: random.Random) -> list[Product]:
@@ -132,7 +169,7 @@ def _some(catalog: Catalog, count: int, rng: random.Random) -> list[Product]:
     return list(map(catalog.product, numbers))
 
 
-def _drawn(goals: GoalSet, count: int, rng: random.Random) -> list[Goal]:
+def sampled_goals(goals: GoalSet, count: int, rng: random.Random) -> list[Goal]:
     """Different goals, drawn by weight; all of them where they are no more."""
     if count >= len(goals):
         return [goals[index] for index in range(len(goals))]
@@ -276,16 +313,20 @@ def _sampled_finder(folder: Path, few: Sequence[Product], targets: Sequence[Prod
 
 
 def _found(
-    goals: Sequence[Goal], finder: _Finder, held: GoalSet, report: Callable[[int], None]
+    goals: Sequence[Goal],
+    queries: Sequence[str],
+    finder: _Finder,
+    held: GoalSet,
+    report: Callable[[int], None],
 ) -> Statistics:
-    """What the instruction as a query leads to, by the released rules."""
+    """What a query for each goal leads to, by the released rules."""
     places: list[float] = []
     substitutes: list[bool] = []
     rule: list[float] = []
     oracle: list[float] = []
-    for done, goal in enumerate(goals, 1):
+    for done, (goal, query) in enumerate(zip(goals, queries, strict=True), 1):
         target = finder.number(goal.asin)
-        hits = list(finder.find(goal.instruction_text, target))
+        hits = list(finder.find(query, target))
         offers = [_offer(finder.product(number), held) for number in hits]
         others = [offer for number, offer in zip(hits, offers, strict=True) if number != target]
         own = [offer for number, offer in zip(hits, offers, strict=True) if number == target]

@@ -38,6 +38,7 @@ from errands.reports.statistics.comparison import Contestant, compare, corrected
 from errands.reports.statistics.estimate import Estimate
 from errands.runs.episode import RunInfo, Summary
 from errands.runs.failures import failure_of
+from errands.runs.identity import DIFFICULTY
 from errands.runs.protocol import Protocol, named_protocols
 from errands.runs.store.places import open_run
 
@@ -437,7 +438,9 @@ def _ranked(key: str, rows: Sequence[BoardRow], gathered: _Gathered) -> BoardTab
         warning=protocol.warning,
         source=protocol.source,
         own=own,
-        departures=tuple(word for word in key.split(" ")[2:] if not word.startswith("own:")),
+        departures=tuple(
+            word for word in key.split(" ")[2:] if not word.startswith(("own:", DIFFICULTY))
+        ),
         rows=_compared(agents, gathered.replays),
         ceilings=tuple(row for row in ranked if row.agent.privileged),
         published=() if own else _published(protocol.id),

@@ -408,7 +408,7 @@ class TurkSource:
         if (
             protocol.identity is not None
             and protocol.identity.tasks
-            and not is_meant_tasks(protocol.split, self.tasks.names)
+            and not is_meant_tasks(protocol.split, self.tasks)
         ):
             self.key += f" {OTHER_DATA}"
             described = f"{Path(protocol.data).name} ({len(self.tasks.names)} tasks)"

@@ -7,14 +7,18 @@ does, and tells such catalogues apart.
 
 import hashlib
 from collections.abc import Iterable
+from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Final
 
 import msgspec
 
+from errands.data.archive import TASK_FILES
+from errands.data.sets import known_tasks
 from errands.runs.protocol import DataIdentity, Protocol
 from errands.shop.catalog.catalog import Catalog
 from errands.shop.goals import GoalSet, instruction_key
+from errands.turk.tasks.loader import TaskSet
 from errands.turk.tasks.splits import turkingbench
 
 __all__ = [
@@ -78,9 +82,26 @@ def is_meant_catalog(identity: DataIdentity, catalog: Catalog, goals: GoalSet) -
     return not identity.content or catalog_content(catalog) == identity.content
 
 
-def is_meant_tasks(split: str, names: Iterable[str]) -> bool:
-    """Whether tasks are TurkingBench's, of that split; how many are absent is said elsewhere."""
-    return set(names) <= set(turkingbench().expected(split or "all"))
+def is_meant_tasks(split: str, tasks: TaskSet) -> bool:
+    """Whether tasks are TurkingBench's, of that split, by their names and, of those whose files are
+    known, by their checksums; how many are absent is said elsewhere."""
+    if not set(tasks.names) <= set(turkingbench().expected(split or "all")):
+        return False
+    known = known_tasks()
+    return all(
+        _file_hash(tasks.folder(name).joinpath(file)) == known[f"tasks/{name}/{file}"]
+        for name in tasks.names
+        for file in TASK_FILES
+        if f"tasks/{name}/{file}" in known
+    )
+
+
+def _file_hash(file: Traversable) -> str:
+    """Of a file's bytes; empty where it cannot be read, of which the task tells."""
+    try:
+        return hashlib.sha256(file.read_bytes()).hexdigest()
+    except OSError:
+        return ""
 
 
 def describe_catalog(catalog: Catalog, name: str) -> str:
