@@ -41,8 +41,8 @@ $(READY): $(BASE) requirements-dev.txt packages/errands-legacy/pyproject.toml
 
 demo: $(BASE)
 	@$(BIN)/errands demo
-	@$(BIN)/errands turk demo
-	@$(BIN)/errands tour
+	@$(BIN)/errands demo turk
+	@$(BIN)/errands demo tour
 
 test: setup lint types unit wheel
 
@@ -92,11 +92,13 @@ test-pythons: setup
 wheel: setup
 	$(BIN)/python tests/wheel.py
 
-# Writes docs/cli.md anew from the commands' own help.
+# Writes the command-line page anew from the commands' own help, then builds the site from docs/
+# and the docstrings, in build/site: strictly, so that a link that leads nowhere is an error.
 docs: setup
-	env -u FORCE_COLOR -u GITHUB_ACTIONS COLUMNS=80 $(BIN)/python -m errands.cli.reference > docs/cli.md
+	env -u FORCE_COLOR -u GITHUB_ACTIONS COLUMNS=80 $(BIN)/python -m errands.cli.reference > docs/reference/cli.md
+	$(BIN)/zensical build --clean --strict
 
-# Plays the baselines of docs/results.md, makes them submissions in results/, plays these again as a
+# Plays the baselines of docs/explanation/results.md, makes them submissions in results/, plays these again as a
 # leaderboard does (build/leaderboard), and writes the page. A few minutes; what needs data that is
 # not in ../shared stays as it is, and is told.
 results: setup
@@ -116,7 +118,7 @@ oracle: setup
 	$(BIN)/errands run turk --data $(TASKS) --agent oracle --workers 2
 
 # What runs without a browser, proven and checked anew: the package's proofs and the table in
-# docs/turkingbench-results.md. About an hour of two cores; it can be stopped, and goes on.
+# docs/explanation/turkingbench-results.md. About an hour of two cores; it can be stopped, and goes on.
 PROOFS := build/turk-proofs
 turk-proofs: export ERRANDS_HOME := $(CURDIR)/$(PROOFS)/home
 turk-proofs: setup

@@ -5,7 +5,7 @@
 
 The model gets an instruction and the shop's first page, calls the tools `search` and `click`, and
 is rewarded by what it bought. Several errands are done for each goal, and those that went better
-than their group's average are made more likely. See docs/integrations/trl.md.
+than their group's average are made more likely. See docs/guides/integrations/trl.md.
 """
 
 import sys
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import typer
 
 from errands import ErrandsError
+from errands.extras import install_command
 from errands.integrations import ToolEpisodes, open_episodes
 
 if TYPE_CHECKING:
@@ -117,7 +118,7 @@ def main(
     except ErrandsError as failure:
         stop(str(failure))
     except ImportError as failure:
-        stop(f"{failure.name or 'A part of TRL'} is missing: run pip install 'errands[trl]'.")
+        stop(f"{failure.name or 'A part of TRL'} is missing: run {install_command('trl')}.")
     except (OSError, ValueError) as failure:
         stop(f"{model} cannot be trained: {str(failure).splitlines()[0]}")
     made.train()

@@ -35,11 +35,11 @@ RECORDED = SHARED / "fixtures" / "webshop"
 
 
 HEAVY = (
-    "bench", "browser", "cli", "examples", "experiments", "learn", "web", "remote", "test_docs.py",
+    "bench", "browser", "cli", "examples", "experiments", "learn", "web", "remote", "docs",
     "runs/workers", "runs/test_killed.py", "runs/test_runner.py", "runs/store", "turk/browser",
-    "turk/effects", "turk/oracle", "shop/build", "mining/test_tutorial.py", "crowd",
+    "turk/effects", "turk/oracle", "shop/build", "crowd",
     "data/test_download.py", "agents/llm", "envs/test_shop_pictures.py", "transfer/test_play.py",
-    "envs/test_page_of_docs.py", "integrations", "leaderboard/test_browser.py", "legacy",
+    "integrations", "leaderboard/test_browser.py", "legacy",
     "testing/test_adapter.py",
     "client",
 )  # fmt: skip
@@ -54,7 +54,8 @@ LONG = (
     "web/env_api/test_schemathesis.py", "cli/test_run.py", "cli/test_main.py",
     "integrations/test_inspect.py", "integrations/test_mcp.py", "integrations/test_harbor.py",
     "runs/test_runner.py", "cli/train/test_commands.py", "cli/mine/test_commands.py",
-    "cli/turk/test_work.py", "learn/models/test_pretrained_encoder.py", "mining/test_tutorial.py",
+    "cli/turk/test_work.py", "learn/models/test_pretrained_encoder.py", "docs/test_guides.py",
+    "docs/test_tutorials.py",
     "shop/synthetic/test_generator.py", "learn/test_evaluation.py", "runs/test_killed.py",
     "cli/test_run_stopped.py", "transfer/test_fuzz.py", "bench/test_scale.py", "envs/test_shop.py",
     "web/crowd/hits/test_frame_security.py", "web/crowd/hits/test_frame_peers.py",

@@ -2,7 +2,7 @@
 
 Run by `make test-integrations`; `python tests/frameworks.py inspect mcp` takes some of them. The
 environments are kept below build/integrations and built anew where what they hold has changed.
-Prints a table; `--write` puts it into docs/integrations/README.md. Ends with 1 where anything
+Prints a table; `--write` puts it into docs/guides/integrations/index.md. Ends with 1 where anything
 failed.
 """
 
@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / "build" / "integrations"
-PAGE = ROOT / "docs" / "integrations" / "README.md"
+PAGE = ROOT / "docs" / "guides" / "integrations" / "index.md"
 BEGIN, END = "<!-- measured -->", "<!-- end of what was measured -->"
 TESTED = ("pytest", "hypothesis", "rich")
 MINUTES = 20

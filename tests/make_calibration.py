@@ -7,7 +7,7 @@ import re
 import sys
 from pathlib import Path
 
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "catalog.md"
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "guides" / "catalogs.md"
 TABLE = re.compile(r"(<!-- calibration -->\n).*?(<!-- end -->)", re.S)
 
 

@@ -1,4 +1,4 @@
-"""`make results`: play what docs/results.md shows, check it as a leaderboard does, write the page.
+"""`make results`: play docs/explanation/results.md's runs, check them as a leaderboard does.
 
 Every run that results/template.md asks for is played, made a submission in results/, and played
 once more by the leaderboard, whose site goes to build/leaderboard. Submissions on the data in
@@ -27,7 +27,7 @@ from errands.shop.build.builder import build_catalog
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "results"
 TEMPLATE = RESULTS / "template.md"
-PAGE = ROOT / "docs" / "results.md"
+PAGE = ROOT / "docs" / "explanation" / "results.md"
 BUILD = ROOT / "build" / "results"
 SHARED = ROOT.parent / "shared" / "data"
 ORIGINALS = {"webshop", "webshop-1k", "turkingbench"}

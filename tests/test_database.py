@@ -17,6 +17,7 @@ from errands.database import (
     without_password,
 )
 from errands.errors import DataError
+from errands.extras import install_command
 
 
 def test_urls_and_paths() -> None:
@@ -40,7 +41,7 @@ def test_without_psycopg(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "psycopg", None)
     with pytest.raises(DataError) as why:
         import_psycopg("A run", DataError)
-    sentence = "A run in PostgreSQL needs psycopg; run pip install 'errands[postgres]'."
+    sentence = f"A run in PostgreSQL needs psycopg; run {install_command('postgres')}."
     assert str(why.value) == sentence
 
 

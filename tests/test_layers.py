@@ -1,4 +1,4 @@
-"""Imports go one way, sub-packages included: see docs/design.md."""
+"""Imports go one way, sub-packages included: see docs/explanation/design.md."""
 
 import ast
 import re
@@ -10,7 +10,7 @@ SOURCE = Path(__file__).resolve().parents[1] / "src" / "errands"
 
 BASE = {
     *("errors", "home", "lazy", "plugins", "atomic", "database", "markup", "prices", "progress"),
-    *("compiled", "notebook", "stemming"),
+    *("compiled", "extras", "notebook", "stemming"),
 }
 """Modules below all packages; anybody may use them."""
 

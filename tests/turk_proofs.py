@@ -18,7 +18,7 @@ from errands.turk.tasks.loader import load_tasks
 
 ROOT = Path(__file__).resolve().parents[1]
 SHIPPED = ROOT / "src" / "errands" / "turk" / "proofs.jsonl"
-PAGE = ROOT / "docs" / "turkingbench-results.md"
+PAGE = ROOT / "docs" / "explanation" / "turkingbench-results.md"
 TABLE = re.compile(r"(<!-- proofs -->\n).*?(<!-- end -->)", re.S)
 
 

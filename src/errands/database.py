@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 from errands.errors import ErrandsError
+from errands.extras import install_command
 
 if TYPE_CHECKING:
     import psycopg
@@ -56,7 +57,7 @@ def import_psycopg(what: str, error: type[ErrandsError]) -> Any:
         import psycopg
     except ImportError:
         raise error(
-            f"{what} in PostgreSQL needs psycopg; run pip install 'errands[postgres]'."
+            f"{what} in PostgreSQL needs psycopg; run {install_command('postgres')}."
         ) from None
     return psycopg
 

@@ -2,8 +2,9 @@
 
 `prices_of` reads a cell of a table, which is a price or else has a reason why not; `money` finds a
 price and its currency in the text of a page, `number_money` reads one whose currency is said
-elsewhere. By hand because price-parser reads no ranges and no signs (docs/dependencies.md). How the
-original reads the prices of its own files is `errands.shop.product.parse_price`.
+elsewhere. By hand because price-parser reads no ranges and no signs
+(docs/explanation/dependencies.md). How the original reads the prices of its own files is
+`errands.shop.product.parse_price`.
 """
 
 import re

@@ -9,7 +9,7 @@ not `enjoy`), `-ally` undone before other endings, `-fully` and `-logy`.
 
 Every character but a, e, i, o, u and some y is a consonant, so digits and letters of other scripts
 are consonants too. Both expect lower case. By hand because NLTK, which has both, takes three times
-as long and brings four packages along (docs/dependencies.md).
+as long and brings four packages along (docs/explanation/dependencies.md).
 """
 
 from collections.abc import Callable

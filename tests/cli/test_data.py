@@ -14,7 +14,8 @@ from typer.testing import CliRunner
 from errands.cli import app
 from errands.cli.data import next_command
 from errands.data import find_dataset
-from errands.errors import DataError
+from errands.errors import DataError, SettingError
+from errands.shop.catalog.catalog import Catalog
 
 SHARED = Path(__file__).parents[3] / "shared" / "data"
 NAMES = ("template.html", "batch.csv")
@@ -91,13 +92,35 @@ def test_the_next_command_can_be_pasted(cache: Path, tmp_path: Path) -> None:
     folder = tmp_path / "my data"
     command = next_command(find_dataset("webshop-1k"), folder)
     assert command is not None
-    assert shlex.split(command) == [
-        *("errands", "catalog", "build", str(cache / "catalogs" / "webshop-1k")),
+    words = shlex.split(command)
+    assert words[words.index("catalog") :] == [
+        *("catalog", "build", str(cache / "catalogs" / "webshop-1k")),
         *("--items", str(folder / "items_shuffle_1000.json")),
         *("--attributes", str(folder / "items_ins_v2_1000.json")),
         *("--human", str(folder / "items_human_ins.json")),
     ]
     assert next_command(find_dataset("turkingbench"), folder) is None
+
+
+@pytest.mark.shared
+@pytest.mark.skipif(not SHARED.exists(), reason="needs ../shared")
+def test_it_ends_with_a_catalogue(cache: Path) -> None:
+    words = ("webshop-1k", "--from", str(SHARED / "webshop-1k"), "--build")
+    said = run(*words)
+    place = cache / "catalogs" / "webshop-1k"
+    assert f"Its catalogue is {place}." in said
+    assert "demo --data webshop-1k" in said
+    assert len(Catalog.open("webshop-1k")) == 1000
+    made = (place / "manifest.json").stat().st_mtime_ns
+    assert json.loads(run(*words, "--json"))["catalog"] == str(place)
+    assert (place / "manifest.json").stat().st_mtime_ns == made
+    run(*words, "--force")
+    assert (place / "manifest.json").stat().st_mtime_ns > made
+
+
+def test_tasks_have_no_catalogue(tasks: Path) -> None:
+    with pytest.raises(SettingError, match="no catalogue is built; leave out --build"):
+        run("turkingbench", "--from", str(tasks), "--build")
 
 
 def test_help_has_examples() -> None:
@@ -121,6 +144,6 @@ def shared_server() -> Iterator[str]:
 def test_the_small_shop_from_a_server(cache: Path, shared_server: str) -> None:
     said = run("webshop-1k", "--url", shared_server)
     assert said.count("downloaded, checksum right") == 3
-    assert "errands catalog build" in said
+    assert " catalog build " in said
     assert "nothing to do" in run("webshop-1k")
     assert run("webshop-1k", "--url", shared_server, "--force").count("downloaded") == 3

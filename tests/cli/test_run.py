@@ -164,6 +164,6 @@ def test_mistakes_are_one_sentence(place: Path, arguments: list[str], sentence: 
 
 
 def test_the_tour_ends_with_a_report(tmp_path: Path) -> None:
-    told = json.loads(errands("tour", "--out", tmp_path / "tour", "--json", cwd=tmp_path))
+    told = json.loads(errands("demo", "tour", "--out", tmp_path / "tour", "--json", cwd=tmp_path))
     assert Path(told["report"]).stat().st_size > 100_000
     assert len(told["runs"]) == 7

@@ -12,6 +12,7 @@ import pytest
 
 from errands.cli import app
 from errands.errors import SettingError
+from errands.extras import install_command
 
 HAS_OPENENV = importlib.util.find_spec("openenv") is not None
 CODE = "from errands.cli import main; main()"
@@ -22,7 +23,7 @@ CODE = "from errands.cli import main; main()"
     [
         (["--openenv", "--environments"], "leave out --environments"),
         (["--openenv", "--no-site"], "leave out --site"),
-        (["--openenv", "--catalog", "demo"], "leave out --catalog"),
+        (["--openenv", "--data", "demo"], "leave out --data"),
         (["--openenv", "--reset-password"], "leave out --reset-password"),
         (["--protocol", "shop-demo"], "add --openenv"),
         (["--openenv", "--token", ""], "printable ASCII"),
@@ -36,7 +37,7 @@ def test_options_that_would_do_nothing_are_refused(words: list[str], why: str) -
 
 @pytest.mark.skipif(HAS_OPENENV, reason="OpenEnv is installed")
 def test_a_missing_openenv_is_one_sentence() -> None:
-    with pytest.raises(ImportError, match=r"run pip install 'errands\[openenv\]'"):
+    with pytest.raises(ImportError, match=re.escape(f"run {install_command('openenv')}")):
         app(["serve", "--openenv"], standalone_mode=False)
 
 

@@ -51,7 +51,7 @@ def test_it_is_short_and_needs_nothing() -> None:
 def test_the_page_about_it_runs(
     client: ModuleType, server: Served, url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    page = (FILE.parents[2] / "docs" / "old-pythons.md").read_text()
+    page = (FILE.parents[2] / "docs" / "guides" / "old-pythons.md").read_text()
     [block] = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
     monkeypatch.setitem(sys.modules, "errands_client", client)
     names: dict[str, Any] = {}

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from errands.extras import install_command
 from errands.shop.catalog.catalog import Catalog
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "train_with_trl.py"
@@ -47,5 +48,5 @@ def test_without_trl_it_says_what_to_install(little: Catalog, tmp_path: Path) ->
         pytest.skip("TRL is installed here")
     shown = run("--out", str(tmp_path), "--data", str(little.path))
     assert shown.returncode == 2
-    assert "pip install 'errands[trl]'" in shown.stderr
+    assert install_command("trl") in shown.stderr
     assert "Traceback" not in shown.stderr

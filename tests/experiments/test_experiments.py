@@ -131,7 +131,7 @@ def test_a_killed_experiment_leaves_nobody_behind_and_goes_on(
 ) -> None:
     folder = tmp_path / "e"
     command = [sys.executable, "-m", "errands", "experiment", "search", "--quick"]
-    command += ["--catalog", str(little.path), "--out", str(folder), "--workers", "1"]
+    command += ["--data", str(little.path), "--out", str(folder), "--workers", "1"]
     started = subprocess.Popen(command, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
     deadline = time.monotonic() + 120
     while not list((folder / "demonstrations").glob("*")) and time.monotonic() < deadline:
@@ -198,7 +198,7 @@ def test_every_job_comes_after_what_it_needs() -> None:
 def test_the_command(done: Path, tiny: ExperimentConfig, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(experiment_config, "QUICK", tiny)
     monkeypatch.setattr(paper, "LEAST_TEST_GOALS", 6)
-    arguments = ["--quick", "--out", str(done), "--catalog", tiny.catalog]
+    arguments = ["--quick", "--out", str(done), "--data", tiny.catalog]
     shown = CliRunner().invoke(app, ["experiment", "pictures", *arguments])
     assert shown.exit_code == 0, shown.output
     assert "IL without pictures" in shown.output
@@ -215,7 +215,7 @@ def test_the_command(done: Path, tiny: ExperimentConfig, monkeypatch: pytest.Mon
 def test_too_few_goals_are_refused_before_anything_is_done(little: Catalog, tmp_path: Path) -> None:
     """One goal was judged, and the table said "shown"."""
     out = tmp_path / "e"
-    words = ["experiment", "table", "--quick", "--out", str(out), "--catalog", str(little.path)]
+    words = ["experiment", "table", "--quick", "--out", str(out), "--data", str(little.path)]
     with pytest.raises(SettingError, match=r"has \d+ test goals .* needs 100 or more"):
         CliRunner().invoke(app, words, catch_exceptions=False)
     assert not out.exists()

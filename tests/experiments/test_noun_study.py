@@ -119,7 +119,7 @@ def test_the_shares_of_the_small_set_are_those_of_the_page() -> None:
         [tagger("lexicon"), tagger("lexicon-lower")],
         {"nouns.json": nouns_from_file(SHARED / "fixtures/webshop/nouns.json")},
     )
-    page = (Path(__file__).parents[2] / "docs/nouns.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[2] / "docs/explanation/nouns.md").read_text(encoding="utf-8")
     for share in study.shares:
         row = f"| {share.change} | {share.among} | {share.pairs:,} | {share.share:.2%} |"
         assert row in page

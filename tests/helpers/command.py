@@ -13,7 +13,8 @@ from typing import IO, Any
 
 import pytest
 
-from errands.cli import demo, main, output
+from errands.cli import main, output
+from errands.cli.demo import shop
 
 __all__ = ["in_process", "in_shell"]
 
@@ -35,7 +36,7 @@ def in_process(*words: object, cwd: Path | None = None, keys: str = "", **enviro
         patch = stack.enter_context(pytest.MonkeyPatch.context())
         for name, value in {"COLUMNS": "200", **environment}.items():
             patch.setenv(name, value)
-        for console in (output.results, output.remarks, demo.stage):
+        for console in (output.results, output.remarks, shop.stage):
             # Where COLUMNS was set when a console was made, Rich goes by that for ever.
             patch.setattr(console, "_width", None)
         patch.setattr(sys, "argv", ["errands", *map(str, words)])

@@ -36,7 +36,7 @@ from errands.web.server import serve_shop
 
 IN_PROCESS = False
 EPISODES = 4
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "integrations" / "browsergym.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "guides" / "integrations" / "browsergym.md"
 
 pytestmark = [
     pytest.mark.filterwarnings("default"),

@@ -391,7 +391,7 @@ def test_clusters_tell_nothing_of_the_product(shop: ToolEpisodes) -> None:
 
 
 def test_the_page_runs() -> None:
-    page = Path(__file__).resolve().parents[2] / "docs" / "integrations" / "README.md"
+    page = Path(__file__).resolve().parents[2] / "docs" / "guides" / "integrations" / "index.md"
     [block] = re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL)
     exec(compile(block, str(page), "exec"), {})
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from errands.extras import install_command
 from errands.integrations.frameworks import FRAMEWORKS, IntegrationError, require
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -22,17 +23,17 @@ def test_a_framework_that_is_missing_is_one_sentence(
         raise metadata.PackageNotFoundError(distribution)
 
     monkeypatch.setattr(metadata, "version", missing)
-    with pytest.raises(IntegrationError, match=re.escape(f"pip install 'errands[{name}]'")):
+    with pytest.raises(IntegrationError, match=re.escape(install_command(name))):
         require(name)
 
 
 @pytest.mark.parametrize(
     ("name", "python", "wanted"),
     [
-        ("nemo-gym", (3, 11), "make an environment of Python >=3.12, as this is 3.11; run pip"),
-        ("nemo-gym", (3, 12), "not installed: run pip"),
-        ("verl", (3, 13), "make an environment of Python >=3.11,<3.13, as this is 3.13; run pip"),
-        ("verl", (3, 12), "not installed: run pip"),
+        ("nemo-gym", (3, 11), "make an environment of Python >=3.12, as this is 3.11; run "),
+        ("nemo-gym", (3, 12), "not installed: run "),
+        ("verl", (3, 13), "make an environment of Python >=3.11,<3.13, as this is 3.13; run "),
+        ("verl", (3, 12), "not installed: run "),
     ],
 )
 def test_one_that_this_python_cannot_have_says_which_can(
@@ -61,7 +62,7 @@ def test_a_command_without_its_framework_has_no_traceback(
     assert ended.value.code == 2
     said = capsys.readouterr().err
     assert said.count("\n") == 1
-    assert "pip install 'errands[nemo-gym]'" in said
+    assert install_command("nemo-gym") in said
 
 
 @pytest.mark.parametrize("name", FRAMEWORKS)
@@ -117,6 +118,6 @@ def test_each_has_an_extra_with_its_minimum_and_no_upper_bound() -> None:
 
 @pytest.mark.parametrize("name", FRAMEWORKS)
 def test_each_has_a_page(name: str) -> None:
-    page = ROOT / "docs" / "integrations" / FRAMEWORKS[name].page
+    page = ROOT / "docs" / "guides" / "integrations" / FRAMEWORKS[name].page
     assert page.is_file()
     assert f"errands[{name}]" in page.read_text()

@@ -17,7 +17,7 @@ from errands.integrations import gem as errands_gem
 from errands.testing.adapter import AdapterConformance, ScriptedModel
 
 IN_PROCESS = True
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "integrations" / "gem.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "guides" / "integrations" / "gem.md"
 NAMES = {"shop": "errands:shop", "turk": "errands:forms"}
 
 pytestmark = pytest.mark.filterwarnings("default")

@@ -35,7 +35,7 @@ from errands.runs.protocol import ProtocolError
 from errands.testing.adapter import AdapterConformance, ScriptedModel
 
 IN_PROCESS = False
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "integrations" / "harbor.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "guides" / "integrations" / "harbor.md"
 AGENTS = {"instruction.md", "task.toml", "environment/.dockerignore", "environment/Dockerfile"} | {
     "environment/docker-compose.yaml"
 }

@@ -398,10 +398,10 @@ def test_wrong_options_are_one_sentence(task: Any, options: dict[str, Any], why:
 def test_the_command_line_and_the_page(
     shop_endpoint: Endpoint, shop_script: Script, tmp_path: Path
 ) -> None:
-    """The command of docs/integrations/inspect.md, against an endpoint that plays the script, and
-    the page's program that reads the log."""
+    """The command of docs/guides/integrations/inspect.md, against an endpoint that plays the
+    script, and the page's program that reads the log."""
     shop_endpoint.usage = {"prompt_tokens": 9, "completion_tokens": 1, "total_tokens": 10}
-    page = (ROOT / "docs" / "integrations" / "inspect.md").read_text()
+    page = (ROOT / "docs" / "guides" / "integrations" / "inspect.md").read_text()
     [command] = re.findall(r"^\$ (inspect eval errands/webshop .*LOCAL.*)$", page, re.M)
     words = command.replace("shop-demo", "shop-demo -T episodes=12").split()
     ran = subprocess.run(

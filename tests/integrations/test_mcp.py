@@ -476,8 +476,8 @@ def asked(place: str, path: str, headers: dict[str, str]) -> int:
 def test_the_page(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    """The program of docs/integrations/mcp.md, with the command of this source."""
-    page = (ROOT / "docs" / "integrations" / "mcp.md").read_text()
+    """The program of docs/guides/integrations/mcp.md, with the command of this source."""
+    page = (ROOT / "docs" / "guides" / "integrations" / "mcp.md").read_text()
     [program] = re.findall(r"```python\n(.*?)```", page, re.S)
     command = tmp_path / "errands"
     command.write_text(

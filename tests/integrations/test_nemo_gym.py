@@ -45,7 +45,7 @@ from errands.testing import AdapterConformance
 # In real use the server is a process of its own, behind HTTP; `play` calls what that calls.
 IN_PROCESS = False
 ROOT = Path(__file__).resolve().parents[2]
-PAGE = ROOT / "docs" / "integrations" / "nemo-gym.md"
+PAGE = ROOT / "docs" / "guides" / "integrations" / "nemo-gym.md"
 PLACE = {"host": "127.0.0.1", "port": 0, "entrypoint": "app.py"}
 
 

@@ -33,7 +33,7 @@ from errands.testing.adapter import AdapterConformance, ScriptedModel
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "packages" / "errands-openenv"
-PAGE = ROOT / "docs" / "integrations" / "openenv.md"
+PAGE = ROOT / "docs" / "guides" / "integrations" / "openenv.md"
 IN_PROCESS = True
 
 

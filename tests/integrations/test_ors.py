@@ -31,7 +31,7 @@ from errands.runs.protocol import ProtocolError
 from errands.testing.adapter import AdapterConformance, ScriptedModel
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGE = ROOT / "docs" / "integrations" / "ors.md"
+PAGE = ROOT / "docs" / "guides" / "integrations" / "ors.md"
 IN_PROCESS = True
 
 

@@ -17,7 +17,7 @@ from errands.integrations import skyrl
 from errands.testing.adapter import AdapterConformance, ScriptedModel
 
 IN_PROCESS = True
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "integrations" / "skyrl.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "guides" / "integrations" / "skyrl.md"
 
 pytestmark = pytest.mark.filterwarnings("default")
 

@@ -37,7 +37,7 @@ pytestmark = pytest.mark.filterwarnings("default")
 
 IN_PROCESS = True
 ROOT = Path(__file__).resolve().parents[2]
-PAGE = ROOT / "docs" / "integrations" / "trl.md"
+PAGE = ROOT / "docs" / "guides" / "integrations" / "trl.md"
 TEMPLATE = Path(trl.__file__).parent / "chat_templates" / "qwen3.jinja"
 COLUMNS = {"goal": None, "task": None, "row": None}
 

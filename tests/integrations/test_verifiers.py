@@ -47,7 +47,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:The 'initial' parameter is depre
 # In real use the tools are a server process of their own; `play` calls what it calls.
 IN_PROCESS = False
 ROOT = Path(__file__).resolve().parents[2]
-PAGE = ROOT / "docs" / "integrations" / "verifiers.md"
+PAGE = ROOT / "docs" / "guides" / "integrations" / "verifiers.md"
 IDS = {"shop": "errands-shop", "turk": "errands-forms"}
 
 

@@ -41,7 +41,7 @@ from errands.testing.adapter import AdapterConformance, ScriptedModel
 pytestmark = pytest.mark.filterwarnings("default")
 
 IN_PROCESS = True
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "integrations" / "verl.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "guides" / "integrations" / "verl.md"
 
 Saying = Callable[[str, int], str]
 """What is said in a conversation: its text, and how many calls were answered."""

@@ -1,4 +1,4 @@
-"""docs/results.md is what the submissions in results/ give; those of the demo come back."""
+"""The results page is what the submissions in results/ give; those of the demo come back."""
 
 import re
 import shutil
@@ -25,8 +25,10 @@ def submitted() -> list[SubmittedRun]:
 
 
 def test_the_page_is_what_the_submissions_give(submitted: list[SubmittedRun]) -> None:
-    page = (ROOT / "docs" / "results.md").read_text("utf-8")
-    assert page == fill(TEMPLATE, submitted), "docs/results.md is stale: run `make results`"
+    page = (ROOT / "docs" / "explanation" / "results.md").read_text("utf-8")
+    assert page == fill(TEMPLATE, submitted), (
+        "docs/explanation/results.md is stale: run `make results`"
+    )
 
 
 def test_there_is_a_submission_for_every_row(submitted: list[SubmittedRun]) -> None:

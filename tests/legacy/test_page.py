@@ -1,4 +1,4 @@
-"""The code in docs/legacy.md runs."""
+"""The code in docs/guides/original-code.md runs."""
 
 import re
 from pathlib import Path
@@ -9,7 +9,7 @@ from errands_legacy.sources import CATALOG_VARIABLE
 ROOT = Path(__file__).resolve().parents[2]
 BLOCKS = [
     block
-    for page in ("docs/legacy.md", "packages/errands-legacy/README.md")
+    for page in ("docs/guides/original-code.md", "packages/errands-legacy/README.md")
     for block in re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), re.DOTALL)
 ]
 

@@ -1,4 +1,4 @@
-"""Other projects' unmodified files, where they are: see docs/legacy.md."""
+"""Other projects' unmodified files, where they are: see docs/guides/original-code.md."""
 
 import os
 import subprocess

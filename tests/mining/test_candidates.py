@@ -9,6 +9,7 @@ import msgspec
 import pytest
 
 from errands.errors import DataError, SettingError
+from errands.extras import install_command
 from errands.mining.candidates import Candidates, mine, read_candidates, sampled, stream_items
 from errands.mining.phrases import cut, parts, phrases
 
@@ -173,4 +174,4 @@ def test_without_scikit_learn_there_is_a_sentence() -> None:
         "except ErrandsError as error: print(error)\n"
     )
     said = subprocess.run([sys.executable, "-c", code], text=True, capture_output=True, check=True)
-    assert 'pip install "errands[mine]"' in said.stdout
+    assert install_command("mine") in said.stdout

@@ -85,7 +85,7 @@ def test_the_originals_attributes_are_found(real: tuple[Candidates, ListComparis
     assert mined.products == 1000
     assert found.common == 205
     assert found.common_found / found.common >= 0.85
-    # docs/mining.md has the figures of this very comparison.
+    # docs/guides/mining.md has the figures of this very comparison.
     assert found.listed_found / found.candidates > 0.33
 
 
@@ -108,6 +108,6 @@ def test_given_out_their_attributes_reach_their_products(
 
 @pytest.mark.shared
 def test_the_documentation_has_these_figures(real: tuple[Candidates, ListComparison]) -> None:
-    page = (Path(__file__).resolve().parents[2] / "docs" / "mining.md").read_text()
+    page = (Path(__file__).resolve().parents[2] / "docs" / "guides" / "mining.md").read_text()
     for name, number, share in real[1].table():
         assert f"| {name} | {number} | {share.replace('%', ' %')} |" in page

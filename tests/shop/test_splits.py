@@ -130,5 +130,5 @@ def test_disjoint_splits_come_first_wherever_splits_are_named():
     assert said.index("disjoint-test") < said.index("`test`")
     told = CliRunner().invoke(app, ["run", "--help"], env={"COLUMNS": "200"}).output
     assert "disjoint-test, disjoint-eval" in " ".join(told.split())
-    page = (Path(__file__).parents[2] / "docs" / "environment.md").read_text()
+    page = (Path(__file__).parents[2] / "docs" / "reference" / "protocols.md").read_text()
     assert page.index("disjoint-test") < page.index("`test`")

@@ -149,5 +149,5 @@ def test_a_page_becomes_our_page(saved: Path) -> None:
 
 
 def test_the_table_of_the_docs_is_what_the_command_prints(saved: Path) -> None:
-    page = Path(__file__).resolve().parents[2] / "docs" / "transfer.md"
+    page = Path(__file__).resolve().parents[2] / "docs" / "guides" / "real-shops.md"
     assert to_markdown(compared(saved)) in page.read_text("utf-8")

@@ -166,7 +166,8 @@ def test_a_folder_holds_a_page_and_a_table(name: str) -> None:
 def test_the_page_about_the_tasks_names_it(name: str) -> None:
     split = next((split for split, names in splits().items() if name in names), "train")
     count = len(list(sheet(name).instances()))
-    text = (Path(__file__).parents[2] / "docs" / "demo-tasks.md").read_text(encoding="utf-8")
+    page = Path(__file__).parents[2] / "docs" / "reference" / "demo-tasks.md"
+    text = page.read_text(encoding="utf-8")
     assert f"| {name} | {split} | {count} |" in text
 
 

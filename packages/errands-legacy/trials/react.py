@@ -27,7 +27,7 @@ def notebook(folder: Path) -> dict[str, Any]:
 def main(folder: Path) -> str:
     names = notebook(folder)
     with tempfile.TemporaryDirectory() as scratch:
-        words = ["serve", "--port", "0", "--catalog", CATALOG, "--goals", "human"]
+        words = ["serve", "--port", "0", "--data", CATALOG, "--goals", "human"]
         process = subprocess.Popen(
             [sys.executable, "-c", SERVE, *words, "--store", f"{scratch}/site.sqlite"],
             stdout=subprocess.PIPE,

@@ -3,8 +3,9 @@
     python packages/errands-legacy/trials/run.py FOLDER [NAME ...]
 
 FOLDER holds checkouts named verl-agent, RAGEN, AgentGym, AgentBench and ReAct; what is not there
-is said. Their own requirements beside WebShop must be installed (docs/legacy.md lists them). Each
-trial is a process of its own. The catalogue is `demo`, or that of `ERRANDS_LEGACY_CATALOG`.
+is said. Their own requirements beside WebShop must be installed (docs/guides/original-code.md
+lists them). Each trial is a process of its own. The catalogue is `demo`, or
+that of `ERRANDS_LEGACY_CATALOG`.
 """
 
 import os

@@ -8,7 +8,7 @@ package, or `module:attribute` of the user's own code: a function or class that 
 import importlib
 import inspect
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 import gymnasium
@@ -17,6 +17,7 @@ import msgspec
 from errands.agents.agent import AgentFactory, Mode
 from errands.agents.factory import SimpleFactory
 from errands.errors import SettingError
+from errands.extras import install_command
 from errands.plugins import Registry, nearest, path_of, reference_of
 
 __all__ = [
@@ -262,7 +263,7 @@ def _factory(kind: AgentKind) -> FactoryFunction:
             raise
         raise SettingError(
             f"The agent {kind.name!r} needs the module {failure.name}, which is not installed:"
-            f" pip install 'errands[{kind.extra}]'"
+            f" run {install_command(kind.extra)}."
         ) from None
     return made
 
@@ -315,7 +316,7 @@ def _foreign_factory(
         return ready
     missing = [part for part in _AGENT_PARTS if not callable(getattr(given, part, None))]
     if len(missing) == 1:
-        raise _no_method(name, missing[0])
+        raise _no_agent(name, missing)
     if not missing:
         if settings:
             raise SettingError(
@@ -324,32 +325,28 @@ def _foreign_factory(
             )
         return _of_class(name, given) if isinstance(given, type) else _of_instance(name, given)
     if not callable(given):
-        raise SettingError(
-            f"{name} is a {type(given).__name__}; expected an agent class, or a function"
-            " (domain, env, settings) that gives a factory."
-        )
+        raise _no_agent(name, missing)
     try:
         inspect.signature(given).bind(domain, env, settings)
-    except TypeError as failure:
-        if isinstance(given, type):
-            raise _no_method(name, "act") from None
-        raise SettingError(
-            f"{name} cannot be called with (domain, env, settings): {failure}."
-        ) from None
+    except (TypeError, ValueError):
+        raise _no_agent(name, missing) from None
     factory: AgentFactory = given(domain, env, dict(settings))
-    missing = [part for part in _FACTORY_PARTS if not hasattr(factory, part)]
-    if missing:
+    lacking = [part for part in _FACTORY_PARTS if not hasattr(factory, part)]
+    if lacking:
+        if isinstance(given, type):
+            raise _no_agent(name, missing)
         raise SettingError(
-            f"{name} gave a {type(factory).__name__} without {missing[0]!r}; expected a factory"
+            f"{name} gave a {type(factory).__name__} without {lacking[0]!r}; expected a factory"
             f" with {', '.join(_FACTORY_PARTS)}."
         )
     return factory
 
 
-def _no_method(name: str, method: str) -> SettingError:
+def _no_agent(name: str, missing: Sequence[str]) -> SettingError:
+    methods = " and no ".join(repr(method) for method in missing)
     return SettingError(
-        f"{name} has no method {method!r}; an agent needs begin(observation, info) and"
-        " act(observation, info)."
+        f"{name} has no method {methods}; an agent is a class with begin(observation, info), which"
+        " is shown the first page, and act(observation, info), which returns the next action."
     )
 
 

@@ -43,7 +43,7 @@ def bench_serve(
     if transport not in TRANSPORTS:
         raise SettingError(f"transport={transport!r}: expected {', '.join(TRANSPORTS)}.")
     raise_open_files()
-    words = ["--environments", "--catalog", catalog, "--sessions", str(sessions + 16)]
+    words = ["--environments", "--data", catalog, "--sessions", str(sessions + 16)]
     with server(words) as (process, port):
         load = Load("127.0.0.1", port, transport, sessions, at_once)
         begun = time.process_time()

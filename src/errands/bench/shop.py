@@ -17,7 +17,7 @@ from errands.shop.goals import GoalSet
 __all__ = ["ORIGINAL_STEPS_PER_SECOND", "bench_shop", "bench_steps", "play_steps"]
 
 ORIGINAL_STEPS_PER_SECOND = 29.0
-"""Measured with the original on 1,000 products: see docs/performance.md."""
+"""Measured with the original on 1,000 products: see docs/explanation/performance.md."""
 
 EPISODE_STEPS = 15
 FULL = 1_000_000

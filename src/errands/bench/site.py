@@ -40,7 +40,7 @@ def bench_site(
     goals = opened.goals("synthetic")
     queries = [goals[place % len(goals)].instruction_text[:80] for place in range(200)]
     with tempfile.TemporaryDirectory(prefix="errands-bench-") as folder:
-        words = ["--catalog", str(opened.path), "--store", str(Path(folder) / "site.sqlite")]
+        words = ["--data", str(opened.path), "--store", str(Path(folder) / "site.sqlite")]
         with server(words) as (process, port):
             people = _Visitors(port, queries, think, random.Random(seed))
             begun, cpu = time.perf_counter(), cpu_seconds(process.pid)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from errands.errors import ErrandsError
+from errands.extras import install_command
 
 if TYPE_CHECKING:
     from playwright.async_api import Browser, Playwright
@@ -27,8 +28,7 @@ _NAMES: Final = (
 )
 
 MISSING_PACKAGE: Final = (
-    "The browser driver needs Playwright, which is not installed: run "
-    "pip install 'errands[browser]'"
+    f"The browser driver needs Playwright, which is not installed: run {install_command('browser')}"
 )
 MISSING_BROWSER: Final = (
     "No Chromium was found: run apt-get install chromium (Debian, Ubuntu) or "

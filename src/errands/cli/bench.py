@@ -9,24 +9,26 @@ import typer
 from rich.table import Table
 
 from errands.bench.figure import Figure, machine
-from errands.cli.output import Json, print_json, remarks, results
+from errands.cli.options import CatalogData, TasksData
+from errands.cli.output import json_lines, print_json, remarks, results
 from errands.errors import SettingError
 
 __all__ = ["app"]
 
 app = typer.Typer(name="bench", help="Measure speed and memory.", no_args_is_help=True)
+_JSON = json_lines("figure")
 
 
 @app.command()
 def shop(
-    catalog: str = typer.Option("demo", help="A catalogue's directory or name."),
+    catalog: str = CatalogData,
     steps: int = typer.Option(50_000, min=1000, help="Environment steps of one measurement."),
     seed: int = typer.Option(1, help="Of the random shopper."),
-    as_json: bool = Json,
+    as_json: bool = _JSON,
 ) -> None:
     """Measure the shop: steps a second, resets, searches, memory of an environment.
 
-    Example: errands bench shop --catalog shop-1k --json
+    Example: errands bench shop --data shop-1k --json
     """
     from errands.bench.shop import bench_shop
 
@@ -35,19 +37,19 @@ def shop(
 
 @app.command()
 def turk(
-    tasks: str = typer.Option("demo", help="A folder of tasks, or demo."),
+    tasks: str = TasksData,
     instances: int = typer.Option(5, min=1, help="Instances of each task."),
     driver: str = typer.Option("both", help="dom, browser or both."),
     memory: bool = typer.Option(
         False, "--memory", help="Play every instance on dom and watch the memory instead."
     ),
-    as_json: bool = Json,
+    as_json: bool = _JSON,
 ) -> None:
     """Measure form pages: instances a second with each driver, by the oracle.
 
     With --memory: the private memory after 1,000 and 10,000 instances and at the end.
 
-    Example: errands bench turk --tasks tasks --json
+    Example: errands bench turk --data tasks --json
     """
     from errands.bench.turk import bench_turk, bench_turk_memory
 
@@ -64,17 +66,17 @@ def turk(
 
 @app.command()
 def runs(
-    catalog: str = typer.Option("demo", help="A catalogue's directory or name."),
+    catalog: str = CatalogData,
     episodes: int = typer.Option(12_000, min=100, help="Episodes of one measurement."),
     workers: int = typer.Option(2, min=2, help="Workers to compare with one."),
     store: int = typer.Option(
         0, min=0, help="Also fill a store with so many episodes and report on it (1000000)."
     ),
-    as_json: bool = Json,
+    as_json: bool = _JSON,
 ) -> None:
     """Measure the runner: its cost beside the bare environment, workers, a large store.
 
-    Example: errands bench runs --catalog shop-1k --store 1000000
+    Example: errands bench runs --data shop-1k --store 1000000
     """
     from errands.bench.runs import bench_runs, bench_store
 
@@ -85,7 +87,7 @@ def runs(
 
 @app.command()
 def search(
-    catalog: str = typer.Option("demo", help="A catalogue's directory or name."),
+    catalog: str = CatalogData,
     queries: int = typer.Option(2000, min=100, help="How many queries, of 8 to 16 words."),
     seed: int = typer.Option(1, help="Of the queries."),
     processes: int = typer.Option(
@@ -96,11 +98,11 @@ def search(
         help="A program to measure beside: given a file of queries and a number of hits, its last"
         ' line is {"queries_per_second": ..., "hits": ...}, the hits a list of ids for each query.',
     ),
-    as_json: bool = Json,
+    as_json: bool = _JSON,
 ) -> None:
     """Measure opening and searching, and prove that pruning changes no answer.
 
-    Example: errands bench search --catalog full --queries 2000
+    Example: errands bench search --data full --queries 2000
     """
     from errands.bench.search import bench_search
 
@@ -116,7 +118,7 @@ def scale(
     out: Path = typer.Option(Path("scale"), help="Where table, picture and figures are written."),
     workers: int = typer.Option(None, min=1, help="Processes that build; default: all cores."),
     keep: bool = typer.Option(False, "--keep", help="Keep the catalogues and files."),
-    as_json: bool = Json,
+    as_json: bool = json_lines("size"),
 ) -> None:
     """Measure how cost grows with the number of products: built, opened, searched, shopped in.
 
@@ -150,13 +152,13 @@ def scale(
 
 @app.command()
 def ray(
-    catalog: str = typer.Option("demo", help="A catalogue's directory or name."),
+    catalog: str = CatalogData,
     episodes: int = typer.Option(12_000, min=1000, help="Episodes of the run."),
-    as_json: bool = Json,
+    as_json: bool = _JSON,
 ) -> None:
-    """Measure runs on a cluster: two Ray nodes on this machine (docs/cluster.md).
+    """Measure runs on a cluster: two Ray nodes on this machine (docs/guides/cluster.md).
 
-    Example: errands bench ray --catalog shop-1k --json
+    Example: errands bench ray --data shop-1k --json
     """
     from errands.bench.ray import bench_ray
 
@@ -165,14 +167,14 @@ def ray(
 
 @app.command()
 def serve(
-    catalog: str = typer.Option("demo", help="A catalogue's directory or name."),
+    catalog: str = CatalogData,
     sessions: int = typer.Option(2000, min=1, help="Sessions that are open and played."),
     seconds: float = typer.Option(20.0, min=1.0, help="How long to play."),
     transport: str = typer.Option(
         "websocket", help="http or websocket (a connection for each session), or batch."
     ),
     at_once: int = typer.Option(64, min=1, help="Calls that wait for an answer at a time."),
-    as_json: bool = Json,
+    as_json: bool = _JSON,
 ) -> None:
     """Measure `errands serve --environments`: a real server, loaded from here.
 
@@ -188,13 +190,13 @@ def serve(
 
 @app.command()
 def site(
-    catalog: str = typer.Option("demo", help="A catalogue's directory or name."),
+    catalog: str = CatalogData,
     shoppers: int = typer.Option(500, min=1, help="People who shop at once."),
     seconds: float = typer.Option(30.0, min=1, help="How long."),
     think: float = typer.Option(
         1.0, min=0.001, help="Seconds that a person looks at a page, on average."
     ),
-    as_json: bool = Json,
+    as_json: bool = _JSON,
 ) -> None:
     """Measure the shop's website: a real server, with people who search, click and buy.
 

@@ -1,18 +1,22 @@
 """`errands data`: the original data sets, from a server or a folder onto this machine."""
 
+import contextlib
 import shlex
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import typer
 from rich.filesize import decimal
 from rich.progress import DownloadColumn, TaskID, TimeRemainingColumn, TransferSpeedColumn
 from rich.table import Table
 
-from errands.cli.output import print_json, progress, results
+from errands.cli.completion import dataset_names
+from errands.cli.output import Json, print_json, program, progress, progress_bar, results
 from errands.data import DATASETS, Dataset, FetchReport, fetch, find_dataset
+from errands.errors import CatalogError, SettingError
 from errands.home import catalogs_dir, data_dir
 from errands.progress import Progress as OnProgress
 
@@ -26,7 +30,7 @@ the data sets are listed. Examples:
 
 \b
   errands data
-  errands data webshop-1k --from ~/Downloads/webshop
+  errands data webshop-1k --from ~/Downloads/webshop --build
   errands data webshop --url https://example.org/data
   errands data turkingbench --from turking-bench-main.zip
 """
@@ -38,7 +42,9 @@ app = typer.Typer()
 
 @app.command("data", help=_HELP)
 def _data(
-    name: str | None = typer.Argument(None, metavar="NAME", help=f"{', '.join(_NAMES)}."),
+    name: str | None = typer.Argument(
+        None, metavar="[NAME]", help=f"{', '.join(_NAMES)}.", autocompletion=dataset_names
+    ),
     url: str | None = typer.Option(
         None,
         metavar="URL",
@@ -57,12 +63,20 @@ def _data(
     no_verify: bool = typer.Option(
         False, "--no-verify", help="Take files that are none of the known versions."
     ),
-    as_json: bool = typer.Option(False, "--json", help="Print one JSON object."),
+    build: bool = typer.Option(
+        False, "--build", help="Then build its catalogue, which has the data set's name."
+    ),
+    as_json: bool = Json,
 ) -> None:
     if name is None:
         _list(as_json)
         return
     dataset = find_dataset(name)
+    if build and not dataset.files:
+        raise SettingError(
+            f"{name} has tasks, of which no catalogue is built; leave out --build. `errands turk"
+            f" info {name}` tells what it holds."
+        )
     with _bars() as show:
         report = fetch(
             dataset,
@@ -73,23 +87,40 @@ def _data(
             verify=not no_verify,
             progress=show,
         )
+    built = _build(dataset, report, force) if build else None
     if as_json:
-        print_json(report.as_dict())
+        print_json({**report.as_dict(), **({} if built is None else {"catalog": built})})
     else:
-        _print(dataset, report)
+        _print(dataset, report, built)
+
+
+def _build(dataset: Dataset, report: FetchReport, force: bool) -> Path:
+    """The catalogue of a data set, built unless it was of these files before."""
+    from errands.shop.build.builder import build_catalog
+    from errands.shop.catalog.catalog import Catalog
+
+    place = catalogs_dir() / dataset.name
+    files: Any = {file.option[2:]: report.folder / file.name for file in dataset.files}
+    with contextlib.suppress(CatalogError):
+        sources = {source.sha256 for source in Catalog.open(place).manifest.sources}
+        if not force and sources == {file.sha256 for file in report.files}:
+            return place
+    with progress_bar() as bar:
+        build_catalog(place, **files, replace=place.exists(), progress=bar)
+    return place
 
 
 def next_command(dataset: Dataset, folder: Path) -> str | None:
     """The command that makes use of the files, where there is one."""
     if not dataset.files:
         return None
-    words = ["errands", "catalog", "build", str(catalogs_dir() / dataset.name)]
+    words = ["catalog", "build", str(catalogs_dir() / dataset.name)]
     for file in dataset.files:
         words += [file.option, str(folder / file.name)]
-    return shlex.join(words)
+    return f"{program()} {shlex.join(words)}"
 
 
-def _print(dataset: Dataset, report: FetchReport) -> None:
+def _print(dataset: Dataset, report: FetchReport, built: Path | None) -> None:
     if report.nothing_to_do:
         typer.echo(f"{dataset.name} is already in {report.folder}; nothing to do.")
     else:
@@ -110,7 +141,10 @@ def _print(dataset: Dataset, report: FetchReport) -> None:
     else:
         for file in report.files:
             typer.echo(f"  {file.name}  {decimal(file.bytes)}  {file.status}, {words[file.check]}")
-    if command := next_command(dataset, report.folder):
+    if built is not None:
+        typer.echo(f"Its catalogue is {built}.")
+        typer.echo(f"Next:\n  {program()} demo --data {dataset.name}")
+    elif command := next_command(dataset, report.folder):
         typer.echo(f"Next:\n  {command}")
 
 
@@ -130,7 +164,7 @@ def _list(as_json: bool) -> None:
         kind = "tasks" if dataset.tasks else "files"
         table.add_row(dataset.name, dataset.summary, f"{there} of {of} {kind}")
     results.print(table)
-    results.print(f"\nKept in {data_dir('NAME')}. Get one: errands data NAME")
+    results.print(f"\nKept in {data_dir('NAME')}. Get one: {program()} data NAME")
 
 
 def _there(dataset: Dataset) -> tuple[int, int]:

@@ -2,6 +2,7 @@
 
 import typer
 
+from errands.cli.completion import data_names, protocol_names
 from errands.cli.output import remarks, results
 from errands.errors import SettingError
 
@@ -15,10 +16,13 @@ def mcp(
     protocol: list[str] = typer.Option(
         ["shop-demo", "turk-demo"],
         metavar="NAME",
+        autocompletion=protocol_names,
         help="What is played: a protocol, or FILE.toml#name; may be repeated, one of each domain.",
     ),
     data: str | None = typer.Option(
-        None, help="Another catalogue or folder of tasks, for a single --protocol."
+        None,
+        help="Another catalogue or folder of tasks, for a single --protocol.",
+        autocompletion=data_names,
     ),
     split: str | None = typer.Option(None, help="Another split, for a single --protocol."),
     episodes: int | None = typer.Option(
@@ -36,7 +40,7 @@ def mcp(
 
     A tool begins an episode and returns a handle with the first page; the others take the handle;
     result tells the reward once the episode is over. Over stdio the handle may be left out for the
-    last one. HTTP is for programs on this machine alone. See docs/integrations/mcp.md.
+    last one. HTTP is for programs on this machine alone. See docs/guides/integrations/mcp.md.
 
     Examples:
 

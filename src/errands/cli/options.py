@@ -1,13 +1,38 @@
-"""What commands' options share: records of those that belong together, and an agent's settings."""
+"""What commands' options share: their names, records of those that belong together, settings."""
 
 import inspect
 from collections.abc import Callable, Iterable
 from dataclasses import fields, is_dataclass
-from typing import Any
+from typing import Any, Final
 
+import typer
+from typer.core import TyperGroup
+
+from errands.cli.completion import catalog_names
 from errands.errors import SettingError
 
-__all__ = ["agent_settings", "takes_records"]
+__all__ = ["ALIASES", "CatalogData", "TasksData", "agent_settings", "default_to", "takes_records"]
+
+ALIASES: Final = {"catalog": "data", "tasks": "data", "kind": "goals"}
+"""Former names of options, which every command still takes, without its help telling them."""
+
+CatalogData: Any = typer.Option(
+    "demo", "--data", help="A catalogue's directory or name.", autocompletion=catalog_names
+)
+TasksData: Any = typer.Option("demo", "--data", help="A folder of tasks, demo or turkingbench.")
+
+
+def default_to(name: str) -> type[TyperGroup]:
+    """A group that calls this command of its own where options, or nothing, come instead of one."""
+
+    class DefaultGroup(TyperGroup):
+        def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+            is_bare = not (args or self.no_args_is_help or ctx.resilient_parsing)
+            if is_bare or (args and args[0].startswith("-") and args[0] not in ("-h", "--help")):
+                args = [name, *args]
+            return super().parse_args(ctx, args)
+
+    return DefaultGroup
 
 
 def agent_settings(

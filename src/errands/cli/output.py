@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import shlex
 import shutil
 import sys
 from collections.abc import Iterable, Iterator
@@ -29,6 +30,7 @@ __all__ = [
     "Json",
     "answer",
     "counting",
+    "json_lines",
     "print_json",
     "printable",
     "program",
@@ -40,7 +42,12 @@ __all__ = [
     "write_new",
 ]
 
-Json = typer.Option(False, "--json", help="Print JSON instead of a table.")
+Json = typer.Option(False, "--json", help="Print one JSON document.")
+
+
+def json_lines(what: str) -> Any:
+    """The option `--json` of a command that prints as it goes."""
+    return typer.Option(False, "--json", help=f"Print a line of JSON for each {what}.")
 
 
 class _PlainConsole(Console):
@@ -63,7 +70,9 @@ def program() -> str:
     """How the user can call this command again: by name where that is on the path."""
     if shutil.which("errands"):
         return "errands"
-    return "python -m errands" if sys.argv[0].endswith("__main__.py") else sys.argv[0]
+    called = sys.argv[0]
+    is_script = Path(called).name == "errands"
+    return shlex.quote(called) if is_script else f"{shlex.quote(sys.executable)} -m errands"
 
 
 def print_json(value: Any) -> None:

@@ -15,8 +15,18 @@ import typer
 from typer.core import TyperCommand
 
 from errands.agents.registry import kinds
+from errands.cli.completion import agent_names, data_names, protocol_names
 from errands.cli.options import agent_settings, takes_records
-from errands.cli.output import Json, counting, print_json, program, remarks, results, table
+from errands.cli.output import (
+    Json,
+    counting,
+    json_lines,
+    print_json,
+    program,
+    remarks,
+    results,
+    table,
+)
 from errands.errors import SettingError
 from errands.reports.statistics.columns import read_columns
 from errands.reports.statistics.figures import RunFigures, run_figures
@@ -69,18 +79,20 @@ class _PlayOptions:
     retry_errors: bool = typer.Option(
         False, "--retry-errors", help="With --resume: play failed episodes once more."
     )
-    data: str | None = typer.Option(None, help="Another catalogue or folder of tasks.")
+    data: str | None = typer.Option(
+        None, help="Another catalogue or folder of tasks.", autocompletion=data_names
+    )
     max_steps: int | None = typer.Option(None, min=1, help="Another limit of steps.")
     rules: str | None = typer.Option(
         None,
         help="Other rules of the reward: released, paper, synonym, an installed name, or"
-        " module:attribute of your own (docs/reward.md); for form pages released, paper or"
-        " submitted (docs/turkingbench.md).",
+        " module:attribute of your own (docs/explanation/reward.md); for form pages released,"
+        " paper or submitted (docs/guides/form-pages.md).",
     )
     observation: str | None = typer.Option(
         None,
         help="How the agent is shown pages (default: what it declares to read): text, html, ..."
-        " (docs/environment.md), an installed format, or module:attribute of your own.",
+        " (docs/guides/environments.md), an installed format, or module:attribute of your own.",
     )
     goals: str | None = typer.Option(
         None, help="WebShop: other goals: human, synthetic, or a goal file (`catalog goals`)."
@@ -119,8 +131,14 @@ class _PlayOptions:
 @takes_records
 def run_command(
     play: _PlayOptions,
-    protocol: str = typer.Argument(help="A protocol's id, or FILE.toml#id of your own."),
-    agent: str = typer.Option(..., help="An agent's name (`errands agents`), or module:attribute."),
+    protocol: str = typer.Argument(
+        help="A protocol's id, or FILE.toml#id of your own.", autocompletion=protocol_names
+    ),
+    agent: str = typer.Option(
+        ...,
+        help="An agent's name (`errands agents`), or module:attribute.",
+        autocompletion=agent_names,
+    ),
     model: str | None = typer.Option(None, help="The model of `--agent llm`."),
     checkpoint: str | None = typer.Option(
         None, help="What a trained agent was saved in (`errands train`)."
@@ -347,8 +365,10 @@ def _print_figures(info: RunInfo, figures: RunFigures) -> None:
 @app.command("protocols")
 def protocols_command(
     file: str | None = typer.Argument(None, help="A TOML file with protocols of your own."),
-    show: str | None = typer.Option(None, help="One protocol's every setting."),
-    as_json: bool = Json,
+    show: str | None = typer.Option(
+        None, help="One protocol's every setting.", autocompletion=protocol_names
+    ),
+    as_json: bool = json_lines("protocol"),
 ) -> None:
     """List the protocols: what is played, by which rules, how often.
 
@@ -404,7 +424,7 @@ def _episodes_of(protocol: Protocol) -> str:
 
 
 @app.command("agents")
-def agents_command(as_json: bool = Json) -> None:
+def agents_command(as_json: bool = json_lines("agent")) -> None:
     """List the agents, what they play and what can be set.
 
     Example: errands agents
@@ -430,7 +450,7 @@ def agents_command(as_json: bool = Json) -> None:
     for kind in kinds():
         settings = "\n".join(f"{name}: {one.help}" for name, one in kind.settings.items())
         if kind.own_settings:
-            settings = "model, base_url, ...: see docs/language-models.md"
+            settings = "model, base_url, ...: see docs/guides/language-models.md"
         reads = "\n".join(", ".join(names) for names in kind.observations.values()) or "anything"
         rows.append((kind.name, ", ".join(kind.domains), reads, kind.summary, settings))
     results.print(table("agent", "plays", "reads", "what it does", "settings", rows=rows))

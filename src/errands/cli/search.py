@@ -2,7 +2,8 @@
 
 import typer
 
-from errands.cli.output import Json, print_json, results, table
+from errands.cli.completion import catalog_names
+from errands.cli.output import json_lines, print_json, results, table
 from errands.errors import CatalogError, SettingError
 from errands.shop.catalog.catalog import Catalog
 from errands.shop.catalog.library import locate
@@ -20,9 +21,13 @@ def search(
         metavar="[CATALOG] QUERY",
         help="A catalogue's directory or name (left out: demo), and what to search for.",
         show_default=False,
+        autocompletion=catalog_names,
+    ),
+    data: str | None = typer.Option(
+        None, help="The catalogue, in another way.", autocompletion=catalog_names
     ),
     k: int = typer.Option(50, "-k", min=1, help="How many results at most."),
-    as_json: bool = Json,
+    as_json: bool = json_lines("product"),
 ) -> None:
     """Search a catalogue, in Lucene's order.
 
@@ -32,7 +37,14 @@ def search(
       errands search "red shoes" -k 5
       errands search shop-1k "red shoes" --json
     """
-    opened, query = _catalog_and_query(words)
+    opened, query = (
+        _catalog_and_query(words)
+        if data is None
+        else (
+            Catalog.open(data),
+            " ".join(words),
+        )
+    )
     hits = [(hit, opened[hit.asin]) for hit in opened.search(query, k)]
     if as_json:
         for hit, product in hits:

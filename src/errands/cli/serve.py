@@ -1,11 +1,13 @@
 """`errands serve`: the shop as a website, and environments for trainers on other machines."""
 
+import contextlib
 from typing import Final
 
 import typer
 
+from errands.cli.completion import data_names, protocol_names
 from errands.cli.output import remarks, results
-from errands.errors import SettingError
+from errands.errors import CatalogError, SettingError, TaskError
 
 __all__ = ["app"]
 
@@ -46,9 +48,16 @@ def serve(
     protocol: list[str] = typer.Option(
         ["shop-demo"],
         metavar="NAME",
+        autocompletion=protocol_names,
         help="What --openenv serves: a protocol, or FILE.toml#name; several are splits.",
     ),
-    catalog: str = typer.Option("demo", help="A catalogue's directory or name."),
+    data: list[str] = typer.Option(
+        ["demo"],
+        metavar="PLACE",
+        help="A catalogue to shop in; a folder of tasks for form pages and crowd work; or both: may"
+        " be repeated.",
+        autocompletion=data_names,
+    ),
     goals: str = typer.Option(
         "synthetic",
         help="What is shopped for: synthetic, human, a goal file. Clients may say otherwise.",
@@ -81,7 +90,6 @@ def serve(
     attrs: bool = typer.Option(
         False, "--attrs", help="Let the website show the hidden attributes of products."
     ),
-    tasks: str = typer.Option("demo", help="Form pages and crowd work: a task folder, or demo."),
     host: str = typer.Option(
         "127.0.0.1",
         envvar="ERRANDS_HOST",
@@ -112,16 +120,16 @@ def serve(
     """Serve the shop as a website for people; or environments; or pages about runs; or all.
 
     Prints its address, then runs until Ctrl-C or SIGTERM, and finishes what is in flight.
-    docs/site.md is about the website, docs/serving.md about environments, docs/site-runs.md about
-    runs; /openapi.json describes all of it to programs.
+    docs/guides/website.md is about the website, docs/guides/serving.md about environments,
+    docs/guides/looking-at-runs.md about runs; /openapi.json describes all of it to programs.
 
     Examples:
 
     \b
       errands serve
-      errands serve --catalog shop-1k --goals human --store shoppers.sqlite --port 9000
+      errands serve --data shop-1k --goals human --store shoppers.sqlite --port 9000
       errands serve --environments --site --form-threads 2
-      errands serve --agentgym --catalog shop-1k --port 36001
+      errands serve --agentgym --data shop-1k --port 36001
       errands serve --runs runs
       ERRANDS_TOKEN=... errands serve --environments --host 0.0.0.0
       errands serve --openenv --protocol shop-learn-train --protocol shop-demo
@@ -138,6 +146,9 @@ def serve(
 
         serve_openenv(protocol, host, port, sessions=sessions, idle=idle, token=token)
         return
+    # Pages about runs need neither.
+    is_asked = has_site or has_crowd or environments or agentgym
+    catalog, tasks = _catalog_and_tasks(data if is_asked else [])
     from errands.crowd.store.database import shown
     from errands.web.core.limits import ServerLimits
     from errands.web.server import AGENTGYM, CrowdConfig, ServerStart, SiteConfig
@@ -198,6 +209,34 @@ def serve(
         limits=limits,
         on_start=started,
     )
+
+
+def _catalog_and_tasks(places: list[str]) -> tuple[str, str]:
+    """Which of the places is the catalogue, and which the folder of tasks; `demo` is both."""
+    from errands.shop.catalog.library import locate
+    from errands.turk.tasks.loader import load_tasks
+
+    sorts: dict[str, list[str]] = {"catalogue": [], "folder of tasks": []}
+    for place in places:
+        if place == "demo":
+            continue
+        with contextlib.suppress(CatalogError):
+            if (locate(place) / "manifest.json").is_file():
+                sorts["catalogue"].append(place)
+                continue
+        try:
+            load_tasks(place)
+        except TaskError:
+            raise SettingError(
+                f"--data {place}: there is no such catalogue (`errands catalog list` names them),"
+                " and no such folder of tasks."
+            ) from None
+        sorts["folder of tasks"].append(place)
+    for sort, found in sorts.items():
+        if len(found) > 1:
+            raise SettingError(f"--data takes one {sort}, and got {' and '.join(found)}.")
+    catalog, tasks = ((*found, "demo")[0] for found in sorts.values())
+    return catalog, tasks
 
 
 def _check_openenv(context: typer.Context, openenv: bool) -> None:

@@ -47,7 +47,7 @@ def verify_reward(
     otherwise (which needs the extra synonyms); the table has the means of each part, Pearson's
     correlation and the share within 10 %. With --hand, a third scorer is a person. --web serves
     the page on which a person scores: blind, until the last purchase of the sample is scored;
-    every score is kept at once. See docs/reward-verification.md.
+    every score is kept at once. See docs/explanation/reward-verification.md.
 
     Examples:
 

@@ -1,9 +1,11 @@
 """People's work as data: accounts, HITs, written instructions, demonstrations of shopping.
 
-from errands.crowd import SessionFilter, export_run, open_read_only
+A store can be read while a server writes it:
 
-with open_read_only("site.sqlite") as database:
-    export_run(database, "runs/experts", SessionFilter(experts=True), catalog="shop-1k")
+    from errands.crowd import SessionFilter, export_run, open_read_only
+
+    with open_read_only("site.sqlite") as database:
+        export_run(database, "runs/experts", SessionFilter(experts=True), catalog="shop-1k")
 """
 
 from typing import TYPE_CHECKING

@@ -43,12 +43,12 @@ class ShopConfig:
     goals: str | os.PathLike[str] | GoalSet = "synthetic"
     """`synthetic`, `human`, a goal file, or a goal set."""
     split: str | None = None
-    """`test`, `eval`, `train` and others of docs/data.md; None: all goals."""
+    """`test`, `eval`, `train` and others of docs/guides/original-data.md; None: all goals."""
     observation: Observation = "text"
     """`text`, `text_rich`, `html`, `url`; with a browser `screenshot`, `html+screenshot`; or a
     format of your own (`errands.envs.observations`)."""
     rules: str | RewardRules = "released"
-    """The reward, by name, `module:attribute` or as an object: see docs/reward.md."""
+    """The reward, by name, `module:attribute` or as an object: see docs/explanation/reward.md."""
     max_steps: int | None = None
     """Episodes are truncated after so many actions; None: never."""
     search_anywhere: bool = True
@@ -57,7 +57,7 @@ class ShopConfig:
     """So many earlier observations stand before each observation."""
     num_prev_actions: int = 0
     _: KW_ONLY
-    # Quirks of the original, each of which can be switched: see docs/compatibility.md.
+    # Quirks of the original, each of which can be switched: see docs/explanation/compatibility.md.
     show_attrs: bool = False
     special_queries: bool = False
     goal_draw: str = "released"

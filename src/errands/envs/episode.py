@@ -117,7 +117,7 @@ class ShopContext:
         return index % count
 
     def draw(self, rng: np.random.Generator) -> int:
-        """Draw a goal: see docs/compatibility.md (B2) for what `released` means."""
+        """Draw a goal: see docs/explanation/compatibility.md (B2) for what `released` means."""
         goal_draw = self.config.goal_draw
         if goal_draw == "uniform" or (goal_draw == "released" and self.config.split):
             return self.indices[int(rng.integers(len(self.indices)))]

@@ -40,7 +40,7 @@ class ShopEnv(gymnasium.Env[Any, str]):
 
     ## Rewards
     0.0, and at the purchase the reward of the chosen `rules`: `released`, `paper`, `synonym`, or
-    rules of your own (see docs/reward.md); its parts are in `info["reward_parts"]`.
+    rules of your own (see docs/explanation/reward.md); its parts are in `info["reward_parts"]`.
 
     ## Starting state
     The search page of one goal: that of `reset(options={"goal": index})`, else one drawn from

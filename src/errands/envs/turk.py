@@ -68,8 +68,8 @@ class TurkEnv(gymnasium.Env[Any, Any]):
     ## Action space
     A text in a closed grammar, one call or several: `modify_text('name', 'value')`,
     `modify_radio`, `modify_checkbox`, `modify_select`, `modify_range`, `submit()` and the others
-    of docs/turk.md, or JSON tool calls. `step` also takes an `Action`, or a dictionary with
-    `name` and `arguments`. What is malformed or impossible changes nothing, and
+    of docs/guides/form-pages.md, or JSON tool calls. `step` also takes an `Action`, or a
+    dictionary with `name` and `arguments`. What is malformed or impossible changes nothing, and
     `info["message"]` says why; `info["valid_action"]` is then False. `info["page_changed"]` says
     whether the page is another than before.
 

@@ -3,7 +3,8 @@
 Two questions, asked of any set of products. How near does a tagger come to the title scores that
 the original's own tests expect of spaCy (`expectations`)? And for which share of all ordered
 (goal, bought) pairs would the type reward differ under another tagger, or if the title score were
-a little off (`pair_shares`)? `errands nouns study` prints the answers; `docs/nouns.md` keeps them.
+a little off (`pair_shares`)? `errands experiment nouns` prints the answers;
+`docs/explanation/nouns.md` keeps them.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""What the original reads from saved pages, beside what we read: the table of docs/transfer.md.
+"""What the original reads from saved pages, beside what we read: see docs/guides/real-shops.md.
 
 The original's own readers are here for comparing, and for nothing else. By the specification's
 section 10: the selectors that it had, its `N/A` where one finds nothing, its cut at ten products,

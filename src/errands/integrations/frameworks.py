@@ -9,6 +9,7 @@ from typing import Final
 import msgspec
 
 from errands.errors import ErrandsError
+from errands.extras import install_command
 
 __all__ = ["FRAMEWORKS", "Framework", "IntegrationError", "require"]
 
@@ -55,7 +56,7 @@ def require(name: str) -> str:
     """The installed version of a framework; an `IntegrationError` where there is none, or one that
     is too old. Called by each adapter before it imports its framework."""
     framework = FRAMEWORKS[name]
-    install = f"run pip install 'errands[{name}]' (in a clone: '.[{name}]')"
+    install = f"run {install_command(name)}"
     if not _fits(sys.version_info[:2], framework.python):
         here = ".".join(map(str, sys.version_info[:2]))
         install = f"make an environment of Python {framework.python}, as this is {here}; {install}"

@@ -3,8 +3,8 @@
 `errands export shop-demo OUT --format harbor` writes the tasks; Harbor itself is not needed for it.
 A task has three containers. The agent's (`main`) holds nothing of errands. The shop's plays the one
 episode, over MCP and over plain HTTP, and keeps its reward in a file. The verifier's starts when
-the agent's has been stopped, and is handed that file by Harbor. docs/integrations/harbor.md says
-what an agent could try against this.
+the agent's has been stopped, and is handed that file by Harbor. docs/guides/integrations/harbor.md
+says what an agent could try against this.
 
     python -m errands.integrations.harbor episode.json --port 8000
 """

@@ -15,6 +15,7 @@ from typing import Any, Final
 import msgspec
 
 from errands.errors import DataError, ErrandsError, SettingError
+from errands.extras import install_command
 from errands.mining.phrases import FIELDS, clauses, cut, parts, phrases
 from errands.mining.proposal import Proposal, Surroundings, propose
 from errands.progress import Progress, silent
@@ -200,7 +201,7 @@ def _best(
         from sklearn.feature_extraction.text import TfidfVectorizer
     except ImportError:
         raise ErrandsError(
-            'Mining needs scikit-learn, which is not installed; run pip install "errands[mine]".'
+            f"Mining needs scikit-learn, which is not installed; run {install_command('mine')}."
         ) from None
     vectorizer = TfidfVectorizer(analyzer=lambda document: phrases(document, size), min_df=least)
     try:

@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from errands.errors import ErrandsError, SettingError
+from errands.extras import install_command
 from errands.remote.messages import encode_msgpack
 
 __all__ = [
@@ -170,7 +171,7 @@ def handshake(url: str, token: str | None, timeout: float) -> dict[str, Any]:
 
 
 def no_websockets() -> ErrandsError:
-    return ErrandsError('Remote environments need websockets; run pip install "errands[serve]".')
+    return ErrandsError(f"Remote environments need websockets; run {install_command('serve')}.")
 
 
 def broken(failure: object) -> ErrandsError:

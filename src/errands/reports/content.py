@@ -133,7 +133,17 @@ def command_of(info: RunInfo) -> str:
     if name == "demonstrations" and info.agent == "human":
         data = str(info.protocol.get("data", ""))
         return shlex.join(
-            ["errands", "demonstrations", "export", "STORE", "--catalog", data, "--out", "RUN"]
+            [
+                "errands",
+                "crowd",
+                "export",
+                "demonstrations",
+                "STORE",
+                "--data",
+                data,
+                "--out",
+                "RUN",
+            ]
         )
     usual = named_protocols().get(name)
     version = info.protocol.get("version")

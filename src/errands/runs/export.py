@@ -16,6 +16,7 @@ from typing import Any, Final
 import msgspec
 
 from errands.atomic import atomic_write
+from errands.extras import install_command
 from errands.plugins import nearest
 from errands.runs.atif import trajectory, valid_text
 from errands.runs.chat import ChatWriter
@@ -167,7 +168,7 @@ def _write_parquet(episodes: Iterator[Episode], info: RunInfo, work: Path) -> No
         import pyarrow
         from pyarrow import parquet
     except ImportError:
-        raise StoreError("Parquet needs pyarrow; run pip install 'errands[export]'.") from None
+        raise StoreError(f"Parquet needs pyarrow; run {install_command('export')}.") from None
     schema, step = _schema(pyarrow)
     about = msgspec.json.encode(valid_text(msgspec.to_builtins(info)))
     schema = schema.with_metadata({"errands.run": about})

@@ -1,9 +1,11 @@
 """WebShop: a catalogue of products, a shop to walk through, goals, and the reward of a purchase.
 
-from errands.shop import Catalog
+A catalogue is opened by its name or directory, and shared by all who open it:
 
-catalog = Catalog.open("demo")
-catalog.search("red shoes", 5)
+    from errands.shop import Catalog
+
+    catalog = Catalog.open("demo")
+    catalog.search("red shoes", 5)
 """
 
 from typing import TYPE_CHECKING

@@ -2,7 +2,7 @@
 
 `sites` reads pages, one file a site; `fetch` gets them; `live_catalog` and `environment` show them
 as our shop does. Only two kinds of request ever leave: a search, and opening an item. Options and
-buying stay inside; the purchase is recorded for scoring. See docs/transfer.md.
+buying stay inside; the purchase is recorded for scoring. See docs/guides/real-shops.md.
 """
 
 from typing import TYPE_CHECKING

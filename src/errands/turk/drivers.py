@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from errands.browser.chromium import is_installed
 from errands.errors import SettingError
+from errands.extras import install_command
 from errands.plugins import Registry, path_of
 from errands.turk.dom.driver import DomDriver
 from errands.turk.dom.scripts import may_act, read_scripts
@@ -173,8 +174,8 @@ class Pages:
         names = tuple(task.name for task in tasks if self.can_open(task))
         if not names:
             raise DriverError(
-                f"Every task of {tasks.place} needs a browser, and there is none: run pip install"
-                " 'errands[browser]' and install Chromium."
+                f"Every task of {tasks.place} needs a browser, and there is none; run"
+                f" {install_command('browser')}, and install Chromium."
             )
         others = [name for name in tasks.names if name not in names]
         if others:
@@ -182,7 +183,7 @@ class Pages:
             more = f" and {len(others) - 5} more" if len(others) > 5 else ""
             self._on_remark(
                 f"Without a browser only {len(names)} of {len(tasks)} tasks are drawn; these need"
-                f" one: {shown}{more}. pip install 'errands[browser]' and Chromium bring it."
+                f" one: {shown}{more}. {install_command('browser')}, and Chromium, bring it."
             )
         self._playable[tasks.place, tasks.split] = names
         return names

@@ -17,6 +17,7 @@ from errands.crowd.store.database import Database
 from errands.envs.config import ShopConfig
 from errands.envs.episode import ShopContext
 from errands.errors import ErrandsError
+from errands.extras import install_command
 from errands.shop.catalog.catalog import Catalog
 from errands.shop.goals import GoalSet
 from errands.web.core.limits import ServerLimits, listen, raise_open_files
@@ -105,8 +106,7 @@ def serve(
         from errands.web.shop.site import ShopSite, shop_site
     except ImportError as missing:
         raise ErrandsError(
-            f"Serving needs {missing.name}, which is not installed; run"
-            ' pip install "errands[serve]".'
+            f"Serving needs {missing.name}, which is not installed; run {install_command('serve')}."
         ) from None
     raise_open_files()
     with listen(host, port) as listening, contextlib.ExitStack() as stack:

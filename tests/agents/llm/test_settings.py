@@ -16,7 +16,7 @@ from errands.envs.turk import TurkEnv
 from errands.errors import SettingError
 
 KEY = "sk-very-secret-4711-abcdef"
-DOCS = Path(__file__).resolve().parents[3] / "docs" / "language-models.md"
+DOCS = Path(__file__).resolve().parents[3] / "docs" / "guides" / "language-models.md"
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ def test_every_setting_is_in_the_docs() -> None:
     text = DOCS.read_text("utf-8")
     for record in (ClientSettings, ShopSettings, TurkSettings):
         for name in described(record):
-            assert f"`{name}`" in text, f"docs/language-models.md does not explain {name}"
+            assert f"`{name}`" in text, f"docs/guides/language-models.md does not explain {name}"
     for name in prompts.names():
         assert f"`{name}`" in text
 

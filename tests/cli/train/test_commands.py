@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from school import Said, same_weights
 
+from errands.extras import install_command
 from errands.shop.catalog.catalog import Catalog
 
 pytest.importorskip("torch", reason="needs torch: pip install 'errands[train]'")
@@ -20,7 +21,7 @@ TINY = ("--epochs", 1, "--width", 16, "--threads", 1)
 def test_choice_tells_how_well_and_how_fast_it_learns(
     errands: Errands, demos: Path, il: Path, little: Catalog, tmp_path: Path
 ) -> None:
-    words = ("train", "choice", demos, "--out", tmp_path / "il", *TINY, "--catalog", little.path)
+    words = ("train", "choice", demos, "--out", tmp_path / "il", *TINY, "--data", little.path)
     told = json.loads(errands(*words, "--evaluate", "0.2", "--json").out)
     assert told["checkpoint"] == str(tmp_path / "il")
     assert {"held_out_loss", "held_out_accuracy", "loss", "accuracy", "updates"} <= told.keys()
@@ -55,7 +56,7 @@ def test_search_and_its_queries(
     assert told["held_out_loss"] > 0
     assert told["queries_per_second"] > 0
     file = tmp_path / "queries.json"
-    ask = ("train", "queries", search, "--catalog", little.path, "--split", "disjoint-eval",
+    ask = ("train", "queries", search, "--data", little.path, "--split", "disjoint-eval",
            "--beams", 2, "--out", file)  # fmt: skip
     told = json.loads(errands(*ask, "--json").out)
     assert told["instructions"] == len(json.loads(file.read_text())) > 0
@@ -69,7 +70,7 @@ def test_rl_is_evaluated_played_and_reported(
 ) -> None:
     rl, run = tmp_path / "rl", tmp_path / "run"
     words = (
-        "train", "rl", "--out", rl, "--from", il, "--search", search, "--catalog", little.path,
+        "train", "rl", "--out", rl, "--from", il, "--search", search, "--data", little.path,
         "--total-timesteps", 96, "--evaluate-every", 64, "--evaluate-episodes", 3,
     )  # fmt: skip
     told = json.loads(errands(*words, "--json").out)
@@ -95,13 +96,16 @@ def test_rl_is_evaluated_played_and_reported(
     errands("report", run, "--out", tmp_path / "later", "--format", "md")
     assert "is gone, or cannot" in (tmp_path / "later" / "report.md").read_text()
 
-    page = tmp_path / "training.html"
-    said = errands("train", "report", il, rl, "--out", page)
+    page = tmp_path / "curves" / "training.html"
+    said = errands("report", il, rl, "--out", page.parent)
     assert f"Written: {page}" in said.out
     assert page.read_text().count("<polyline") > 10
-    told = json.loads(errands("train", "report", il, rl, "--out", page, "--json").out)
+    told = json.loads(errands("report", il, rl, run, "--out", page.parent, "--json").out)
     assert [one["label"] for one in told["trainings"]] == ["il", "rl"]
-    assert "is no checkpoint" in errands("train", "report", tmp_path, "--out", page, status=2).err
+    assert [one["episodes"] for one in told["runs"]] == [2]
+    assert (page.parent / "report.html").is_file()
+    refused = errands("report", run, il, "--episode", 0, status=2)
+    assert f"--episode is of runs, and {il} is a training" in refused.err
 
 
 def test_rl_keeps_imitating_what_it_is_shown(
@@ -116,7 +120,7 @@ def test_rl_keeps_imitating_what_it_is_shown(
     usual = (
         "train",
         "rl",
-        "--catalog",
+        "--data",
         little.path,
         "--evaluate-every",
         0,
@@ -144,7 +148,7 @@ def test_queries_of_reinforcement_are_the_best_unless_told(
     errands: Errands, search: Path, little: Catalog, tmp_path: Path
 ) -> None:
     words = (
-        "train", "rl", "--out", tmp_path / "rl", "--search", search, "--catalog", little.path,
+        "train", "rl", "--out", tmp_path / "rl", "--search", search, "--data", little.path,
         "--evaluate-every", 0, "--total-timesteps", 32,
     )  # fmt: skip
     errands(*words)
@@ -161,7 +165,7 @@ def test_goals_that_agents_are_tested_on_are_not_trained_on(
     words = (
         "train",
         "rl",
-        "--catalog",
+        "--data",
         little.path,
         "--evaluate-every",
         0,
@@ -178,13 +182,13 @@ def test_another_catalogue_is_refused_or_remarked_on(
 ) -> None:
     out = ("--out", tmp_path / "out")
     for trainer in ("choice", "search"):
-        words = ("train", trainer, demos, *out, "--catalog", elsewhere)
+        words = ("train", trainer, demos, *out, "--data", elsewhere)
         assert "was played on another catalogue" in errands(*words, status=2).err
     rl = (
         "train",
         "rl",
         *out,
-        "--catalog",
+        "--data",
         elsewhere,
         "--evaluate-every",
         0,
@@ -200,7 +204,7 @@ def test_another_catalogue_is_refused_or_remarked_on(
     assert "on another catalogue; resume it with the same" in errands(*here, status=2).err
     choices = tmp_path / "choices.jsonl"
     choices.write_text("")
-    words = ("train", "choice", choices, *out, "--catalog", little.path)
+    words = ("train", "choice", choices, *out, "--data", little.path)
     assert "does not say which catalogue" in errands(*words, status=2).err
     assert "no choice to learn from" in errands(*words[:-2], status=2).err
 
@@ -221,7 +225,7 @@ def test_a_model_of_another_architecture_is_refused(
     rl = (
         "train",
         "rl",
-        "--catalog",
+        "--data",
         little.path,
         "--out",
         tmp_path / "rl",
@@ -266,7 +270,7 @@ def test_without_the_extra_a_sentence_says_what_to_install(
 ) -> None:
     monkeypatch.setitem(sys.modules, "torch", None)
     said = errands("train", *trainer.split(), "--out", tmp_path / "out", status=2)
-    assert "run pip install 'errands[train]'" in said.err
+    assert f"run {install_command('train')}" in said.err
     assert not (tmp_path / "out").exists()
 
 
@@ -277,7 +281,7 @@ def test_without_the_extra_a_sentence_says_what_to_install(
         (["rl", "--from", "nowhere"], "is no checkpoint"),
         (["rl", "--imitation", "1"], "--demonstrations RUN"),
         (["rl", "--protocol", "shop-demo"], "shop-learn-train"),
-        (["rl", "--catalog", "nowhere"], "nowhere"),
+        (["rl", "--data", "nowhere"], "nowhere"),
         (["rl", "--evaluate-choose", "worst"], "best, sample"),
         (["rl", "--search", "/nowhere"], "is no checkpoint"),
         (["choice", "nowhere"], "nowhere"),
@@ -301,7 +305,7 @@ def test_mistakes_are_one_sentence(
 def test_out_is_a_directory(errands: Errands, demos: Path, little: Catalog, tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.write_text("mine")
-    rl = ("rl", "--catalog", little.path, "--evaluate-every", 0, "--total-timesteps", 32)
+    rl = ("rl", "--data", little.path, "--evaluate-every", 0, "--total-timesteps", 32)
     for words in (("choice", demos), ("search", demos), rl):
         said = errands("train", *words, "--out", file, status=2).err
         assert "is a file; expected a directory" in said

@@ -61,7 +61,7 @@ def test_a_pretrained_encoder_from_demonstrations_to_a_run(
     about = json.loads((il / "about.json").read_text())
     assert about["config"]["rate"] == 2e-5
     assert about["config"]["choice"]["lengths"]["page"] == 380
-    floor = ("--catalog", little.path, "--total-timesteps", 16, "--num-envs", 2)
+    floor = ("--data", little.path, "--total-timesteps", 16, "--num-envs", 2)
     said = _called("train", "rl", "--out", rl, "--from", il, *floor)
     assert "Words: from checkpoint" in " ".join(said.split())
     play = ("--agent", "rl", "--checkpoint", rl, "--data", little.path, "--episodes", 1)

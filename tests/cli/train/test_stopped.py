@@ -41,7 +41,7 @@ def lesson(
         "choice": (demos, "--epochs", 3, "--width", 16, "--threads", 1, "--evaluate", "0.1"),
         "search": (demos, "--epochs", 30, "--threads", 1),
         "rl": (
-            "--from", il, "--catalog", little.path, "--total-timesteps", 480,
+            "--from", il, "--data", little.path, "--total-timesteps", 480,
             "--evaluate-every", 240, "--evaluate-episodes", 2,
         ),
     }  # fmt: skip

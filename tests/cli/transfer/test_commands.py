@@ -177,8 +177,8 @@ def test_the_saved_real_pages(tmp_path: Path) -> None:
     ("words", "said"),
     [
         (["--site", "etsy", "--instruction", "x"], "no site 'etsy'"),
-        (["--site", "amazon"], "give one of --instruction, --goals, --catalog"),
-        (["--site", "amazon", "--instruction", "x", "--catalog", "demo"], "give one of"),
+        (["--site", "amazon"], "give one of --instruction, --goals, --data"),
+        (["--site", "amazon", "--instruction", "x", "--data", "demo"], "give one of"),
         (["--site", "amazon", "--instruction", "x", "--record"], "--record needs --cassette"),
         (["--site", "amazon", "--instruction", "x", "--resume"], "--resume needs --out"),
         (["--site", "amazon", "--instruction", "x", "--pages", "none"], "not a folder"),

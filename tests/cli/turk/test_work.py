@@ -127,16 +127,6 @@ def test_challenge_without_a_browser_says_so(
     assert done.stdout == ""
 
 
-def test_demo_can_be_followed() -> None:
-    done = errands("turk", "demo")
-    assert done.returncode == 0, done.stderr
-    for part in ("Teapot Reviews", "1. modify_radio(", "Scores", "doing nothing"):
-        assert part in done.stdout
-    wrong = errands("turk", "demo", "--row", "999")
-    assert wrong.returncode == 2
-    assert "has no row 999" in wrong.stderr
-
-
 def test_bench_prints_one_object_a_figure() -> None:
     done = errands("bench", "turk", "--driver", "dom", "--instances", "1", "--json")
     figures = [json.loads(line) for line in done.stdout.splitlines()]
@@ -144,6 +134,6 @@ def test_bench_prints_one_object_a_figure() -> None:
     assert figures[0]["name"] == "dom: instances per second"
 
 
-@pytest.mark.parametrize("command", ["verify", "score", "oracle-actions", "demo", "info"])
+@pytest.mark.parametrize("command", ["verify", "score", "oracle-actions", "info"])
 def test_every_command_shows_an_example(command: str) -> None:
     assert "Example" in errands("turk", command, "--help").stdout

@@ -96,7 +96,7 @@ def test_an_agent_on_the_same_goals_is_compared(street: Street, tmp_path: Path) 
     [compared] = report.comparisons
     assert (compared.refused, compared.pairs) == ("", 10)
     assert "Collected from 1 person" in report.runs[0].remarks[0]
-    assert report.runs[0].command.startswith("errands demonstrations export")
+    assert report.runs[0].command.startswith("errands crowd export demonstrations")
 
 
 def test_who_is_asked_for(street: Street, tmp_path: Path) -> None:
@@ -258,7 +258,7 @@ def test_goals_from_a_file_that_moved(little: Catalog, tmp_path: Path) -> None:
 
 def test_another_shop(street: Street, tmp_path: Path) -> None:
     street.errand(street.worker("Ann"))
-    with pytest.raises(SettingError, match="--catalog"):
+    with pytest.raises(SettingError, match="--data"):
         export_run(street.database, tmp_path / "a", SessionFilter(), catalog="demo")
     with pytest.raises(SettingError, match="--goals"):
         export_run(

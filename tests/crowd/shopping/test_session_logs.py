@@ -154,7 +154,7 @@ def test_the_command(little: Catalog, tmp_path: Path) -> None:
     logs = tmp_path / "logs"
     walk = [pages(little, number, "one")[word] for word in ("results", "item", "chosen", "done")]
     written(logs / "one.jsonl", goals[number], walk)
-    words = ["demonstrations", "import-logs", str(logs), "--catalog", str(little.path)]
+    words = ["crowd", "import-logs", str(logs), "--data", str(little.path)]
     out = ["--out", str(tmp_path / "run")]
     made = CliRunner().invoke(app, [*words, *out, "--goals", "synthetic", "--json"])
     assert made.exit_code == 0, made.output

@@ -5,10 +5,11 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from errands.errors import CatalogError, GoalError
+from errands.errors import CatalogError, GoalError, SettingError
 from errands.shop.catalog.catalog import Catalog, Hit
 
 
@@ -27,6 +28,24 @@ def test_products_by_asin_number_and_row(little: Catalog) -> None:
     assert 5 not in little
     with pytest.raises(KeyError):
         little["nothing"]
+
+
+@pytest.mark.parametrize(
+    ("query", "k", "why"),
+    [
+        (None, 5, "query=None: expected the words to search for"),
+        (["lamp"], 5, "query=.'lamp'.: expected"),
+        ("lamp", 2.5, "k=2.5: expected how many products"),
+        ("lamp", "5", "k='5': expected"),
+        ("lamp", -1, "k=-1: expected"),
+    ],
+)
+def test_search_says_what_it_cannot_search_for(
+    little: Catalog, query: Any, k: Any, why: str
+) -> None:
+    with pytest.raises(SettingError, match=why) as caught:
+        little.search(query, k)
+    assert "\n" not in str(caught.value)
 
 
 def test_search_gives_hits_with_asin_and_score(little: Catalog) -> None:

@@ -1,6 +1,7 @@
 import hashlib
 import importlib
 import json
+import re
 import subprocess
 import sys
 import time
@@ -14,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from errands.errors import DataError, ErrandsError
+from errands.extras import install_command
 from errands.shop.rewards import noun_lexicon as _lexicon
 from errands.shop.rewards.nouns import NounTagger, nouns_from_file, tagger, title_score
 from errands.shop.rewards.title_tokens import tokens
@@ -144,7 +146,7 @@ def _stub_import(monkeypatch: pytest.MonkeyPatch, module: Any) -> None:
 
 def test_without_spacy_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     _stub_import(monkeypatch, None)
-    with pytest.raises(ErrandsError, match=r"pip install 'errands\[spacy\]'"):
+    with pytest.raises(ErrandsError, match=re.escape(install_command("spacy"))):
         tagger("spacy:en_core_web_lg")
 
 

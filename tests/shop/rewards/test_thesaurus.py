@@ -1,11 +1,13 @@
 """Other ways to say things."""
 
 import importlib.machinery
+import re
 from pathlib import Path
 
 import pytest
 
 from errands.errors import SettingError
+from errands.extras import install_command
 from errands.shop.rewards import thesaurus as module
 from errands.shop.rewards.registry import rules_named, rules_version
 from errands.shop.rewards.thesaurus import found_words, phrase, plain, thesaurus, words_of
@@ -109,7 +111,7 @@ def test_a_missing_extra_is_one_sentence(
     monkeypatch.setattr(module, "find_spec", lambda name: spec if other else None)
     module.thesaurus.cache_clear()
     try:
-        with pytest.raises(SettingError, match=r"pip install 'errands\[synonyms\]'") as told:
+        with pytest.raises(SettingError, match=re.escape(install_command("synonyms"))) as told:
             rules_named("synonym")
         assert ("another package" in str(told.value)) == other
     finally:

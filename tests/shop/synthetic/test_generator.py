@@ -195,7 +195,7 @@ def test_statistics_of_the_default_catalogue(
 
 
 def test_statistics_at_full_size() -> None:
-    """A sample has the averages; what must be counted whole is in docs/catalog.md."""
+    """A sample has the averages; what must be counted whole is in docs/guides/catalogs.md."""
     census = Census()
     for start in range(0, FULL, 400_000):
         made = [

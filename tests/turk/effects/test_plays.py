@@ -46,7 +46,7 @@ def test_rows_come_again_where_there_are_few(browser_driver: BrowserDriver) -> N
 
 @pytest.mark.skipif(not REAL.is_dir(), reason="../shared/data/turkingbench is not here")
 def test_real_tasks_that_run_without_a_browser(browser_driver: BrowserDriver) -> None:
-    """A sample of what docs/turkingbench-results.md tells of `errands turk compare`."""
+    """A sample of what docs/explanation/turkingbench-results.md tells of `errands turk compare`."""
     tasks = load_tasks(REAL)
     pages = Pages("auto")
     names = tasks.names if SLOW else tasks.names[::12]

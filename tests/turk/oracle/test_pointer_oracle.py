@@ -34,7 +34,7 @@ REACHED = {
     "neural-pop (PLAN evaluation) t5-human-test b": (1 / 6, 0.0, 3 / 4),
 }
 """Score as released, share of the answers, and score as submitted, on the first row: see
-docs/turkingbench-results.md for why."""
+docs/explanation/turkingbench-results.md for why."""
 UNSEEN = {"Bicycle Clinic", "Village Gazette"}
 """Demo tasks with no field that is ever displayed."""
 TIMES = {"start_timestamp", "end_timestamp"}

@@ -138,7 +138,7 @@ def test_figure_3_and_table_2_leave_out_what_nobody_fills_in() -> None:
 
 
 def test_figures_of_the_real_tasks() -> None:
-    """What docs/turkingbench.md says of them."""
+    """What docs/guides/form-pages.md says of them."""
     if not TASKS.is_dir():
         pytest.skip(f"{TASKS} is absent: TurkingBench's own tasks are not here")
     found = survey(load_tasks(TASKS))

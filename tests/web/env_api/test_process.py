@@ -19,6 +19,7 @@ from typer.testing import CliRunner
 
 from errands.cli import app
 from errands.errors import ErrandsError
+from errands.extras import install_command
 from errands.shop.catalog.catalog import Catalog
 from errands.web.core.server import _is_ours
 
@@ -38,7 +39,7 @@ def command(*words: str, **environment: str) -> "subprocess.Popen[str]":
 @pytest.fixture
 def process(little: Catalog) -> Iterator["subprocess.Popen[str]"]:
     started = command(
-        *("--environments", "--catalog", str(little.path), "--port", "0"), ERRANDS_TOKEN="t0ken"
+        *("--environments", "--data", str(little.path), "--port", "0"), ERRANDS_TOKEN="t0ken"
     )
     yield started
     started.kill()
@@ -109,7 +110,7 @@ def test_what_it_says_when_it_cannot(tmp_path: Path) -> None:
             (["--no-site"], "Nothing is left to serve"),
             (["--environments", "--port", port], "cannot be listened on"),
             (["--environments", "--token", "\n"], "printable ASCII"),
-            (["--environments", "--port", "0", "--catalog", str(tmp_path)], "not a catalogue"),
+            (["--environments", "--port", "0", "--data", str(tmp_path)], "no such catalogue"),
         ):
             found = CliRunner().invoke(app, ["serve", *words])
             assert isinstance(found.exception, ErrandsError)
@@ -124,12 +125,12 @@ def test_without_the_extra_it_says_what_to_install(
         f"raise ModuleNotFoundError('No module named {missing}', name='{missing}')"
     )
     path = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])
-    process = command("--environments", "--catalog", str(little.path), PYTHONPATH=path)
+    process = command("--environments", "--data", str(little.path), PYTHONPATH=path)
     _, said = process.communicate(timeout=120)
     assert process.returncode == 2
+    command_line = install_command("serve")
     assert said == (
-        f"errands: Serving needs {missing}, which is not installed; run"
-        ' pip install "errands[serve]".\n'
+        f"errands: Serving needs {missing}, which is not installed; run {command_line}.\n"
     )
 
 
@@ -148,7 +149,7 @@ def test_what_the_end_cuts_off_is_no_defect() -> None:
 def test_agentgym_is_served_at_the_root_or_beside_the_website(
     little: Catalog, tmp_path: Path, has_site: bool
 ) -> None:
-    words = ["--agentgym", "--catalog", str(little.path), "--port", "0"]
+    words = ["--agentgym", "--data", str(little.path), "--port", "0"]
     if has_site:
         words += ["--site", "--store", str(tmp_path / "site.sqlite"), "--no-crowd"]
     started = command(*words, ERRANDS_TOKEN="t0ken")

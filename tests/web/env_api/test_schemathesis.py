@@ -66,7 +66,7 @@ def application(little: Catalog, tmp_path_factory: pytest.TempPathFactory) -> It
     make_run(runs / "one", run_info(3), [made(0, 1.0), made(1, 0.25), made(2, None)])
     words = [
         *everything_on(),
-        *("--port", "0", "--catalog", str(little.path)),
+        *("--port", "0", "--data", str(little.path)),
         *("--runs", str(runs), "--store", str(folder / "site.sqlite")),
     ]
     complaints = folder / "complaints"

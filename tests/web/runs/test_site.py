@@ -426,7 +426,7 @@ def test_runs_of_different_protocols_are_compared_only_when_asked(tmp_path: Path
 
 def test_the_command_serves_runs_and_needs_no_catalogue(folder: Path) -> None:
     code = "from errands.cli import main; main()"
-    words = ["serve", "--runs", str(folder), "--port", "0", "--catalog", "no-such-catalogue"]
+    words = ["serve", "--runs", str(folder), "--port", "0", "--data", "no-such-catalogue"]
     process = subprocess.Popen(
         [sys.executable, "-c", code, *words],
         stdout=subprocess.PIPE,

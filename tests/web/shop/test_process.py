@@ -16,7 +16,7 @@ from errands.shop.urls import Address, build
 
 def test_what_was_shown_is_in_the_log_after_a_kill(little: Catalog, tmp_path: Path) -> None:
     path = tmp_path / "log.sqlite"
-    words = ("--catalog", str(little.path), "--store", str(path), "--seed", "7")
+    words = ("--data", str(little.path), "--store", str(path), "--seed", "7")
     asins = [product.asin for product in little][:40]
     process, shop = started(*words)
     seen: dict[str, list[str]] = {f"s{place}": [] for place in range(4)}
@@ -77,7 +77,7 @@ def test_what_was_shown_is_in_the_log_after_a_kill(little: Catalog, tmp_path: Pa
 
 def test_a_website_and_environments_in_one_server(little: Catalog, tmp_path: Path) -> None:
     log = str(tmp_path / "log.sqlite")
-    words = ("--environments", "--site", "--catalog", str(little.path), "--store", log)
+    words = ("--environments", "--site", "--data", str(little.path), "--store", log)
     process, shop = started(*words)
     try:
         assert "Environment API" in shop.ask("/").text

@@ -1,4 +1,4 @@
-"""The Python interface of the original WebShop over Errands: see docs/legacy.md.
+"""The Python interface of the original WebShop over Errands: see docs/guides/original-code.md.
 
 Code that imports `web_agent_site`, `webshop_minimal` or `webshop.web_agent_site` finds here what
 those packages offer; this one has it under one name, and `build_webshop_envs`, verl-agent's vector

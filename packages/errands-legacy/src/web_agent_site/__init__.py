@@ -1,3 +1,3 @@
-"""The original WebShop's package, played by Errands: see docs/legacy.md."""
+"""The original WebShop's package, played by Errands: see docs/guides/original-code.md."""
 
 __all__: list[str] = []

@@ -1,4 +1,4 @@
-"""RAGEN's smaller WebShop package, played by Errands: see docs/legacy.md."""
+"""RAGEN's smaller WebShop package, played by Errands: see docs/guides/original-code.md."""
 
 from webshop_minimal.engine import init_search_engine
 from webshop_minimal.env import WebAgentTextEnv

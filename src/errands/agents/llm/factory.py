@@ -1,7 +1,8 @@
 """Language-model agents for both domains: any chat model behind an OpenAI-compatible endpoint.
 
 `make("shop" | "turk", env, settings)` gives the factory of a run's agents; they all share one
-client, and with it the rate limit, the spending cap and the cache. See docs/language-models.md.
+client, and with it the rate limit, the spending cap and the cache. See
+docs/guides/language-models.md.
 """
 
 from collections.abc import Callable, Mapping

@@ -27,7 +27,7 @@ PUBLISHED_STYLES: Final[Mapping[str, Mapping[str, Any]]] = {
     }
     for name in ("act-2022", "react-2022")
 }
-"""How models were prompted in the ReAct paper's runs on WebShop: see docs/language-models.md."""
+"""How models were prompted in the ReAct paper's runs on WebShop: docs/guides/language-models.md."""
 
 _SAMPLING: Final = frozenset({"temperature", "top_p", "extra"})
 

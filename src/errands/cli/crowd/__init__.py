@@ -1,1 +1,1 @@
-"""`errands instructions` and `errands demonstrations`: what people wrote and did."""
+"""`errands crowd`: what people wrote and did."""

@@ -1,4 +1,4 @@
-"""`errands demonstrations`: what people did in the shop, counted, and as a run."""
+"""The part of `errands crowd` that is about shopping: people's sessions, counted, and as runs."""
 
 import shlex
 from pathlib import Path
@@ -6,41 +6,23 @@ from typing import Any
 
 import typer
 
+from errands.cli.completion import catalog_names
+from errands.cli.crowd.store import IncludeTrials, Store
+from errands.cli.options import CatalogData
 from errands.cli.output import Json, print_json, program, remarks, results, table
+from errands.crowd.shopping.demonstrations import Overview, SessionFilter, export_run
 from errands.crowd.shopping.human_run import DemonstrationExport, count_people
+from errands.crowd.store.database import open_read_only
 
-__all__ = ["app"]
+__all__ = ["export_demonstrations", "import_logs", "show_demonstrations"]
 
-app = typer.Typer(
-    name="demonstrations",
-    help="What people did in the shop: who they are, how well they did, and all of it as a run.",
-    no_args_is_help=True,
-)
-_STORE = typer.Argument(help="The --store of `errands serve`: a file, or postgresql://...")
 _OUT = typer.Option(..., help="A new directory for the run, or a PostgreSQL address.")
 _MIN_REWARD = typer.Option(0.0, min=0.0, max=1.0, help="Leave out lower rewards.")
 _OBSERVATION = typer.Option("text_rich", help="How pages are kept: text, text_rich, html, url.")
-_TRIALS = typer.Option(False, "--include-trials", help="Count the assignments of trials, too.")
 
 
-@app.command()
-def info(store: str = _STORE, include_trials: bool = _TRIALS, as_json: bool = Json) -> None:
-    """Count workers, their status and figures.
-
-    The server may go on meanwhile. Examples:
-
-      errands demonstrations info site.sqlite
-
-      errands demonstrations info site.sqlite --include-trials --json
-    """
-    from errands.crowd.shopping.demonstrations import read_overview
-    from errands.crowd.store.database import open_read_only
-
-    with open_read_only(store) as database:
-        told = read_overview(database, include_trials=include_trials)
-    if as_json:
-        print_json(told)
-        return
+def show_demonstrations(told: Overview) -> None:
+    """Workers with their status and figures, and the figures of groups."""
     workers = [
         (
             f"w{worker.id} {worker.name}",
@@ -85,11 +67,10 @@ def info(store: str = _STORE, include_trials: bool = _TRIALS, as_json: bool = Js
     )
 
 
-@app.command()
-def export(
-    store: str = _STORE,
+def export_demonstrations(
+    store: str = Store,
     out: str = _OUT,
-    catalog: str = typer.Option("demo", help="The catalogue that people shopped in."),
+    catalog: str = CatalogData,
     goals: str | None = typer.Option(
         None, help="What they shopped for, where that was a goal file."
     ),
@@ -98,7 +79,7 @@ def export(
     worker: int | None = typer.Option(None, min=1, help="One worker alone, by number."),
     visitors: bool = typer.Option(False, "--visitors", help="Also people without an assignment."),
     min_reward: float = _MIN_REWARD,
-    include_trials: bool = _TRIALS,
+    include_trials: bool = IncludeTrials,
     observation: str = _OBSERVATION,
     as_json: bool = Json,
 ) -> None:
@@ -108,17 +89,12 @@ def export(
     is its protocol, under which agents can be run on the same goals. The server may go on
     meanwhile. Examples:
 
-      errands demonstrations export site.sqlite --catalog shop-1k --experts --out runs/experts
-
+    \b
+      errands crowd export demonstrations site.sqlite --data shop-1k --experts --out runs/experts
       errands export runs/experts experts.jsonl
-
       errands run runs/experts/protocol.toml --agent rule --out runs/rule
-
       errands report runs/experts runs/rule
     """
-    from errands.crowd.shopping.demonstrations import SessionFilter, export_run
-    from errands.crowd.store.database import open_read_only
-
     chosen = SessionFilter(
         experts=experts,
         qualified=qualified,
@@ -134,11 +110,15 @@ def export(
     _tell(made, as_json)
 
 
-@app.command("import-logs")
 def import_logs(
     folder: Path = typer.Argument(help="The original's user_session_logs, or a folder of them."),
     out: str = _OUT,
-    catalog: str = typer.Option(..., help="The catalogue of the products they shopped in."),
+    catalog: str = typer.Option(
+        ...,
+        "--data",
+        help="The catalogue of the products they shopped in.",
+        autocompletion=catalog_names,
+    ),
     goals: str = typer.Option("human", help="What they shopped for: human, synthetic, a file."),
     min_reward: float = _MIN_REWARD,
     observation: str = _OBSERVATION,
@@ -148,7 +128,8 @@ def import_logs(
 
     Example:
 
-      errands demonstrations import-logs user_session_logs --catalog shop --out runs/people
+    \b
+      errands crowd import-logs user_session_logs --data shop --out runs/people
     """
     from errands.crowd.shopping.session_logs import import_logs as imported
 

@@ -1,44 +1,19 @@
-"""`errands instructions`: what people wrote for products, out of a website's store."""
+"""The part of `errands crowd` that is about writing: instructions, counted, and as a file."""
 
 from pathlib import Path
 
 import typer
 
-from errands.cli.output import Json, answer, print_json, results, table
-from errands.crowd.instructions.human_file import summary, write_human_file
+from errands.cli.crowd.store import Store
+from errands.cli.output import Json, answer, results, table
+from errands.crowd.instructions.human_file import WritingSummary, summary, write_human_file
 from errands.crowd.store.database import open_read_only
 
-__all__ = ["app"]
-
-_STORE = typer.Argument(
-    metavar="STORE",
-    help="What `errands serve` was given with --store: a file, or postgresql://... It may be in"
-    " use.",
-    show_default=False,
-)
+__all__ = ["export_instructions", "show_instructions"]
 
 
-app = typer.Typer(
-    name="instructions",
-    no_args_is_help=True,
-    help="Instructions that people wrote on the website.",
-)
-
-
-@app.command("info")
-def info(store: str = _STORE, as_json: bool = Json) -> None:
-    """Say how many instructions there are, and what they cost.
-
-    Example:
-
-    \b
-      errands instructions info site.sqlite
-    """
-    with open_read_only(store) as source:
-        facts = summary(source)
-    if as_json:
-        print_json(facts)
-        return
+def show_instructions(facts: WritingSummary) -> None:
+    """How many there are, and what they cost."""
     rows = [
         *((name.replace("_", " "), f"{count:,}") for name, count in sorted(facts.statuses.items())),
         ("submitted as trials", f"{facts.trials:,}"),
@@ -46,12 +21,11 @@ def info(store: str = _STORE, as_json: bool = Json) -> None:
         ("writers of accepted ones", f"{facts.writers:,}"),
         ("pay for accepted ones", f"${facts.pay:,.2f}"),
     ]
-    results.print(table("instructions", "number", rows=rows))
+    results.print(table("instructions", "number", rows=rows, left=1))
 
 
-@app.command("export")
-def export(
-    store: str = _STORE,
+def export_instructions(
+    store: str = Store,
     out: Path = typer.Option(..., "--out", help="Where to write; items_human_ins.json, say."),
     force: bool = typer.Option(False, "--force", help="Replace a file that is there already."),
     as_json: bool = Json,
@@ -61,7 +35,7 @@ def export(
     Example:
 
     \b
-      errands instructions export site.sqlite --out items_human_ins.json
+      errands crowd export instructions site.sqlite --out items_human_ins.json
     """
     with open_read_only(store) as source:
         facts = summary(source)

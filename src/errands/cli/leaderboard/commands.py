@@ -51,7 +51,7 @@ def submit_command(
     """Make one file of a run, for a leaderboard that plays it again.
 
     It has the protocol, the agent's settings, every action and reward. A run that is not finished
-    is refused; episodes that failed are sent along, and count as 0. See docs/leaderboard.md.
+    is refused; episodes that failed are sent along, and count as 0. See docs/guides/leaderboard.md.
 
     Examples:
 
@@ -116,7 +116,7 @@ def leaderboard_command(
 
     Every action is done again on the protocol's data, every reward, figure and interval computed
     anew. What was replayed is remembered, so the next time only new submissions take time. Exit
-    status 1 where a submission was refused. See docs/leaderboard.md.
+    status 1 where a submission was refused. See docs/guides/leaderboard.md.
 
     Examples:
 

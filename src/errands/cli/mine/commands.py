@@ -12,6 +12,7 @@ from errands.cli.output import (
     Json,
     print_json,
     printable,
+    program,
     progress_bar,
     remarks,
     results,
@@ -213,7 +214,7 @@ def attributes(
     if compared is not None:
         results.print(table("beside the list", "number", "share", rows=compared.table()))
     if out is not None:
-        remarks.print(f"Next: errands mine review {shlex.quote(str(out))}")
+        remarks.print(f"Next: {program()} mine review {shlex.quote(str(out))}")
 
 
 @app.command("review")
@@ -228,7 +229,9 @@ def review(
     ),
     web: bool = typer.Option(False, "--web", help="In the browser, on this machine only."),
     port: int = typer.Option(8001, min=0, max=65535, help="With --web; 0 takes a free one."),
-    as_json: bool = typer.Option(False, "--json", help="Ask nothing: how far it is, as JSON."),
+    as_json: bool = typer.Option(
+        False, "--json", help="Ask nothing: how far it is. Print one JSON document."
+    ),
 ) -> None:
     """Go through the candidates: keep each for one of four uses, or drop it.
 
@@ -368,7 +371,7 @@ def assign(
             f"No product has {least} attributes to ask for; a shop needs goals: --least 1."
         )
     built = f"--items {shlex.quote(str(items))} --attributes {shlex.quote(str(out))}"
-    remarks.print(f"Next: errands catalog build my-shop {built}")
+    remarks.print(f"Next: {program()} catalog build my-shop {built}")
 
 
 @app.command("shop")
@@ -398,7 +401,7 @@ def shop(
 
     \b
       errands mine shop products.csv --map map.toml --out mine
-      errands serve --catalog mine/shop
+      errands serve --data mine/shop
     """
     from errands.mining.column_map import read_map
     from errands.mining.own_shop import make_shop
@@ -445,7 +448,7 @@ def shop(
             "Few products have two attributes that others have, too, so instructions ask for one"
             " where there are no two."
         )
-    remarks.print(f"Next: errands serve --catalog {shlex.quote(str(made.catalog))}")
+    remarks.print(f"Next: {program()} serve --data {shlex.quote(str(made.catalog))}")
 
 
 def _check_goals(made: Any) -> None:
@@ -455,7 +458,7 @@ def _check_goals(made: Any) -> None:
         raise DataError(
             f"{made.catalog} has no goals, for its products say nothing of themselves that an"
             " instruction could ask for; give the table a column of descriptions or features, and"
-            f" run this again with --force. As it is, it can be looked at: errands serve --catalog"
+            f" run this again with --force. As it is, it can be looked at: {program()} serve --data"
             f" {place}"
         )
 

@@ -6,9 +6,10 @@ from typing import Any
 
 import typer
 
-from errands.cli.options import takes_records
+from errands.cli.completion import catalog_names, protocol_names
+from errands.cli.options import CatalogData, takes_records
 from errands.cli.output import Json, answer, counting, remarks
-from errands.cli.train import pictures, report, rl
+from errands.cli.train import pictures, rl
 from errands.cli.train.progress import (
     Force,
     SupervisedOptions,
@@ -35,8 +36,10 @@ app = typer.Typer(
 @app.command("demonstrations")
 def demonstrations(
     out: str = typer.Argument(help="A new run: a directory."),
-    protocol: str = typer.Option("shop-learn-train", help="Which goals, as which pages."),
-    data: str | None = typer.Option(None, help="Another catalogue."),
+    protocol: str = typer.Option(
+        "shop-learn-train", help="Which goals, as which pages.", autocompletion=protocol_names
+    ),
+    data: str | None = typer.Option(None, help="Another catalogue.", autocompletion=catalog_names),
     episodes: int | None = typer.Option(None, min=1, help="Only the first so many."),
     errors: float = typer.Option(0.05, min=0, max=1, help="How often the shopper errs."),
     workers: int = typer.Option(2, min=1, help="Episodes at once."),
@@ -249,7 +252,7 @@ def _train_supervised(
 def queries(
     checkpoint: str = typer.Argument(help="What `train search` wrote, or a Hugging Face model."),
     out: Path = typer.Option(..., help="The JSON file to write."),
-    catalog: str = typer.Option("demo", help="A catalogue's directory or name."),
+    catalog: str = CatalogData,
     goals: str = typer.Option("human", help="synthetic, human, or a file of frozen goals."),
     split: str | None = typer.Option(None, help="Only a split: test, disjoint-test, ..."),
     beams: int = typer.Option(10, min=1, help="How many queries for each instruction."),
@@ -285,5 +288,4 @@ def queries(
 
 
 app.command("rl")(rl.rl)
-app.command("report")(report.report)
 app.command("pictures")(pictures.pictures)

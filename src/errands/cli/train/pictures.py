@@ -4,6 +4,7 @@ from pathlib import Path
 
 import typer
 
+from errands.cli.options import CatalogData
 from errands.cli.output import Json, answer, counting
 from errands.cli.train.progress import (
     Epochs,
@@ -20,7 +21,7 @@ __all__ = ["pictures"]
 
 def pictures(
     out: Path = typer.Option(..., help="The table to write, a .npz file."),
-    catalog: str = typer.Option("demo", help="A catalogue's directory or name."),
+    catalog: str = CatalogData,
     features: Path | None = typer.Option(None, help="The original's features: feat_conv.pt."),
     addresses: Path | None = typer.Option(None, help="Which pictures they are of: feat_ids.pt."),
     epochs: int | None = Epochs,

@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 import typer
 
+from errands.cli.completion import catalog_names
 from errands.cli.output import counting, remarks
 from errands.errors import SettingError
+from errands.extras import install_command
 
 if TYPE_CHECKING:
     from errands.learn.data.demonstrations import Demonstrations
@@ -60,7 +62,10 @@ class SupervisedOptions:
         help="What to measure after every epoch: a share to hold out (0.1), or another run.",
     )
     catalog: str | None = typer.Option(
-        None, help="Refuse demonstrations of another catalogue than this."
+        None,
+        "--data",
+        help="Refuse demonstrations of another catalogue than this.",
+        autocompletion=catalog_names,
     )
 
     def measured(self) -> "tuple[float, Demonstrations | None]":
@@ -126,7 +131,7 @@ def need_torch() -> None:
         import torch  # noqa: F401
     except ImportError:
         raise SettingError(
-            "Training needs PyTorch, which is not installed; run pip install 'errands[train]'."
+            f"Training needs PyTorch, which is not installed; run {install_command('train')}."
         ) from None
 
 
@@ -151,7 +156,7 @@ def checked(demonstrations: str, catalog: str | None, least: float) -> "Demonstr
     if demonstrations.endswith(".jsonl"):
         if catalog is not None:
             raise SettingError(
-                f"{demonstrations} does not say which catalogue it is of; leave --catalog out."
+                f"{demonstrations} does not say which catalogue it is of; leave --data out."
             )
         return read_choices_file(demonstrations)
     checksum = None if catalog is None else checksum_on(demonstrations, catalog)

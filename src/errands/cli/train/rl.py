@@ -6,6 +6,7 @@ from typing import Any, Final
 
 import typer
 
+from errands.cli.completion import catalog_names, protocol_names
 from errands.cli.options import takes_records
 from errands.cli.output import Json, answer, remarks
 from errands.cli.train.progress import (
@@ -61,8 +62,12 @@ def rl(
     queries: str = typer.Option(
         "top", metavar="top|sample", help="The search model's best query, or a sampled one."
     ),
-    protocol: str = typer.Option("shop-learn-train", help="Which goals, as which pages."),
-    catalog: str | None = typer.Option(None, help="Another catalogue."),
+    protocol: str = typer.Option(
+        "shop-learn-train", help="Which goals, as which pages.", autocompletion=protocol_names
+    ),
+    catalog: str | None = typer.Option(
+        None, "--data", help="Another catalogue.", autocompletion=catalog_names
+    ),
     evaluate_every: int = typer.Option(
         5_000, min=0, metavar="STEPS", help="Steps between evaluations on other goals; 0: none."
     ),

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import typer
 from rich.table import Table
-from typer.core import TyperGroup
 
-from errands.cli.options import agent_settings, takes_records
+from errands.cli.completion import agent_names, catalog_names
+from errands.cli.options import agent_settings, default_to, takes_records
 from errands.cli.output import Json, counting, print_json, program, remarks, results, write_new
 from errands.cli.transfer.output import entered_scores, plain, print_run, print_tables, run_json
 from errands.errors import SettingError
@@ -26,18 +26,9 @@ if TYPE_CHECKING:
 __all__ = ["app"]
 
 
-class _PlayByDefault(TyperGroup):
-    """`errands transfer --site ...` is `errands transfer play --site ...`."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        if args and args[0].startswith("-") and args[0] not in ("-h", "--help"):
-            args = ["play", *args]
-        return super().parse_args(ctx, args)
-
-
 app = typer.Typer(
     name="transfer",
-    cls=_PlayByDefault,
+    cls=default_to("play"),
     no_args_is_help=True,
     help="Agents in real shops: their pages as ours, two kinds of request and no third.",
 )
@@ -61,9 +52,12 @@ class _GoalOptions:
         None, help="A file of goals: .txt, .toml (with what counts), .json (frozen goals)."
     )
     catalog: str | None = typer.Option(
-        None, help="Take the instructions from a catalogue's human goals instead."
+        None,
+        "--data",
+        help="Take the instructions from a catalogue's human goals instead.",
+        autocompletion=catalog_names,
     )
-    split: str = typer.Option("test", help="With --catalog: which split.")
+    split: str = typer.Option("test", help="With --data: which split.")
     episodes: int | None = typer.Option(None, min=1, help="Only the first so many goals.")
 
     def read(self) -> "tuple[TransferGoal, ...]":
@@ -71,9 +65,7 @@ class _GoalOptions:
 
         given = [bool(self.instruction), self.goals is not None, self.catalog is not None]
         if sum(given) != 1:
-            raise SettingError(
-                "What is to be bought: give one of --instruction, --goals, --catalog."
-            )
+            raise SettingError("What is to be bought: give one of --instruction, --goals, --data.")
         if self.goals is not None:
             return read_goals(self.goals)[: self.episodes]
         if self.catalog is None:
@@ -146,7 +138,9 @@ class _SourceOptions:
 class _AgentOptions:
     """Who shops."""
 
-    agent: str = typer.Option("rule", help="An agent of the shop (`errands agents`).")
+    agent: str = typer.Option(
+        "rule", help="An agent of the shop (`errands agents`).", autocompletion=agent_names
+    )
     model: str | None = typer.Option(None, help="The model of `--agent llm`.")
     checkpoint: str | None = typer.Option(None, help="What a trained agent was saved in.")
     setting: list[str] = typer.Option(

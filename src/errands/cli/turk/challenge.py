@@ -6,7 +6,7 @@ from typing import Final
 
 import typer
 
-from errands.cli.output import Json, print_json, progress_bar, remarks, results, table
+from errands.cli.output import json_lines, print_json, progress_bar, remarks, results, table
 from errands.cli.turk.compare import app
 from errands.cli.turk.verify import figure_pair
 from errands.turk.drivers import Pages
@@ -23,10 +23,10 @@ _NAMED: Final = 5
 
 @app.command("challenge")
 def challenge_command(
-    tasks: str = typer.Argument("demo", metavar="[DIR]", help="A folder of tasks, or demo."),
+    tasks: str = typer.Argument("demo", metavar="[TASKS]", help="A folder of tasks, or demo."),
     split: str = typer.Option("test_challenge", help="Which tasks; or all."),
     instances: int = typer.Option(3, min=0, help="Instances of each task, evenly; 0: all."),
-    as_json: bool = Json,
+    as_json: bool = json_lines("task"),
 ) -> None:
     """Play the oracle by fields and the one with pointer and keys, and compare them.
 

@@ -7,7 +7,7 @@ import msgspec
 import typer
 
 from errands.agents.random_agent import random_action
-from errands.cli.output import Json, print_json, progress_bar, results, table
+from errands.cli.output import json_lines, print_json, progress_bar, results, table
 from errands.cli.turk.verify import app, shard_of
 from errands.errors import DataError
 from errands.turk.drivers import Pages, start_browser
@@ -19,20 +19,20 @@ __all__ = ["app"]
 
 @app.command("compare")
 def compare_command(
-    tasks: str = typer.Argument("demo", metavar="[DIR]", help="A folder of tasks, or demo."),
+    tasks: str = typer.Argument("demo", metavar="[TASKS]", help="A folder of tasks, or demo."),
     plays: int = typer.Option(50, min=1, help="Plays of the random agent, and as many walks."),
     split: str = typer.Option("all", help="train, test, test_challenge, subjective or all."),
     shard: str = typer.Option("1/1", metavar="K/N", help="Only every N-th task, from the K-th on."),
     out: Path | None = typer.Option(
         None, help="A file of JSON lines, one a task: tasks that it has already are passed over."
     ),
-    as_json: bool = Json,
+    as_json: bool = json_lines("task"),
 ) -> None:
     """Check the proofs from outside: play tasks under both drivers and compare every step.
 
     Only tasks that `auto` plays without a browser are played: an agent that fills in what it sees,
     and walks that do anything anywhere, on rows and seeds that the proofs have not seen. Needs a
-    browser. Ends with 1 where anything differs. With --json, one object a line for each task.
+    browser. Ends with 1 where anything differs.
 
     Example: errands turk compare tasks --plays 50 --shard 1/2 --out compared.jsonl
     """

@@ -1,14 +1,14 @@
 """`errands turk conditions`: the published rows that a language model can be run under."""
 
 from errands.agents.llm.turk.conditions import Condition, PublishedTable, published_table
-from errands.cli.output import Json, print_json, results, table
-from errands.cli.turk.demo import app
+from errands.cli.output import json_lines, print_json, results, table
+from errands.cli.turk.challenge import app
 
 __all__ = ["app"]
 
 
 @app.command("conditions")
-def conditions_command(as_json: bool = Json) -> None:
+def conditions_command(as_json: bool = json_lines("row")) -> None:
     """List the rows of the paper's table 4: what each shows a model, and its published score.
 
     \b

@@ -29,7 +29,9 @@ def _turk() -> None:
 @app.command()
 def info(
     tasks: str = typer.Argument(
-        "demo", metavar="DIR", help="A folder of tasks, one task's folder, demo or turkingbench."
+        "demo",
+        metavar="[TASKS]",
+        help="A folder of tasks, one task's folder, demo or turkingbench.",
     ),
     split: str = typer.Option("all", help=f"One of {', '.join(SPLITS)}."),
     each: bool = typer.Option(True, help="List every task."),
@@ -133,7 +135,7 @@ def _show_figures(statistics: TaskSetStatistics) -> None:
     ]  # fmt: skip
     headings = ("type", "on all pages", "place", "published place", "on templates")
     results.print(table(*headings, rows=places, left=1, title="Table 2. Fields by type"))
-    results.print("Why some differ: docs/turkingbench.md, The paper's figures.")
+    results.print("Why some differ: docs/guides/form-pages.md, The paper's figures.")
 
 
 def _list(statistics: TaskSetStatistics) -> None:

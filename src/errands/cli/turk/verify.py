@@ -7,7 +7,8 @@ from typing import Any
 
 import typer
 
-from errands.cli.output import Json, print_json, progress_bar, remarks, results, table
+from errands.cli.options import TasksData
+from errands.cli.output import Json, json_lines, print_json, progress_bar, remarks, results, table
 from errands.cli.turk.info import app
 from errands.errors import DataError, ErrandsError, SettingError
 from errands.turk.drivers import Pages, start_browser
@@ -27,7 +28,7 @@ from errands.turk.tasks.loader import load_tasks
 
 __all__ = ["app", "figure_pair", "shard_of"]
 
-_TASKS = typer.Argument("demo", metavar="[DIR]", help="A folder of tasks, or demo.")
+_TASKS = typer.Argument("demo", metavar="[TASKS]", help="A folder of tasks, or demo.")
 _DRIVER = typer.Option(
     "auto", help="auto, dom, browser, one that is installed, or module:attribute."
 )
@@ -59,7 +60,7 @@ def verify(
     out: Path | None = typer.Option(
         None, help="Also write all proofs of these tasks into a file, without the pages' text."
     ),
-    as_json: bool = Json,
+    as_json: bool = json_lines("task"),
 ) -> None:
     """Prove which tasks look the same without a browser, and play oracle and do-nothing.
 
@@ -67,7 +68,7 @@ def verify(
     going through every value of every field and every pair of values in both orders, and by random
     walks; where the two drivers differ, the action is named after which they do. The proofs are
     kept by the template's hash, so that `auto` needs no browser afterwards: seconds to minutes a
-    task. With --json, one object a line for each task.
+    task.
 
     Example: errands turk verify tasks --shard 1/2 --resume
     """
@@ -212,13 +213,13 @@ def oracle_actions(
 @app.command()
 def score(
     predictions: Path = typer.Argument(help="Lines of JSON: task, row, and answers or actions."),
-    tasks: str = typer.Option("demo", help="A folder of tasks, or demo."),
+    tasks: str = TasksData,
     driver: str = _DRIVER,
     as_json: bool = Json,
 ) -> None:
     """Score answers or actions that were made elsewhere, under both rules.
 
-    Example: errands turk score predictions.jsonl --tasks tasks
+    Example: errands turk score predictions.jsonl --data tasks
     """
     opened = load_tasks(tasks)
     with closing(Pages(driver)) as pages:

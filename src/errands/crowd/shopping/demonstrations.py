@@ -95,9 +95,7 @@ def finished_sessions(database: ReadDatabase, wanted: SessionFilter) -> list[Fin
         and wanted.worker in (None, worker.id)
     }
     if wanted.worker is not None and not chosen and not (wanted.experts or wanted.qualified):
-        raise SettingError(
-            f"There is no worker {wanted.worker}; `errands demonstrations info` lists them."
-        )
+        raise SettingError(f"There is no worker {wanted.worker}; `errands crowd info` lists them.")
     rows = database.rows(
         "SELECT s.number, s.name, s.goal, o.person, o.is_trial, s.began, s.reward, o.state"
         " FROM sessions s LEFT JOIN outings o ON o.session = s.number"
@@ -182,7 +180,7 @@ def export_run(
     if not sessions:
         raise SettingError(
             f"{database.place} has no finished session of {wanted.description};"
-            " `errands demonstrations info` says what there is."
+            " `errands crowd info` says what there is."
         )
     goal_set = Catalog.open(protocol.data).goals(protocol.goals)
     records = _goal_records(database)
@@ -211,7 +209,7 @@ def _protocol_of(
         raise SettingError(
             f"{database.place} belongs to a catalogue with the checksum"
             f" {about['catalogue'][:12]}, and {catalog} has {checksum[:12]}; name the right one"
-            " with --catalog."
+            " with --data."
         )
     name, count = _goal_set(about)
     named = name if goals is None else goals

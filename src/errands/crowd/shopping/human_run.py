@@ -325,7 +325,7 @@ def _write_protocol(place: str, protocol: Protocol) -> str:
     if not isinstance(where, Path):
         return ""
     usual = Protocol(id="", version=1, title="", domain="shop", data="")
-    lines = [f"# Written {time.strftime('%Y-%m-%d', time.gmtime())} by `errands demonstrations`."]
+    lines = [f"# Written {time.strftime('%Y-%m-%d', time.gmtime())} by `errands crowd`."]
     lines.append(f"[{protocol.id}]")
     needed = ("version", "title", "half", "data", "goals")
     for name, value in msgspec.to_builtins(protocol).items():

@@ -3,7 +3,7 @@
 A step is committed before its page is sent: what a shopper has seen is in the log, whoever kills
 the server. (Power loss may take the last moments.)
 
-`docs/site.md` describes the tables.
+`docs/guides/website.md` describes the tables.
 """
 
 import json

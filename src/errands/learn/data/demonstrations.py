@@ -1,7 +1,7 @@
 """Demonstrations: what somebody did on which page, from runs and from the original's files.
 
 A run with whole `text_rich` observations is a set of demonstrations, whoever played it: people
-(`errands demonstrations export`), or the scripted shopper (`errands train demonstrations`).
+(`errands crowd export demonstrations`), or the scripted shopper (`errands train demonstrations`).
 """
 
 import json

@@ -18,6 +18,7 @@ from typing import Any, Final, TypeVar
 import msgspec
 
 from errands.errors import DataError, ErrandsError, SettingError
+from errands.extras import install_command
 
 __all__ = [
     "PretrainedSource",
@@ -58,8 +59,8 @@ def library() -> Any:
         import transformers
     except ImportError:
         raise SettingError(
-            "Models of Hugging Face's need transformers, which is not installed; run pip install"
-            " 'errands[hf]'."
+            "Models of Hugging Face's need transformers, which is not installed; run"
+            f" {install_command('hf')}."
         ) from None
     # Their bars and remarks would be mixed with ours.
     huggingface_hub.utils.logging.set_verbosity_error()

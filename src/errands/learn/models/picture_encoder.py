@@ -22,6 +22,7 @@ from torch.nn import functional
 
 from errands.browser.screenshots import decode
 from errands.errors import DataError, SettingError
+from errands.extras import install_command
 from errands.learn.data.pictures import Pictures, products
 from errands.learn.data.vocabulary import tokens
 from errands.learn.models.runtime import read_tensors, seeded_torch
@@ -101,8 +102,8 @@ def draw(references: Sequence[str], size: int) -> NDArray[np.uint8]:
         import resvg_py
     except ImportError:
         raise SettingError(
-            "Drawing pictures needs resvg_py, which is not installed; run pip install"
-            " 'errands[train]'."
+            "Drawing pictures needs resvg_py, which is not installed; run"
+            f" {install_command('train')}."
         ) from None
     drawn = np.empty((len(references), 3, size, size), np.uint8)
     for place, reference in enumerate(references):

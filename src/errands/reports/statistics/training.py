@@ -17,7 +17,7 @@ import msgspec
 
 from errands.errors import DataError, SettingError
 
-__all__ = ["Curve", "Training", "labelled", "read_training", "training_of"]
+__all__ = ["ABOUT", "Curve", "Training", "labelled", "read_training", "training_of"]
 
 ABOUT: Final = "about.json"
 LOG: Final = "log.jsonl"

@@ -19,6 +19,7 @@ from typing import Any, Final
 import msgspec
 
 from errands.errors import ErrandsError, SettingError
+from errands.extras import install_command
 
 __all__ = ["ClusterError", "Node", "import_ray", "joined", "living_nodes"]
 
@@ -100,7 +101,7 @@ def import_ray() -> Any:
         if failure.name != "ray":
             raise
         raise SettingError(
-            "--ray needs the package ray, which is not installed: pip install 'errands[ray]'"
+            f"--ray needs the package ray, which is not installed; run {install_command('ray')}."
         ) from None
     return ray
 

@@ -1,6 +1,6 @@
 """The figures that the WebShop paper gives of its catalogue, counted for any catalogue.
 
-The paper does not say how it counted; docs/catalog.md has how we do, and why.
+The paper does not say how it counted; docs/guides/catalogs.md has how we do, and why.
 """
 
 from collections import Counter

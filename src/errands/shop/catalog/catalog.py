@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, Self
 import msgspec
 import numpy as np
 
-from errands.errors import CatalogError, GoalError
+from errands.errors import CatalogError, GoalError, SettingError
 from errands.notebook import MOST_ROWS, notebook_table
 from errands.shop.catalog.compression import CompressedRecords
 from errands.shop.catalog.goal_store import StoredGoals
@@ -219,6 +219,10 @@ class Catalog:
 
     def search(self, query: str, k: int = 50) -> list[Hit]:
         """The best k products for a query, in Lucene's order."""
+        if not isinstance(query, str):
+            raise SettingError(f"query={query!r}: expected the words to search for, as one text.")
+        if not isinstance(k, int | np.integer) or k < 0:
+            raise SettingError(f"k={k!r}: expected how many products to find, as 10.")
         numbers, scores = self.index.rank(query, k)
         return [
             Hit(self.card(number).asin, score)

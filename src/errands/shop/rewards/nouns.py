@@ -5,7 +5,7 @@ tokens those are depends on the model, and no English model can be had from PyPI
 a part that can be exchanged: the built-in one (`lexicon`), a spaCy model of the user's
 (`spacy:en_core_web_lg`), or a file that states the nouns of each product. Tagging happens once,
 when a catalogue is built; `title_score` is all that runs while an agent acts.
-`docs/nouns.md` measures how far the built-in tagger is from the original's.
+`docs/explanation/nouns.md` measures how far the built-in tagger is from the original's.
 """
 
 import importlib
@@ -17,6 +17,7 @@ from typing import Any, Protocol
 import msgspec
 
 from errands.errors import DataError, ErrandsError
+from errands.extras import install_command
 
 __all__ = ["EMPTY_GOAL_SCORE", "NounTagger", "nouns_from_file", "tagger", "title_score"]
 
@@ -64,7 +65,7 @@ class _SpacyTagger:
         except ImportError:
             raise ErrandsError(
                 f"The tagger spacy:{model} needs spaCy, which is not installed; run: "
-                "pip install 'errands[spacy]'"
+                f"{install_command('spacy')}"
             ) from None
         try:
             self._model: Any = spacy.load(model, exclude=["ner", "lemmatizer"])

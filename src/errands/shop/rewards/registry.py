@@ -2,7 +2,7 @@
 
 Wherever rules are asked for (`ShopEnv(rules=...)`, `errands.run`, `--rules`, a protocol's `rules`)
 they can be given as a name, as `module:attribute`, or as the object itself. A package offers rules
-by an entry point of the group `errands.rules`. See docs/reward.md for a rule of your own.
+by an entry point of the group `errands.rules`. docs/guides/extending.md shows one.
 """
 
 from typing import Any, Final

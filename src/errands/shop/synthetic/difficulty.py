@@ -2,9 +2,9 @@
 
 `easy` is the generator as it was before there were others, with the same bytes. `paper` is set so
 that the paper's two agents without training score what they score on the original's data
-(docs/catalog.md has the table); `hard` is beyond that. Knobs that have two numbers are for 5,000
-products and for the original's 1,181,436: words alone tell a product from 5,000 others, not from
-a million, so what a person leaves unsaid has to do more in a small catalogue.
+(docs/guides/catalogs.md has the table); `hard` is beyond that. Knobs that have two numbers are for
+5,000 products and for the original's 1,181,436: words alone tell a product from 5,000 others, not
+from a million, so what a person leaves unsaid has to do more in a small catalogue.
 """
 
 from dataclasses import dataclass

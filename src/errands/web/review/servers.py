@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from errands.errors import ErrandsError
+from errands.extras import install_command
 from errands.mining.review import Review
 from errands.shop.rewards.registry import rules_named
 from errands.verify.hand_scores import HandFile
@@ -25,7 +26,7 @@ def serve_review(review: Review, port: int, on_start: Callable[[str], None]) -> 
     except ImportError as missing:
         raise ErrandsError(
             f"The page needs {missing.name}, which is not installed; run"
-            ' pip install "errands[serve]", or leave out --web.'
+            f" {install_command('serve')}, or leave out --web."
         ) from None
     _serve(mining_site(review), port, on_start)
 
@@ -45,8 +46,7 @@ def serve_scoring(
         from errands.web.review.scoring import ScoringSite
     except ImportError as missing:
         raise ErrandsError(
-            f"Serving needs {missing.name}, which is not installed; run"
-            ' pip install "errands[serve]".'
+            f"Serving needs {missing.name}, which is not installed; run {install_command('serve')}."
         ) from None
     rules_named(rules)
     purchases = sample(material, count, seed)

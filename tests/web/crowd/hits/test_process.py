@@ -23,7 +23,7 @@ KILLS = 3
 
 
 def start(little: Catalog, store: Path) -> tuple["subprocess.Popen[str]", Shop]:
-    return started("--catalog", str(little.path), "--store", str(store))
+    return started("--data", str(little.path), "--store", str(store))
 
 
 class Worker(threading.Thread):

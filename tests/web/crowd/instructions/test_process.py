@@ -24,7 +24,7 @@ WORK = "/v1/work/instructions"
 
 def test_a_killed_server_loses_no_instruction(little: Catalog, tmp_path: Path) -> None:
     store = tmp_path / "site.sqlite"
-    words = ("--catalog", str(little.path), "--store", str(store), "--password", PASSWORD)
+    words = ("--data", str(little.path), "--store", str(store), "--password", PASSWORD)
     process, shop = started(*words)
     open_paid_work(shop)
     tokens = [invited(shop, f"Worker {number}") for number in range(3)]
@@ -60,7 +60,7 @@ def test_a_killed_server_loses_no_instruction(little: Catalog, tmp_path: Path) -
             # The last one may have been kept, and the answer not have arrived.
             assert len(taken[token]) <= state["account"]["accepted"] - 3 <= len(taken[token]) + 1
         out = tmp_path / "items_human_ins.json"
-        export = ("instructions", "export", str(store), "--out", str(out))
+        export = ("crowd", "export", "instructions", str(store), "--out", str(out))
         subprocess.run([sys.executable, "-c", CODE, *export], check=True, stdout=subprocess.PIPE)
         records = json.loads(out.read_text())
         written = {one["instruction"] for held in records.values() for one in held}
@@ -81,7 +81,7 @@ def test_a_killed_server_loses_no_instruction(little: Catalog, tmp_path: Path) -
 @pytest.mark.parametrize("as_json", [True, False])
 def test_the_commands(little: Catalog, tmp_path: Path, as_json: bool) -> None:
     store = tmp_path / "site.sqlite"
-    words = ("--catalog", str(little.path), "--store", str(store), "--password", PASSWORD)
+    words = ("--data", str(little.path), "--store", str(store), "--password", PASSWORD)
     process, shop = started(*words)
     try:
         open_paid_work(shop)
@@ -91,13 +91,16 @@ def test_the_commands(little: Catalog, tmp_path: Path, as_json: bool) -> None:
         process.communicate(timeout=60)
 
     def asked(*more: str) -> "subprocess.CompletedProcess[str]":
-        told = [sys.executable, "-c", CODE, "instructions", *more, *(["--json"] * as_json)]
+        told = [sys.executable, "-c", CODE, "crowd", *more, *(["--json"] * as_json)]
         return subprocess.run(told, capture_output=True, text=True, check=False)
 
     out = tmp_path / "out.json"
-    info, export = asked("info", str(store)), asked("export", str(store), "--out", str(out))
+    info, export = (
+        asked("info", str(store)),
+        asked("export", "instructions", str(store), "--out", str(out)),
+    )
     if as_json:
-        told = json.loads(info.stdout)
+        told = json.loads(info.stdout)["instructions"]
         assert (told["statuses"], told["trials"]) == ({"accepted": 3}, 3)
         assert told["pay"] == pytest.approx(0.45)
         assert json.loads(export.stdout)["instructions"] == 3
@@ -105,8 +108,8 @@ def test_the_commands(little: Catalog, tmp_path: Path, as_json: bool) -> None:
         assert "$0.45" in info.stdout
         assert "3 instructions for 3 products" in " ".join(export.stdout.split())
     assert len(json.loads(out.read_text())) == 3
-    assert asked("export", str(store), "--out", str(out)).returncode == 2
-    assert asked("export", str(store), "--out", str(out), "--force").returncode == 0
+    assert asked("export", "instructions", str(store), "--out", str(out)).returncode == 2
+    assert asked("export", "instructions", str(store), "--out", str(out), "--force").returncode == 0
     missing = asked("info", str(tmp_path / "none.sqlite"))
     assert (missing.returncode, missing.stderr.count("\n")) == (2, 1)
     assert "--store" in missing.stderr

@@ -26,7 +26,7 @@ def test_a_killed_server_goes_on_with_the_errand(
 ) -> None:
     monkeypatch.setenv("ERRANDS_ADMIN_PASSWORD", PASSWORD)
     place = str(tmp_path / "site.sqlite")
-    words = ("--catalog", str(little.path), "--store", place)
+    words = ("--data", str(little.path), "--store", place)
     process, shop = started(*words)
     open_paid_work(shop)
     token, other = invited(shop, "Ann"), invited(shop, "Bob")
@@ -56,9 +56,9 @@ def test_a_killed_server_goes_on_with_the_errand(
         assert read(call(shop, "POST", f"{OWN}/code", code, token=token))["earned"] == 0.7
         assert call(shop, "POST", f"{OWN}/code", code, token=token).status == 409
         # The command line reads while the server writes.
-        info = CliRunner().invoke(app, ["demonstrations", "info", place, "--json"])
+        info = CliRunner().invoke(app, ["crowd", "info", place, "--json"])
         assert info.exit_code == 0, info.output
-        assert json.loads(info.stdout)["finished"] == 2
+        assert json.loads(info.stdout)["demonstrations"]["finished"] == 2
     finally:
         process.send_signal(signal.SIGTERM)
         said = process.communicate(timeout=60)[1]
@@ -93,7 +93,7 @@ def test_the_shop_and_its_workers_on_postgres(
         told = read(call(shop, "GET", f"{ADMIN}?trials=1"))
         assert (told["finished"], told["visitors"], told["all"]["score"]) == (1, 1, 100.0)
         out = str(tmp_path / "run")
-        words = ["demonstrations", "export", empty_postgres, "--catalog", str(little.path)]
+        words = ["crowd", "export", "demonstrations", empty_postgres, "--data", str(little.path)]
         made = CliRunner().invoke(app, [*words, "--out", out, "--include-trials", "--json"])
         assert made.exit_code == 0, made.output
         assert json.loads(made.stdout)["kept"] == 1
@@ -110,11 +110,11 @@ def test_the_commands(little: Catalog, tmp_path: Path) -> None:
         asin = next(iter(little)).asin
         # Bought by typing an address: nobody could repeat that by clicking.
         assert shop.ask(build(Address(DONE, typed, asin=asin))).status == 200
-    told = run(app, ["demonstrations", "info", place, "--include-trials"])
+    told = run(app, ["crowd", "info", place, "--include-trials"])
     assert told.exit_code == 0
     assert "2 assignments are finished, 0 open" in told.output
     out = str(tmp_path / "run")
-    words = ["demonstrations", "export", place, "--catalog", str(little.path), "--out"]
+    words = ["crowd", "export", "demonstrations", place, "--data", str(little.path), "--out"]
     made = run(app, [*words, out, "--include-trials"])
     assert made.exit_code == 0, made.output
     assert f"Left out: {typed} of w" in made.output

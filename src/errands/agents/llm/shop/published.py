@@ -3,8 +3,8 @@
 One message of a worked errand and the model's own so far, which ends in "Action:"; one line as an
 answer; a thought is a step and answered "OK."; three products and no turning of the results page;
 after an option is clicked the model is told that, not the page. The window loses its oldest text
-first, in the end the instruction, too. docs/language-models.md lists what is the same and what is
-not.
+first, in the end the instruction, too. docs/guides/language-models.md lists what is the same
+and what is not.
 """
 
 from collections.abc import Mapping

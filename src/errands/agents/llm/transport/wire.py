@@ -17,6 +17,7 @@ import msgspec
 from errands.agents.llm.transport.messages import CallFailure, ChatAnswer
 from errands.agents.model_call import ToolCall
 from errands.errors import SettingError
+from errands.extras import install_command
 
 __all__ = ["Wire", "decode", "retry_after"]
 
@@ -47,7 +48,7 @@ class Wire:
             import openai
         except ImportError:
             raise SettingError(
-                "The agent llm needs the openai package: run `pip install 'errands[llm]'`."
+                f"The agent llm needs the package openai; run {install_command('llm')}."
             ) from None
         self._openai = openai
         self._key = key

@@ -350,7 +350,7 @@ def _downloads() -> Markup:
     ways = (("Everybody", "workers"), ("Qualified", "qualified"), ("Experts", "experts"))
     return html(
         "<p>Every session is replayed in the environment; trials are left out."
-        " <code>errands demonstrations export</code> does more.</p>{}",
+        " <code>errands crowd export demonstrations</code> does more.</p>{}",
         ui.actions(
             *(
                 ui.link_button(f"{label} (JSONL)", f"{HERE}/run.jsonl?who={who}")

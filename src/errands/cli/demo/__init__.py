@@ -1,0 +1,1 @@
+"""`errands demo`: an episode of each domain to watch, and a tour of the baselines."""

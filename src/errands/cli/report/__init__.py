@@ -1,0 +1,1 @@
+"""`errands report`, `errands replay` and `errands export`: looking at runs that were kept."""
