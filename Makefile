@@ -105,7 +105,7 @@ results: setup
 	$(BIN)/python tests/make_results.py
 
 # Whether generated shops are as hard as the paper's: full size and the demo's, on seeds that were not
-# tuned on, into docs/catalog.md. Half an hour of two cores; it can be stopped, and goes on.
+# tuned on, into docs/guides/catalogs.md. Half an hour of two cores; it can be stopped, and goes on.
 calibration: setup
 	$(BIN)/errands experiment calibration --out build/calibration/full
 	$(BIN)/errands experiment calibration --out build/calibration/demo --products 5000

@@ -296,7 +296,7 @@ def test_a_shop_without_goals_is_not_called_done_but_can_be_searched(tmp_path: P
     words = ("shop", tmp_path / "dumb.csv", "--out", tmp_path / "own")
     said = _mine(*words, status=2)
     assert "has no goals" in said
-    assert f"errands serve --catalog {tmp_path}/own/shop" in said
+    assert f"errands serve --data {tmp_path}/own/shop" in said
     assert "has no goals" in _mine(*words, "--force", "--json", status=2)
     catalog = Catalog.open(tmp_path / "own" / "shop")
     assert [hit.asin for hit in catalog.search("lamp")]
