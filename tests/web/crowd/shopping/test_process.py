@@ -131,7 +131,7 @@ def test_the_commands(little: Catalog, tmp_path: Path) -> None:
     again = run(app, ["replay", out])
     assert again.exit_code == 0, again.output
     for wrong in (
-        [*words[:2], str(tmp_path / "none"), "--out", str(tmp_path / "x")],
+        [*words[:3], str(tmp_path / "none"), "--out", str(tmp_path / "x")],
         [*words, str(tmp_path / "y"), "--worker", "77"],
         [*words, str(tmp_path / "z"), "--experts", "--visitors"],
     ):
