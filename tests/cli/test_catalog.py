@@ -104,6 +104,16 @@ def test_every_split_can_be_frozen(split: str, little: Catalog, tmp_path: Path) 
     assert [goal["instruction_text"] for goal in frozen] == expected
 
 
+@pytest.mark.shared
+def test_freezing_a_split_that_shares_products_says_so(catalog_1k: Catalog, tmp_path: Path) -> None:
+    for split in ("test", "disjoint-test"):
+        words = ("--split", split, "--out", tmp_path / f"{split}.json")
+        done = errands("catalog", "goals", catalog_1k.path, *words)
+        assert done.returncode == 0, done.stderr
+        told = "95.8 % of the goals of the split 'test' share their product with 'train'"
+        assert (told in done.stderr.replace("\n", " ")) == (split == "test")
+
+
 def test_new_goals_are_played(little: Catalog, tmp_path: Path) -> None:
     errands("catalog", "goals", little.path, "--generate", 5, "--out", tmp_path / "new.json")
     (tmp_path / "mine.toml").write_text(
