@@ -49,7 +49,7 @@ def test_a_function_shows_form_pages() -> None:
     env.close()
 
 
-def test_name_and_version_are_part_of_the_key(little: Catalog) -> None:
+def test_name_and_version_are_of_the_agents_part_and_not_of_the_key(little: Catalog) -> None:
     assert observation_key(SHOP_FORMATS, "text_rich") == ""
     assert observation_key(SHOP_FORMATS, Versioned) == "observation:versioned@3"
     protocol = Protocol(
@@ -61,7 +61,8 @@ def test_name_and_version_are_part_of_the_key(little: Catalog) -> None:
         observation=f"{__name__}:Versioned",
     )
     source = open_source(protocol)
-    assert source.key.endswith(" observation:versioned@3")
+    assert source.observation_version == "versioned@3"
+    assert "observation" not in source.key, "how it is seen does not change what is played"
     seen, info = source.env().reset()
     assert seen == info["instruction"]
     source.close()

@@ -5,7 +5,7 @@ import html
 import http.client
 import re
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -14,6 +14,7 @@ from errands.crowd.database import open_database
 from errands.crowd.shopping.steps import LoggedStep, StepLog
 from errands.crowd.store.database import Database
 from errands.shop.catalog.catalog import Catalog
+from errands.web.core.application import AppPart
 from errands.web.core.auth import AuthMiddleware
 from errands.web.core.limits import ServerLimits, listen
 from errands.web.core.server import Server
@@ -103,8 +104,10 @@ def shop_served(
     visitors: int = 100_000,
     token: str | None = None,
     has_site: bool = True,
+    has_crowd: bool = True,
+    more: Sequence[AppPart] = (),
 ) -> Iterator[Shop]:
-    """Run the website as `errands serve` does, but for the process."""
+    """Run the website as `errands serve` does, but for the process; `more` parts come first."""
     with contextlib.ExitStack() as stack:
         database = stack.enter_context(open_database(str(store)))
         setting = open_shop(catalog, goals, SiteConfig(seed, attrs))
@@ -112,7 +115,7 @@ def shop_served(
         shoppers = Visitors(setting, steps, seed=seed, most=most, unfinished=visitors)
         shown = (setting, shoppers) if has_site else ()
         office, _ = open_crowd_site(database, "demo", PASSWORD, *shown)
-        parts = [housekeeping(database), office]
+        parts = [*more, housekeeping(database), *([office] if has_crowd else [])]
         if has_site:
             parts.append(shop_site(ShopSite(setting, shoppers)))
         started = threading.Event()

@@ -6,6 +6,7 @@ from errands.cli.output import Json, print_json, results, table
 from errands.errors import CatalogError, SettingError
 from errands.shop.catalog.catalog import Catalog
 from errands.shop.catalog.library import locate
+from errands.shop.product import price_label
 
 __all__ = ["app"]
 
@@ -39,7 +40,7 @@ def search(
             print_json({**record, "price": product.price_tag})
         return
     rows = [
-        (str(rank), hit.asin, f"{hit.score:.4f}", product.price_tag, product.title)
+        (str(rank), hit.asin, f"{hit.score:.4f}", price_label(product.price_tag), product.title)
         for rank, (hit, product) in enumerate(hits, 1)
     ]
     if rows:

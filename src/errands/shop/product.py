@@ -21,6 +21,7 @@ __all__ = [
     "Unusable",
     "parse_price",
     "parse_product",
+    "price_label",
 ]
 
 DEFAULT_PRICE = 100.0
@@ -39,6 +40,7 @@ _REQUIRED = (
 ).split()
 
 _NOT_A_DIGIT = re.compile(r"[^\d.]")
+_AMOUNT = re.compile(r"\d+(?:\.\d+)?(?:e[-+]?\d+)?")
 
 
 class Product(msgspec.Struct, frozen=True, array_like=True):
@@ -116,6 +118,15 @@ def price_tag(prices: Sequence[float]) -> str:
     '$5.0 to $20.5'
     """
     return " to ".join(f"${price}" for price in prices[:2])
+
+
+def price_label(tag: str) -> str:
+    """A price tag as people write it; agents read the tag as it is, which is the original's.
+
+    >>> price_label("$5.0 to $1234.5")
+    '$5.00 to $1,234.50'
+    """
+    return _AMOUNT.sub(lambda amount: f"{float(amount[0]):,.2f}", tag)
 
 
 def parse_price(pricing: str | None) -> tuple[float, ...]:

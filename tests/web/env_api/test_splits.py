@@ -97,7 +97,7 @@ def test_tasks_come_with_their_rows(shop: Served) -> None:
 @pytest.mark.parametrize(
     ("address", "complaint"),
     [
-        (f"{GOALS}?split=best", "There is no split 'best'; expected test, eval, train"),
+        (f"{GOALS}?split=best", "There is no split 'best'; expected disjoint-test, disjoint-eval"),
         (f"{GOALS}?split=", "There is no split ''"),
         (f"{GOALS}?goals=/etc/passwd", "There is no goal set '/etc/passwd' here; expected"),
         (f"{GOALS}?goals=os:path", "There is no goal set 'os:path' here"),

@@ -5,7 +5,7 @@
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import pytest
@@ -180,6 +180,64 @@ def test_a_program_drives_the_browser_and_is_told_the_reward(
     assert page.goto(result).json() == told
     stranger = opened(browser, "desk")
     assert stranger.request.get(result).status == 403
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_whatever_of_an_option_a_script_clicks_chooses_it(
+    browser: Any, shop: Shop, errand: Errand, width: str
+) -> None:
+    [(name, values), *_] = errand.product.options.items()
+    value = values[-1]
+    here = Address(ITEM, f"clicks-{width}", errand.query, 1, errand.product.asin)
+    page = opened(browser, width)
+    radio = page.locator(f"input[type=radio][name={quoted(name)}][value={quoted(value)}]")
+    pill = page.locator(".pill").filter(has=radio)
+
+    def chosen(click: Callable[[], Any]) -> str:
+        page.goto(shop.url + build(here))
+        assert not radio.is_checked()
+        with page.expect_navigation():
+            click()
+        assert radio.is_checked()
+        return str(page.url).partition("#")[0]
+
+    reached = {
+        chosen(lambda: radio.click(timeout=5000)),
+        chosen(lambda: radio.check(timeout=5000, no_wait_after=True)),
+        chosen(lambda: pill.locator("label").click(timeout=5000)),
+        chosen(lambda: pill.locator("a").click(timeout=5000)),
+        # What the original's WebAgentSiteEnv does where a click fails.
+        chosen(lambda: radio.evaluate("radio => radio.click()")),
+    }
+    assert reached == {shop.url + build(here._replace(options=((name, value),)))}
+    page.go_back()
+    assert not radio.is_checked()
+    assert page.complaints == []
+    exact = [step.action for step in shop.steps(here.session) if step.exact]
+    assert exact.count(f"click[{value}]") == 5
+    page.context.close()
+
+
+@pytest.mark.parametrize("kind", [RESULTS, ITEM])
+def test_a_picture_that_cannot_be_loaded_is_a_drawing(
+    browser: Any, shop: Shop, errand: Errand, kind: str
+) -> None:
+    page = opened(browser, "desk")
+    page.route("**/pictures/**", lambda route: route.abort())
+    page.goto(shop.url + build(Address(kind, "lost", errand.query, 1, errand.product.asin)))
+    frame = page.locator(".picture").first
+    drawing = frame.screenshot()
+    # It covers the browser's own sign and the title that would stand there.
+    page.evaluate("document.querySelector('.picture img').alt += ' and more'")
+    assert frame.screenshot() == drawing
+    none = ".picture img::after { display: none !important }"
+    page.evaluate("rule => document.styleSheets[0].insertRule(rule)", none)
+    assert frame.screenshot() != drawing
+    # A picture that is there is not covered.
+    page.unroute("**/pictures/**")
+    page.reload()
+    assert frame.screenshot() != drawing
+    page.context.close()
 
 
 def test_the_keyboard_is_enough(browser: Any, shop: Shop, errand: Errand) -> None:

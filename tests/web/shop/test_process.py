@@ -80,7 +80,8 @@ def test_a_website_and_environments_in_one_server(little: Catalog, tmp_path: Pat
     words = ("--environments", "--site", "--catalog", str(little.path), "--store", log)
     process, shop = started(*words)
     try:
-        assert "search_input" in shop.ask("/").text
+        assert "Environment API" in shop.ask("/").text
+        assert "search_input" in shop.ask("/shop/new").text
         made = shop.ask("/v1/sessions", b'{"environment": "shop"}')
         assert made.status == 200
         assert shop.ask("/v1/nothing").headers["content-type"] == "application/json"

@@ -44,11 +44,14 @@ def words(product: Product) -> str:
     return re.sub(r"[^a-z ]", "", product.title.lower())
 
 
-def test_the_front_door_leads_to_a_new_session_each_time(shop: Shop) -> None:
-    doors = [shop.ask("/", method=method, follow=False) for method in ("GET", "POST")]
-    assert [answer.status for answer in doors] == [303, 303]
-    first, second = (answer.headers["location"] for answer in doors)
-    assert first != second
+def test_a_new_session_each_time(shop: Shop) -> None:
+    doors = [
+        shop.ask(path, method=method, follow=False)
+        for path, method in (("/shop/new", "GET"), ("/shop/new", "POST"), ("/", "POST"))
+    ]
+    assert [answer.status for answer in doors] == [303, 303, 303]
+    first, *others = (answer.headers["location"] for answer in doors)
+    assert len({first, *others}) == 3
     page = shop.ask(first)
     assert page.status == 200
     assert 'id="search_input"' in page.text
@@ -81,6 +84,50 @@ def test_other_sessions_draw_by_the_seed_in_their_order(little: Catalog, tmp_pat
         return goals
 
     assert drawn("a", 3, cut=False) == drawn("b", 3, cut=True) != drawn("c", 4, cut=False)
+
+
+def test_asking_for_the_head_does_nothing(shop: Shop, wanted: Product) -> None:
+    assert shop.log is not None
+    before = len(shop.log.sessions())
+    for path, status in (
+        ("/head", 200),
+        (build(Address(RESULTS, "head", "lamp")), 200),
+        (build(Address(DONE, "head", asin=wanted.asin, options=chosen(wanted))), 200),
+        ("/shop/new", 303),
+        ("/?goal=4", 303),
+        ("/fixed_999999", 404),
+        ("/é%20", 404),
+        (build(Address(DONE, "head", asin="B000000000")), 404),
+    ):
+        answer = shop.ask(path.replace("é", "%C3%A9"), method="HEAD", follow=False)
+        assert (answer.status, answer.body) == (status, b""), path
+        # A page's length is not known before it is made.
+        assert ("content-length" in answer.headers) is (status == 404)
+    assert len(shop.log.sessions()) == before
+    [sheet] = re.findall(r'<link rel="stylesheet" href="([^"]+)"', shop.ask("/x11").text)
+    length = shop.ask(sheet, method="HEAD").headers["content-length"]
+    assert int(length) == len(shop.ask(sheet).body)
+
+
+def test_a_slash_too_many_is_taken_away(shop: Shop) -> None:
+    answer = shop.ask("/somebody/", follow=False)
+    assert (answer.status, answer.headers["location"]) == (303, "/somebody")
+    odd = shop.ask("/\\example.org/", follow=False)
+    assert odd.headers["location"] == "/%5Cexample.org"
+    assert shop.ask("//example.org//", follow=False).status == 404
+
+
+def test_people_see_prices_with_two_decimals_and_programs_the_originals(
+    shop: Shop, little: Catalog
+) -> None:
+    product = next(one for one in little if one.price_tag.endswith(".0"))
+    page = shop.ask(build(Address(ITEM, "x12", "a", 1, product.asin))).text
+    label = f"${product.prices[-1]:,.2f}"
+    assert f'{label}">Price: {product.price_tag}</p>' in page
+    found = shop.ask("/x12", {"search_query": words(product)}).text
+    assert f'data-label="{label}">{product.price_tag}</h5>' in found
+    done = shop.ask(build(Address(DONE, "x12", asin=product.asin))).text
+    assert f'data-label="{label}">{product.price_tag}</p>' in done
 
 
 def test_an_errand_from_door_to_score(shop: Shop, little: Catalog, wanted: Product) -> None:
@@ -200,9 +247,9 @@ def test_get_and_post_are_alike(shop: Shop, wanted: Product) -> None:
 def test_other_methods_and_unknown_addresses_get_a_page(shop: Shop) -> None:
     for method in ("PUT", "DELETE", "PATCH", "OPTIONS"):
         answer = shop.ask("/x4", method=method)
-        assert (answer.status, answer.headers["allow"]) == (405, "GET, POST")
+        assert (answer.status, answer.headers["allow"]) == (405, "GET, HEAD, POST")
         assert "<h1>" in answer.text
-    for path in ("/favicon.ico", "/a/b", "/search_results/x4/a/x", "/x4/", "//", "/%ff", "/a%00b"):
+    for path in ("/favicon.ico", "/a/b", "/search_results/x4/a/x", "//", "/%ff", "/a%00b"):
         answer = shop.ask(path)
         assert answer.status == 404, path
         assert "<h1>There is no such page</h1>" in answer.text

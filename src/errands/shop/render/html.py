@@ -7,10 +7,10 @@ order; whatever else a person should see or hear (names of places, empty lists) 
 `aria-label` attributes and in the style sheet. Nothing hidden is ever written, the page of
 hidden attributes aside.
 
-There is no script. A radio cannot lead anywhere by itself, so each option value is three
+A document has no script. A radio cannot lead anywhere by itself, so each option value is three
 things on one spot: the radio and its label, for those who read the document, and above both a
 link to the page with that value chosen, for those who click. Assistive technology is given the
-link alone.
+link alone. A website (`SiteFrame`) may bring a script that lets radio and label lead there, too.
 
 Escaped by hand (`_safe`), not by `errands.markup`: f-strings make a page four times as fast.
 """
@@ -21,13 +21,13 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from html import escape
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from errands.shop.navigation import DETAILS, DONE, ITEM, RESULTS, SEARCH, Page
-from errands.shop.product import Product
+from errands.shop.product import Product, price_label
 from errands.shop.urls import Address, build
 
-__all__ = ["document", "html", "style_sheet"]
+__all__ = ["SiteFrame", "document", "html", "style_sheet"]
 
 _SHOP: Final = "WebShop"
 _UNPRINTABLE: Final = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f\ud800-\udfff]")
@@ -38,6 +38,18 @@ _CURRENT: Final = ' aria-current="true"'
 
 Picture = Callable[[str], str]
 ImageOf = Callable[[str], str | None]
+
+
+class SiteFrame(NamedTuple):
+    """What a website puts around the shop's documents. Their text nodes stay as they are."""
+
+    sheet: str
+    """Address of the style sheet, which is not in every document then."""
+    icon: str
+    script: str = ""
+    """Address of a script."""
+    bar: str = ""
+    """Markup above everything else: the way to the other parts of the website."""
 
 
 def _as_given(reference: str) -> str:
@@ -53,10 +65,8 @@ def html(
     picture: Picture = _as_given,
     image_of: ImageOf | None = None,
     explanation: Mapping[str, str] | None = None,
-    sheet: str = "",
-    icon: str = "data:,",
     extra: str = "",
-    anchors: bool = False,
+    site: SiteFrame | None = None,
 ) -> str:
     """The page as a complete HTML document.
 
@@ -68,35 +78,38 @@ def html(
     `score` is for the last page (None hides it), and `explanation` is what stands below it, as
     names and values.
 
-    A website gives the address of the style sheet as `sheet`, so that it is not in every document,
-    and that of its `icon`. `extra` is markup at the end of the last page, as it is. With `anchors`
-    who chooses an option finds the page where it was left.
+    `extra` is markup at the end of the last page, as it is. On a `site` there are people: who
+    chooses an option finds the page where it was left, and prices are shown with two decimals.
     """
     state = page.state
     if state.page == SEARCH:
         title, body = _SHOP, _search(instruction, session)
     elif state.page == RESULTS:
         title = f"{state.query}, page {state.number}"
-        body = _results(page, instruction, session, picture, image_of)
+        body = _results(page, instruction, session, picture, image_of, site is not None)
     else:
         assert page.product is not None
         title = page.product.title
         if state.page == ITEM:
-            body = _item(page, page.product, instruction, session, picture, anchors)
+            body = _item(page, page.product, instruction, session, picture, site is not None)
         elif state.page == DONE:
             title = f"Bought: {title}"
-            body = _done(page, page.product, score, picture, explanation or {}, extra)
+            parts = explanation or {}
+            body = _done(page, page.product, score, picture, parts, extra, site is not None)
         else:
             title = f"{state.page.capitalize()}: {title}"
             body = _detail(page, page.product, instruction, session, picture)
-    return document(title, f"{state.page}-page", body, sheet=sheet, icon=icon)
+    return document(title, f"{state.page}-page", body, site)
 
 
-def document(title: str, kind: str, body: str, *, sheet: str = "", icon: str = "data:,") -> str:
+def document(title: str, kind: str, body: str, site: SiteFrame | None = None) -> str:
     """A whole document around markup that is safe already; `kind` is the body's class."""
-    style = f"<style>{style_sheet()}</style>"
-    if sheet:
-        style = f'<link rel="stylesheet" href="{_safe(sheet)}">'
+    icon, style = "data:,", f"<style>{style_sheet()}</style>"
+    if site is not None:
+        icon, style = site.icon, f'<link rel="stylesheet" href="{_safe(site.sheet)}">'
+        if site.script:
+            style += f'\n<script src="{_safe(site.script)}" defer></script>'
+        body = f"{site.bar}\n{body}" if site.bar else body
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
@@ -129,7 +142,12 @@ def _search(instruction: str, session: str) -> str:
 
 
 def _results(
-    page: Page, instruction: str, session: str, picture: Picture, image_of: ImageOf | None
+    page: Page,
+    instruction: str,
+    session: str,
+    picture: Picture,
+    image_of: ImageOf | None,
+    is_site: bool,
 ) -> str:
     state = page.state
     here = Address(RESULTS, session, state.query, state.number)
@@ -155,7 +173,7 @@ def _results(
             f'<a class="product-link" id="link-{number}" href="{address}"'
             f' aria-labelledby="link-{number} title-{number}">{_safe(asin)}</a>'
             f'<h4 class="product-title" id="title-{number}" aria-level="2">{_safe(title)}</h4>'
-            f'<h5 class="product-price" role="none">{_safe(tag)}</h5></div>'
+            f'<h5 class="product-price" role="none"{_label(tag, is_site)}>{_safe(tag)}</h5></div>'
         )
     parts.append("\n</div>\n</main>")
     return "".join(parts)
@@ -167,23 +185,24 @@ def _item(
     instruction: str,
     session: str,
     picture: Picture,
-    anchors: bool,
+    is_site: bool,
 ) -> str:
     state = page.state
     here = Address(ITEM, session, state.query, state.number, product.asin, state.options)
     details = DETAILS if page.show_attrs else DETAILS[:-1]
     source = _picture(_chosen_image(page, product), product.title, picture, "product-image")
+    price = f"Price: {product.price_tag}"
     return "".join(
         [
             _top(page, session, instruction),
             _button("< Prev", build(here._replace(page=RESULTS))),
             f'</div>\n<article class="item">\n{source}\n<div class="offer">',
             *(
-                _option(number, name, values, page.options, here, anchors)
+                _option(number, name, values, page.options, here, is_site)
                 for number, (name, values) in enumerate(product.options.items(), 1)
             ),
             f'\n<div class="heading"><h1>{_safe(product.title)}</h1>',
-            f'<p class="price">Price: {_safe(product.price_tag)}</p>',
+            f'<p class="price"{_label(price, is_site)}>{_safe(price)}</p>',
             '<p class="rating">Rating: N.A.</p></div>\n<div class="details">',
             *(_button(name.capitalize(), build(here._replace(page=name))) for name in details),
             "</div>\n",
@@ -199,11 +218,11 @@ def _option(
     values: tuple[str, ...],
     chosen: dict[str, str],
     here: Address,
-    anchors: bool,
+    is_site: bool,
 ) -> str:
     """One group of values; see the module's description for what makes up a value."""
     safe_name = _safe(name)
-    anchor = f"#option-{number}" if anchors else ""
+    anchor = f"#option-{number}" if is_site else ""
     parts = [
         f'\n<div class="radio-toolbar" role="group" aria-labelledby="option-{number}">'
         f'<h2 id="option-{number}">{safe_name}</h2>'
@@ -253,6 +272,7 @@ def _done(
     picture: Picture,
     explanation: Mapping[str, str],
     extra: str,
+    is_site: bool,
 ) -> str:
     chosen = "".join(
         f"<li>{_safe(name)}: {_safe(value)}</li>" for name, value in page.state.options
@@ -274,7 +294,7 @@ def _done(
         '<section class="receipt" aria-labelledby="purchased">'
         f"{_picture(_chosen_image(page, product), product.title, picture)}"
         f'<div><h2 id="purchased">Purchased</h2><p class="bought">{_safe(product.title)}</p>'
-        f'<p class="price">{_safe(product.price_tag)}</p>'
+        f'<p class="price"{_label(product.price_tag, is_site)}>{_safe(product.price_tag)}</p>'
         f"{chosen}"
         f'<dl><dt>asin</dt><dd id="asin">{_safe(product.asin)}</dd>'
         f'<dt>options</dt><dd id="options">{_safe(options)}</dd></dl></div></section>\n'
@@ -323,6 +343,11 @@ def _button(label: str, address: str, method: str = "get", kind: str = "") -> st
         f'<form method="{method}" action="{address}">'
         f'<button class="{classes}" type="submit">{escape(label)}</button></form>'
     )
+
+
+def _label(tag: str, is_site: bool) -> str:
+    """What people see on a site instead of a price tag."""
+    return f' data-label="{_safe(price_label(tag))}"' if is_site else ""
 
 
 def _picture(reference: str | None, title: str, picture: Picture, key: str = "") -> str:

@@ -77,7 +77,8 @@ class Difficulty:
     chatter: float = 1.0
     """Share of instructions that may tell of the person or the occasion, too."""
     typos: float = 0.04
-    """Share of instructions with a typing error."""
+    """Share of instructions in which one word is mistyped, if it is of five letters or more: a
+    third of that share shows."""
     brand: float = 0.14
     """Share of clear instructions that name the brand."""
 

@@ -16,7 +16,7 @@ from typing import Any
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Match
 from starlette.routing import Route as StarletteRoute
 from starlette.types import Receive, Scope
@@ -25,8 +25,9 @@ from errands.remote.messages import encode_json
 from errands.web.core.auth import AuthMiddleware
 from errands.web.core.http_errors import HttpError, bad_request, internal, shutting_down, too_large
 from errands.web.core.openapi import Json, describe
+from errands.web.core.places import Place, with_places
 
-__all__ = ["AppPart", "Route", "application", "read_body"]
+__all__ = ["AppPart", "Route", "application", "read_body", "without_slash"]
 
 
 class Route(StarletteRoute):
@@ -44,6 +45,8 @@ class AppPart:
     """Something that an application is made of."""
 
     routes: Sequence[BaseRoute]
+    place: Place | None = None
+    """What people call it, and where it begins; None for what they do not go to."""
     paths: Callable[[], Json] = lambda: {"paths": {}, "schemas": {}}
     """Its paths and schemas for the OpenAPI description."""
     lifespan: Callable[[], AbstractAsyncContextManager[None]] = contextlib.nullcontext
@@ -95,7 +98,14 @@ def application(parts: Sequence[AppPart], auth: AuthMiddleware) -> AuthMiddlewar
         lifespan=lifespan,
     )
     app.router.redirect_slashes = False
-    return auth.wrap(app)
+    return auth.wrap(with_places(app, [part.place for part in parts if part.place]))
+
+
+async def without_slash(request: Request) -> Response:
+    """To the address without the slash at its end."""
+    url = request.url
+    address = url.path.rstrip("/") + (f"?{url.query}" if url.query else "")
+    return RedirectResponse(address, 307, {"Cache-Control": "no-store"})
 
 
 async def read_body(scope: Scope, receive: Receive, most: int, seconds: float) -> bytes:

@@ -22,7 +22,10 @@ PROGRAMS: Final = frozenset({"v1", "metrics", "runs", "agentgym"})
 """First parts of the addresses that visitors of the shop have no business with."""
 PAGES: Final = "/runs"
 """Below it, people are asked for the token by their browser: any name, the token as password."""
-OPEN: Final = frozenset({"/health", "/ready", "/openapi.json", "/office"})
+OPEN: Final = frozenset({"/health", "/ready", "/openapi.json", "/office", "/", "/api"})
+"""What says who is there and tells nothing else, and pages for those who have no token yet."""
+OPEN_FILES: Final = "/home/static/"
+"""What those pages look like."""
 OWN_KEYS: Final = ("/office/", "/work/", "/frame/", "/mturk/", "/v1/office/", "/v1/work/")
 """Addresses that ask for keys of their own: see `errands.web.crowd.auth`."""
 FRAMES: Final = ("/frame/", "/mturk/")
@@ -91,7 +94,7 @@ class AuthMiddleware:
     def _is_open(self, path: str) -> bool:
         return (
             path in OPEN
-            or path.startswith(OWN_KEYS)
+            or path.startswith((OPEN_FILES, *OWN_KEYS))
             or (self._public and path[1:].partition("/")[0] not in PROGRAMS)
         )
 

@@ -16,6 +16,7 @@ from starlette.responses import Response
 from errands.markup import EMPTY, Markup, html, join
 from errands.reports.html.page import style_sheet
 from errands.web.core.application import Route
+from errands.web.core.places import site_sheet
 
 __all__ = ["Assets", "document", "file_headers", "navigation", "page_headers"]
 
@@ -37,27 +38,31 @@ class Assets:
     @cached_property
     def _sheet(self) -> bytes:
         own = self._beside.with_suffix(".css").read_text(encoding="utf-8")
-        return f"{style_sheet()}\n{own}".encode()
+        return f"{style_sheet()}\n{site_sheet()}\n{own}".encode()
 
     @cached_property
     def _script(self) -> bytes:
-        return self._beside.with_suffix(".js").read_bytes()
+        """Empty where a part needs none."""
+        script = self._beside.with_suffix(".js")
+        return script.read_bytes() if script.exists() else b""
 
     @cached_property
     def tags(self) -> Markup:
         """For the head of a page."""
-        return html(
-            '<link rel="stylesheet" href="{address}.css?v={version}">\n'
-            '<script src="{address}.js?v={version}" defer></script>\n',
-            address=self._address,
-            version=hashlib.blake2b(self._sheet + self._script, digest_size=6).hexdigest(),
-        )
+        version = hashlib.blake2b(self._sheet + self._script, digest_size=6).hexdigest()
+        address = self._address
+        tags = html('<link rel="stylesheet" href="{}.css?v={}">\n', address, version)
+        if self._script:
+            tags += html('<script src="{}.js?v={}" defer></script>\n', address, version)
+        return tags
 
     def routes(self) -> list[Route]:
         """Where the files are."""
+        files = [("css", self._sheet, "text/css"), ("js", self._script, "text/javascript")]
         return [
-            Route(f"{self._address}.css", _file(self._sheet, "text/css"), methods=["GET"]),
-            Route(f"{self._address}.js", _file(self._script, "text/javascript"), methods=["GET"]),
+            Route(f"{self._address}.{ending}", _file(content, kind), methods=["GET"])
+            for ending, content, kind in files
+            if content
         ]
 
 
@@ -107,12 +112,14 @@ def document(
     navigation: Markup = EMPTY,
     below: Markup = EMPTY,
     brand: Markup = _BRAND,
+    bar: Markup = EMPTY,
     kind: str = "",
     head: Markup = EMPTY,
     main: Markup = EMPTY,
 ) -> bytes:
-    """A whole page: `below` stands under the title, `kind` is the body's class, `head` is more for
-    the head, `main` are further attributes of the main element."""
+    """A whole page: `below` stands under the title, `bar` above it instead of the brand, `kind` is
+    the body's class, `head` is more for the head, `main` are further attributes of the main part.
+    """
     return html(
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
@@ -120,14 +127,15 @@ def document(
         '<title>{title} - Errands</title>\n{head}<link rel="icon" href="data:,">\n'
         "{tags}</head>\n<body{kind}>\n"
         '<a class="skip" href="#main">Skip to the content</a>\n'
-        '<header class="top"><div class="inner"><p class="brand">{brand}</p>'
+        '{bar}<header class="top"><div class="inner">{brand}'
         "<h1>{title}</h1>{below}</div></header>\n{navigation}\n"
         '<main id="main" tabindex="-1"{main}>{body}</main>\n</body>\n</html>\n',
         title=title,
         head=head,
         tags=assets.tags,
         kind=html(' class="{}"', kind) if kind else EMPTY,
-        brand=brand,
+        bar=bar,
+        brand=EMPTY if bar else html('<p class="brand">{}</p>', brand),
         below=below,
         navigation=navigation,
         main=main,

@@ -18,6 +18,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from errands.web.core.application import AppPart, application
 from errands.web.core.auth import AuthMiddleware
+from errands.web.core.home import home_parts
 from errands.web.core.limits import ServerLimits
 
 __all__ = ["Server"]
@@ -61,7 +62,7 @@ class Server(uvicorn.Server):
     ) -> None:
         stopping = threading.Event()
         own = AppPart((), ready=lambda: not stopping.is_set(), drain=stopping.set)
-        self._parts = [own, *parts]
+        self._parts = [own, *home_parts(parts), *parts]
         super().__init__(
             uvicorn.Config(
                 application(self._parts, auth),

@@ -121,7 +121,7 @@ class Auth:
             key = request.cookies.get(COOKIE, "")
             person = self.accounts.by_login(key) if key else None
             if person is None:
-                if request.method == "GET":
+                if request.method != "POST":
                     return redirect("/office/login")
                 raise HttpError(401, "logged_out", "Your login has expired; log in again.")
             _admit(person, roles)
@@ -161,7 +161,7 @@ class Auth:
                 person = await self._program(request)
                 _admit(person, roles)
                 body = b""
-                if request.method != "GET":
+                if request.method not in ("GET", "HEAD"):
                     body = await read_body(request.scope, request.receive, most, 60.0)
                 return await handler(CrowdRequest(request, person, body=body))
             except Exception as failure:

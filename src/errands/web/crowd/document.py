@@ -12,6 +12,7 @@ from errands.web.core import elements as ui
 from errands.web.core.document import Assets
 from errands.web.core.elements import Link
 from errands.web.core.http_errors import HttpError
+from errands.web.core.places import CROWD, bar
 
 __all__ = [
     *("ASSETS", "HEADERS", "document", "error_page", "html_response"),
@@ -48,6 +49,7 @@ def document(
         title,
         body,
         assets=ASSETS,
+        bar=bar(CROWD, ways[0][0] if ways else ""),
         navigation=core.navigation(ways, here) if ways else EMPTY,
         below=below,
         kind="crowd wide" if wide else "crowd",

@@ -21,10 +21,11 @@ from errands.envs.episode import ShopContext
 from errands.markup import EMPTY, Markup, html, join
 from errands.turk.tasks.loader import TaskSet
 from errands.web.core import elements as ui
-from errands.web.core.application import AppPart
+from errands.web.core.application import AppPart, without_slash
 from errands.web.core.elements import Link
 from errands.web.core.forms import Form
 from errands.web.core.http_errors import not_found
+from errands.web.core.places import CROWD, Place
 from errands.web.crowd.auth import Auth, CrowdRequest
 from errands.web.crowd.document import ASSETS, document, html_response, staff_links, worker_links
 from errands.web.crowd.routes import Routes, WorkCard, worker_page
@@ -125,6 +126,13 @@ def crowd_part(site: CrowdSite, factories: Iterable[RouteFactory]) -> AppPart:
                 site.auth.open_page(missing),
             ),
         ),
+        place=Place(
+            CROWD,
+            "/office",
+            "Tasks for people: publish them, invite workers, collect and export their answers."
+            " Workers come by their own link.",
+            "Log in",
+        ),
         paths=paths,
         busy=lambda: site.auth.in_flight > 0,
     )
@@ -139,7 +147,9 @@ class _CrowdRoutes(BaseRoute):
         async def default(scope: Scope, receive: Receive, send: Send) -> None:
             if scope["path"].startswith("/v1/"):
                 raise HTTPException(404)
-            response = await not_found(Request(scope, receive))
+            request = Request(scope, receive)
+            has_slash = scope["path"].endswith("/")
+            response = await (without_slash if has_slash else not_found)(request)
             await response(scope, receive, send)
 
         self._router = Router(routes, redirect_slashes=False, default=default)

@@ -32,7 +32,7 @@ from errands.remote.messages import (
     encode_json,
     encode_msgpack,
 )
-from errands.web.core.application import AppPart, read_body
+from errands.web.core.application import AppPart, read_body, without_slash
 from errands.web.core.http_errors import (
     HttpError,
     bad_request,
@@ -42,6 +42,7 @@ from errands.web.core.http_errors import (
     shutting_down,
 )
 from errands.web.core.openapi import Json, operation, paths, reference
+from errands.web.env_api.page import HEADERS, PLACE, api_page
 from errands.web.env_api.providers import ShopOptions, TurkOptions
 from errands.web.env_api.service import Service
 
@@ -152,6 +153,10 @@ def environments(service: Service) -> AppPart:
     """The part of the application that serves environments."""
     path = "/v1/sessions/{session}"
 
+    async def page(request: Request) -> Response:
+        content = api_page(str(request.base_url).rstrip("/"), environment_paths()["paths"])
+        return Response(content, headers=HEADERS, media_type="text/html")
+
     async def about(request: Request) -> Response:
         return Response(encode_json(service.about()), media_type="application/json")
 
@@ -166,6 +171,8 @@ def environments(service: Service) -> AppPart:
         Route(f"{_PLACE}/shop/goals", _Endpoint(service, _queried(GoalsCall)), methods=["GET"]),
         Route(f"{_PLACE}/turk/tasks", _Endpoint(service, _queried(TasksCall)), methods=["GET"]),
         WebSocketRoute("/v1/socket", _Socket(service)),
+        Route(PLACE.address, page, methods=["GET"]),
+        Route(f"{PLACE.address}/", without_slash, methods=["GET"]),
     ]
 
     @contextlib.asynccontextmanager
@@ -179,6 +186,7 @@ def environments(service: Service) -> AppPart:
 
     return AppPart(
         routes=tuple(routes),
+        place=PLACE,
         paths=environment_paths,
         lifespan=lifespan,
         metrics=service.metrics.text,

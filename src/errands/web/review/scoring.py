@@ -22,6 +22,7 @@ from errands.markup import EMPTY, Markup, html, join
 from errands.reports.html.elements import badge, cut, table
 from errands.runs.episode import RunInfo
 from errands.shop.goals import NO_CAP, Goal
+from errands.shop.product import price_label
 from errands.shop.render.images import picture_source
 from errands.shop.rewards.rules import Purchase
 from errands.verify.hand_scores import LONGEST_NOTE, TYPES, HandFile, HandScore
@@ -308,7 +309,7 @@ def _bought(purchase: Purchase) -> Markup:
         " that no shopper sees</summary><p>{attributes}</p></details>",
         image=image,
         title=product.title,
-        price_tag=product.price_tag,
+        price_tag=price_label(product.price_tag),
         price=purchase.price,
         category=product.product_category,
         options=options or ui.paragraph("It has none."),

@@ -8,6 +8,7 @@ from errands.reports.html.elements import cut
 from errands.runs.episode import RunInfo
 from errands.web.core import document as core
 from errands.web.core.document import Assets
+from errands.web.core.places import RUNS, bar
 
 __all__ = ["ASSETS", "HEADERS", "document", "error_page", "protocol_of", "title_of"]
 
@@ -49,6 +50,7 @@ def document(
         navigation=navigation,
         below=below,
         brand=_BRAND,
+        bar=bar(RUNS),
         head=head,
         main=main,
     )

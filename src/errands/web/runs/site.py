@@ -8,6 +8,7 @@ again and making reports, which take longer, have a thread each of their own.
 
 import asyncio
 import contextlib
+import contextvars
 import logging
 from collections import Counter, OrderedDict
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -24,10 +25,11 @@ from errands.reports.content import Report, gather, to_json
 from errands.reports.formatting import count
 from errands.reports.markdown import to_markdown
 from errands.runs.episode import Episode
-from errands.web.core.application import AppPart, Route
+from errands.web.core.application import AppPart, Route, without_slash
 from errands.web.core.document import file_headers
 from errands.web.core.http_errors import HttpError, bad_request, busy, internal
 from errands.web.core.metrics import metric
+from errands.web.core.places import RUNS, Place
 from errands.web.runs.api import (
     EpisodeDetail,
     EpisodeList,
@@ -84,6 +86,7 @@ def runs_site(library: RunLibrary) -> AppPart:
         f"{api_run}/episodes": site.api(site.api_episodes),
         f"{api_run}/episodes/{{number:int}}": site.api(site.api_episode),
     }
+    endpoints |= {f"{path}/": without_slash for path in endpoints}
     routes = [Route(path, endpoint, methods=["GET"]) for path, endpoint in endpoints.items()]
 
     @contextlib.asynccontextmanager
@@ -95,6 +98,12 @@ def runs_site(library: RunLibrary) -> AppPart:
 
     return AppPart(
         routes=(*ASSETS.routes(), *routes),
+        place=Place(
+            RUNS,
+            "/runs",
+            "What agents did, episode by episode and page by page; scores, comparisons, progress.",
+            "See the runs",
+        ),
         paths=runs_paths,
         lifespan=lifespan,
         metrics=site.metrics,
@@ -175,8 +184,8 @@ class _Site:
             raise busy()
         self._waiting += 1
         try:
-            loop = asyncio.get_running_loop()
-            return await loop.run_in_executor(self._threads[threads], work, *arguments)
+            loop, context = asyncio.get_running_loop(), contextvars.copy_context()
+            return await loop.run_in_executor(self._threads[threads], context.run, work, *arguments)
         except HttpError:
             raise
         except ErrandsError as failure:
@@ -302,13 +311,15 @@ class _Site:
 
     async def events(self, request: Request) -> Response:
         """Progress as it happens, until the run is over."""
+        headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+        if request.method == "HEAD":
+            return Response(media_type="text/event-stream", headers=headers)
         try:
             run = await self._in_thread("read", self._run, request)
         except HttpError as error:
             return _json_error(error)
         if self._streams >= STREAMS or self.stopping.is_set():
             return _json_error(busy())
-        headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
         stream = self._events(run)
         return StreamingResponse(stream, media_type="text/event-stream", headers=headers)
 

@@ -1,4 +1,4 @@
-"""Files of the website: the style sheet, its icons, picture_file pictures of products.
+"""Files of the website: the style sheet, its icons, the script, drawn pictures of products.
 
 The shop's documents carry their style sheet and its drawings inside, so that one file is enough.
 A site hands them out once, under names that change when they do, and can forbid everything that
@@ -8,11 +8,13 @@ is written inside a page.
 import hashlib
 import re
 from functools import cache, lru_cache
+from pathlib import Path
 from typing import Final, NamedTuple
 from urllib.parse import unquote
 
 from errands.shop.render.html import style_sheet
 from errands.shop.render.images import kinds, picture
+from errands.web.core.places import site_sheet
 
 __all__ = ["AssetFile", "SiteAssets", "picture_file", "picture_path", "site_assets"]
 
@@ -41,12 +43,13 @@ class SiteAssets(NamedTuple):
 
     sheet: str
     icon: str
+    script: str
     files: dict[str, AssetFile]
 
 
 @cache
 def site_assets() -> SiteAssets:
-    """The style sheet and all that it shows, as files."""
+    """The style sheet and all that it shows, and the script, as files."""
     files: dict[str, AssetFile] = {}
 
     def add(text: str, ending: str, media_type: str) -> str:
@@ -58,8 +61,12 @@ def site_assets() -> SiteAssets:
     def as_file(drawing: re.Match[str]) -> str:
         return f'url("{add(unquote(drawing[1]), "svg", _SVG)}")'
 
-    sheet = add(_DRAWING.sub(as_file, style_sheet()), "css", "text/css; charset=utf-8")
-    return SiteAssets(sheet, add(_ICON, "svg", _SVG), files)
+    own = Path(__file__).with_name("site.css").read_text(encoding="utf-8")
+    sheets = "\n".join((style_sheet(), site_sheet(), own))
+    sheet = add(_DRAWING.sub(as_file, sheets), "css", "text/css; charset=utf-8")
+    script = Path(__file__).with_name("shop.js").read_text(encoding="utf-8")
+    icon = add(_ICON, "svg", _SVG)
+    return SiteAssets(sheet, icon, add(script, "js", "text/javascript; charset=utf-8"), files)
 
 
 def picture_path(reference: str) -> str:

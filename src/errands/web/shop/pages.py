@@ -14,14 +14,18 @@ from errands.crowd.shopping.assignments import completion_code
 from errands.crowd.shopping.steps import LoggedPurchase
 from errands.markup import Markup, html, join
 from errands.shop.goals import NO_CAP, Goal
-from errands.shop.render.html import document
+from errands.shop.render.html import SiteFrame, document
 from errands.web.core.http_errors import HttpError
+from errands.web.core.places import SHOP, bar
 from errands.web.shop.assets import site_assets
 
-__all__ = ["Link", "error_page", "explain", "goal_details"]
+__all__ = ["NEW_SESSION", "Link", "error_page", "explain", "goal_details", "site_frame"]
 
 Link = tuple[str, str]
 """What a link says, and where it leads."""
+
+NEW_SESSION: Final = "/shop/new"
+"""Leads to a new session, wherever `/` leads."""
 
 _KINDS: Final = {
     1.0: "Full marks: it is the kind of product that was wanted.",
@@ -77,7 +81,7 @@ def goal_details(session: str, goal: Goal) -> Markup:
         ("asin", goal.asin),
         ("options", json.dumps(msgspec.to_builtins(goal.goal_options), ensure_ascii=False)),
         ("attrs", json.dumps(goal.attributes, ensure_ascii=False)),
-        ("price upper", str(goal.price_upper)),
+        ("price upper", _price(goal)),
         ("category", goal.category),
         ("product category", goal.product_category),
         ("query", goal.query),
@@ -91,10 +95,17 @@ def goal_details(session: str, goal: Goal) -> Markup:
         '<details><summary><h2 id="target">What was wanted</h2></summary><dl>{}</dl>'
         "</details></section>\n"
         '<p class="code">Your code: <strong id="code">{}</strong></p>\n'
-        '<p class="again"><a href="/">Shop for something else</a></p>\n',
+        '<p class="again"><a href="{}">Shop for something else</a></p>\n',
         details,
         completion_code(session),
+        NEW_SESSION,
     )
+
+
+def _price(goal: Goal) -> Markup:
+    """The limit as the original writes it, and for people."""
+    limit = "none" if goal.price_upper == NO_CAP else f"${goal.price_upper:,.2f}"
+    return html('<span data-label="{}">{}</span>', limit, goal.price_upper)
 
 
 def _options(goal: Goal) -> str:
@@ -115,7 +126,7 @@ def error_page(error: HttpError, links: Sequence[Link] = ()) -> str:
     title = _TITLES.get(error.code, "That did not work")
     items = join(
         html('<li><a class="btn" href="{}">{}</a></li>', address, name)
-        for name, address in links or [("Go to the shop", "/")]
+        for name, address in links or [("Go to the shop", NEW_SESSION)]
     )
     body = html(
         '<header class="bar"><div class="brand"></div></header>\n<main>\n'
@@ -124,5 +135,11 @@ def error_page(error: HttpError, links: Sequence[Link] = ()) -> str:
         error.message,
         items,
     )
+    return document(title, "notice-page", body, site_frame())
+
+
+def site_frame(address: str = "") -> SiteFrame:
+    """What stands around every page; `address` is where the shop begins for who sees it."""
     assets = site_assets()
-    return document(title, "notice-page", body, sheet=assets.sheet, icon=assets.icon)
+    above = bar(SHOP, address, is_silent=True)
+    return SiteFrame(assets.sheet, assets.icon, assets.script, above)

@@ -1,7 +1,7 @@
 """The shop as a website: the pages of the state machine at their addresses, for people.
 
-Every page is plain HTML made here; there is no script, and no cookie but for a program that asks
-for a goal (`errands.web.shop.results`). The address is the state
+Every page is plain HTML made here, which works without its script, and there is no cookie but for a
+program that asks for a goal (`errands.web.shop.results`). The address is the state
 (`errands.shop.urls`), so Back, reload and a second tab work; which goal a session has, what
 it did and what it bought is in the log, which is written before a page is sent.
 """
@@ -33,8 +33,16 @@ from errands.web.core.application import AppPart, read_body
 from errands.web.core.http_errors import HttpError, bad_request, internal, not_found, too_large
 from errands.web.core.metrics import Histogram, metric
 from errands.web.core.openapi import Json, operation, paths
+from errands.web.core.places import SHOP, Place
 from errands.web.shop.assets import AssetFile, picture_file, picture_path, site_assets
-from errands.web.shop.pages import Link, error_page, explain, goal_details
+from errands.web.shop.pages import (
+    NEW_SESSION,
+    Link,
+    error_page,
+    explain,
+    goal_details,
+    site_frame,
+)
 from errands.web.shop.results import SessionKeys, result_paths, result_routes
 from errands.web.shop.visitors import Visitor, Visitors
 
@@ -84,8 +92,8 @@ _RESERVED: Final = frozenset(
 _SAFETY: Final = (
     (
         b"content-security-policy",
-        b"default-src 'none'; style-src 'self'; img-src 'self' https:; form-action 'self';"
-        b" base-uri 'none'; frame-ancestors 'none'",
+        b"default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' https:;"
+        b" form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
     ),
     (b"x-content-type-options", b"nosniff"),
     (b"referrer-policy", b"same-origin"),
@@ -114,6 +122,12 @@ class ShopSite:
         self._image_of = lru_cache(2**14)(lambda asin: context.catalog[asin].image)
         self.in_flight = 0
 
+    @property
+    def about(self) -> str:
+        """What there is, in a sentence."""
+        products, goals = len(self._context.catalog), len(self._context.goals)
+        return f"{products:,} products and {goals:,} goals to shop for."
+
     def metrics(self) -> str:
         """Its counters, for `GET /metrics`."""
         about = "How long answers take to make."
@@ -134,8 +148,9 @@ class ShopSite:
         try:
             status, headers, body = await self._answer(scope, receive)
             self._latency.add(time.perf_counter() - begun)
-            length = (b"content-length", str(len(body)).encode())
-            start = {"status": status, "headers": [*headers, *_SAFETY, length]}
+            if body or scope["method"] != "HEAD":
+                headers = (*headers, (b"content-length", str(len(body)).encode()))
+            start = {"status": status, "headers": [*headers, *_SAFETY]}
             await send({"type": "http.response.start", **start})
             await send({"type": "http.response.body", "body": body})
         finally:
@@ -161,12 +176,12 @@ class ShopSite:
         self._errors[error.status] += 1
         more = [(b"connection", b"close")] if error.status in (408, 413) else []
         if error.status == 405:
-            more.append((b"allow", b"GET, POST"))
+            more.append((b"allow", b"GET, HEAD, POST"))
         return error.status, (*_PAGE, *more), error_page(error, links).encode()
 
     async def _respond(self, scope: Scope, receive: Receive, links: list[Link]) -> Answer:
         method = scope["method"]
-        if method not in ("GET", "POST"):
+        if method not in ("GET", "HEAD", "POST"):
             raise HttpError(405, "method_not_allowed", "Pages are asked for with GET or POST.")
         if self.in_flight > _IN_FLIGHT:
             raise HttpError(503, "busy", "Too many people are here at once; try again in a moment.")
@@ -174,12 +189,19 @@ class ShopSite:
         if method == "POST":
             form = _form(await read_body(scope, receive, _BODY, _BODY_SECONDS))
         path = _path(scope)
-        if path == "/":
-            return self._front_door(_wanted_goal(scope))
+        if path in ("/", NEW_SESSION):
+            return self._front_door(_wanted_goal(scope), method)
         file = site_assets().files.get(path) or picture_file(path)
         if file is not None:
             return _file(file)
+        if path.endswith("/"):
+            return _redirect(build(_address(path[:-1])))
         address = _address(path)
+        if method == "HEAD":
+            # Whoever only asks whether there is a page takes no step, and buys nothing.
+            self.visitors.check(address.session)
+            page_at(self._context.shop, address, ())
+            return 200, _PAGE, b""
         # From here on there is a visitor, who may want to continue.
         visitor = self.visitors.of(address.session)
         links.append(("Back to Search", build(Address(SEARCH, visitor.name))))
@@ -191,9 +213,9 @@ class ShopSite:
             return self._purchase(visitor, address, referrer, links, method)
         return self._page(visitor, address, referrer, links)
 
-    def _front_door(self, goal: int | None) -> Answer:
+    def _front_door(self, goal: int | None, method: str) -> Answer:
         """To a new session; who wants a certain goal is given the key to the result, too."""
-        if goal is None:
+        if goal is None or method == "HEAD":
             return _redirect(f"/{secrets.token_hex(12)}")
         visitor = self.visitors.start(goal)
         status, headers, body = _redirect(build(Address(SEARCH, visitor.name)))
@@ -231,7 +253,7 @@ class ShopSite:
         method: str,
     ) -> Answer:
         if visitor.bought is None and not self.visitors.may_buy(visitor):
-            links.append(("Start another session", "/"))
+            links.append(("Start another session", NEW_SESSION))
             raise HttpError(
                 409,
                 "goal_in_use",
@@ -242,7 +264,10 @@ class ShopSite:
         if bought is not None:
             first = Address(DONE, visitor.name, asin=bought.asin, options=bought.options)
             if (address.asin, dict(address.options)) != (bought.asin, dict(bought.options)):
-                links[:] = [("See what you bought", build(first)), ("Start another session", "/")]
+                links[:] = [
+                    ("See what you bought", build(first)),
+                    ("Start another session", NEW_SESSION),
+                ]
                 raise HttpError(
                     409,
                     "bought_already",
@@ -264,7 +289,6 @@ class ShopSite:
         return 200, _PAGE, self._render(page, visitor).encode()
 
     def _render(self, page: Page, visitor: Visitor) -> str:
-        assets = site_assets()
         bought = visitor.bought if page.state.page == DONE else None
         goal = visitor.goal
         return html(
@@ -276,9 +300,7 @@ class ShopSite:
             image_of=self._image_of,
             explanation=None if bought is None else explain(bought, goal),
             extra="" if bought is None else goal_details(visitor.name, goal),
-            sheet=assets.sheet,
-            icon=assets.icon,
-            anchors=True,
+            site=site_frame(build(Address(SEARCH, visitor.name))),
         )
 
 
@@ -286,6 +308,12 @@ def shop_site(site: ShopSite) -> AppPart:
     """The part of an application that is the shop's website."""
     return AppPart(
         routes=(*result_routes(site.visitors, site.keys), _ShopRoute(site)),
+        place=Place(
+            SHOP,
+            NEW_SESSION,
+            f"{site.about} You are told what to find; search, choose, buy, and see your score.",
+            "Start shopping",
+        ),
         paths=site_paths,
         metrics=site.metrics,
         busy=lambda: site.in_flight > 0,
@@ -381,7 +409,8 @@ def site_paths() -> Json:
     goal: Json = {"goal": {"type": "integer", "minimum": 0, "maximum": 10**18 - 1}}
     query = {"search_query": {"type": "string", "maxLength": 1000}}
     pages = {
-        "/": _page("Leads to a new session, on a goal of your choice", status="303", query=goal),
+        "/": _page("The home page; to a new session with a goal, or by POST", query=goal),
+        NEW_SESSION: _page("Leads to a new session", status="303", query=goal),
         "/{session}": {
             **_page("The search page"),
             "post": _operation("A search, which leads to its results", form=query),

@@ -136,6 +136,19 @@ class Visitors:
         self._cache.move_to_end(name)
         return visitor
 
+    def check(self, name: str) -> int | None:
+        """The goal that a visitor of that name is sure to have (None: one is sampled); a name that
+        nobody can have is an error."""
+        if not _NAME.fullmatch(name):
+            raise not_found("There is no such page in this shop.")
+        if "fixed" not in name:
+            return None
+        fixed, last = _FIXED.fullmatch(name), len(self._context.goals) - 1
+        if fixed is None or int(fixed[1]) > last:
+            message = f"There is no such goal: they are called fixed_0 to fixed_{last}."
+            raise HttpError(404, "no_goal", message)
+        return int(fixed[1])
+
     def start(self, goal: int | None) -> Visitor:
         """A new visitor with that goal (None: a sampled one), under a name nobody can guess."""
         return self._keep(self._create(secrets.token_hex(12), goal))
@@ -227,20 +240,14 @@ class Visitors:
         return visitor
 
     def _create(self, name: str, goal: int | None = None) -> Visitor:
-        if not _NAME.fullmatch(name):
-            raise not_found("There is no such page in this shop.")
+        fixed = self.check(name)
         if self._unfinished >= self._most_unfinished:
             # Whoever makes up names would fill the disk.
             raise HttpError(503, "busy", "Too many sessions are unfinished; no new one can begin.")
         number = self._log.next_number()
         goals, watcher = self._context.goals, self._log.watcher
         last = len(goals) - 1
-        if "fixed" in name:
-            fixed = _FIXED.fullmatch(name)
-            if fixed is None or int(fixed[1]) > last:
-                message = f"There is no such goal: they are called fixed_0 to fixed_{last}."
-                raise HttpError(404, "no_goal", message)
-            goal = int(fixed[1])
+        goal = goal if fixed is None else fixed
         if goal is not None:
             if goal > last:
                 message = f"There is no goal {goal}; expected 0 to {last}."
