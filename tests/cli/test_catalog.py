@@ -12,6 +12,7 @@ from errands.shop.splits import split_indices
 
 def test_goals_are_compared_with_real_ones(little: Catalog) -> None:
     done = errands("catalog", "info", little.path, "--against", "paper", "--sample", 20)
+    assert "1,181,436 │" in done.stdout  # Not 1.181e+06.
     assert done.returncode == 0, done.stderr
     for part in ("words per instruction", "14.36", "the paper, 1,181,436 products", "0.7973"):
         assert part in done.stdout

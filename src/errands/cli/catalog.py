@@ -293,7 +293,9 @@ def _compare(
 
 
 def _short(value: float | None) -> str:
-    return "" if value is None else f"{value:.4g}"
+    if value is None:
+        return ""
+    return f"{value:,.0f}" if value >= 1000 else f"{value:.4g}"
 
 
 def _figure(value: Any) -> str:
