@@ -149,6 +149,36 @@ def test_a_run_whose_answers_came_to_nothing_has_failed(
     assert told["score"]["mean"] is None
     assert told["success"]["mean"] is None
     assert told["answers"]["nothing_share"] == 1.0
+    assert "tasks" not in told
+
+
+def test_a_failed_run_has_no_zeros_anywhere(endpoint: StrictEndpoint, tmp_path: Path) -> None:
+    """Of form pages, tasks and fields were 0.0; of repeats, pass@k was; and it could be sent."""
+    endpoint.script = lambda request, number: strict_chat.EMPTY
+    for name, protocol, more in (
+        ("form", "turk-demo", ("--driver", "dom")),
+        ("shop", "shop-demo", ("--repeat", 2)),
+    ):
+        run(tmp_path / name, *more, status=1, protocol=protocol)
+        said = in_process("report", tmp_path / name, "--out", tmp_path / f"{name}-report")
+        assert said.returncode == 0, said.stderr
+        report = json.loads((tmp_path / f"{name}-report" / "report.json").read_text())
+        figures = report["runs"][0]["figures"]
+        assert (figures["paperwork"], figures["repeats"]) == (None, None)
+        told = (tmp_path / f"{name}-report" / "report.md").read_text()
+        assert "## TurkingBench" not in told
+        assert "pass@k" not in told
+        sent = in_process("submit", tmp_path / name, "--out", tmp_path / f"{name}.errands.json.gz")
+        assert sent.returncode != 0
+        assert "has failed and has no score" in sent.stderr
+
+
+def test_invalid_actions_did_not_come_to_nothing(endpoint: StrictEndpoint, tmp_path: Path) -> None:
+    endpoint.script = lambda request, number: "click[nothing of the kind]"
+    words = ("run", "shop-demo", "--agent", "llm", "--model", MODEL, "--episodes", 1)
+    done = in_process(*words, "--max-steps", 3, "--out", tmp_path / "run")
+    line = "Model answers: 3, 0.0 % came to nothing; 3 invalid actions; valid actions: 0.0 %."
+    assert line in done.stdout
 
 
 def test_a_failed_run_says_so_everywhere(endpoint: StrictEndpoint, tmp_path: Path) -> None:

@@ -38,7 +38,7 @@ def test_rows_stand_in_order_and_ceilings_apart(
     assert {row.agent.name for row in table.rows} == {"random", "rule", "careful"}
     assert [row.agent.name for row in table.ceilings] == ["choice-oracle"]
     assert table.own
-    assert table.title == "Goals of the little shop"
+    assert table.title == "A submitter's own protocol: Goals of the little shop"
     assert not checked.board.refused
     assert not checked.board.unchecked
     assert all(row.failures for row in table.rows if row.figures.success.mean != 100)

@@ -352,18 +352,28 @@ def test_time_is_bounded_and_the_next_call_goes_on(
 def test_the_keys_of_tables_are_computed(
     send: Callable[..., Path], places: dict[str, str], little: Catalog
 ) -> None:
-    """A protocol that only calls itself by a known name has a fingerprint in its key."""
+    """A protocol that only calls itself by a known name has a fingerprint in its key, and its title
+    says whose it is: one was ranked and cited as "WebShop as published"."""
     known = named_protocols()["shop-demo"]
     path = rewritten(
         send("rule"),
         lambda run: replace(
             run,
             protocol_key="shop-demo@1 data:000000000000",
-            protocol={**run.protocol, "id": known.id, "version": known.version, "seed": 7},
+            protocol={
+                **run.protocol,
+                "id": known.id,
+                "version": known.version,
+                "seed": 7,
+                "title": known.title,
+                "source": "Yao et al. 2022",
+            },
         ),
     )
     result = checked(path, places)
     assert result.found is not None
+    assert result.found.title == f"A submitter's own protocol: {known.title}"
+    assert result.found.protocol.source == ""
     assert result.found.key.startswith(f"{known.id}@{known.version} data:")
     assert " own:" in result.found.key
 

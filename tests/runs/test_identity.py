@@ -53,7 +53,9 @@ def test_a_generated_shop_is_not_webshop_as_published(little: Catalog, tmp_path:
     assert str(result.info.protocol["title"]).startswith(title)
     assert " other-data " in result.info.protocol_key
     (remark,) = [one for one in result.info.remarks if "means other data" in one]
-    assert remark.startswith("webshop-paper means other data than small (generated, ")
+    assert remark.startswith(
+        "webshop-paper means other data than the human goals of small (generated, "
+    )
     with closing(open_run(result.place)) as store:
         assert gather([store]).title.startswith(title)
         with closing(reopen_source(store.info)) as source:

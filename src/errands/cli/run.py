@@ -238,9 +238,10 @@ def _conclude(finished: RunResult, figures: RunFigures) -> None:
 def _answers_line(answers: AnswerFigures) -> str:
     """What became of a model's answers."""
     rest = answers.listed()
+    invalid = answers.outcomes["invalid"]
     return (
         f"Model answers: {answers.answers:,}, {answers.nothing_share:.1%} came to nothing"
-        f"{f' ({rest})' if rest else ''}; valid actions:"
+        f"{f' ({rest})' if rest else ''}; {invalid:,} invalid actions; valid actions:"
         f" {'-' if answers.valid_share is None else f'{answers.valid_share:.1%}'}."
     ).replace("%", " %")
 

@@ -26,6 +26,7 @@ from errands.reports.statistics.columns import read_columns
 from errands.reports.statistics.estimate import Estimate
 from errands.reports.statistics.figures import run_figures
 from errands.reports.statistics.turk_figures import agent_name, estimate_of
+from errands.runs.answers import answer_figures
 from errands.runs.episode import Episode
 from errands.runs.protocol import named_protocols
 from errands.runs.store.base import Store
@@ -102,6 +103,9 @@ def submission_of(
             " episodes, and a choice of episodes is no result. `errands run ... --resume` plays"
             " the others."
         )
+    answers = answer_figures((parts for _, parts in store.parts()), info.agent_settings)
+    if answers is not None and answers.failed:
+        raise SubmissionError(f"The run {info.id} has failed and has no score: {answers.failed}.")
     episodes = tuple(_submitted(store, kind))
     return SubmittedRun(
         kind=kind,

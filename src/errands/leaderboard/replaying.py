@@ -64,6 +64,7 @@ _DEPARTURES: Final = ("episodes", "max_steps", "rules", "goals", "split", "per_t
 """What a key tells apart where it departs from a named protocol; `driver` is one, too."""
 _TOLD: Final = ("title", "data", "checksum", "warning", "source", "observation")
 """What can move no score."""
+_OWN: Final = "A submitter's own protocol"
 _OVERLAP: Final = re.compile(r"(?:^| )(overlap=\d{1,9})(?= |$)")
 _CODE: Final = ("agents", "browser", "envs", "runs", "shop", "turk")
 """What decides what a play gives."""
@@ -80,7 +81,7 @@ class FoundData(NamedTuple):
     """What a submission is played in."""
 
     protocol: Protocol
-    """With the data of this machine; of a named one the title and the warning are ours."""
+    """With the data of this machine; of a named one title, warning and source are ours."""
     claimed: Protocol
     """As submitted."""
     shown: str
@@ -120,7 +121,7 @@ def opened(submitted: SubmittedRun, data: DataPlaces) -> FoundData:
             claimed,
             title=ours.title,
             warning=ours.warning,
-            source=ours.source,
+            source=named.source if named else "",
             data=place,
             checksum="",
             goals=data.get(claimed.goals, claimed.goals),
@@ -130,6 +131,8 @@ def opened(submitted: SubmittedRun, data: DataPlaces) -> FoundData:
                 if source.checksum == submitted.checksum:
                     key = _table_key(submitted, claimed, named, source)
                     title, keys = source.title, list(source.keys)
+                    if named is None:  # Anything could be called by a name of ours.
+                        title = f"{_OWN}: {title}"
                     return FoundData(used, claimed, shown, key, title, keys, source.checksum)
                 reasons.append(f"{place} has the checksum {source.checksum[:12]}")
         except NotPlayable as failure:

@@ -13,9 +13,11 @@ import gzip
 import hashlib
 import io
 import json
+import math
 import re
 import zlib
 from collections.abc import Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -179,7 +181,7 @@ def unpack(data: bytes, name: str) -> tuple[SubmittedRun, str]:
         raise SubmissionError(f"{name} is larger than {MOST_PACKED >> 20} MB.")
     text = _unzipped(data, name)
     try:
-        held = json.loads(text, parse_constant=_no_number)
+        held = json.loads(text, parse_constant=_no_number, parse_float=_finite)
     except (ValueError, RecursionError):
         raise SubmissionError(f"{name} does not hold JSON; `errands submit` makes one.") from None
     told = held.get("format") if isinstance(held, dict) else None
@@ -198,6 +200,18 @@ def unpack(data: bytes, name: str) -> tuple[SubmittedRun, str]:
 
 def _no_number(text: str) -> float:
     raise ValueError(f"{text} is no number")
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    return number if math.isfinite(number) else _no_number(text)
+
+
+def _is_time(text: str) -> bool:
+    try:
+        return bool(_DATE.fullmatch(text)) and bool(datetime.fromisoformat(text))
+    except ValueError:  # The 40th of a month.
+        return False
 
 
 def _bounded(text: str) -> str:
@@ -242,7 +256,7 @@ def _fault(run: SubmittedRun) -> str:
         return "a remark is longer than 5000 characters"
     if len(run.versions) > 20 or any(len(k) + len(v) > 100 for k, v in run.versions.items()):
         return "the versions are too long"
-    if not _DATE.fullmatch(run.started):
+    if not _is_time(run.started):
         return "`started` is not a time in UTC, as 2026-11-18T06:14:09+00:00"
     if not 0 < len(run.episodes) <= MOST_EPISODES:
         return f"it has {len(run.episodes)} episodes; expected 1 to {MOST_EPISODES:,}"

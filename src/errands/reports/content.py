@@ -289,7 +289,7 @@ def _writable(text: str) -> bool:
 
 
 def _row4(info: RunInfo, figures: RunFigures, columns: Columns) -> Table4Row | None:
-    if figures.turk is None or (figures.answers is not None and figures.answers.failed):
+    if figures.turk is None:
         return None
     played = columns.status != STATUSES.index("error")
     tokens, steps = (int(column[played].sum()) for column in (columns.tokens_in, columns.steps))

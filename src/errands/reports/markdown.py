@@ -44,7 +44,11 @@ def _blocks(report: Report) -> Iterator[str]:
     if any(run.figures.repeats for run in report.runs):
         yield from _table(repeat_table(report.runs))
     for domain, blocks in (("shop", _shop), ("turk", _turk)):
-        runs = [run for run in report.runs if run.info.domain == domain]
+        runs = [
+            run
+            for run in report.runs
+            if run.info.domain == domain and not (domain == "turk" and run.figures.turk is None)
+        ]
         if runs:
             yield f"## {DOMAINS[domain]}"
             yield from blocks(report, runs)

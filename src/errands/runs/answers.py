@@ -85,11 +85,11 @@ class AnswerFigures(msgspec.Struct, frozen=True, kw_only=True):
     """Why the run has no score; empty where it has one."""
 
     def listed(self) -> str:
-        """The outcomes that are worth a word, those of most answers first."""
+        """The outcomes of answers that came to nothing, those of most answers first."""
         there = [
-            (self.outcomes[outcome], title)
-            for outcome, title in OUTCOMES.items()
-            if self.outcomes[outcome] and outcome not in ("action", "thought")
+            (self.outcomes[outcome], OUTCOMES[outcome])
+            for outcome in NOTHING
+            if self.outcomes[outcome]
         ]
         ordered = sorted(there, key=lambda one: -one[0])
         return ", ".join(f"{count:,} {title}" for count, title in ordered)
@@ -147,14 +147,9 @@ def _counts(given: Any) -> dict[str, int]:
 def _failure(counted: AnswerFigures) -> str:
     if counted.nothing_share <= counted.max_empty:
         return ""
-    kinds = sorted(NOTHING, key=lambda outcome: -counted.outcomes[outcome])
-    listed = ", ".join(
-        f"{counted.outcomes[outcome]:,} {OUTCOMES[outcome]}"
-        for outcome in kinds
-        if counted.outcomes[outcome]
-    )
+    most = max(NOTHING, key=lambda outcome: counted.outcomes[outcome])
     return (
         f"{counted.nothing:,} of {counted.answers:,} answers of the model came to nothing"
-        f" ({listed}), a greater share than max_empty={counted.max_empty:g} allows; to mend it,"
-        f" {_INSTEAD[kinds[0]]}"
+        f" ({counted.listed()}), a greater share than max_empty={counted.max_empty:g} allows; to"
+        f" mend it, {_INSTEAD[most]}"
     )

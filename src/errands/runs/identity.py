@@ -117,7 +117,9 @@ def other_data_title(protocol: Protocol, described: str) -> str:
 
 
 def other_data_remark(protocol: Protocol, described: str) -> str:
-    """The same as a sentence, without the full stop."""
+    """The same as a sentence, without the full stop; it may be the goals that are others."""
+    if protocol.domain == "shop":
+        described = f"the {Path(protocol.goals).name} goals of {described}"
     return (
         f"{protocol.id} means other data than {described}: this result is none of {protocol.id},"
         " and its title and key say so"

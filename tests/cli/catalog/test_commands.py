@@ -12,6 +12,7 @@ from errands.shop.splits import split_indices
 
 def test_goals_are_compared_with_real_ones(little: Catalog) -> None:
     done = errands("catalog", "info", little.path, "--against", "paper", "--sample", 20)
+    assert "1,181,436 │" in done.stdout  # Not 1.181e+06.
     assert done.returncode == 0, done.stderr
     for part in ("words per instruction", "14.36", "the paper, 1,181,436 products", "0.7973"):
         assert part in done.stdout
@@ -102,6 +103,16 @@ def test_every_split_can_be_frozen(split: str, little: Catalog, tmp_path: Path) 
     expected = [goals[index].instruction_text for index in split_indices(split, goals)]
     frozen = json.loads(out.read_text())["goals"]
     assert [goal["instruction_text"] for goal in frozen] == expected
+
+
+@pytest.mark.shared
+def test_freezing_a_split_that_shares_products_says_so(catalog_1k: Catalog, tmp_path: Path) -> None:
+    for split in ("test", "disjoint-test"):
+        words = ("--split", split, "--out", tmp_path / f"{split}.json")
+        done = errands("catalog", "goals", catalog_1k.path, *words)
+        assert done.returncode == 0, done.stderr
+        told = "95.8 % of the goals of the split 'test' share their product with 'train'"
+        assert (told in done.stderr.replace("\n", " ")) == (split == "test")
 
 
 def test_new_goals_are_played(little: Catalog, tmp_path: Path) -> None:

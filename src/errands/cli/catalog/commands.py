@@ -34,7 +34,7 @@ from errands.shop.fresh.draw import fresh_goals
 from errands.shop.goals import SHUFFLE_SEED, SPLITS, GoalSet, select_goals, write_goals
 from errands.shop.product import Product
 from errands.shop.rewards.nouns import tagger as noun_tagger
-from errands.shop.splits import DISJOINT, split_indices
+from errands.shop.splits import DISJOINT, overlap_remark, split_indices
 from errands.shop.synthetic.difficulty import DIFFICULTIES
 
 __all__ = ["app"]
@@ -303,7 +303,9 @@ def _compare(
 
 
 def _short(value: float | None) -> str:
-    return "" if value is None else f"{value:.4g}"
+    if value is None:
+        return ""
+    return f"{value:,.0f}" if value >= 1000 else f"{value:.4g}"
 
 
 def _figure(value: Any) -> str:
@@ -395,11 +397,13 @@ def goals(
     opened = Catalog.open(catalog)
     made: dict[str, Any] = {}
     chosen: GoalSet
+    overlap = ""
     with progress_bar() as bar:
         if generate is None:
             chosen = opened.goals(kind or "synthetic", seed)
             if split is not None or limit is not None:
                 wanted = set(split_indices(split, chosen))
+                overlap = overlap_remark(split, chosen)
                 chosen = select_goals(chosen, where=lambda i, goal: i in wanted, limit=limit)
         else:
             how: dict[str, Any] = {"seed": seed or 0, "difficulty": difficulty or "paper"}
@@ -413,6 +417,8 @@ def goals(
                 raise CatalogError(f"{out} cannot be written ({failure.strerror}).") from None
     if out is not None:
         results.print(f"{out}: {len(chosen):,} goals and {len(opened):,} prices.")
+        if overlap:
+            remarks.print(f"Note: {overlap}.")
         return
     for index in range(len(chosen)):
         results.print(printable(chosen[index].instruction_text))

@@ -99,7 +99,7 @@ def _body(
 ) -> Iterator[Markup]:
     runs = list(enumerate(report.runs))
     shop = [(at, run) for at, run in runs if run.info.domain == "shop"]
-    forms = [(at, run) for at, run in runs if run.info.domain == "turk"]
+    forms = [(at, run) for at, run in runs if run.figures.turk is not None]
     colours = {run.label: at for at, run in runs}
     for group in report.seeds:
         colours[group.label] = colours[group.runs[0]]

@@ -14,5 +14,7 @@ def model_changes(store: Store) -> dict[str, Any]:
     answers = answer_figures((parts for _, parts in store.parts()), store.info.agent_settings)
     if answers is None:
         return {}
+    if not answers.failed:
+        return {"answers": answers}
     scores = ("score", "success", "score_at_least", "success_at_least")
-    return {"answers": answers, **(dict.fromkeys(scores, NOTHING) if answers.failed else {})}
+    return {"answers": answers, **dict.fromkeys(scores, NOTHING), "turk": None, "repeats": None}

@@ -423,7 +423,7 @@ def _report_sections(info: RunInfo, report: Report) -> Iterator[tuple[str, Marku
     yield "Overview", join(sections.headlines(runs))
     if info.domain == "shop":
         yield "WebShop", join(sections.shop(report, runs))
-    else:
+    elif report.runs[0].figures.turk is not None:
         yield "TurkingBench", join(sections.turk(report, runs))
     yield "Cost and time", sections.table(usage_table(report.runs))
     errors = join(sections.errors(runs))
