@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import typer
 
 from errands import ErrandsError
-from errands.extras import install_command
-from errands.integrations import ToolEpisodes, open_episodes
+from errands.integrations import ToolEpisodes, open_episodes, require
 
 if TYPE_CHECKING:
     from trl import GRPOTrainer
@@ -32,6 +31,7 @@ def trainer(
     **settings: Any,
 ) -> "GRPOTrainer":
     """A trainer that plays these episodes."""
+    require("trl")
     import torch
     from trl import GRPOConfig, GRPOTrainer
 
@@ -118,7 +118,7 @@ def main(
     except ErrandsError as failure:
         stop(str(failure))
     except ImportError as failure:
-        stop(f"{failure.name or 'A part of TRL'} is missing: run {install_command('trl')}.")
+        stop(f"{failure.name or 'A part of TRL'} is missing: run pip install '.[trl]' in a clone.")
     except (OSError, ValueError) as failure:
         stop(f"{model} cannot be trained: {str(failure).splitlines()[0]}")
     made.train()

@@ -3,10 +3,10 @@
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
-__all__ = ["COMMANDS", "FORMER", "PANELS", "Entry", "new_name"]
+__all__ = ["COMMANDS", "FORMER", "PANELS", "CommandEntry", "new_name"]
 
 
-class Entry(NamedTuple):
+class CommandEntry(NamedTuple):
     """A command in the list of all."""
 
     module: str
@@ -15,54 +15,66 @@ class Entry(NamedTuple):
     """One line of the list: sixty characters at most."""
 
 
-PANELS: Final[Mapping[str, Mapping[str, Entry]]] = {
+PANELS: Final[Mapping[str, Mapping[str, CommandEntry]]] = {
     "Start": {
-        "demo": Entry(
+        "demo": CommandEntry(
             "demo.commands", "Watch an agent shop or fill in a form; tour the baselines."
         ),
     },
     "Evaluate": {
-        "run": Entry("run", "Play an agent or a model under a protocol; keep every step."),
-        "report": Entry("report.commands", "Compare runs, look at an episode, or at a training."),
-        "replay": Entry("report.replay", "Prove that a run's episodes come back the same."),
-        "export": Entry(
+        "run": CommandEntry("run", "Play an agent or a model under a protocol; keep every step."),
+        "report": CommandEntry(
+            "report.commands", "Compare runs, look at an episode, or at a training."
+        ),
+        "replay": CommandEntry("report.replay", "Prove that a run's episodes come back the same."),
+        "export": CommandEntry(
             "report.export", "Write a run as JSONL, Parquet, or chats to fine-tune on."
         ),
-        "submit": Entry("leaderboard.commands", "Pack a run into one file for a leaderboard."),
-        "leaderboard": Entry(
+        "submit": CommandEntry(
+            "leaderboard.commands", "Pack a run into one file for a leaderboard."
+        ),
+        "leaderboard": CommandEntry(
             "leaderboard.commands", "Replay submissions, rank them, write a site."
         ),
-        "protocols": Entry("run", "List what can be played, and by which rules."),
-        "agents": Entry("run", "List the agents, and what can be set."),
+        "protocols": CommandEntry("run", "List what can be played, and by which rules."),
+        "agents": CommandEntry("run", "List the agents, and what can be set."),
     },
     "Data": {
-        "data": Entry("data", "Get the original data of WebShop or TurkingBench."),
-        "catalog": Entry("catalog.commands", "Build, generate, inspect and export catalogues."),
-        "search": Entry("search", "Search a catalogue's products."),
-        "mine": Entry("mine.commands", "Make a shop of your own products: CSV, TSV, JSON."),
-        "turk": Entry("turk.conditions", "Form pages: inspect tasks, score a file of answers."),
-        "crowd": Entry("crowd.commands", "Export what people wrote and did on your website."),
+        "data": CommandEntry("data", "Get the original data of WebShop or TurkingBench."),
+        "catalog": CommandEntry(
+            "catalog.commands", "Build, generate, inspect and export catalogues."
+        ),
+        "search": CommandEntry("search", "Search a catalogue's products."),
+        "mine": CommandEntry("mine.commands", "Make a shop of your own products: CSV, TSV, JSON."),
+        "turk": CommandEntry(
+            "turk.conditions", "Form pages: inspect tasks, score a file of answers."
+        ),
+        "crowd": CommandEntry(
+            "crowd.commands", "Export what people wrote and did on your website."
+        ),
     },
     "Train": {
-        "train": Entry("train.commands", "Train agents: imitation, search, reinforcement."),
+        "train": CommandEntry("train.commands", "Train agents: imitation, search, reinforcement."),
     },
     "Serve": {
-        "serve": Entry("serve", "Serve the shop, crowd work, runs, or environments."),
-        "mcp": Entry("mcp", "Serve episodes as tools to clients of MCP."),
+        "serve": CommandEntry("serve", "Serve the shop, crowd work, runs, or environments."),
+        "mcp": CommandEntry("mcp", "Serve episodes as tools to clients of MCP."),
     },
     "Research": {
-        "experiment": Entry(
+        "experiment": CommandEntry(
             "experiment.commands", "Reproduce the paper's tables, and other studies."
         ),
-        "transfer": Entry("transfer.commands", "Let agents shop in real shops, over their pages."),
-        "verify-reward": Entry(
+        "transfer": CommandEntry(
+            "transfer.commands", "Let agents shop in real shops, over their pages."
+        ),
+        "verify-reward": CommandEntry(
             "verify_reward", "Score a run's purchases by other rules, or by hand."
         ),
-        "bench": Entry("bench", "Measure speed and memory on this machine."),
+        "bench": CommandEntry("bench", "Measure speed and memory on this machine."),
     },
 }
 
-COMMANDS: Final[Mapping[str, Entry]] = {
+COMMANDS: Final[Mapping[str, CommandEntry]] = {
     name: entry for entries in PANELS.values() for name, entry in entries.items()
 }
 
