@@ -40,11 +40,18 @@
   let isUnsent = false;
   let kept = null;
   let timer = 0;
-  const save = async (isLast) => {
+  let saving = Promise.resolve();
+  const save = (isLast) => {
     clearTimeout(timer);
-    if (kept === null) {
-      return;
+    if (kept !== null) {
+      saving = send(isLast);
     }
+  };
+  const saveLater = (milliseconds) => {
+    clearTimeout(timer);
+    timer = setTimeout(save, milliseconds);
+  };
+  const send = async (isLast) => {
     const draft = kept;
     kept = null;
     const body = new URLSearchParams({ draft: JSON.stringify(draft) });
@@ -61,15 +68,14 @@
     } catch {
       kept ??= draft;
       say("The draft could not be saved; trying again.");
-      timer = setTimeout(save, 5000);
+      saveLater(5000);
     }
   };
   const change = (draft) => {
     isUnsent = true;
     kept = draft;
     say("Not sent yet.");
-    clearTimeout(timer);
-    timer = setTimeout(save, 800);
+    saveLater(800);
   };
 
   const resize = (height) => {
@@ -94,7 +100,10 @@
       }
     },
     invalid: () => say("Not sent: a required field is empty or wrong."),
-    sending: () => say("Sending…"),
+    sending: () => {
+      saveLater(5000);
+      say("Sending…");
+    },
     asked: () => {
       // The question is in the frame, and so are its answers.
       submit.hidden = true;
@@ -114,6 +123,8 @@
         if (!window.sessionStorage.getItem(mark)) {
           window.sessionStorage.setItem(mark, "1");
           isUnsent = false;
+          kept = null;
+          clearTimeout(timer);
           window.location.assign(frame.dataset.then);
         }
       } else if (Object.hasOwn(heard, event.data?.errands ?? "")) {
@@ -122,7 +133,10 @@
     });
   }
   if (bar) {
-    submit.addEventListener("click", () => {
+    submit.addEventListener("click", async () => {
+      // A draft that arrives after its answers would be refused.
+      saveLater(5000);
+      await saving;
       frame.contentWindow.postMessage("errands:submit", "*");
     });
     window.addEventListener("beforeunload", (event) => {
