@@ -38,7 +38,7 @@ class Root(TyperGroup):
             lines += (f"  {name:<15}{entry.summary}" for name, entry in entries.items())
         lines += [
             "",
-            f"Begin with {ctx.command_path} demo. {ctx.command_path} COMMAND --help tells more.",
+            f"Begin with {ctx.command_path} demo. Each COMMAND has --help.",
             "Options: --version, --install-completion, --show-completion, --help (-h).",
         ]
         formatter.write("\n".join(lines) + "\n")
