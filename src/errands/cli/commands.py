@@ -23,7 +23,9 @@ PANELS: Final[Mapping[str, Mapping[str, Entry]]] = {
     },
     "Evaluate": {
         "run": Entry("run", "Play an agent or a model under a protocol; keep every step."),
-        "report": Entry("report.commands", "Compare runs, look at an episode, or at a training."),
+        "report": Entry(
+            "report.commands", "Compare runs on one page; look at an episode, a training."
+        ),
         "replay": Entry("report.replay", "Prove that a run's episodes come back the same."),
         "export": Entry(
             "report.export", "Write a run as JSONL, Parquet, or chats to fine-tune on."
@@ -37,7 +39,7 @@ PANELS: Final[Mapping[str, Mapping[str, Entry]]] = {
     },
     "Data": {
         "data": Entry("data", "Get the original data of WebShop or TurkingBench."),
-        "catalog": Entry("catalog.commands", "Build, generate, inspect and export catalogues."),
+        "catalog": Entry("catalog.commands", "Build, generate, check and export catalogues."),
         "search": Entry("search", "Search a catalogue's products."),
         "mine": Entry("mine.commands", "Make a shop of your own products: CSV, TSV, JSON."),
         "turk": Entry("turk.conditions", "Form pages: inspect tasks, score a file of answers."),
