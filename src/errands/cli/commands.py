@@ -24,7 +24,7 @@ PANELS: Final[Mapping[str, Mapping[str, CommandEntry]]] = {
     "Evaluate": {
         "run": CommandEntry("run", "Play an agent or a model under a protocol; keep every step."),
         "report": CommandEntry(
-            "report.commands", "Compare runs, look at an episode, or at a training."
+            "report.commands", "Compare runs on one page; look at an episode, a training."
         ),
         "replay": CommandEntry("report.replay", "Prove that a run's episodes come back the same."),
         "export": CommandEntry(
@@ -42,7 +42,7 @@ PANELS: Final[Mapping[str, Mapping[str, CommandEntry]]] = {
     "Data": {
         "data": CommandEntry("data", "Get the original data of WebShop or TurkingBench."),
         "catalog": CommandEntry(
-            "catalog.commands", "Build, generate, inspect and export catalogues."
+            "catalog.commands", "Build, generate, check and export catalogues."
         ),
         "search": CommandEntry("search", "Search a catalogue's products."),
         "mine": CommandEntry("mine.commands", "Make a shop of your own products: CSV, TSV, JSON."),

@@ -141,6 +141,8 @@ def _print(dataset: Dataset, report: FetchReport, built: Path | None) -> None:
     else:
         for file in report.files:
             typer.echo(f"  {file.name}  {decimal(file.bytes)}  {file.status}, {words[file.check]}")
+    if report.nothing_to_do and (catalogs_dir() / dataset.name).exists():
+        built = catalogs_dir() / dataset.name
     if built is not None:
         typer.echo(f"Its catalogue is {built}.")
         typer.echo(f"Next:\n  {program()} demo --data {dataset.name}")

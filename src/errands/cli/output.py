@@ -94,12 +94,22 @@ def answer(as_json: bool, record: Any, *lines: str) -> None:
 
 
 def table(
-    *headings: str, rows: Iterable[Iterable[str]] = (), left: int | None = None, title: str = ""
+    *headings: str,
+    rows: Iterable[Iterable[str]] = (),
+    left: int | None = None,
+    title: str = "",
+    whole: bool = False,
 ) -> Table:
-    """A table; after the `left` columns, all stand on the right, as numbers do."""
+    """A table; after the `left` columns, all stand on the right, as numbers do.
+
+    With `whole`, the first column has names that are typed elsewhere, and are never broken.
+    """
     made = Table(*headings, title=title or None)
+    for column in made.columns:
+        column.overflow = "fold"
     for column in made.columns[left:] if left is not None else ():
         column.justify = "right"
+    made.columns[0].no_wrap = whole
     for row in rows:
         made.add_row(*row)
     return made

@@ -400,7 +400,7 @@ def protocols_command(
         steps = "" if protocol.max_steps is None else str(protocol.max_steps)
         name = f"{protocol.id}@{protocol.version}"
         rows.append((name, protocol.data, _episodes_of(protocol), title, steps))
-    results.print(table("id", "data", "episodes", "what is played", "steps", rows=rows))
+    results.print(table("id", "data", "episodes", "what is played", "steps", rows=rows, whole=True))
     if file is None:
         remarks.print(
             "Other data than a protocol means (--data) changes title and key of a result."
@@ -454,4 +454,6 @@ def agents_command(as_json: bool = json_lines("agent")) -> None:
             settings = "model, base_url, ...: see docs/guides/language-models.md"
         reads = "\n".join(", ".join(names) for names in kind.observations.values()) or "anything"
         rows.append((kind.name, ", ".join(kind.domains), reads, kind.summary, settings))
-    results.print(table("agent", "plays", "reads", "what it does", "settings", rows=rows))
+    results.print(
+        table("agent", "plays", "reads", "what it does", "settings", rows=rows, whole=True)
+    )

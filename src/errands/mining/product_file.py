@@ -124,7 +124,10 @@ def item_of(row: Row, columns: ColumnMap, remarks: list[str]) -> dict[str, Any]:
     category = known or "all"
     path = [plain(one) for one in _listed(row, columns, "path")]
     path = [one for one in path if one]
-    query = _first(row, columns, "query") or (path[-1] if path else known) or "products"
+    query = _first(row, columns, "query") or (path[-1] if path else "")
+    if not query:
+        query = known or "products"
+        remarks.append("no narrow kind (query or path in the map): instructions say the category")
     return {
         "asin": _id(row, columns, title),
         "name": title,

@@ -261,6 +261,7 @@ def test_a_shop_of_ten_rows_has_goals_that_can_be_bought(tmp_path: Path) -> None
     assert "10 products of 10 rows, 7 of them with an instruction" in said
     assert "Values of color are parted by ';'" in said
     assert "Of those taken 1: color is one value with '/' in it" in said
+    assert "Of those taken 10: no narrow kind" in said
     assert "instructions ask for one where there are no two" in said
     catalog = Catalog.open(tmp_path / "own" / "shop")
     assert catalog["1"].options == {"color": ("black", "blue"), "size": ("8", "9", "10")}
