@@ -179,6 +179,7 @@ def test_invalid_actions_did_not_come_to_nothing(endpoint: StrictEndpoint, tmp_p
     done = in_process(*words, "--max-steps", 3, "--out", tmp_path / "run")
     line = "Model answers: 3, 0.0 % came to nothing; 3 invalid actions; valid actions: 0.0 %."
     assert line in done.stdout
+    assert re.search(r"Tokens: [\d,]+ in, [\d,]+ out\. Cost: \$\d+\.\d{4}\.", done.stdout)
 
 
 def test_a_failed_run_says_so_everywhere(endpoint: StrictEndpoint, tmp_path: Path) -> None:

@@ -233,6 +233,10 @@ def _conclude(finished: RunResult, figures: RunFigures) -> None:
     results.print(f"Kept in {finished.place}. Look at it: {program()} report {place}")
     if figures.answers is not None:
         results.print(_answers_line(figures.answers))
+        usage = figures.usage
+        results.print(
+            f"Tokens: {usage.tokens_in:,} in, {usage.tokens_out:,} out. Cost: ${usage.cost:,.4f}."
+        )
 
 
 def _answers_line(answers: AnswerFigures) -> str:

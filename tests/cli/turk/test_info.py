@@ -32,7 +32,14 @@ def tasks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_info_is_a_table(tasks: Path) -> None:
     said = run("info", str(tasks), status=1)
-    for text in ("fields per task", "instances", "100.0%", "Good", "1 answer columns have no"):
+    for text in (
+        "fields per task",
+        "instances",
+        "100.0%",
+        "Good",
+        "1 answer column has no field",
+        "Good: Answer.c",
+    ):
         assert text in said.stdout
     assert "Bad [x]: batch.csv has a header but no rows. Left out." in said.stderr
     assert re.search(r"Bad \[x\]\W+left out", said.stdout)

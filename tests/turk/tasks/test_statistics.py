@@ -36,7 +36,8 @@ def test_a_task_is_measured() -> None:
     task = Task("t", template, (Instance("t", 0, {"n": "1"}, labels),), tuple(labels))
     found = measure(task, "test")
     assert found == TaskFacts(
-        "t", "test", 1, 2, {"radio": 1, "text": 1}, 1, len(template), found.pieces, found.subwords
+        *("t", "test", 1, 2, {"radio": 1, "text": 1}, 1, len(template)),
+        *(found.pieces, found.subwords, ("s",)),
     )
     assert found.pieces > 20
 

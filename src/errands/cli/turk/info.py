@@ -1,5 +1,6 @@
 """`errands turk`: look at sets of crowdsourcing tasks."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -110,15 +111,24 @@ def _show(statistics: TaskSetStatistics, each: bool) -> None:
     ]  # fmt: skip
     headings = ("type", "fields", "in tasks", "on all pages", "share")
     results.print(table(*headings, rows=types, left=1, title="Fields by type"))
-    unplaced = sum(task.unplaced for task in statistics.tasks)
+    unplaced = [
+        f"{task.name}: Answer.{name}" for task in statistics.tasks for name in task.unplaced_fields
+    ]
     if unplaced:
         results.print(
-            f"{unplaced:,} answer columns have no control in the template: made by a script, or "
-            "left over."
+            f"{len(unplaced):,} answer column{' has' if len(unplaced) == 1 else 's have'} no field"
+            f" in the template (made by a script, or left over): {_first(unplaced)}"
         )
     if statistics.missing:
-        named = ", ".join(statistics.missing[:3]) + (", ..." if len(statistics.missing) > 3 else "")
+        named = _first(statistics.missing)
         results.print(f"{len(statistics.missing):,} tasks of this split are not here: {named}")
+    if not (unplaced or statistics.missing or statistics.problems):
+        results.print("Nothing is wrong: every variable has a column, every answer a field.")
+
+
+def _first(names: Sequence[str]) -> str:
+    """The first three."""
+    return ", ".join(names[:3]) + (", ..." if len(names) > 3 else "")
 
 
 def _show_figures(statistics: TaskSetStatistics) -> None:

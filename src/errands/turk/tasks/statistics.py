@@ -47,6 +47,8 @@ class TaskFacts:
     subwords: int
     """Words, runs of marks, and white space that no word takes along, on the first instance's
     page: near what GPT-2's tokenizer counts, which the paper used."""
+    unplaced_fields: tuple[str, ...] = ()
+    """The names of those without a control."""
 
 
 @dataclass(frozen=True)
@@ -135,6 +137,7 @@ def measure(task: Task, split: str = "train") -> TaskFacts:
     """Count what one task holds."""
     page = page_html(task, task.instances[0])
     placed = field_types(page, task.fields)
+    unplaced = tuple(name for name in task.fields if name not in placed)
     counts = Counter(kind for name, kind in placed.items() if name not in EXCLUDED)
     return TaskFacts(
         name=task.name,
@@ -142,7 +145,8 @@ def measure(task: Task, split: str = "train") -> TaskFacts:
         instances=len(task.instances),
         answers=_rows(task),
         fields=dict(sorted(counts.items())),
-        unplaced=sum(name not in placed for name in task.fields),
+        unplaced=len(unplaced),
+        unplaced_fields=unplaced,
         characters=len(task.template),
         pieces=sum(1 for _ in _PIECE.finditer(task.template)),
         subwords=sum(1 for _ in _SUBWORD.finditer(page)),

@@ -188,7 +188,9 @@ def _home(cards: Sequence[WorkCard]) -> Markup:
         html(
             "<p>You have earned <b>{}</b> so far.</p>", ui.dollars(sum(one.earned for one in cards))
         ),
-        html('<div class="cards">{}</div>', shown),
+        html('<div class="cards">{}</div>', shown)
+        if cards
+        else ui.paragraph("There is no work for you at the moment. Come back later."),
         ui.paragraph(
             "This page and its address are yours alone: anybody who has the address can work in"
             " your name.",

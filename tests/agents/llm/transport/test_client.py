@@ -179,6 +179,16 @@ def test_a_refused_key_is_not_tried_again_and_not_told(endpoint: Any) -> None:
 
 
 @pytest.mark.parametrize("stream", [False, True])
+def test_a_placeholder_for_a_key_changes_no_answer(endpoint: Any, stream: bool) -> None:
+    endpoint.script = lambda request, number: "modify_text('tax', 'x')"
+    settings = ClientSettings(model="m", base_url=endpoint.url, stream=stream)
+    model = ChatModel(settings, {"OPENAI_API_KEY": "x"})
+    answer, _ = asyncio.run(model.ask(HELLO, sample=0, seed=1))
+    model.close()
+    assert answer.text == "modify_text('tax', 'x')"
+
+
+@pytest.mark.parametrize("stream", [False, True])
 def test_an_endpoint_that_echoes_the_key_cannot_spread_it(
     endpoint: Any, stream: bool, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

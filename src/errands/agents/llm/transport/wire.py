@@ -38,6 +38,9 @@ _INSTEAD: Final = {
 """For each field of a request that a model may not take, how to do without it."""
 _LONGEST_REASON: Final = 300
 _HIDDEN: Final = "[key]"
+_LEAST_SECRET: Final = 8
+"""A shorter key (`x`, `none`, `EMPTY`) is a placeholder for servers that need none, and may well be
+part of a word: hiding it would change answers."""
 
 
 class Wire:
@@ -105,7 +108,7 @@ class Wire:
             return await _collect((_plain(chunk) async for chunk in chunks), self._hide)
 
     def _hide(self, text: str) -> str:
-        return text.replace(self._key, _HIDDEN) if self._key else text
+        return text.replace(self._key, _HIDDEN) if len(self._key) >= _LEAST_SECRET else text
 
     def _slow(self) -> CallFailure:
         return CallFailure(f"did not answer within {self._timeout:g} seconds", again=True)
