@@ -150,8 +150,8 @@ def to_markdown(rows: Sequence[SeedFigures]) -> str:
     first = rows[0]
     seeds = [f"seed {row.seed}" for row in rows]
     lines = [
-        f"`{first.difficulty}`, {first.products:,} products, {first.figures['goals_counted']:,} goals of"
-        " each seed; score / success in %.",
+        f"`{first.difficulty}`, {first.products:,} products,"
+        f" {first.figures['goals_counted']:,.0f} goals of each seed; score / success in %.",
         "",
         f"| agent | paper | {' | '.join(seeds)} | mean | mean less paper |",
         f"|---|---:|{'---:|' * (len(rows) + 2)}",
