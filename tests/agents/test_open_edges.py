@@ -80,7 +80,7 @@ def test_what_is_no_agent_is_one_sentence(little: Catalog, tmp_path: Path) -> No
     env = ShopEnv(little)
     with pytest.raises(SettingError, match="give its class"):
         make_factory(Slow(), "shop", env, {})
-    with pytest.raises(SettingError, match="is a dict; expected an agent class"):
+    with pytest.raises(SettingError, match="has no method 'begin' and no 'act'"):
         make_factory({}, "shop", env, {})
     with pytest.raises(SettingError, match="without settings, but 'a' was set"):
         make_factory(First(), "shop", env, {"a": 1})

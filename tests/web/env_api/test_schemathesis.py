@@ -23,7 +23,7 @@ from hypothesis import HealthCheck, given, settings
 from runs_served import made, make_run, run_info
 from served import Served
 
-from errands.cli import app
+from errands.cli.serve import app
 from errands.shop.catalog.catalog import Catalog
 
 schemathesis = pytest.importorskip(
@@ -54,8 +54,9 @@ class Application(NamedTuple):
 
 def everything_on() -> list[str]:
     """The switches of `errands serve`, but for the server that is another framework's."""
-    command: Any = typer.main.get_command(app).commands["serve"]  # type: ignore[attr-defined]
+    command: Any = typer.main.get_group(app).commands["serve"]
     switches = [option.opts[0] for option in command.params if option.is_flag]
+    assert "--crowd" in switches
     return [switch for switch in switches if switch != "--openenv"]
 
 
