@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import re
 import resource
 import sys
 from collections.abc import Iterator
@@ -11,6 +12,7 @@ import msgspec
 import pytest
 
 from errands.agents.model_call import ModelCall
+from errands.extras import install_command
 from errands.runs.episode import Episode, RunInfo, Step, Summary
 from errands.runs.export import export
 from errands.runs.store.base import StoreError
@@ -153,7 +155,7 @@ def test_parquet_without_pyarrow(
     store: SqliteStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(StoreError, match=r"pip install 'errands\[export\]'"):
+    with pytest.raises(StoreError, match=re.escape(install_command("export"))):
         export(store, tmp_path / "x.parquet", "parquet")
     assert not (tmp_path / "x.parquet").exists()
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -15,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from errands.errors import DataError, SettingError
+from errands.extras import install_command
 from errands.learn.models import hugging_face
 from errands.learn.models.hugging_face import (
     find_source,
@@ -129,7 +131,7 @@ def test_a_missing_extra_says_what_to_install(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setitem(sys.modules, "transformers", None)
-    with pytest.raises(SettingError, match=r"pip install 'errands\[hf\]'"):
+    with pytest.raises(SettingError, match=re.escape(install_command("hf"))):
         find_source(str(tmp_path))
 
 

@@ -19,6 +19,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from errands.extras import install_command
 from errands.runs.episode import FORMAT, Episode, RunInfo, Step, Summary
 from errands.runs.store.base import Store, StoreError
 from errands.runs.store.places import create_run, open_run, read_place, run_lock
@@ -459,7 +460,7 @@ def test_a_database_out_of_reach_is_named_without_its_password() -> None:
 def test_a_database_without_psycopg(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "psycopg", None)
     for deed in (open_run, run_lock):
-        with pytest.raises(StoreError, match=r"pip install 'errands\[postgres\]'"):
+        with pytest.raises(StoreError, match=re.escape(install_command("postgres"))):
             deed("postgresql://host/db?run=x")
 
 

@@ -1,5 +1,6 @@
 """How Ray is asked for, whether it is installed or not."""
 
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -9,13 +10,14 @@ from typer.testing import CliRunner
 
 from errands.cli import app
 from errands.errors import SettingError
+from errands.extras import install_command
 from errands.runs.runner import run
 from errands.runs.workers.ray_pool import time_slice
 
 
 def test_ray_is_not_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
-    with pytest.raises(SettingError, match=r"pip install 'errands\[ray\]'"):
+    with pytest.raises(SettingError, match=re.escape(install_command("ray"))):
         run("shop-demo", "rule", episodes=2, out=tmp_path / "r", ray="local")
 
 

@@ -1,5 +1,6 @@
 """The browser driver: the conformance suite, its own actions, and pages that mean harm."""
 
+import re
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -8,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from errands.browser import chromium
+from errands.extras import install_command
 from errands.testing import DriverConformance
 from errands.turk.actions.action import ACTIONS, Action
 from errands.turk.browser.driver import BrowserDriver, BrowserPage
@@ -27,7 +29,7 @@ class TestConformance(DriverConformance):
 
 def test_driver_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "playwright.async_api", None)
-    with pytest.raises(DriverError, match=r"pip install 'errands\[browser\]'"):
+    with pytest.raises(DriverError, match=re.escape(install_command("browser"))):
         BrowserDriver().open("x")
 
 
