@@ -46,4 +46,4 @@ def test_completion_is_installed_for_the_shell(tmp_path: Path) -> None:
         env={**os.environ, "HOME": str(tmp_path), "SHELL": "/bin/bash"},
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    assert "source" in (tmp_path / ".bashrc").read_text()
+    assert ".bash_completions/errands.sh" in (tmp_path / ".bashrc").read_text()

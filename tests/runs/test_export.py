@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import re
 import resource
 import sys
 from collections.abc import Iterator
@@ -11,6 +12,7 @@ import msgspec
 import pytest
 
 from errands.agents.model_call import ModelCall
+from errands.extras import install_command
 from errands.runs.episode import Episode, RunInfo, Step, Summary
 from errands.runs.export import export
 from errands.runs.store.base import StoreError

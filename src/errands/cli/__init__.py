@@ -50,7 +50,8 @@ def main() -> None:
         if renamed := new_name(sys.argv[1:]):
             former, now = renamed
             raise SettingError(f"`errands {former}` is now `errands {now}`; it has --help.")
-        app()
+        # However it is called: completion is installed for this name.
+        app(prog_name="errands")
     except ErrandsError as error:
         print(f"errands: {error}", file=sys.stderr)
         sys.exit(2)

@@ -1,6 +1,7 @@
 """Choice models with a pretrained encoder: trained, stopped, played and reinforced."""
 
 import json
+import re
 import shutil
 import socket
 import sys
@@ -17,6 +18,7 @@ from trainings import same_weights, stopper
 
 from errands.envs.shop_vector import ShopVectorEnv
 from errands.errors import DataError, SettingError
+from errands.extras import install_command
 from errands.learn.a2c import PRESETS as RL_PRESETS
 from errands.learn.a2c import train_rl
 from errands.learn.checkpoint import read_info

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -15,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from errands.errors import DataError, SettingError
+from errands.extras import install_command
 from errands.learn.models import hugging_face
 from errands.learn.models.hugging_face import (
     find_source,

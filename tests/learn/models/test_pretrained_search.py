@@ -1,6 +1,7 @@
 """Search models of Hugging Face's: tiny ones, written to disk here."""
 
 import json
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -10,6 +11,7 @@ import msgspec
 import pytest
 
 from errands.errors import DataError, ErrandsError, SettingError
+from errands.extras import install_command
 
 torch = pytest.importorskip("torch", reason="needs PyTorch: pip install 'errands[train]'")
 transformers = pytest.importorskip(

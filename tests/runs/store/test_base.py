@@ -19,6 +19,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from errands.extras import install_command
 from errands.runs.episode import FORMAT, Episode, RunInfo, Step, Summary
 from errands.runs.store.base import Store, StoreError
 from errands.runs.store.places import create_run, open_run, read_place, run_lock

@@ -1,5 +1,6 @@
 """How Ray is asked for, whether it is installed or not."""
 
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typer.testing import CliRunner
 
 from errands.cli import app
 from errands.errors import SettingError
+from errands.extras import install_command
 from errands.runs.runner import run
 from errands.runs.workers.ray_pool import time_slice
 

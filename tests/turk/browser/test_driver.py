@@ -1,5 +1,6 @@
 """The browser driver: the conformance suite, its own actions, and pages that mean harm."""
 
+import re
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -8,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from errands.browser import chromium
+from errands.extras import install_command
 from errands.testing import DriverConformance
 from errands.turk.actions.action import ACTIONS, Action
 from errands.turk.browser.driver import BrowserDriver, BrowserPage
