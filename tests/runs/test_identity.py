@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from command import in_process
 from typer.testing import CliRunner
 
 from errands.cli import app
@@ -344,7 +345,7 @@ def test_the_key_of_an_older_version_is_a_named_protocols(catalog_1k: Catalog) -
 
 
 def test_the_list_of_protocols_tells_versions_and_data() -> None:
-    said = CliRunner().invoke(app, ["protocols"], env={"COLUMNS": "200"}).output
+    said = in_process("protocols").stdout
     for words in ("webshop-1k@2", "webshop-1k@1", "shop-full@1", "disjoint-train", "LEAKS"):
         assert words in said
     assert said.index("webshop-1k@2") < said.index("webshop-1k@1 ")
