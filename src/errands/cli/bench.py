@@ -208,6 +208,49 @@ def site(
     _report(f"Website, {shoppers} shoppers", measured, as_json)
 
 
+@app.command()
+def start(
+    catalog: str = CatalogData,
+    starts: int = typer.Option(10, min=1, help="Processes of which the median is told."),
+    as_json: bool = _JSON,
+) -> None:
+    """Measure how long a process takes until it shops: import, environment, first search.
+
+    Example: errands bench start --starts 20
+    """
+    from errands.bench.start import bench_start
+
+    _report(f"Starting in {catalog}", bench_start(catalog, starts=starts), as_json)
+
+
+@app.command()
+def install(
+    out: Path = typer.Option(None, help="Also write the table, as Markdown."),
+    as_json: bool = json_lines("dependency"),
+) -> None:
+    """Measure what each dependency of the base costs: on disk, and when it is imported.
+
+    Example: errands bench install --out dependencies.md
+    """
+    from errands.bench.start import dependency_costs, markdown
+
+    with remarks.status("measuring"):
+        costs = list(dependency_costs())
+    if as_json:
+        for one in costs:
+            print_json(one._asdict())
+    else:
+        table = Table("dependency", "version", "MB", "with what it alone brings", "import (ms)")
+        for one in costs:
+            brings = ", ".join(one.brings)
+            table.add_row(
+                one.name, one.version, f"{one.megabytes:.1f}", brings, f"{one.import_ms:.0f}"
+            )
+        results.print(table)
+    if out is not None:
+        out.write_text(markdown(costs), encoding="utf-8")
+
+
 def _report(title: str, measured: Iterable[Figure], as_json: bool) -> None:
     """Print figures: as JSON one by one as they come, else as a table at the end."""
     figures = []

@@ -24,7 +24,8 @@ from errands.shop.goals import option_choices
 from errands.shop.product import Card, Product, Unusable, parse_product
 from errands.shop.records import Packed
 from errands.shop.rewards.nouns import tagger
-from errands.shop.search.index import TermChunk, collect_terms
+from errands.shop.search.index import TermChunk
+from errands.shop.search.terms import collect_terms
 
 __all__ = [
     "KINDS",

@@ -1,13 +1,18 @@
 """Which product ids were seen already, in load order, at a few bytes each."""
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
-from errands.compiled import compiled
+from errands.native import Array, Size, native
 
 __all__ = ["SeenIds"]
+
+_enter = native("seen_ids_enter", Array(np.uint32), Size, Array(np.uint8), Size, Size)
+_add = native(
+    "seen_ids_add",
+    Array(np.uint32), Size, Array(np.uint8), Size, Size, Array(np.uint8), Size, Array(np.bool_),
+    returns=Size,
+)  # fmt: skip
 
 
 class SeenIds:
@@ -31,7 +36,10 @@ class SeenIds:
         letters[:, : names.dtype.itemsize] = (
             np.ascontiguousarray(names).view(np.uint8).reshape(len(names), -1)
         )
-        self._count = _add(self._slots, self._names, self._count, letters, new)
+        slots, width = self._slots, self._names.shape[1]
+        self._count = _add(
+            slots, len(slots), self._names, width, self._count, letters, len(letters), new
+        )
         return new
 
     def names(self) -> NDArray[np.bytes_]:
@@ -53,50 +61,5 @@ class SeenIds:
             self._names = wider
         if 2 * needed > len(self._slots):
             self._slots = np.zeros(1 << (2 * needed).bit_length(), np.uint32)
-            _enter(self._slots, self._names, self._count)
-
-
-@compiled
-def _slot_of(name: Any, size: int) -> Any:
-    """Where to look first for an id (FNV, stirred; zeros at its end do not count)."""
-    mixed = np.uint64(14695981039346656037)
-    for letter in name:
-        if letter:
-            mixed = (mixed ^ np.uint64(letter)) * np.uint64(1099511628211)
-    mixed ^= mixed >> np.uint64(29)
-    mixed *= np.uint64(0xBF58476D1CE4E5B9)
-    mixed ^= mixed >> np.uint64(32)
-    return np.int64(mixed & np.uint64(size - 1))
-
-
-@compiled
-def _enter(slots: Any, names: Any, count: int) -> None:
-    for row in range(count):
-        slot = _slot_of(names[row], len(slots))
-        while slots[slot]:
-            slot = (slot + 1) & (len(slots) - 1)
-        slots[slot] = row + 1
-
-
-@compiled
-def _add(slots: Any, names: Any, count: int, letters: Any, new: Any) -> int:
-    for i in range(len(letters)):
-        slot = _slot_of(letters[i], len(slots))
-        known = False
-        while slots[slot]:
-            known = True
-            name = names[slots[slot] - 1]
-            for j in range(letters.shape[1]):
-                if name[j] != letters[i, j]:
-                    known = False
-                    break
-            if known:
-                break
-            slot = (slot + 1) & (len(slots) - 1)
-        if not known:
-            for j in range(letters.shape[1]):
-                names[count, j] = letters[i, j]
-            count += 1
-            slots[slot] = count
-            new[i] = True
-    return count
+            width = self._names.shape[1]
+            _enter(self._slots, len(self._slots), self._names, width, self._count)

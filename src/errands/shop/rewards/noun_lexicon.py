@@ -89,10 +89,15 @@ _BREAKS = frozenset(",;:()[]{}|.!?–—-·•…【】（）~")
 _CACHE_LIMIT = 1 << 18
 
 
+_NEVER = (Kind.OTHER, Kind.BREAK, Kind.NUMBER)
+
+
 class _Word(NamedTuple):
     lower: str
     kind: Kind
     capital: bool
+    noun: bool | None
+    """None where its neighbours decide."""
 
 
 def load_lexicon() -> dict[str, str]:
@@ -112,13 +117,14 @@ _shared_lexicon = cache(load_lexicon)
 def word_class(token: str, lexicon: Mapping[str, str]) -> Kind:
     """What a token is before its neighbours are looked at."""
     lower = token.lower()
-    if token == "%":
-        return Kind.NOUN
-    if not any(map(str.isalnum, token)):
-        return Kind.BREAK if token in _BREAKS else Kind.OTHER
-    if token[0].isdigit() or _NUMERAL.match(token):
-        # `921ORB` and `3D` are names, `2pcs` and `20ml` are amounts.
-        return Kind.NOUN if token[-1].isupper() and not _NUMERAL.match(token) else Kind.NUMBER
+    if not token.isalpha():
+        if token == "%":
+            return Kind.NOUN
+        if not any(map(str.isalnum, token)):
+            return Kind.BREAK if token in _BREAKS else Kind.OTHER
+        if token[0].isdigit() or _NUMERAL.match(token):
+            # `921ORB` and `3D` are names, `2pcs` and `20ml` are amounts.
+            return Kind.NOUN if token[-1].isupper() and not _NUMERAL.match(token) else Kind.NUMBER
     if lower in _SHOP_WORDS:
         return _SHOP_WORDS[lower]
     capital = token[0].isupper()
@@ -180,18 +186,17 @@ class LexiconTagger:
             words += chunks.get(chunk) or self._read(chunk)
         last = len(words) - 1
         for at, word in enumerate(words):
-            kind = word.kind
-            if kind is Kind.NOUN:
-                nouns.append(word.lower)
-            elif kind is not Kind.OTHER and kind is not Kind.BREAK and kind is not Kind.NUMBER:
+            noun = word.noun
+            if noun is None:
                 before = words[at - 1] if at else None
                 after = words[at + 1] if at < last else None
                 if before is not None and before.kind is Kind.BREAK:
                     before = None
                 if after is not None and after.kind is Kind.BREAK:
                     after = None
-                if _is_noun(word, before, after):
-                    nouns.append(word.lower)
+                noun = _is_noun(word, before, after)
+            if noun:
+                nouns.append(word.lower)
         return nouns
 
     def _read(self, chunk: str) -> tuple[_Word, ...]:
@@ -199,11 +204,18 @@ class LexiconTagger:
         pieces = chunk_tokens(chunk)
         inside = range(1, len(pieces) - 1)
         words = tuple(
-            _Word(piece.lower(), word_class(piece, self._lexicon), piece[0].isupper())
-            for at, piece in enumerate(pieces)
-            if not (at in inside and piece in "-/–—~")
+            [
+                self._word(piece)
+                for at, piece in enumerate(pieces)
+                if not (at in inside and piece in "-/–—~")
+            ]
         )
         if len(self._chunks) >= _CACHE_LIMIT:
             self._chunks.clear()
         self._chunks[chunk] = words
         return words
+
+    def _word(self, token: str) -> _Word:
+        kind = word_class(token, self._lexicon)
+        noun = True if kind is Kind.NOUN else False if kind in _NEVER else None
+        return _Word(token.lower(), kind, token[0].isupper(), noun)

@@ -51,6 +51,8 @@ _WHOLE = re.compile(
 
 def chunk_tokens(chunk: str) -> tuple[str, ...]:
     """The tokens of one chunk between white space."""
+    if chunk.isascii() and chunk.isalpha():
+        return (chunk,)  # Most are, and no rule cuts letters.
     head: list[str] = []
     tail: list[str] = []
     while chunk and not _WHOLE.match(chunk):

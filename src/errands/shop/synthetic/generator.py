@@ -7,7 +7,7 @@ what is hidden in them, and differ in options, text and price.
 """
 
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from math import gcd, pow
@@ -66,7 +66,7 @@ def human_goals(products: int) -> int:
     return min(products // 2, round(2250 * pow(products / 5000, 0.3076334)))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class _Plan:
     """What all products of one catalogue have in common."""
 
@@ -176,17 +176,8 @@ def _core(
 ) -> tuple[Name, str, list[Attribute]]:
     """Name, brand and hidden attributes; shared with the near-twins but for small changes."""
     brands = max(8, plan.products * CATEGORIES[kind.category] * 85 // 1_000_000)
-    core = Rng(f"{plan.seed}/{kind.index}/{rank // plan.knobs.twins}/core")
     pool, special = kind.attributes, plan.knobs.special_attributes
-    name = core.pick(kind.names)
-    brand = core.low(brands)
-    count = min(core.pick(_ATTRIBUTE_COUNTS), len(pool))
-    if at_least_one:
-        count = max(count, 1)
-    chosen: dict[str, Attribute] = {}
-    while len(chosen) < count:
-        attribute = pool[core.low(len(pool))]
-        chosen[attribute.name] = attribute
+    name, brand, chosen = _shared(plan, kind.index, rank // plan.knobs.twins, brands, at_least_one)
     attributes = list(chosen.values())
     if rng.bernoulli(plan.knobs.twin_name):
         name = rng.pick(kind.names)
@@ -204,6 +195,26 @@ def _core(
         attributes = list({attribute.name: attribute for attribute in mixed}.values())
     group = tuple(CATEGORIES).index(kind.category)
     return name, plan.bank.coinage.word("brand", brand * len(CATEGORIES) + group), attributes
+
+
+@lru_cache(maxsize=1 << 13)
+def _shared(
+    plan: _Plan, kind_index: int, group: int, brands: int, at_least_one: bool
+) -> tuple[Name, int, Mapping[str, Attribute]]:
+    """What all near-twins of a group begin with: name, brand and attributes."""
+    kind = plan.bank.subcategories[kind_index]
+    pool = kind.attributes
+    rng = Rng(f"{plan.seed}/{kind_index}/{group}/core")
+    name = rng.pick(kind.names)
+    brand = rng.low(brands)
+    count = min(rng.pick(_ATTRIBUTE_COUNTS), len(pool))
+    if at_least_one:
+        count = max(count, 1)
+    chosen: dict[str, Attribute] = {}
+    while len(chosen) < count:
+        attribute = pool[rng.low(len(pool))]
+        chosen[attribute.name] = attribute
+    return name, brand, chosen
 
 
 def _groups(

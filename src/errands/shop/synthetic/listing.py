@@ -84,17 +84,16 @@ class _Writer:
         self.step = rng.below(len(self.sentences))
         stride = rng.pick(_COPRIME)
         self.stride = stride if len(self.sentences) % stride or stride == 1 else 1
-        self.values = {**coined, "noun": name.text, "kind": kind.family.kind}
-        self.advance()
-
-    def advance(self) -> None:
-        """Turn to the next words."""
-        self.turn = turn = (self.turn + 1) % FRAMES
-        self.values.update(self.frames[turn])
+        self.turn = (self.turn + 1) % FRAMES
+        self.values = {
+            **coined,
+            "noun": name.text,
+            "kind": kind.family.kind,
+            **self.frames[self.turn],
+        }
 
     def sentence(self) -> str:
         """The next general sentence."""
-        # As in `advance`, which is not called: a product has a dozen sentences.
         self.turn = turn = (self.turn + 1) % FRAMES
         values, sentences = self.values, self.sentences
         values.update(self.frames[turn])
@@ -104,8 +103,13 @@ class _Writer:
 
     def fill(self, templates: Sequence[str]) -> str:
         """One of the templates, filled."""
-        self.advance()
-        text = self.rng.pick(templates) % self.values
+        self.turn = turn = (self.turn + 1) % FRAMES
+        text = self.rng.pick(templates)
+        if "%" in text:
+            # Each frame has all words, so that one which is passed over leaves nothing behind.
+            values = self.values
+            values.update(self.frames[turn])
+            text = text % values
         return text if text[0].isupper() else text[0].upper() + text[1:]
 
     def title(self, attributes: Sequence[Attribute], motifs: Sequence[str]) -> str:
@@ -158,10 +162,16 @@ class _Writer:
         bullets = []
         for place in range(count):
             attribute = said.get(place)
-            parts = [self.fill(attribute.says)] if attribute else []
-            heads = attribute.heads if attribute else self.bank.heads
-            parts += [self.sentence() for _ in range(rng.between(1, 2))]
-            bullets.append(_headed(look, self.fill(heads) if look else "", " ".join(parts)))
+            heads = self.bank.heads
+            text = ""
+            if attribute:
+                heads = attribute.heads
+                text = self.fill(attribute.says) + " "
+            alone = rng.bernoulli(0.5)
+            text += self.sentence()
+            if not alone:
+                text += " " + self.sentence()
+            bullets.append(_headed(look, self.fill(heads) if look else "", text))
         return bullets
 
     def description(self, attributes: Sequence[Attribute]) -> str:
