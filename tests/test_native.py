@@ -86,7 +86,7 @@ def test_what_is_no_array_of_the_type_never_reaches_c() -> None:
     function = native("hash_counter_enter", *[Array(np.uint64), Array(np.int64), Size] * 2)
     keys, counts = np.zeros(8, np.uint64), np.zeros(8, np.int64)
     function(keys, counts, 8, keys[:0], counts[:0], 0)
-    with pytest.raises(ctypes.ArgumentError, match="contiguous array of .*uint64.*, not float64"):
+    with pytest.raises(ctypes.ArgumentError, match=r"contiguous array of .*uint64.*, not float64"):
         function(np.zeros(8), counts, 8, keys[:0], counts[:0], 0)
     with pytest.raises(ctypes.ArgumentError, match="contiguous array"):
         function(keys[::2], counts, 4, keys[:0], counts[:0], 0)

@@ -73,8 +73,8 @@ class Manifest(msgspec.Struct, frozen=True):
 
     @property
     def checksum(self) -> str:
-        """One checksum for all that is in it, however records are compressed and found: the index is
-        made of the products alone."""
+        """One checksum for all that is in it, however records are compressed; the index is made of
+        the products alone, and no part of it."""
         plain = {
             name: file.sha256
             for name, file in self.files.items()
