@@ -54,7 +54,7 @@ def test_a_checkout_builds_the_library_once_and_again_for_other_sources(checkout
     (built,) = (home / "native").iterdir()
     begun = built.stat().st_mtime_ns
     assert count(checkout / "src", ERRANDS_HOME=str(home)).stdout == "2\n"
-    assert [built.stat().st_mtime_ns] == [f.stat().st_mtime_ns for f in (home / "native").iterdir()]
+    assert list((home / "native").iterdir()) == [built]
     assert built.stat().st_mtime_ns == begun
     with (folder / "native.h").open("a") as header:
         header.write("/* Another source. */\n")
@@ -74,6 +74,14 @@ def test_without_library_and_compiler_one_sentence_says_what_to_run(checkout: Pa
     assert f"pip install --editable {checkout}" in ran.stderr.splitlines()[-1]
 
 
+def test_a_machine_that_keeps_nothing_and_a_compiler_that_fails(checkout: Path) -> None:
+    home = checkout / "home"
+    home.write_text("no folder")
+    assert count(checkout / "src", ERRANDS_HOME=str(home)).stdout == "2\n"
+    ran = count(checkout / "src", ERRANDS_HOME=str(checkout / "other"), CC="false")
+    assert "is not built, and false could not build it; run: " in ran.stderr.splitlines()[-1]
+
+
 def test_sources_compile_without_a_warning(tmp_path: Path) -> None:
     command = compiler()
     assert command is not None
@@ -86,7 +94,7 @@ def test_what_is_no_array_of_the_type_never_reaches_c() -> None:
     function = native("hash_counter_enter", *[Array(np.uint64), Array(np.int64), Size] * 2)
     keys, counts = np.zeros(8, np.uint64), np.zeros(8, np.int64)
     function(keys, counts, 8, keys[:0], counts[:0], 0)
-    with pytest.raises(ctypes.ArgumentError, match="contiguous array of .*uint64.*, not float64"):
+    with pytest.raises(ctypes.ArgumentError, match=r"contiguous array of .*uint64.*, not float64"):
         function(np.zeros(8), counts, 8, keys[:0], counts[:0], 0)
     with pytest.raises(ctypes.ArgumentError, match="contiguous array"):
         function(keys[::2], counts, 4, keys[:0], counts[:0], 0)

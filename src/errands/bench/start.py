@@ -146,6 +146,4 @@ def _bytes(name: str) -> int:
 def _modules(name: str) -> list[str]:
     """The modules by which a package is imported."""
     found = metadata.packages_distributions()
-    return [
-        module for module, owners in found.items() if name in {_normal(one) for one in owners}
-    ]
+    return [module for module, owners in found.items() if name in {_normal(one) for one in owners}]

@@ -72,9 +72,7 @@ def collect_terms(documents: Iterable[str]) -> TermChunk:
     most = int(np.diff(term_ends, prepend=0)[chunks[: chunk_counts.sum()]].sum())
     ids, tfs = np.empty(most, np.uint32), np.empty(most, np.uint16)
     counts, tokens = np.empty(count, np.uint32), np.empty(count, np.uint32)
-    kept = _count(
-        chunks, chunk_counts, count, term_ends, numbers, terms, ids, tfs, counts, tokens
-    )
+    kept = _count(chunks, chunk_counts, count, term_ends, numbers, terms, ids, tfs, counts, tokens)
     return TermChunk(
         spelled.tobytes().decode("utf-8", "surrogatepass").split("\n") if terms else [],
         ids[:kept].copy(),
