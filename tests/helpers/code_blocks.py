@@ -16,6 +16,7 @@ A comment before a block says why it is left out, or left to `make test-slow`:
 """
 
 import contextlib
+import importlib
 import json
 import os
 import re
@@ -114,6 +115,13 @@ class _Follower(contextlib.ExitStack):
             if str(getattr(module, "__file__", None) or "").startswith(str(self.folder)):
                 del sys.modules[name]
 
+    def _make_importable(self, name: str) -> None:
+        """A module that the page has just written, whatever else has that name in this process."""
+        importlib.invalidate_caches()
+        other = sys.modules.pop(name, None)
+        if other is not None and other.__file__ != str(self.folder / f"{name}.py"):
+            self.callback(sys.modules.__setitem__, name, other)
+
     def do(self, block: Block) -> None:
         place = f"{self.page.relative_to(ROOT)}:{block.line}"
         text = self._addressed(block.text)
@@ -121,6 +129,7 @@ class _Follower(contextlib.ExitStack):
             path = self.folder / block.title
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")
+            self._make_importable(path.stem)
         elif block.language == "python":
             # Blank lines before it, so that a traceback names the page's own line.
             code = compile("\n" * (block.line - 1) + text, str(self.page), "exec")

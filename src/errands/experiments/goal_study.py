@@ -36,7 +36,8 @@ from errands.shop.rewards.noun_lexicon import load_lexicon
 from errands.shop.rewards.nouns import title_score
 from errands.shop.rewards.rules import Purchase, released
 from errands.shop.search.analyzer import analyze
-from errands.shop.search.index import Index, IndexWriter, collect_terms
+from errands.shop.search.index import Index, IndexWriter
+from errands.shop.search.terms import collect_terms
 
 __all__ = [
     "Comparison",

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from errands.shop.catalog.catalog import Catalog
 from errands.shop.search.analyzer import analyze
-from errands.shop.search.index import Index, IndexWriter, collect_terms, decoded_lengths
+from errands.shop.search.index import Index, IndexWriter, decoded_lengths
+from errands.shop.search.terms import collect_terms
 
 
 def quantised(length: int) -> int:
@@ -52,7 +53,10 @@ def plain_scores(documents: list[str], query: str) -> list[tuple[float, int]]:
 
 
 def built(
-    folder: Path, documents: list[str], numbers: list[int] | None = None, bits: int = 16
+    folder: Path,
+    documents: list[str],
+    numbers: list[int] | None = None,
+    frequent: int | None = None,
 ) -> Index:
     scratch = folder / "scratch"
     scratch.mkdir()
@@ -61,7 +65,8 @@ def built(
     middle = len(documents) // 2
     for chunk in (documents[:middle], documents[middle:]):
         writer.add(collect_terms(chunk))
-    writer.finish(folder / "index", np.array(numbers or range(len(documents)), np.uint32), bits)
+    given = np.array(numbers or range(len(documents)), np.uint32)
+    writer.finish(folder / "index", given, given[::-1], frequent)
     writer.close()
     return Index(folder / "index")
 
@@ -97,7 +102,7 @@ _texts = st.lists(_words, max_size=60).map(" ".join)
     query=_texts,
     k=st.integers(1, 30),
     seed=st.integers(0, 1000),
-    bits=st.sampled_from((0, 1, 3, 16)),
+    frequent=st.sampled_from((1, 2, 3, None)),
 )
 @settings(max_examples=effort(40, 150), deadline=None)
 def test_ranks_as_the_plain_scorer(
@@ -106,11 +111,11 @@ def test_ranks_as_the_plain_scorer(
     query: str,
     k: int,
     seed: int,
-    bits: int,
+    frequent: int | None,
 ) -> None:
     numbers = list(range(len(documents)))
     random.Random(seed).shuffle(numbers)
-    index = built(tmp_path_factory.mktemp("index"), documents, numbers, bits)
+    index = built(tmp_path_factory.mktemp("index"), documents, numbers, frequent)
     ordered = [""] * len(documents)
     for number, text in zip(numbers, documents, strict=True):
         ordered[number] = text

@@ -51,6 +51,10 @@ REASONS: Final = (
 _NOT_MINED, _NO_MINED_ATTRIBUTES, _BAD_FORM, _NO_ATTRIBUTES = range(len(REASONS))
 
 
+LIKENESS: Final = 64
+"""Bytes of a product's likeness."""
+
+
 class Raw(NamedTuple):
     """One product's records in the three original formats."""
 
@@ -80,6 +84,8 @@ class BuiltChunk(NamedTuple):
     contents: NDArray[np.bytes_]
     """A checksum of each record before it was compressed."""
     cards: Packed
+    likeness: NDArray[np.bytes_]
+    """Texts by which products that are alike come together when they are sorted."""
     terms: TermChunk
     prices: NDArray[np.float64]
     """Of a range the lower end: what it costs is drawn later."""
@@ -108,6 +114,12 @@ def indexed_text(product: Product) -> str:
     )
     bullet = product.bullets[0] if product.bullets else ""
     return " ".join((product.title, product.description, bullet, options)).lower()
+
+
+def _likeness(product: Product) -> bytes:
+    """What kind of thing a product is, then how it is called."""
+    text = f"{product.category}\n{product.query}\n{product.title}"
+    return text[:LIKENESS].encode("utf-8", "surrogatepass")[:LIKENESS]
 
 
 def build_chunk(raws: Sequence[Raw], recipe: Recipe) -> BuiltChunk:
@@ -144,6 +156,7 @@ def build_chunk(raws: Sequence[Raw], recipe: Recipe) -> BuiltChunk:
         products=Packed.of([compress(record) for record in records]),
         contents=np.frombuffer(b"".join(hashlib.sha256(one).digest() for one in records), "S32"),
         cards=Packed.of(cards),
+        likeness=np.array([_likeness(product) for product, _ in usable], f"S{LIKENESS}"),
         terms=collect_terms(indexed_text(product) for product, _ in usable),
         prices=np.array([product.price for product, _ in usable], np.float64),
         ranges=np.array(ranges, np.uint32),

@@ -44,6 +44,7 @@ class CatalogWriter:
         self._dropped: Counter[str] = Counter()
         self._seen_ids = SeenIds()
         self._prices = PricesWriter(self._rng)
+        self._likeness: list[NDArray[np.bytes_]] = []
         self._contents = hashlib.sha256()
         self.with_nouns = 0
         self.with_mined = 0
@@ -84,6 +85,7 @@ class CatalogWriter:
         self._products.extend(chunk.products)
         self._contents.update(chunk.contents.tobytes())
         self._cards.extend(chunk.cards)
+        self._likeness.append(chunk.likeness)
         self._index.add(chunk.terms)
         self._prices.take(chunk.prices, chunk.ranges, chunk.range_ends)
         for goals, entries in zip(self._goals.values(), chunk.entries, strict=True):
@@ -144,15 +146,20 @@ class CatalogWriter:
         return manifest
 
     def _number(self) -> None:
-        """Number the products in id order, and write the index under these numbers."""
+        """Number the products in id order, and write the index, where likes lie together."""
         asins = self._seen_ids.names()
         order = np.argsort(asins).astype(np.uint32)
         numbers = np.empty(len(asins), np.uint32)
         numbers[order] = np.arange(len(asins), dtype=np.uint32)
+        places = np.empty(len(asins), np.uint32)
+        places[np.lexsort((numbers, np.concatenate(self._likeness)))] = np.arange(
+            len(asins), dtype=np.uint32
+        )
+        self._likeness.clear()
         write_array(self._work / "rows.npy", order)
         write_array(self._work / "asins.npy", asins[order])
         del asins, order
-        self._index.finish(self._work / "index", numbers)
+        self._index.finish(self._work / "index", numbers, places)
 
 
 def _source_of(path: Path) -> SourceFile:
@@ -170,6 +177,7 @@ def _only(chunk: BuiltChunk, mask: NDArray[np.bool_]) -> BuiltChunk:
         products=chunk.products.only(mask),
         contents=chunk.contents[mask],
         cards=chunk.cards.only(mask),
+        likeness=chunk.likeness[mask],
         terms=_only_terms(chunk.terms, mask),
         prices=chunk.prices[mask],
         ranges=places[chunk.ranges[ranged]].astype(np.uint32),

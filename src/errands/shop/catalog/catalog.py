@@ -34,7 +34,7 @@ REMEMBERED = 1024
 LONGEST_REMEMBERED = 1000
 """Characters of the longest query that is remembered."""
 
-FORMAT = 2
+FORMAT = 3
 """Version of the directory's layout; a catalogue of another version is built anew."""
 
 
@@ -73,11 +73,12 @@ class Manifest(msgspec.Struct, frozen=True):
 
     @property
     def checksum(self) -> str:
-        """One checksum for all that is in it, however records are compressed."""
+        """One checksum for all that is in it, however records are compressed and found: the index is
+        made of the products alone."""
         plain = {
             name: file.sha256
             for name, file in self.files.items()
-            if name.partition(".")[0] not in self.contents
+            if name.partition(".")[0] not in self.contents and not name.startswith("index/")
         }
         lines = [f"{name} {sha256}" for name, sha256 in sorted({**plain, **self.contents}.items())]
         return hashlib.sha256("\n".join(lines).encode()).hexdigest()

@@ -2,21 +2,30 @@
 
 What makes the order Lucene's own is small and exact: document lengths go through its one-byte
 encoding, idf, length factor and each term's share are 32-bit floats, the shares are added in
-64 bit and rounded to 32, and equal scores are ordered by product id. Documents are numbered in
-product-id order, so the last rule is "the smaller number first".
+64 bit and rounded to 32, and equal scores are ordered by product id. Products are numbered in id
+order, so the last rule is "the smaller number first".
+
+Most documents need not be scored to know the best k (block-max pruning, Mallia et al. 2024). What
+a term adds to any document of a block is known, rounded up, so a few additions bound what any
+document of a block can score; and first the same for groups of blocks. Once k documents are
+scored, the worst of them is a bar, and blocks bounded below it are never opened. A first bar comes
+from the blocks with the highest bounds. All others that reach it are opened in document order, many
+together and term by term, those that may add most first, so that memory is read forwards: shares
+add up to sums that are never too low, and a block is left as soon as its best sum and what is still
+to come stay below the bar. Whoever gets over it is scored exactly (`native/ranking.c`).
 
 `IndexWriter` collects documents in any order; `Index` opens the result and ranks. By hand because
 no library in Python's reach gives Lucene's order to the last tie, which published numbers need.
 """
 
+import ctypes
 import functools
 import math
 import threading
 import zlib
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from itertools import chain
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -24,37 +33,22 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from errands.shop.records import (
-    ArrayWriter,
-    Records,
-    RecordsWriter,
-    map_array,
-    new_array,
-    view,
-    write_array,
-)
-from errands.shop.search.analyzer import analyze, chunks, terms_of_chunk
-from errands.shop.search.kernels import (
-    K1,
-    B,
-    Postings,
-    Scratch,
-    count_terms,
-    invert,
-    rank,
-    rank_all,
-    rank_many,
-)
+from errands.native import native
+from errands.shop.records import ArrayWriter, Records, RecordsWriter, map_array, view, write_array
+from errands.shop.search.analyzer import analyze
+from errands.shop.search.postings import BLOCKS, Postings, frequent_from, write_postings
 
-__all__ = ["Index", "IndexWriter", "TermChunk", "collect_terms", "decoded_lengths"]
+__all__ = ["Index", "IndexWriter", "TermChunk", "Work", "decoded_lengths"]
 
-BITS: Final = 16
-"""Windows of 65,536 documents: their sums fit in a core's own cache."""
+K1: Final = np.float32(0.9)
+B: Final = np.float32(0.4)
 REMEMBERED_TERMS: Final = 1 << 15
 SHORT_LIST: Final = 256
 """Up to so many results are kept in order while scoring; more are sorted afterwards."""
-MANY_TERMS: Final = 4096
-"""Of more terms in a query the rough sums, in sixteen bits, would tell too little."""
+MOST_TERMS: Final = 4096
+"""Of more terms in a query the sums, in whole numbers, would tell too little."""
+PIECE: Final = 1 << 22
+"""Postings that are counted together."""
 
 
 def decoded_lengths() -> NDArray[np.int64]:
@@ -79,8 +73,6 @@ class CollectionStatistics(msgspec.Struct, frozen=True):
     """Documents with at least one term."""
     tokens: int
     """Indexed terms in all documents, repeats counted."""
-    bits: int
-    """A window has 2**bits documents."""
 
 
 class TermChunk(NamedTuple):
@@ -96,37 +88,6 @@ class TermChunk(NamedTuple):
     """How many distinct terms each document has."""
     lengths: NDArray[np.uint32]
     """How many terms each document has, repeats counted."""
-
-
-def collect_terms(documents: Iterable[str]) -> TermChunk:
-    """Analyse some documents; any process can do it."""
-    numbers = _Numbers()
-    occurrences, lengths = array("I"), array("I")
-    for contents in documents:
-        # Not by way of the terms themselves: most words come back, and numbers are cheap to count.
-        tokens = list(chain.from_iterable(map(numbers.__getitem__, chunks(contents))))
-        occurrences.fromlist(tokens)
-        lengths.append(len(tokens))
-    ids, tfs = np.empty(len(occurrences), np.uint32), np.empty(len(occurrences), np.uint16)
-    ends = np.array(lengths, np.uint32)
-    counts = np.zeros(len(ends), np.uint32)
-    total = count_terms(
-        np.array(occurrences, np.uint32), ends, len(numbers.terms), ids, tfs, counts
-    )
-    return TermChunk(list(numbers.terms), ids[:total].copy(), tfs[:total].copy(), counts, ends)
-
-
-class _Numbers(dict[str, tuple[int, ...]]):
-    """The terms of chunks of text, numbered in the order in which they first occur."""
-
-    def __init__(self) -> None:
-        self.terms: dict[str, int] = {}
-
-    def __missing__(self, chunk: str) -> tuple[int, ...]:
-        terms = self.terms
-        numbers = tuple([terms.setdefault(term, len(terms)) for term in terms_of_chunk(chunk)])
-        self[chunk] = numbers
-        return numbers
 
 
 class IndexWriter:
@@ -153,39 +114,84 @@ class IndexWriter:
         self._ids.close()
         self._tfs.close()
 
-    def finish(self, folder: Path, numbers: NDArray[np.uint32], bits: int = BITS) -> None:
-        """Write the index; `numbers[i]` is the final number of the i-th document added."""
+    def finish(
+        self,
+        folder: Path,
+        numbers: NDArray[np.uint32],
+        places: NDArray[np.uint32] | None = None,
+        frequent: int | None = None,
+    ) -> None:
+        """Write the index; `numbers[i]` is the product number of the i-th document added.
+
+        `places[i]` is where it lies: among documents that are alike, where there is a way to tell;
+        by number otherwise. `frequent` is how many documents have a frequent term at least.
+        """
         folder.mkdir()
+        places = numbers if places is None else places
         lengths = np.array(self._lengths, np.int64)
-        norms = np.zeros(len(lengths), np.uint8)
-        norms[numbers] = np.searchsorted(decoded_lengths(), lengths, "right") - 1
-        statistics = CollectionStatistics(int((lengths > 0).sum()), int(lengths.sum()), bits)
-        count = self._ids.count
-        term_counts = self._tfs.array()
-        most = int(term_counts.max()) if count else 0
-        windows, tops = invert(
-            self._ids.array(),
-            term_counts,
+        norms, by_place = np.zeros(len(lengths), np.uint8), np.zeros(len(lengths), np.uint32)
+        norms[places] = np.searchsorted(decoded_lengths(), lengths, "right") - 1
+        by_place[places] = numbers
+        statistics = CollectionStatistics(int((lengths > 0).sum()), int(lengths.sum()))
+        ids = self._ids.array()
+        documents_of = np.zeros(len(self._terms), np.int64)
+        for at in range(0, len(ids), PIECE):
+            documents_of += np.bincount(ids[at : at + PIECE], minlength=len(documents_of))
+        order = write_postings(
+            folder,
+            ids,
+            self._tfs.array(),
             np.array(self._counts, np.uint32),
-            numbers,
-            norms,
+            places,
+            {"norms": norms, "numbers": by_place},
             _inverse_norms(statistics),
-            len(self._terms),
-            bits,
-            new_array(folder / "lows.npy", np.uint16, count),
-            new_array(folder / "codes.npy", np.uint8, count),
-            new_array(folder / "tfs.npy", np.uint8 if most < 256 else np.uint16, count),
+            documents_of,
+            frequent_from(len(lengths)) if frequent is None else frequent,
         )
-        windows = windows.astype(np.uint32 if count < 1 << 32 else np.uint64)
-        write_array(folder / "windows.npy", windows)
-        write_array(folder / "norms.npy", norms)
-        write_array(folder / "tops.npy", tops)
-        write_array(folder / "slots.npy", _hash_slots(self._terms))
+        terms = list(self._terms)
+        terms = [terms[number] for number in order.tolist()]
+        write_array(folder / "slots.npy", _hash_slots(terms))
         records = RecordsWriter(folder / "terms")
-        for term in self._terms:
+        for term in terms:
             records.append(_encode(term))
         records.finish()
         (folder / "statistics.json").write_bytes(msgspec.json.encode(statistics))
+
+
+class Work(NamedTuple):
+    """What ranking has cost, where documents are left out."""
+
+    bounded: int
+    """Blocks whose bounds were added up."""
+    opened: int
+    """Blocks whose postings were looked at."""
+    added: int
+    """Postings that were added up."""
+    scored: int
+    """Documents that were scored exactly."""
+
+
+_POINTER: Final = ctypes.c_void_p
+_COUNT: Final = ctypes.c_int64
+_QUERY: Final = (_POINTER, _POINTER, _POINTER, _COUNT)
+_score_all = native("score_all", *_QUERY, _POINTER)
+_rank_all = native("rank_all", *_QUERY, _COUNT, *[_POINTER] * 3, returns=_COUNT)
+_rank = native("rank", *_QUERY, _COUNT, *[_POINTER] * 5, returns=_COUNT)
+
+
+class _Room:
+    """Arrays that a thread's queries use one after the other, and where they are."""
+
+    def __init__(self, postings: Postings) -> None:
+        self.numbers = np.empty(SHORT_LIST, np.uint32)
+        self.scores = np.empty(SHORT_LIST, np.float32)
+        self.work = np.zeros(len(Work._fields), np.int64)
+        self.best = self.numbers.ctypes.data, self.scores.ctypes.data
+        self._bounds = np.zeros(postings.groups, np.uint32)
+        self._rare_bounds = np.zeros(postings.groups * BLOCKS, np.uint32)
+        self.scratch = (
+            *(each.ctypes.data for each in (self._bounds, self._rare_bounds, self.work)),
+        )
 
 
 class Index:
@@ -197,26 +203,19 @@ class Index:
         )
         self._terms = Records(folder / "terms")
         self._slots = view(map_array(folder / "slots.npy"))
-        windows = map_array(folder / "windows.npy")
-        self._windows = view(windows)
-        self._postings = Postings(
-            windows,
-            map_array(folder / "lows.npy"),
-            map_array(folder / "codes.npy"),
-            map_array(folder / "tfs.npy"),
-            map_array(folder / "norms.npy"),
-            map_array(folder / "tops.npy"),
-            self.statistics.bits,
-        )
-        self._documents = len(self._postings.norms)
-        self._span = max(1, -(-self._documents >> self.statistics.bits))
-        self._inverse = _inverse_norms(self.statistics)
+        self._postings = Postings.open(folder, _inverse_norms(self.statistics))
+        self._starts = view(self._postings.starts)
         self._local = threading.local()
         self._look_up = functools.lru_cache(REMEMBERED_TERMS)(self._find_term)
 
     def __len__(self) -> int:
         """How many distinct terms there are."""
         return len(self._terms)
+
+    @property
+    def blocks(self) -> int:
+        """How many blocks documents lie in."""
+        return self._postings.groups * BLOCKS
 
     def rank(
         self, query: str, k: int, *, exhaustive: bool = False
@@ -225,33 +224,48 @@ class Index:
 
         `exhaustive` scores every document that has a word of the query; the result is the same.
         """
-        k = min(k, self._documents)
-        terms: list[int] = []
-        weights: list[float] = []
+        postings = self._postings
+        k = min(k, postings.documents)
+        terms, weights = array("q"), array("f")
         for term, count in Counter(analyze(query)).items():
             number, idf = self._look_up(term)
             if number >= 0:
                 terms.append(number)
-                # A small multiple of a 32-bit float is exact here and rounded once, below.
+                # A small multiple of a 32-bit float is exact here and rounded once.
                 weights.append(count * idf)
         if not terms or k < 1:
             return np.empty(0, np.uint32), np.empty(0, np.float32)
-        weighted = np.array(terms, np.int64), np.array(weights, np.float32)
-        room = self._room()
-        best: tuple[NDArray[np.uint32], NDArray[np.float32]]
+        asked = postings.pointer, terms.buffer_info()[0], weights.buffer_info()[0], len(terms)
         if k > SHORT_LIST:
-            best = rank_many(self._postings, self._inverse, *weighted, k, room.sums)
-        elif exhaustive or self._span == 1 or len(terms) > MANY_TERMS:
-            best = rank_all(self._postings, self._inverse, *weighted, k, room.sums)
+            sums = np.zeros(postings.documents)
+            _score_all(*asked, sums.ctypes.data)
+            return self._sorted(sums.astype(np.float32), k)
+        room = self._room()
+        if exhaustive or not postings.frequent or len(terms) > MOST_TERMS:
+            sums = np.zeros(postings.documents)
+            size = _rank_all(*asked, k, sums.ctypes.data, *room.best)
         else:
-            best = rank(self._postings, self._inverse, *weighted, k, room)
-        return best
+            size = _rank(*asked, k, *room.scratch, *room.best)
+        return room.numbers[:size].copy(), room.scores[:size].copy()
 
-    def _room(self) -> Scratch:
+    def work(self) -> Work:
+        """What this thread's queries have cost so far."""
+        return Work(*self._room().work.tolist())
+
+    def _sorted(
+        self, scores: NDArray[np.float32], k: int
+    ) -> tuple[NDArray[np.uint32], NDArray[np.float32]]:
+        """The best of all scores, which are by place."""
+        places = np.flatnonzero(scores)
+        numbers, scores = self._postings.arrays["numbers"][places], scores[places]
+        order = np.lexsort((numbers, -scores))[:k]
+        return numbers[order], scores[order]
+
+    def _room(self) -> _Room:
         """This thread's room for a query."""
-        room: Scratch | None = getattr(self._local, "room", None)
+        room: _Room | None = getattr(self._local, "room", None)
         if room is None:
-            room = self._local.room = Scratch.of(self.statistics.bits)
+            room = self._local.room = _Room(self._postings)
         return room
 
     def _find_term(self, term: str) -> tuple[int, float]:
@@ -263,7 +277,7 @@ class Index:
         while entry := slots[slot]:
             number = entry - 1
             if self._terms[number] == encoded:
-                df = self._windows[(number + 1) * self._span] - self._windows[number * self._span]
+                df = self._starts[number + 1] - self._starts[number]
                 idf = math.log(1 + (self.statistics.documents - df + 0.5) / (df + 0.5))
                 return number, float(np.float32(idf))
             slot = (slot + 1) & mask
@@ -274,7 +288,7 @@ def _encode(term: str) -> bytes:
     return term.encode("utf-8", "surrogatepass")
 
 
-def _hash_slots(terms: Sequence[str] | dict[str, int]) -> NDArray[np.uint32]:
+def _hash_slots(terms: Sequence[str]) -> NDArray[np.uint32]:
     """An open-addressing table from a term's checksum to its number + 1; 0 is free."""
     size = 1 << max(3, (2 * len(terms)).bit_length())
     slots = array("I", bytes(4 * size))

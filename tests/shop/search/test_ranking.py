@@ -1,20 +1,26 @@
-"""Leaving out what cannot matter changes nothing: the same documents, scores and order."""
+"""Leaving out what cannot matter changes nothing: the same documents, scores and order, wherever
+documents lie; and most is left out."""
 
 import random
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from errands.shop.search.index import Index, IndexWriter, collect_terms
+from errands.shop.search.index import Index, IndexWriter
+from errands.shop.search.terms import collect_terms
 
 
-def built(folder: Path, documents: list[str], bits: int) -> Index:
+def built(folder: Path, documents: list[str], frequent: int) -> Index:
     scratch = folder / "scratch"
     scratch.mkdir()
     writer = IndexWriter(scratch)
     writer.add(collect_terms(documents))
-    writer.finish(folder / "index", np.arange(len(documents), dtype=np.uint32), bits)
+    numbers = np.arange(len(documents), dtype=np.uint32)
+    # Anywhere: it must not matter for what is found.
+    places = np.random.default_rng(1).permutation(numbers)
+    writer.finish(folder / "index", numbers, places, frequent)
     writer.close()
     return Index(folder / "index")
 
@@ -33,12 +39,12 @@ def words_of(dice: random.Random, count: int) -> list[str]:
 
 @pytest.fixture(scope="module")
 def wide(tmp_path_factory: pytest.TempPathFactory) -> tuple[Index, list[str]]:
-    """9,000 documents in 36 windows, many of them twins."""
+    """9,000 documents in 36 groups, many of them twins."""
     dice = random.Random(11)
     documents = [" ".join(words_of(dice, dice.randint(1, 120))) for _ in range(6000)]
     documents += [dice.choice(documents) for _ in range(2000)]
     documents += [f"{dice.choice(documents)} w1x" for _ in range(1000)]
-    return built(tmp_path_factory.mktemp("wide"), documents, bits=8), documents
+    return built(tmp_path_factory.mktemp("wide"), documents, frequent=40), documents
 
 
 def test_two_thousand_queries(wide: tuple[Index, list[str]]) -> None:
@@ -63,7 +69,7 @@ def test_a_word_of_one_document_and_one_of_all(tmp_path: Path) -> None:
     documents = ["common"] * 3000
     documents[2999] += " rare rare rare"
     documents[1500] += " seldom"
-    index = built(tmp_path, documents, bits=6)
+    index = built(tmp_path, documents, frequent=2)
     for k in (1, 2, 3, 50):
         same(index, "rare common", k)
         same(index, "seldom rare", k)
@@ -73,7 +79,7 @@ def test_a_word_of_one_document_and_one_of_all(tmp_path: Path) -> None:
 def test_a_word_that_fills_a_document(tmp_path: Path) -> None:
     """More often than a byte can count."""
     documents = [" ".join(["again"] * count) for count in range(1, 400)] + ["other"] * 50
-    index = built(tmp_path, documents, bits=5)
+    index = built(tmp_path, documents, frequent=2)
     for k in (1, 10, 50):
         same(index, "again other", k)
 
@@ -91,7 +97,7 @@ def test_more_words_than_sixteen_bits_tell_apart(tmp_path: Path) -> None:
     words = [f"w{number}x" for number in range(70_000)]
     documents = [" ".join(words[start : start + 35]) for start in range(0, 70_000, 35)]
     documents += [" ".join(dice.choices(words, k=30)) for _ in range(500)]
-    index = built(tmp_path, documents, bits=8)
+    index = built(tmp_path, documents, frequent=2)
     for count in (70_000, 65_535, 4097, 4096):
         same(index, " ".join(words[:count]), 50)
     same(index, " ".join([*words[:300], *["w7x"] * 9000]), 50)
@@ -103,24 +109,54 @@ def test_words_of_every_document_and_many_ties(tmp_path: Path) -> None:
     few = [f"t{number}" for number in range(12)]
     documents = [" ".join(dice.choices(few, k=dice.choice((1, 2, 3, 40)))) for _ in range(1500)]
     documents = [f"every {text} every" for text in documents]
-    index = built(tmp_path, documents, bits=4)
+    index = built(tmp_path, documents, frequent=2)
     for _ in range(300):
         query = dice.choices([*few, "every", "every"], k=dice.randint(1, 30))
         same(index, " ".join(query), dice.choice((1, 3, 17, 256)))
 
 
-def test_an_interrupted_search_leaves_no_trace(
-    wide: tuple[Index, list[str]], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    index, _ = wide
-    expected = index.rank("w1x w2x", 50)
+def test_threads_search_side_by_side(wide: tuple[Index, list[str]]) -> None:
+    index, documents = wide
+    queries = [" ".join(text.split()[:9]) for text in documents[::60]]
+    expected = [index.rank(query, 50)[0].tolist() for query in queries]
+    with ThreadPoolExecutor(4) as pool:
+        found = pool.map(lambda query: index.rank(query, 50)[0].tolist(), queries * 4)
+        assert list(found) == expected * 4
 
-    def interrupted(*_: object) -> None:
-        raise KeyboardInterrupt
 
-    with monkeypatch.context() as patch:
-        patch.setattr("errands.shop.search.kernels.np.flatnonzero", interrupted)
-        with pytest.raises(KeyboardInterrupt):
-            index.rank("w1x w2x w3x", 1000)
-    again = index.rank("w1x w2x", 50, exhaustive=True)
-    assert (again[0].tolist(), again[1].tolist()) == (expected[0].tolist(), expected[1].tolist())
+def test_a_query_leaves_no_trace(wide: tuple[Index, list[str]]) -> None:
+    """Rare terms put something down that the next query must not find."""
+    index, documents = wide
+    first = index.rank("w1x w2x", 50)
+    for text in documents[:50]:
+        index.rank(text, 10)
+    again = index.rank("w1x w2x", 50)
+    assert (first[0].tolist(), first[1].tolist()) == (again[0].tolist(), again[1].tolist())
+
+
+def test_few_blocks_are_opened_where_likes_lie_together(tmp_path: Path) -> None:
+    """Counted, not timed: kinds of things, each with words of its own and many words of all."""
+    dice = random.Random(4)
+    kinds = [[f"kind{kind}word{word}" for word in range(8)] for kind in range(200)]
+    documents = [
+        " ".join(
+            dice.sample(kinds[number // 60], 4) + [f"w{dice.randrange(300)}" for _ in range(9)]
+        )
+        for number in range(12_000)
+    ]
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    writer = IndexWriter(scratch)
+    writer.add(collect_terms(documents))
+    writer.finish(tmp_path / "index", np.arange(len(documents), dtype=np.uint32), frequent=20)
+    writer.close()
+    index = Index(tmp_path / "index")
+    queries = [" ".join(documents[number].split()[:5]) for number in range(0, 12_000, 120)]
+    for query in queries:
+        same(index, query, 20)
+    work = index.work()
+    assert work.opened < 0.4 * index.blocks * len(queries)
+    assert work.scored < 200 * len(queries)
+    assert work.added < 0.3 * sum(
+        len(index.rank(word, len(documents))[0]) for query in queries for word in query.split()
+    )

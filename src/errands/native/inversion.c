@@ -1,0 +1,50 @@
+/* Turns documents' term lists into terms' document lists. */
+
+#include "postings.h"
+
+/* By a counting sort, place by place. `rows[place]` is the document at a place, whose terms are those
+   from `firsts[row]` on; `terms[id]` is the number that the id's term gets. Fills in all of `index`
+   but `starts`, `norms` and `numbers`, which must be there. `ends` begins as a copy of `starts`. */
+EXPORT void invert(
+    Postings *index, const uint32_t *ids, const uint16_t *tfs, const int64_t *firsts,
+    const uint32_t *rows, const uint32_t *terms, uint64_t *ends
+) {
+    uint64_t first_rare = index->starts[index->frequent];
+    int64_t exceptions = 0;
+    for (int64_t place = 0; place < index->documents; place++) {
+        float factor = index->inverse[index->norms[place]];
+        int64_t block = place >> BLOCK_BITS, group = place >> GROUP_BITS;
+        for (int64_t p = firsts[rows[place]]; p < firsts[rows[place] + 1]; p++) {
+            int64_t term = terms[ids[p]];
+            uint32_t times = tfs[p];
+            uint64_t at = ends[term]++;
+            float part = 1.0f - 1.0f / (1.0f + (float)times * factor);
+            uint32_t share = (uint32_t)(part * FULL) + 1;
+            uint32_t rest;
+            bool fits;
+            share = share < FULL ? share : FULL;
+            if (term < index->frequent) {
+                int64_t cell = term * index->groups + group;
+                uint8_t *bound = &index->bounds[term * index->groups * GROUP + block];
+                if (!index->counts[cell])
+                    index->group_starts[cell] = (uint32_t)(at - index->starts[term]);
+                index->counts[cell] += UINT64_C(1) << (8 * (block % GROUP));
+                if (share > *bound)
+                    *bound = (uint8_t)share;
+                if (share > index->group_bounds[cell])
+                    index->group_bounds[cell] = (uint8_t)share;
+                fits = times <= MOST_TIMES;
+                rest = (fits ? times : 0) << BLOCK_BITS | (place & LOW);
+            } else {
+                index->places[at - first_rare] = (uint32_t)place;
+                fits = times <= MOST_RARE_TIMES;
+                rest = fits ? times : 0;
+            }
+            index->entries[at] = (uint16_t)(share << 8 | rest);
+            if (!fits) {
+                index->often[exceptions] = at;
+                index->times[exceptions++] = (uint16_t)times;
+            }
+        }
+    }
+}
