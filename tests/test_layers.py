@@ -10,7 +10,7 @@ SOURCE = Path(__file__).resolve().parents[1] / "src" / "errands"
 
 BASE = {
     *("errors", "home", "lazy", "plugins", "atomic", "database", "markup", "prices", "progress"),
-    *("compiled", "extras", "native", "notebook", "stemming"),
+    *("extras", "native", "notebook", "stemming"),
 }
 """Modules below all packages; anybody may use them."""
 
