@@ -7,7 +7,7 @@
 # whoever knows the token: -e ERRANDS_TOKEN=... errands serve --environments
 FROM python:3.12-slim AS build
 WORKDIR /source
-COPY pyproject.toml README.md LICENSE CHANGELOG.md constraints.txt ./
+COPY pyproject.toml hatch_build.py README.md LICENSE CHANGELOG.md constraints.txt ./
 COPY src src
 RUN python -m venv /opt/errands \
  && /opt/errands/bin/pip install --no-cache-dir --constraint constraints.txt '.[serve]' \
@@ -20,7 +20,7 @@ COPY --from=build /opt/errands /opt/errands
 ENV PATH=/opt/errands/bin:$PATH ERRANDS_HOME=/home/shopper/errands ERRANDS_HOST=0.0.0.0 PYTHONUNBUFFERED=1
 USER shopper
 WORKDIR /data
-# The demo catalogue and the compiled search kernel are made once, here.
+# The demo catalogue is made once, here.
 RUN errands search "warm up" > /dev/null
 VOLUME /data
 EXPOSE 8000

@@ -16,7 +16,6 @@ ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "src" / "errands"
 
 HEAVY = {
-    "numba",
     "torch",
     "starlette",
     "playwright",

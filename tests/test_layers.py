@@ -10,11 +10,12 @@ SOURCE = Path(__file__).resolve().parents[1] / "src" / "errands"
 
 BASE = {
     *("errors", "home", "lazy", "plugins", "atomic", "database", "markup", "prices", "progress"),
-    *("compiled", "extras", "notebook", "stemming"),
+    *("extras", "native", "notebook", "stemming"),
 }
 """Modules below all packages; anybody may use them."""
 
 MAY_USE: dict[str, set[str]] = {
+    "native": set(),
     "shop": set(),
     "browser": set(),
     "turk": {"browser"},

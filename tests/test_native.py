@@ -54,7 +54,7 @@ def test_a_checkout_builds_the_library_once_and_again_for_other_sources(checkout
     (built,) = (home / "native").iterdir()
     begun = built.stat().st_mtime_ns
     assert count(checkout / "src", ERRANDS_HOME=str(home)).stdout == "2\n"
-    assert [built.stat().st_mtime_ns] == [f.stat().st_mtime_ns for f in (home / "native").iterdir()]
+    assert list((home / "native").iterdir()) == [built]
     assert built.stat().st_mtime_ns == begun
     with (folder / "native.h").open("a") as header:
         header.write("/* Another source. */\n")
@@ -72,6 +72,14 @@ def test_without_library_and_compiler_one_sentence_says_what_to_run(checkout: Pa
     assert ran.returncode == 1
     assert "there is no C compiler to build it; run: " in ran.stderr.splitlines()[-1]
     assert f"pip install --editable {checkout}" in ran.stderr.splitlines()[-1]
+
+
+def test_a_machine_that_keeps_nothing_and_a_compiler_that_fails(checkout: Path) -> None:
+    home = checkout / "home"
+    home.write_text("no folder")
+    assert count(checkout / "src", ERRANDS_HOME=str(home)).stdout == "2\n"
+    ran = count(checkout / "src", ERRANDS_HOME=str(checkout / "other"), CC="false")
+    assert "is not built, and false could not build it; run: " in ran.stderr.splitlines()[-1]
 
 
 def test_sources_compile_without_a_warning(tmp_path: Path) -> None:

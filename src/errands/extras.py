@@ -10,7 +10,6 @@ import os
 import shlex
 import shutil
 import sys
-from importlib import metadata
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import unquote, urlsplit
@@ -54,6 +53,9 @@ def _source(extra: str) -> list[str]:
 def _origin() -> tuple[str, bool]:
     """Where Errands was installed from, as the file of PEP 610 has it, and whether as editable;
     empty for an index."""
+    # Slow to import, and asked for only where something is missing.
+    from importlib import metadata
+
     try:
         told: dict[str, Any] = json.loads(
             metadata.distribution("errands").read_text("direct_url.json") or "{}"

@@ -6,23 +6,26 @@ anything importable, the folder of the call included. Objects are passed through
 """
 
 import contextlib
-import difflib
 import importlib
 import importlib.util
 import os
 import sys
 from collections.abc import Iterable, Mapping
 from functools import cache
-from importlib.metadata import EntryPoint, entry_points
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from errands.errors import ErrandsError, SettingError
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 __all__ = ["Registry", "import_attribute", "nearest", "path_of", "reference_of"]
 
 
 def nearest(name: str, names: Iterable[str], most: int = 2) -> str:
     """ " did you mean 'x'?", where a known name is close; else nothing."""
+    import difflib
+
     close = difflib.get_close_matches(name.lower(), list(names), most, 0.5)
     return f" did you mean {' or '.join(map(repr, close))}?" if close else ""
 
@@ -83,7 +86,10 @@ def reference_of(thing: Any) -> str:
 
 
 @cache
-def _installed(group: str) -> Mapping[str, EntryPoint]:
+def _installed(group: str) -> "Mapping[str, EntryPoint]":
+    # Slow to import, and most names are our own.
+    from importlib.metadata import entry_points
+
     return {point.name: point for point in entry_points(group=group)}
 
 

@@ -15,10 +15,11 @@ from gymnasium.utils.env_checker import check_env
 from served import Served, served
 from websockets.sync.server import ServerConnection, serve
 
-from errands.envs.config import ShopConfig, TurkConfig
+from errands.envs.config import ShopConfig
 from errands.envs.shop import ShopEnv
 from errands.envs.shop_vector import ShopVectorEnv
 from errands.envs.turk import TurkEnv
+from errands.envs.turk_config import TurkConfig
 from errands.errors import ErrandsError, SettingError
 from errands.remote.client import Connection, RemoteError
 from errands.remote.environments import RemoteShopEnv, RemoteShopVectorEnv, RemoteTurkEnv

@@ -7,12 +7,12 @@ import sys
 from collections.abc import Iterable, Iterator
 from importlib import metadata
 from pathlib import Path
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from errands.bench.figure import Figure, cost
 from errands.bench.process import measure
 
-__all__ = ["DependencyCost", "bench_start", "dependency_costs", "markdown"]
+__all__ = ["COLUMNS", "DependencyCost", "bench_start", "dependency_costs", "markdown"]
 
 _START = """
 import json, sys, time
@@ -35,6 +35,11 @@ for name in sys.argv[1:]:
     importlib.import_module(name)
 print(time.process_time() - before)
 """
+_USED: Final = {"selectolax": ["selectolax.lexbor"], "rapidfuzz": ["rapidfuzz.fuzz"]}
+"""Modules of packages that do nothing when they themselves are imported."""
+COLUMNS: Final = (
+    "dependency", "version", "itself (MB)", "without it less by (MB)", "brings along", "import (ms)",
+)  # fmt: skip
 _NAME = re.compile(r"[A-Za-z0-9._-]+")
 
 
@@ -62,7 +67,10 @@ class DependencyCost(NamedTuple):
     name: str
     version: str
     megabytes: float
-    """Installed, compiled modules and `brings` included."""
+    """Installed, by itself."""
+    alone: float
+    """What an installation without it would be smaller by, in megabytes; nothing where another
+    dependency needs it, too."""
     brings: tuple[str, ...]
     """Packages that nothing else of the base needs."""
     import_ms: float
@@ -76,13 +84,14 @@ def dependency_costs(*, starts: int = 5) -> Iterator[DependencyCost]:
     for name in direct:
         others = _reach(other for other in direct if other != name)
         alone = _reach([name]) - others
-        modules = [module for module in _modules(name) if not module.startswith("_")]
+        modules = _USED.get(name) or _modules(name)
         command = [sys.executable, "-c", _IMPORT, *modules]
         seconds = statistics.median(float(measure(command).output) for _ in range(starts))
         costs.append(
             DependencyCost(
                 name,
                 metadata.version(name),
+                _bytes(name) / 1e6,
                 sum(map(_bytes, alone)) / 1e6,
                 tuple(sorted(alone - {name})),
                 1000 * seconds,
@@ -94,12 +103,12 @@ def dependency_costs(*, starts: int = 5) -> Iterator[DependencyCost]:
 def markdown(costs: Iterable[DependencyCost]) -> str:
     """The table of docs/explanation/dependencies.md."""
     rows = [
-        f"| {one.name} | {one.version} | {one.megabytes:.1f} | {', '.join(one.brings)} |"
-        f" {one.import_ms:.0f} |"
+        f"| {one.name} | {one.version} | {one.megabytes:.1f} | {one.alone:.1f} |"
+        f" {', '.join(one.brings)} | {one.import_ms:.0f} |"
         for one in costs
     ]
-    head = "| dependency | version | installed (MB) | with what it alone brings | import (ms) |"
-    return "\n".join([head, "|---|---|---|---|---|", *rows, ""])
+    head = f"| {' | '.join(COLUMNS)} |"
+    return "\n".join([head, "|---" * len(COLUMNS) + "|", *rows, ""])
 
 
 def _requirements(name: str) -> list[str]:
@@ -146,4 +155,4 @@ def _bytes(name: str) -> int:
 def _modules(name: str) -> list[str]:
     """The modules by which a package is imported."""
     found = metadata.packages_distributions()
-    return [module for module, owners in found.items() if name in {_normal(one) for one in owners}]
+    return [module for module, owners in found.items() if name in map(_normal, owners) and not module.startswith("_")]

@@ -232,7 +232,7 @@ def install(
 
     Example: errands bench install --out dependencies.md
     """
-    from errands.bench.start import dependency_costs, markdown
+    from errands.bench.start import COLUMNS, dependency_costs, markdown
 
     with remarks.status("measuring"):
         costs = list(dependency_costs())
@@ -240,12 +240,11 @@ def install(
         for one in costs:
             print_json(one._asdict())
     else:
-        table = Table("dependency", "version", "MB", "with what it alone brings", "import (ms)")
+        table = Table(*COLUMNS)
         for one in costs:
+            numbers = f"{one.megabytes:.1f}", f"{one.alone:.1f}"
             brings = ", ".join(one.brings)
-            table.add_row(
-                one.name, one.version, f"{one.megabytes:.1f}", brings, f"{one.import_ms:.0f}"
-            )
+            table.add_row(one.name, one.version, *numbers, brings, f"{one.import_ms:.0f}")
         results.print(table)
     if out is not None:
         out.write_text(markdown(costs), encoding="utf-8")

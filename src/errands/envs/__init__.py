@@ -26,7 +26,7 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from errands.envs.config import ShopConfig, TurkConfig
+    from errands.envs.config import ShopConfig
     from errands.envs.episode import ShopContext, ShopEpisode
     from errands.envs.groups import (
         group_batches,
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from errands.envs.shop_vector import ShopVectorEnv
     from errands.envs.snapshots import SnapshotError
     from errands.envs.turk import TurkEnv
+    from errands.envs.turk_config import TurkConfig
     from errands.envs.turk_vector import TurkVectorEnv
 else:
     __getattr__ = lazy_exports(__name__)

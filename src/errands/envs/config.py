@@ -1,13 +1,14 @@
 """The options of the environments: one frozen record a domain, the only place they are spelled.
+That of form pages is in `turk_config`: who shops has no use for them.
 
 The single, the vector, the remote, the website's and the live environment take these records:
 `ShopEnv(config=ShopConfig(split="test"))` is `ShopEnv(split="test")`.
 """
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, fields, replace
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from errands.envs.observations import Observation
 from errands.errors import SettingError
@@ -15,18 +16,16 @@ from errands.plugins import nearest
 from errands.shop.catalog.catalog import Catalog
 from errands.shop.goals import GoalSet
 from errands.shop.rewards.rules import RewardRules
-from errands.turk.pages.driver import Driver
-from errands.turk.proofs import check_proof_seconds
-from errands.turk.scoring.metrics import RULES
-from errands.turk.tasks.loader import TaskSet
 
-__all__ = ["OptionError", "ShopConfig", "TurkConfig", "config_from"]
+if TYPE_CHECKING:
+    from errands.envs.turk_config import TurkConfig
+
+__all__ = ["OptionError", "ShopConfig", "check_choice", "check_steps", "config_from"]
 
 _CHOICES: Final[Mapping[str, tuple[str, ...]]] = {
     "goal_draw": ("released", "weighted", "uniform"),
     "marks": ("released", "true"),
     "after_purchase": ("locked", "open"),
-    "fields": ("given", "hidden"),
 }
 
 
@@ -65,47 +64,14 @@ class ShopConfig:
     after_purchase: str = "locked"
 
     def __post_init__(self) -> None:
-        _check_steps(self.max_steps)
+        check_steps(self.max_steps)
         if self.num_prev_obs < 0 or self.num_prev_actions < 0:
             raise SettingError("num_prev_obs and num_prev_actions must be 0 or more.")
         for name in ("goal_draw", "marks", "after_purchase"):
-            _check_choice(name, getattr(self, name), _CHOICES[name])
+            check_choice(name, getattr(self, name), _CHOICES[name])
 
 
-@dataclass(frozen=True)
-class TurkConfig:
-    """How form pages are played."""
-
-    tasks: str | os.PathLike[str] | TaskSet = "demo"
-    """A folder, `demo`, or loaded tasks."""
-    split: str = "all"
-    """train, test, test_challenge, subjective or all."""
-    driver: str | Driver | Callable[[], Driver] = "auto"
-    """`auto` (the browser, unless the task is proven to need none), `dom`, `browser`, a driver,
-    what makes one (a class), or the name of either: `module:attribute`, or an entry point of
-    `errands.drivers`."""
-    observation: Observation = "html"
-    """`html`, `relevant`, `text`; with a browser `screenshot`, `html+screenshot`; or a format of
-    your own."""
-    fields: str = "given"
-    """`hidden` keeps the list of fields from the agent."""
-    rules: str = "paper"
-    max_steps: int | None = None
-    """After so many actions the page is taken as it is; None: never."""
-    _: KW_ONLY
-    prove: float = 0.0
-    """Seconds in which the first `reset` to a task that nobody has judged finds out whether the
-    browser can be spared; 0: it runs in the browser until `errands turk verify` or `errands run`
-    has found out. Only `auto` asks, and the episodes are the same either way."""
-
-    def __post_init__(self) -> None:
-        _check_steps(self.max_steps)
-        check_proof_seconds(self.prove)
-        _check_choice("fields", self.fields, _CHOICES["fields"])
-        _check_choice("rules", self.rules, tuple(RULES))
-
-
-Config = TypeVar("Config", ShopConfig, TurkConfig)
+Config = TypeVar("Config", ShopConfig, "TurkConfig")
 
 
 def config_from(
@@ -138,11 +104,13 @@ def config_from(
     return replace(config, **options)
 
 
-def _check_steps(max_steps: int | None) -> None:
+def check_steps(max_steps: int | None) -> None:
+    """Refuse what is no number of steps."""
     if max_steps is not None and (not isinstance(max_steps, int) or max_steps < 1):
         raise SettingError(f"max_steps={max_steps!r}: expected 1 or more, or None.")
 
 
-def _check_choice(name: str, value: str, allowed: Sequence[str]) -> None:
+def check_choice(name: str, value: str, allowed: Sequence[str]) -> None:
+    """Refuse what is not among the choices."""
     if value not in allowed:
         raise SettingError(f"{name}={value!r}: expected {', '.join(allowed)}.")

@@ -8,15 +8,18 @@ answer is in it. `of` says which data and options it belongs to: elsewhere it is
 import hashlib
 from collections.abc import Collection, Mapping
 from dataclasses import fields
-from typing import Annotated, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Final, TypeVar
 
 import msgspec
 import numpy as np
 
-from errands.envs.config import ShopConfig, TurkConfig
+from errands.envs.config import ShopConfig
 from errands.errors import ErrandsError
 from errands.plugins import path_of
 from errands.shop.navigation import DETAILS, DONE, ITEM, RESULTS, SEARCH
+
+if TYPE_CHECKING:
+    from errands.envs.turk_config import TurkConfig
 
 __all__ = [
     "Purchased",
@@ -135,7 +138,7 @@ def read_snapshot(kind: type[Saved], snapshot: Any, fingerprint: str) -> Saved:
         ) from None
 
 
-def changed_options(config: ShopConfig | TurkConfig, but: Collection[str]) -> str:
+def changed_options(config: "ShopConfig | TurkConfig", but: Collection[str]) -> str:
     """The options that are not as usual, in one line."""
     told = []
     for field in fields(config):

@@ -14,7 +14,7 @@ from typing import Any, Final
 import gymnasium
 
 from errands.browser.screenshots import pixels
-from errands.envs.config import TurkConfig, config_from
+from errands.envs.config import config_from
 from errands.envs.observations import TURK_FORMATS, foreign_format, observation_key
 from errands.envs.screenshots import PICTURED
 from errands.envs.snapshots import (
@@ -30,6 +30,7 @@ from errands.envs.snapshots import (
     unfit,
 )
 from errands.envs.spaces import AnyText, observation_space
+from errands.envs.turk_config import TurkConfig
 from errands.errors import ErrandsError, SettingError
 from errands.turk.actions.action import Action
 from errands.turk.actions.grammar import (

@@ -9,11 +9,12 @@ from typing import Any
 
 from gymnasium.vector import AutoresetMode
 
-from errands.envs.config import TurkConfig, config_from
+from errands.envs.config import config_from
 from errands.envs.episode import Info
 from errands.envs.screenshots import no_pictures
 from errands.envs.snapshots import Snapshot, TurkSnapshot
 from errands.envs.turk import FormActionText, TurkEnv
+from errands.envs.turk_config import TurkConfig
 from errands.envs.vector import LocalVectorEnv
 from errands.turk.drivers import Pages
 from errands.turk.scoring.metrics import SUBMITTED

@@ -21,9 +21,9 @@ from errands.agents.llm.shop.tools import ShopTools, opening_messages
 from errands.agents.llm.tools import EpisodeTools, ToolError, ToolSpec, call_tool
 from errands.agents.llm.transport.messages import Message
 from errands.agents.llm.turk.tools import TurkPointerTools, TurkTools, form_messages
-from errands.envs.config import TurkConfig
 from errands.envs.groups import TRAINING_SPLITS
 from errands.envs.shop import ShopEnv
+from errands.envs.turk_config import TurkConfig
 from errands.errors import SettingError
 from errands.runs.episode_source import ShopSource, TurkSource, open_source
 from errands.runs.protocol import find_protocol

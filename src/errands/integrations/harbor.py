@@ -426,7 +426,7 @@ RUN pip install --no-cache-dir 'errands=={__version__}'
 RUN useradd --create-home shopper
 USER shopper
 ENV ERRANDS_HOME=/home/shopper/errands PYTHONUNBUFFERED=1
-# The demo catalogue and the compiled search kernel are made once, for all tasks.
+# The demo catalogue is made once, for all tasks.
 RUN errands search "warm up" > /dev/null"""
 
 _MAIN_DOCKERFILE: Final = """# The agent's container: nothing of the shop is in it.

@@ -49,15 +49,14 @@ class Array:
 
 def native(name: str, *arguments: Any, returns: Any = None) -> Callable[..., Any]:
     """A C function; the library is loaded when it is first called."""
-
-    @functools.cache
-    def found() -> Any:
-        function = getattr(_library(), name)
-        function.argtypes, function.restype = arguments, returns
-        return function
+    function: Any = None
 
     def call(*values: Any) -> Any:
-        return found()(*values)
+        nonlocal function
+        if function is None:
+            function = getattr(_library(), name)
+            function.argtypes, function.restype = arguments, returns
+        return function(*values)
 
     return call
 
@@ -86,25 +85,40 @@ def build(out: Path, command: Sequence[str]) -> None:
     with tempfile.TemporaryDirectory(prefix=".native-", dir=out.parent) as folder:
         made = Path(folder) / out.name
         sources = map(str, sorted(_FOLDER.glob("*.c")))
-        subprocess.run([*command, *_FLAGS, *sources, "-o", str(made)], check=True)
+        subprocess.run([*command, *_FLAGS, *sources, "-o", str(made), "-lm"], check=True)
         made.replace(out)
 
 
 @functools.cache
 def _library() -> ctypes.CDLL:
-    from errands.errors import ErrandsError
     from errands.home import home
 
     name = library_name()
-    built = _FOLDER / name
-    if not built.is_file():
-        built = home() / "native" / name
-    if not built.is_file():
-        command = compiler()
-        if command is None:
-            raise ErrandsError(
-                "The C library of Errands is not built, and there is no C compiler to build it;"
-                f" run: {sys.executable} -m pip install --editable {_FOLDER.parents[2]}"
-            )
-        build(built, command)
-    return ctypes.CDLL(os.fspath(built))
+    for folder in (_FOLDER, home() / "native"):
+        if (folder / name).is_file():
+            return ctypes.CDLL(os.fspath(folder / name))
+    try:
+        return _built(home() / "native" / name)
+    except OSError:
+        # Nowhere to keep it (a read-only machine): every process builds its own.
+        with tempfile.TemporaryDirectory(prefix="errands-native-") as folder:
+            return _built(Path(folder) / name)
+
+
+def _built(out: Path) -> ctypes.CDLL:
+    from errands.errors import ErrandsError
+
+    again = f"run: {sys.executable} -m pip install --editable {_FOLDER.parents[2]}"
+    command = compiler()
+    if command is None:
+        raise ErrandsError(
+            "The C library of Errands is not built, and there is no C compiler to build it;"
+            f" {again}"
+        )
+    try:
+        build(out, command)
+    except subprocess.CalledProcessError:
+        raise ErrandsError(
+            f"The C library of Errands is not built, and {command[0]} could not build it; {again}"
+        ) from None
+    return ctypes.CDLL(os.fspath(out))

@@ -21,10 +21,11 @@ import numpy as np
 from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
-from errands.envs.config import ShopConfig, TurkConfig
+from errands.envs.config import ShopConfig
 from errands.envs.episode import Info
 from errands.envs.spaces import ActionText, AnyText
 from errands.envs.turk import FormActionText
+from errands.envs.turk_config import TurkConfig
 from errands.envs.vector import Observations, TextVectorEnv, gathered, reset_parts
 from errands.errors import ErrandsError, SettingError
 from errands.remote.client import Connection

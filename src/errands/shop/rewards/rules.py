@@ -15,11 +15,10 @@ All are pure functions of the product bought, what it costs, the options chosen 
 
 import functools
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final, NamedTuple, Protocol
 
 import msgspec
-from rapidfuzz.fuzz import token_set_ratio
 
 from errands.shop.goals import Goal
 from errands.shop.product import Product
@@ -235,7 +234,15 @@ def fuzzy_score(one: str, other: str) -> int:
     (100, 0)
     """
     one, other = _comparable(one), _comparable(other)
-    return round(token_set_ratio(one, other)) if one and other else 0
+    return round(_token_set_ratio()(one, other)) if one and other else 0
+
+
+@functools.cache
+def _token_set_ratio() -> Callable[[str, str], float]:
+    """Imported by the first purchase, not by every process that opens a shop."""
+    from rapidfuzz.fuzz import token_set_ratio
+
+    return token_set_ratio
 
 
 def matches(one: str, other: str) -> bool:

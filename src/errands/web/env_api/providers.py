@@ -15,11 +15,12 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from errands.envs.config import ShopConfig, TurkConfig
+from errands.envs.config import ShopConfig
 from errands.envs.episode import ShopContext, ShopEpisode
 from errands.envs.observations import SHOP_FORMATS, TURK_FORMATS
 from errands.envs.screenshots import PICTURED, no_pictures
 from errands.envs.turk import TurkEnv
+from errands.envs.turk_config import TurkConfig
 from errands.errors import SettingError
 from errands.plugins import Registry
 from errands.remote.messages import GoalsCall, TasksCall

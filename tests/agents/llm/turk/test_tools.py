@@ -9,7 +9,7 @@ import pytest
 
 from errands.agents.llm.tools import ToolError, call_tool
 from errands.agents.llm.turk.tools import TurkPointerTools, TurkTools, form_messages
-from errands.envs.config import TurkConfig
+from errands.envs.turk_config import TurkConfig
 from errands.errors import SettingError, TaskError
 from errands.turk.browser.driver import BrowserDriver
 from errands.turk.drivers import Pages

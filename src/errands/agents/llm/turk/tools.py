@@ -22,8 +22,8 @@ from errands.agents.llm.tools import LONGEST_TEXT, EpisodeTools, ToolError, Tool
 from errands.agents.llm.transport.messages import Message, clean, system, user
 from errands.agents.llm.turk.excerpts import fit_all
 from errands.agents.llm.turk.page import BlankField
-from errands.envs.config import TurkConfig
 from errands.envs.turk import TurkEnv
+from errands.envs.turk_config import TurkConfig
 from errands.errors import SettingError
 from errands.turk.actions.action import Action, Value
 from errands.turk.drivers import Pages
