@@ -155,4 +155,8 @@ def _bytes(name: str) -> int:
 def _modules(name: str) -> list[str]:
     """The modules by which a package is imported."""
     found = metadata.packages_distributions()
-    return [module for module, owners in found.items() if name in map(_normal, owners) and not module.startswith("_")]
+    return [
+        module
+        for module, owners in found.items()
+        if name in map(_normal, owners) and not module.startswith("_")
+    ]
