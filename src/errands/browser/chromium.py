@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from playwright.async_api import Browser, Playwright
 
 __all__ = [
-    "MISSING_BROWSER", "MISSING_PACKAGE", "VARIABLE", "BrowserError", "end", "find",
+    "MISSING_BROWSER", "MISSING_PACKAGE", "VARIABLE", "BrowserError", "command", "end", "find",
     "is_installed", "launch", "processes",
 ]  # fmt: skip
 
@@ -134,7 +134,7 @@ async def launch(
         return await playwright.chromium.launch(
             executable_path=executable,
             args=[*_ARGUMENTS, *(() if pictures else _UNPAINTED)],
-            chromium_sandbox=os.geteuid() != 0 and bool(os.environ.get("ERRANDS_SANDBOX")),
+            chromium_sandbox=_sandboxed(),
             handle_sigint=False,
             handle_sigterm=False,
             handle_sighup=False,
@@ -144,6 +144,47 @@ async def launch(
         name = executable or playwright.chromium.executable_path
         reason = error.message.strip().splitlines()[0] if error.message else "no reason given"
         raise BrowserError(f"Chromium ({name}) did not start: {reason}") from error
+
+
+_PIPED: Final = (
+    "--headless",
+    "--remote-debugging-pipe",
+    "--no-startup-window",
+    "--hide-scrollbars",
+    "--force-color-profile=srgb",
+    "--blink-settings=primaryHoverType=2,availableHoverTypes=2,primaryPointerType=4,"
+    "availablePointerTypes=4",
+    "--disable-background-timer-throttling",
+    "--disable-backgrounding-occluded-windows",
+    "--disable-renderer-backgrounding",
+    "--disable-breakpad",
+    "--disable-default-apps",
+    "--disable-dev-shm-usage",
+    "--disable-field-trial-config",
+    "--metrics-recording-only",
+    "--password-store=basic",
+    "--use-mock-keychain",
+)
+"""What Playwright adds for its own browsers, as far as pixels, quiet and safety depend on it."""
+
+
+def command(executable: Path | None, profile: str, *more: str) -> list[str]:
+    """The words that start Chromium without a network for whoever asks it over a pipe."""
+    program = executable or next(iter(_downloaded()), None)
+    if program is None:
+        raise BrowserError(MISSING_BROWSER)
+    sandbox = () if _sandboxed() else ("--no-sandbox",)
+    return [str(program), *_PIPED, *sandbox, *_ARGUMENTS, f"--user-data-dir={profile}", *more]
+
+
+def _downloaded() -> list[Path]:
+    """Playwright's own browsers: first those without a window's machinery, the newest first."""
+    patterns = ("chromium_headless_shell-*/*/*headless*shell", "chromium-*/*/chrome")
+    return [path for each in patterns for path in sorted(_downloads().glob(each), reverse=True)]
+
+
+def _sandboxed() -> bool:
+    return os.geteuid() != 0 and bool(os.environ.get("ERRANDS_SANDBOX"))
 
 
 async def processes(browser: "Browser") -> dict[int, str]:
