@@ -6,6 +6,7 @@ import signal
 import sys
 from contextlib import suppress
 from importlib.util import find_spec
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "MISSING_BROWSER", "MISSING_PACKAGE", "VARIABLE", "BrowserError", "command", "end", "find",
-    "is_installed", "launch", "processes",
+    "is_installed", "launch", "processes", "program",
 ]  # fmt: skip
 
 VARIABLE: Final = "ERRANDS_CHROMIUM"
@@ -168,19 +169,21 @@ _PIPED: Final = (
 """What Playwright adds for its own browsers, as far as pixels, quiet and safety depend on it."""
 
 
-def command(executable: Path | None, profile: str, *more: str) -> list[str]:
+def command(program: Path, profile: str, *more: str) -> list[str]:
     """The words that start Chromium without a network for whoever asks it over a pipe."""
-    program = executable or next(iter(_downloaded()), None)
-    if program is None:
-        raise BrowserError(MISSING_BROWSER)
     sandbox = () if _sandboxed() else ("--no-sandbox",)
     return [str(program), *_PIPED, *sandbox, *_ARGUMENTS, f"--user-data-dir={profile}", *more]
 
 
-def _downloaded() -> list[Path]:
-    """Playwright's own browsers: first those without a window's machinery, the newest first."""
+def program(executable: str | os.PathLike[str] | None = None) -> Path:
+    """The Chromium that `find` gives, else one of Playwright's own: one without a window's
+    machinery where there is one, and the newest."""
     patterns = ("chromium_headless_shell-*/*/*headless*shell", "chromium-*/*/chrome")
-    return [path for each in patterns for path in sorted(_downloads().glob(each), reverse=True)]
+    downloads = (sorted(_downloads().glob(each), reverse=True) for each in patterns)
+    found = find(executable) or next(chain.from_iterable(downloads), None)
+    if found is None:
+        raise BrowserError(MISSING_BROWSER)
+    return found
 
 
 def _sandboxed() -> bool:

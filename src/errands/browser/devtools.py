@@ -7,9 +7,11 @@ one, which is what makes pictures cheap (`errands.browser.warm_tab`).
 import fcntl
 import os
 import select
+import shutil
 import signal
 import tempfile
 import time
+import weakref
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any, Final
@@ -39,19 +41,25 @@ class DevTools:
     """Chromium's DevTools protocol; whatever a page wants from elsewhere is refused."""
 
     def __init__(
-        self, executable: str | os.PathLike[str] | None = None, *more: str, seconds: float = _SECONDS
+        self,
+        executable: str | os.PathLike[str] | None = None,
+        *more: str,
+        seconds: float = _SECONDS,
     ) -> None:
         """`more` are further words of the command."""
-        path = chromium.find(executable)
-        self._profile = tempfile.TemporaryDirectory(
-            prefix="errands-chromium-", ignore_cleanup_errors=True
-        )
-        words = chromium.command(path, self._profile.name, *more)
+        program = chromium.program(executable)
+        profile = tempfile.mkdtemp(prefix="errands-chromium-")
         self._seconds = seconds
         self._owner = os.getpid()
         self._calls = 0
         self._unread = bytearray()
-        self._process, self._to, self._from = _spawned(words)
+        try:
+            started = _spawned(chromium.command(program, profile, *more))
+        except BaseException:
+            os.rmdir(profile)
+            raise
+        self.process, self._to, self._from = started
+        self._end = weakref.finalize(self, _ended, self._owner, *started, profile)
         self._reading = select.poll()
         self._reading.register(self._from, select.POLLIN | select.POLLHUP)
 
@@ -101,33 +109,26 @@ class DevTools:
         return message
 
     @property
-    def process(self) -> int:
-        """The process that was started, first of its group."""
-        return self._process
-
-    @property
     def usable(self) -> bool:
         """Whether this process started it: one that was forked off has to start its own."""
         return self._owner == os.getpid()
 
     def close(self) -> None:
-        """End the browser; in a process that was forked off, leave it to the one that owns it."""
-        process, self._process = self._process, 0
-        if not process:
-            return
-        os.close(self._to)
-        os.close(self._from)
-        if not self.usable:
-            return
-        with suppress(ProcessLookupError, PermissionError):
-            os.killpg(process, signal.SIGKILL)
-        with suppress(ChildProcessError):
-            os.waitpid(process, 0)
-        self._profile.cleanup()
+        """End the browser."""
+        self._end()
 
-    def __del__(self) -> None:
-        if getattr(self, "_process", 0):
-            self.close()
+
+def _ended(owner: int, process: int, to: int, source: int, profile: str) -> None:
+    """End a browser and its processes; one that was forked off leaves it to who owns it."""
+    os.close(to)
+    os.close(source)
+    if owner != os.getpid():
+        return
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(process, signal.SIGKILL)
+    with suppress(ChildProcessError):
+        os.waitpid(process, 0)
+    shutil.rmtree(profile, ignore_errors=True)
 
 
 def _spawned(words: list[str]) -> tuple[int, int, int]:

@@ -15,6 +15,7 @@ Scripts of a page do not run, and nothing is loaded but what its markup holds (`
 import base64
 import os
 import re
+import time
 from typing import Any, Final
 
 from errands.browser.chromium import BrowserError
@@ -25,8 +26,11 @@ from errands.browser.screenshots import HEIGHT, WIDTH
 __all__ = ["WarmTab"]
 
 _TRIES: Final = 2
-_MOST_FRAMES: Final = 20
-"""A page that was just put in place may take more than one, a broken browser all of them."""
+_MOST_FRAMES: Final = 1000
+_PAUSE: Final = 0.002
+"""Seconds between the frames of a tab that was just opened."""
+_ENOUGH: Final = 3
+"""Frames that a page takes part in before it is pictured."""
 _OPTIONS: Final = (
     "--enable-begin-frame-control",
     "--run-all-compositor-stages-before-draw",
@@ -54,6 +58,14 @@ _PUT: Final = """
   return Promise.all(loading.map(loaded)).then(() => true);
 }
 """
+_TAKE_PART: Final = """
+() => {
+  globalThis.parts = 0;
+  const next = () => { globalThis.parts += 1; requestAnimationFrame(next); };
+  requestAnimationFrame(next);
+}
+"""
+_PARTS: Final = "() => globalThis.parts"
 
 
 class WarmTab:
@@ -100,20 +112,11 @@ class WarmTab:
             self._send("Page.setDocumentContent", empty)
             world = self._send("Page.createIsolatedWorld", {"frameId": self._frame})
             self._world = world["executionContextId"]
+            if self._paced:
+                self._keep_pace()
             self._head = head
             self.loads += 1
-        answer = self._send(
-            "Runtime.callFunctionOn",
-            {
-                "functionDeclaration": _PUT,
-                "arguments": [{"value": f"<!DOCTYPE html><head></head>{body}"}],
-                "executionContextId": self._world,
-                "awaitPromise": True,
-                "returnByValue": True,
-            },
-        )
-        if "exceptionDetails" in answer:
-            raise BrowserError("The page could not be shown: its markup has no body")
+        self._call(_PUT, f"<!DOCTYPE html><head></head>{body}")
 
     def _start(self) -> None:
         self._devtools = DevTools(self._executable, *_OPTIONS)
@@ -139,11 +142,40 @@ class WarmTab:
         """The window as PNG in base 64."""
         if not self._paced:
             return str(self._send("Page.captureScreenshot", _PNG)["data"])
+        frame = self._send("HeadlessExperimental.beginFrame", {"screenshot": _PNG})
+        if "screenshotData" not in frame:
+            raise DevToolsLost("Chromium drew nothing")
+        return str(frame["screenshotData"])
+
+    def _keep_pace(self) -> None:
+        """Let the page take part in every frame from now on.
+
+        One that asks for a frame only when it has changed may ask too late: then the frame is drawn
+        without the change, and every picture is that of the page before.
+        """
+        self._call(_TAKE_PART)
         for _ in range(_MOST_FRAMES):
-            frame = self._send("HeadlessExperimental.beginFrame", {"screenshot": _PNG})
-            if "screenshotData" in frame:
-                return str(frame["screenshotData"])
-        raise DevToolsLost("Chromium draws nothing")
+            self._send("HeadlessExperimental.beginFrame")
+            if self._call(_PARTS) >= _ENOUGH:
+                return
+            time.sleep(_PAUSE)
+        raise DevToolsLost("Chromium does not draw the page")
+
+    def _call(self, function: str, *arguments: str) -> Any:
+        """What a function beside the page gives."""
+        answer = self._send(
+            "Runtime.callFunctionOn",
+            {
+                "functionDeclaration": function,
+                "arguments": [{"value": each} for each in arguments],
+                "executionContextId": self._world,
+                "awaitPromise": True,
+                "returnByValue": True,
+            },
+        )
+        if "exceptionDetails" in answer:
+            raise BrowserError("The page could not be shown: Chromium did not take its markup")
+        return answer["result"].get("value")
 
     def _send(self, method: str, params: dict[str, Any] | None = None) -> dict[str, Any]:
         assert self._devtools is not None
