@@ -20,7 +20,7 @@ import msgspec
 
 from errands.browser import chromium
 from errands.browser.chromium import BrowserError
-from errands.browser.network_policy import refusal
+from errands.browser.network_policy import PageResponse, refusal
 
 __all__ = ["DevTools", "DevToolsLost", "Refused"]
 
@@ -72,13 +72,18 @@ class DevTools:
         while True:
             message = self._message(method, until)
             if message.get("method") == "Fetch.requestPaused":
-                self._post(*refusal(message["params"]["requestId"]), message["sessionId"])
+                self._refuse(message["params"], message["sessionId"])
             if message.get("id") != number:
                 continue
             if "error" in message:
                 raise Refused(f"Chromium refused {method}: {message['error'].get('message')}")
             answer: dict[str, Any] = message["result"]
             return answer
+
+    def _refuse(self, request: Mapping[str, Any], session: str) -> None:
+        number = request["requestId"]
+        stays = request["resourceType"] == "Document"  # "No content" leaves a page where it is.
+        self._post(*(PageResponse(204).command(number) if stays else refusal(number)), session)
 
     def _post(self, method: str, params: Mapping[str, Any], session: str) -> int:
         self._calls += 1

@@ -89,7 +89,7 @@ class WarmTab:
             try:
                 self._show(html)
                 return base64.b64decode(self._captured())
-            except DevToolsLost as failure:
+            except (DevToolsLost, Refused) as failure:
                 reason = str(failure)
                 self.close()
         raise BrowserError(f"{reason}, twice")
