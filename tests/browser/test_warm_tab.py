@@ -43,7 +43,7 @@ def tab() -> Iterator[WarmTab]:
 
 
 def document(body: str, *, color: str = "green", title: str = "A page", head: str = "") -> str:
-    style = "<style>body { margin: 0; caret-color: transparent }</style>"
+    style = "<style>body { margin: 0; font-family: sans-serif; caret-color: transparent }</style>"
     return (
         f"<!DOCTYPE html>\n<html><head><title>{title}</title>{style}{head}</head>"
         f'<body style="background: {color}">{body}</body></html>'

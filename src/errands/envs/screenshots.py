@@ -26,7 +26,15 @@ from errands.errors import SettingError
 if TYPE_CHECKING:
     from errands.browser.warm_tab import WarmTab
 
-__all__ = ["PICTURED", "Camera", "no_pictures", "picture_space", "pictured", "shared_camera"]
+__all__ = [
+    "PICTURED",
+    "Camera",
+    "no_pictures",
+    "picture_space",
+    "pictured",
+    "shared_camera",
+    "still",
+]
 
 PICTURED: Final = ("screenshot", "html+screenshot")
 """What an environment can show with a camera only."""
@@ -64,9 +72,8 @@ class Camera:
             self._holders.add(holder)
             png = self._kept.pop(html, None)
         if png is None:
-            still = html.replace("</head>", f"{_STILL}</head>", 1)
             with self._tab() as tab:
-                png = tab.picture(still)
+                png = tab.picture(still(html))
         with self._change:
             self._kept[html] = png
             while len(self._kept) > self._remember:
@@ -133,6 +140,11 @@ def shared_camera() -> Camera:
 def picture_space() -> spaces.Box:
     """All pictures of a window."""
     return spaces.Box(0, 255, (HEIGHT, WIDTH, 3), np.uint8)
+
+
+def still(html: str) -> str:
+    """The page, with nothing on it that moves by itself."""
+    return html.replace("</head>", f"{_STILL}</head>", 1)
 
 
 def pictured(observation: object, html: str, picture: NDArray[np.uint8]) -> Any:
