@@ -138,7 +138,8 @@ class LocalVectorEnv(TextVectorEnv, ABC, Generic[Episode, Chosen, Read]):
         space, seen = self.single_observation_space, self._show_each(pages)
         if isinstance(space, AnyText):
             return tuple(seen)
-        return concatenate(space, seen, create_empty_array(space, len(seen), np.empty))
+        room: Any = create_empty_array(space, len(seen), np.empty)
+        return concatenate(space, seen, room)
 
     def reset(
         self,
