@@ -36,6 +36,26 @@ def shop(
 
 
 @app.command()
+def pixels(
+    catalog: str = CatalogData,
+    steps: int = typer.Option(200, min=8, help="Pictures of one measurement."),
+    seed: int = typer.Option(1, help="Of the random shopper."),
+    tabs: int = typer.Option(None, min=1, help="Pages pictured at once; default: one a core."),
+    as_json: bool = _JSON,
+) -> None:
+    """Measure the shop as pixels: a picture of one tab, steps a second of a pool of tabs.
+
+    Also whether the pixels are those of pages that are loaded afresh. Needs Chromium.
+
+    Example: errands bench pixels --steps 1000
+    """
+    from errands.bench.pixels import bench_pixels
+
+    measured = bench_pixels(catalog, steps=steps, seed=seed, tabs=tabs)
+    _report(f"Pixels of {catalog}", measured, as_json)
+
+
+@app.command()
 def turk(
     tasks: str = TasksData,
     instances: int = typer.Option(5, min=1, help="Instances of each task."),
