@@ -109,6 +109,12 @@ def serve(
         max=64,
         help="Threads that work on form pages (default: one for each core, at most 4).",
     ),
+    form_processes: int = typer.Option(
+        0, min=0, max=256, help="Processes that work on form pages instead of threads."
+    ),
+    shop_processes: int = typer.Option(
+        0, min=0, max=256, help="Processes that play the shop's environments (0: the server does)."
+    ),
     idle: float = typer.Option(900.0, min=0.1, help="Seconds after which an unused session ends."),
     token: str | None = typer.Option(
         None,
@@ -160,6 +166,8 @@ def serve(
         visitors=visitors,
         idle_seconds=idle,
         form_threads=form_threads or ServerLimits().form_threads,
+        form_processes=form_processes,
+        shop_processes=shop_processes,
     )
 
     def started(start: ServerStart) -> None:

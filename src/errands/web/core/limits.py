@@ -38,6 +38,10 @@ class ServerLimits(msgspec.Struct, frozen=True, kw_only=True):
     """Slow calls (of form pages) waiting for their thread."""
     form_threads: int = min(4, os.cpu_count() or 1)
     """Threads that make them; those of one session are made by one thread."""
+    form_processes: int = 0
+    """Processes that make them instead; 0: threads do."""
+    shop_processes: int = 0
+    """Processes that play the shop; 0: the one that serves does."""
     body_seconds: float = 20.0
     """A request's body has to arrive within."""
     drain_seconds: float = 10.0

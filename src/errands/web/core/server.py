@@ -20,6 +20,7 @@ from errands.web.core.application import AppPart, application
 from errands.web.core.auth import AuthMiddleware
 from errands.web.core.home import home_parts
 from errands.web.core.limits import ServerLimits
+from errands.web.core.websocket import UpgradeProtocol
 
 __all__ = ["Server"]
 
@@ -67,6 +68,7 @@ class Server(uvicorn.Server):
             uvicorn.Config(
                 application(self._parts, auth),
                 http=_BoundedHead,
+                ws=UpgradeProtocol,
                 log_level="warning",
                 access_log=False,
                 server_header=False,
@@ -77,8 +79,8 @@ class Server(uvicorn.Server):
                 limit_concurrency=limits.connections,
                 ws_max_size=limits.body_bytes,
                 ws_per_message_deflate=False,
-                # A trainer may be deep in thought for a while.
-                ws_ping_timeout=120,
+                # Who takes a connection over looks after it.
+                ws_ping_interval=None,
                 backlog=4096,
             )
         )
