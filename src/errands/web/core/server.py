@@ -5,7 +5,6 @@ flight is finished, within `drain_seconds`; then connections are closed.
 """
 
 import asyncio
-import gc
 import logging
 import socket
 import threading
@@ -19,7 +18,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from errands.web.core.application import AppPart, application
 from errands.web.core.auth import AuthMiddleware
 from errands.web.core.home import home_parts
-from errands.web.core.limits import ServerLimits
+from errands.web.core.limits import ServerLimits, settle_garbage
 from errands.web.core.websocket import UpgradeProtocol
 
 __all__ = ["Server"]
@@ -93,8 +92,7 @@ class Server(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         self._loop = asyncio.get_running_loop()
-        # What there is now stays: looking at it again and again would only cost time.
-        gc.freeze()
+        settle_garbage()
         if self._on_start is not None:
             self._on_start()
 

@@ -4,7 +4,6 @@ Started by `errands.web.env_api.workers` only. It ends when its socket does, and
 """
 
 import contextlib
-import gc
 import logging
 import os
 import socket
@@ -17,6 +16,7 @@ from errands.errors import ErrandsError
 from errands.remote.messages import ResetCall, StepCall, encode_msgpack
 from errands.shop.catalog.catalog import Catalog
 from errands.web.core.http_errors import internal, unknown_session
+from errands.web.core.limits import settle_garbage
 from errands.web.env_api.providers import EnvProvider, ShopProvider, TurkProvider
 from errands.web.env_api.service import as_http_error
 from errands.web.env_api.sessions import SessionEnv, reset_answer, step_answer
@@ -53,8 +53,7 @@ def _serve(server: socket.socket) -> None:
     except ErrandsError as failure:
         server.sendall(framed(encode_msgpack([_refused(failure)])))
         return
-    # What there is now stays: looking at it again and again would only cost time.
-    gc.freeze()
+    settle_garbage()
     server.sendall(framed(encode_msgpack([Outcome({})])))
     for messages in received:
         done = (map(sessions.carry_out, _decode(message)) for message in messages)
