@@ -128,6 +128,7 @@ class HttpLink(Link):
         return rest[:size]
 
     def ask(self, call: Message, then: Then) -> None:
+        body: StepBody | ResetBody | Message
         if isinstance(call, StepCall):
             path, body = f"/v1/sessions/{call.session}/step", StepBody(action=call.action)
         elif isinstance(call, ResetCall):

@@ -145,6 +145,10 @@ def serve(
     has_crowd = has_site if crowd is None else crowd
     if not (has_site or has_crowd or environments or agentgym or runs):
         raise SettingError("Nothing is left to serve; leave out --no-site, or add --environments.")
+    if (form_processes or shop_processes) and not environments:
+        raise SettingError(
+            "--form-processes and --shop-processes play the environments: add --environments."
+        )
     if token is not None and (not token or not token.isascii() or not token.isprintable()):
         raise SettingError("The token must be printable ASCII, and not empty.")
     if openenv:

@@ -341,7 +341,7 @@ class _ShopTrack:
         self._states.add((kind, state.query, state.number, state.product, state.options))
         if kind == RESULTS and not self._found:
             wanted = episode.goal.asin
-            self._found = any([card.asin == wanted for card in page.cards])
+            self._found = any(card.asin == wanted for card in page.cards)
         if kind == ITEM:
             self._items[state.product] = page.product
         elif action.startswith("search["):

@@ -16,6 +16,7 @@ from errands.envs.turk import TurkEnv
 from errands.remote.async_client import AsyncConnection
 from errands.remote.client import Connection, RemoteError
 from errands.shop.catalog.catalog import Catalog
+from errands.web.env_api.workers import Worker
 
 
 @pytest.fixture(scope="module")
@@ -79,6 +80,24 @@ def test_a_batch_over_two_processes_is_played_as_alone(hosted: Served, little: C
             server.call("step", session=sessions[0], action="click[back to search]")
         server.batch([{"do": "close", "session": one} for one in sessions])
     assert [worker.sessions for worker in workers(hosted, "shop")] == [0, 0]
+
+
+def test_a_batch_is_one_message_to_each_process(
+    hosted: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sizes: list[int] = []
+    ask = Worker.ask
+
+    def counted(self: Worker, orders: Any) -> Any:
+        sizes.append(len(orders))
+        return ask(self, orders)
+
+    with Connection(hosted.url) as server:
+        sessions = server.create("shop", {}, count=20)
+        monkeypatch.setattr(Worker, "ask", counted)
+        server.batch([{"do": "reset", "session": one, "seed": 1} for one in sessions])
+        assert sizes == [10, 10]
+        server.batch([{"do": "close", "session": one} for one in sessions])
 
 
 def test_a_batch_keeps_the_order_of_each_session(hosted: Served) -> None:

@@ -14,8 +14,12 @@ from typing import Any, Final, Protocol
 
 from starlette.types import Scope
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
-from websockets.frames import apply_mask
 from websockets.http11 import Request
+
+try:
+    from websockets.speedups import apply_mask
+except ImportError:  # Its compiled part is optional.
+    from websockets.utils import apply_mask
 
 __all__ = ["Conversation", "SocketProtocol", "UpgradeProtocol", "take_over"]
 
@@ -24,8 +28,10 @@ _CONTINUED, _TEXT, _BINARY, _CLOSE, _PING, _PONG = 0x0, 0x1, 0x2, 0x8, 0x9, 0xA
 _LAST: Final = 0x80
 """Of the first byte: no more frames belong to the message."""
 _FIRST: Final = frozenset(
-    (_CONTINUED, _TEXT, _BINARY)
-    + tuple(_LAST | kind for kind in (_CONTINUED, _TEXT, _BINARY, _CLOSE, _PING, _PONG))
+    {
+        *(_CONTINUED, _TEXT, _BINARY),
+        *(_LAST | kind for kind in (_CONTINUED, _TEXT, _BINARY, _CLOSE, _PING, _PONG)),
+    }
 )
 """First bytes that mean something: what controls a connection is one frame, extensions there are
 none."""
@@ -72,7 +78,7 @@ class UpgradeProtocol(WebSocketsSansIOProtocol):
         super().handle_connect(event)
         self._early = b""
         if self.response.status_code == 101:
-            extensions: dict[str, Any] = self.scope["extensions"]  # type: ignore[assignment]
+            extensions: dict[str, Any] = self.scope["extensions"]
             extensions[_EXTENSION] = self._take_over
 
     def data_received(self, data: bytes) -> None:
