@@ -194,6 +194,9 @@ def serve(
         "websocket", help="http or websocket (a connection for each session), or batch."
     ),
     at_once: int = typer.Option(64, min=1, help="Calls that wait for an answer at a time."),
+    processes: int = typer.Option(
+        0, min=0, help="Processes that play (`errands serve --shop-processes`)."
+    ),
     as_json: bool = _JSON,
 ) -> None:
     """Measure `errands serve --environments`: a real server, loaded from here.
@@ -203,7 +206,12 @@ def serve(
     from errands.bench.serve import bench_serve
 
     measured = bench_serve(
-        catalog, sessions=sessions, seconds=seconds, transport=transport, at_once=at_once
+        catalog,
+        sessions=sessions,
+        seconds=seconds,
+        transport=transport,
+        at_once=at_once,
+        processes=processes,
     )
     _report(f"Serving {catalog} ({transport})", measured, as_json)
 
