@@ -12,7 +12,7 @@ from typing import Final
 
 import msgspec
 
-from errands.bench.figure import Figure, cost, machine
+from errands.bench.figure import Figure, cost, machine, number
 from errands.bench.process import Cost, errands_command, measure
 from errands.bench.search import FULL, bench_cold, bench_queries
 from errands.bench.shop import bench_steps
@@ -123,11 +123,6 @@ def markdown(points: Sequence[Point]) -> str:
         rows.append([f"{name} ({last.unit})" if last.unit else name, *cells, *bounds])
     lines = ["| " + " | ".join(row) + " |" for row in rows]
     return "\n".join([*lines, "", f"{machine()}.", ""])
-
-
-def number(value: float) -> str:
-    """Three figures that matter."""
-    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
 
 
 def plot(points: Sequence[Point]) -> str:

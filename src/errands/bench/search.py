@@ -2,8 +2,8 @@
 
 Three kinds of queries: 8 to 16 words out of the first 60 of random products, as nobody asks them
 twice; whole instructions of the catalogue's goals; and, if there is a file of them, what people
-searched for. Times are CPU times of one core. Another engine takes part as a program of the user's own: it is given a
-file with one query a line and a number of hits, and prints one JSON object with
+searched for. Times are CPU times of one core. Another engine takes part as a program of the user's
+own: it is given a file with one query a line and a number of hits, and prints one JSON object with
 `queries_per_second` and, if it likes, `hits`, a list of product ids for each query.
 """
 
