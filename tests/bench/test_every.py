@@ -19,8 +19,10 @@ def test_all_of_it(little: Catalog, tmp_path: Path) -> None:
     done = in_process(*words, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     page = (tmp_path / "here" / "performance.md").read_text()
-    for part in ("Starting", "The shop", "Searching", "Vector environments, 2 threads", "Form pages",
-                 "Pixels", "Runs", "Serving (batch)"):  # fmt: skip
+    for part in (
+        "Starting", "The shop", "Searching", "Vector environments, 2 threads",
+        "Form pages", "Pixels", "Runs", "Serving (batch)",
+    ):  # fmt: skip
         assert f"## {part}" in page
     assert "people's queries: search, median (ms)" in page
     figures = tmp_path / "here" / "figures.json"

@@ -33,8 +33,8 @@ class ShopVectorEnv(LocalVectorEnv[ShopEpisode, ShopEpisode, _Restored]):
     `reset(options={"goal": [...]})` takes one index, or one for each.
 
     With `screenshot` observations are an array of N x 800 x 1280 x 3, with `html+screenshot` a
-    dictionary of a tuple and an array. `camera` is one that the caller closes. With more than one of
-    `threads` the searches of a step are ranked together on as many, which pays in large catalogues.
+    dictionary of a tuple and an array. `camera` is one that the caller closes. With more than one
+    of `threads` the searches of a step are ranked together on as many, which pays in large shops.
     """
 
     def __init__(
