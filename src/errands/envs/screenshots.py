@@ -41,7 +41,7 @@ PICTURED: Final = ("screenshot", "html+screenshot")
 REMEMBERED: Final = 128
 """Pictures that are kept as PNG, of about a tenth of a megabyte each: agents go back and forth."""
 _MOST_TABS: Final = 8
-"""Each is a browser of its own, of about 100 MB."""
+"""Each is a browser of its own, of about 240 MB."""
 
 # The search field has the focus, and a blinking caret is there at one time and not at another.
 _STILL: Final = "<style>* { caret-color: transparent; transition: none !important; }</style>"
