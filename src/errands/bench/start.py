@@ -38,7 +38,7 @@ print(time.process_time() - before)
 _USED: Final = {"selectolax": ["selectolax.lexbor"], "rapidfuzz": ["rapidfuzz.fuzz"]}
 """Modules of packages that do nothing when they themselves are imported."""
 COLUMNS: Final = (
-    "dependency", "version", "itself (MB)", "without it less by (MB)", "brings along", "import (ms)",
+    "dependency", "version", "itself (MB)", "less without it (MB)", "brings along", "import (ms)",
 )  # fmt: skip
 _NAME = re.compile(r"[A-Za-z0-9._-]+")
 
@@ -155,4 +155,8 @@ def _bytes(name: str) -> int:
 def _modules(name: str) -> list[str]:
     """The modules by which a package is imported."""
     found = metadata.packages_distributions()
-    return [module for module, owners in found.items() if name in map(_normal, owners) and not module.startswith("_")]
+    return [
+        module
+        for module, owners in found.items()
+        if name in map(_normal, owners) and not module.startswith("_")
+    ]
