@@ -38,8 +38,7 @@ print(time.process_time() - before)
 _USED: Final = {"selectolax": ["selectolax.lexbor"], "rapidfuzz": ["rapidfuzz.fuzz"]}
 """Modules of packages that do nothing when they themselves are imported."""
 COLUMNS: Final = (
-    "dependency", "version", "itself (MB)", "without it less by (MB)", "brings along",
-    "import (ms)",
+    "dependency", "version", "itself (MB)", "less without it (MB)", "brings along", "import (ms)",
 )  # fmt: skip
 _NAME = re.compile(r"[A-Za-z0-9._-]+")
 

@@ -16,6 +16,8 @@ from errands.extras import install_command
 if TYPE_CHECKING:
     from playwright.async_api import Browser, Playwright
 
+    MISSING_PACKAGE: str
+
 __all__ = [
     "MISSING_BROWSER", "MISSING_PACKAGE", "VARIABLE", "BrowserError", "command", "end", "find",
     "is_installed", "launch", "processes", "program",
@@ -28,13 +30,19 @@ _NAMES: Final = (
     "chromium-headless-shell chromium chromium-browser google-chrome google-chrome-stable".split()
 )
 
-MISSING_PACKAGE: Final = (
-    f"The browser driver needs Playwright, which is not installed: run {install_command('browser')}"
-)
 MISSING_BROWSER: Final = (
     "No Chromium was found: run apt-get install chromium (Debian, Ubuntu) or "
     f"playwright install chromium, or set {VARIABLE} to the path of one"
 )
+
+
+def __getattr__(name: str) -> str:
+    """`MISSING_PACKAGE`, made when asked for: how Errands was installed is slow to find out."""
+    if name != "MISSING_PACKAGE":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    needed = "The browser driver needs Playwright, which is not installed"
+    return f"{needed}: run {install_command('browser')}"
+
 
 _OFF: Final = (
     "BackForwardCache", "IsolateOrigins", "site-per-process", "SpareRendererForSitePerProcess",

@@ -101,8 +101,8 @@ def _library() -> ctypes.CDLL:
         return _built(home() / "native" / name)
     except OSError:
         # Nowhere to keep it (a read-only machine): every process builds its own.
-        with tempfile.TemporaryDirectory(prefix="errands-native-") as folder:
-            return _built(Path(folder) / name)
+        with tempfile.TemporaryDirectory(prefix="errands-native-") as own:
+            return _built(Path(own) / name)
 
 
 def _built(out: Path) -> ctypes.CDLL:
