@@ -161,7 +161,7 @@ def test_a_browser_that_dies_is_replaced(tab: WarmTab) -> None:
 
 
 def test_a_program_that_is_no_browser_is_one_sentence(tmp_path: Path) -> None:
-    with pytest.raises(BrowserError, match=r"Chromium ended .*, twice"):
+    with pytest.raises(BrowserError, match=r"Chromium ended .*, twice; ERRANDS_CHROMIUM can name"):
         WarmTab("/bin/true").picture(document(""))
 
 

@@ -3,11 +3,11 @@
 A step changes the body of a page, and hardly ever its head. So the head, with its style sheets,
 stays, and a body takes the place of the one before: no navigation, no style sheet to be read again.
 All elements are new, so nothing is left of what was typed, focused or scrolled. The pixels are
-those of a fresh load (tests/browser/test_warm_tab.py).
+those of a fresh load (tests/envs/test_shop_pictures.py).
 
 The browser draws a frame when it is asked to and at no other time: one a picture, where a tab that
 draws at its own pace takes three. Only Chromium's headless shell can do that; with another
-Chromium pictures are taken as they are elsewhere, in twice the time.
+Chromium pictures are taken as they are elsewhere, for half as much work again.
 
 Scripts of a page do not run, and nothing is loaded but what its markup holds (`data:`).
 """
@@ -18,7 +18,7 @@ import re
 import time
 from typing import Any, Final
 
-from errands.browser.chromium import BrowserError
+from errands.browser.chromium import VARIABLE, BrowserError
 from errands.browser.devtools import DevTools, DevToolsLost, Refused
 from errands.browser.network_policy import PATTERNS
 from errands.browser.screenshots import HEIGHT, WIDTH
@@ -92,7 +92,7 @@ class WarmTab:
             except (DevToolsLost, Refused) as failure:
                 reason = str(failure)
                 self.close()
-        raise BrowserError(f"{reason}, twice")
+        raise BrowserError(f"{reason}, twice; {VARIABLE} can name another Chromium")
 
     def close(self) -> None:
         """End the browser; another picture starts it again."""
