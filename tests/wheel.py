@@ -85,6 +85,7 @@ def main() -> None:
         names = set(zipfile.ZipFile(wheel).namelist())
         missing = [name for name in NEEDED if name not in names]
         assert not missing, f"the wheel lacks {missing}"
+        assert len([name for name in names if name.endswith(".so")]) == 1, "no C library, or many"
         venv.create(outside / "venv", with_pip=True)
         binaries = outside / "venv" / "bin"
         run(str(binaries / "pip"), "install", "--quiet", "--constraint",
@@ -104,7 +105,9 @@ def main() -> None:
                      cwd=outside, **home)  # fmt: skip
         assert json.loads(played)["errors"] == 0, played
         print(run(str(binaries / "python"), "-c", FORMS, str(TASKS), cwd=outside, **home), end="")
+        assert not (outside / "home" / "native").exists(), "the C library was built while running"
         size = run("du", "-sm", str(outside / "venv"), cwd=outside).split()[0]
+        assert int(size) < 380, f"the base takes {size} MB"
     print(f"The wheel runs the demo in an empty environment of {size} MB.")
 
 

@@ -62,7 +62,7 @@ def _parts(
     from errands.bench.runs import bench_runs
     from errands.bench.search import bench_search
     from errands.bench.serve import bench_serve
-    from errands.bench.shop import bench_shop, bench_vector
+    from errands.bench.shop import bench_shop
     from errands.bench.start import bench_start
     from errands.bench.turk import bench_turk
 
@@ -73,7 +73,6 @@ def _parts(
         partial(bench_start, catalog, starts=2 if quick else 10),
     )
     for data in filter(None, (catalog, full)):
-        unremembered = partial(_unremembered, data)
         yield (
             Part(f"The shop: {_name(data)}", f"errands bench shop --data {data}"),
             partial(bench_shop, data, steps=steps),
@@ -89,9 +88,7 @@ def _parts(
                     f"Vector environments{on}: {_name(data)}",
                     f"errands bench vector --data {data} --threads {threads}",
                 ),
-                lambda made=unremembered, threads=threads: bench_vector(
-                    made(), sizes=sizes, steps=steps // 5, threads=threads
-                ),
+                partial(_vectors, data, sizes, steps // 5, threads),
             )
     has_browser = chromium.find() is not None
     drivers = ("dom", "browser") if has_browser else ("dom",)
@@ -117,9 +114,12 @@ def _parts(
         )  # fmt: skip
 
 
-def _unremembered(data: str) -> Catalog:
-    """A catalogue that ranks every query anew."""
-    return Catalog(Catalog.open(data).path, remember=0)
+def _vectors(data: str, sizes: Sequence[int], steps: int, threads: int) -> Iterator[Figure]:
+    """In a catalogue that ranks every query anew."""
+    from errands.bench.shop import bench_vector
+
+    unremembered = Catalog(Catalog.open(data).path, remember=0)
+    return bench_vector(unremembered, sizes=sizes, steps=steps, threads=threads)
 
 
 def _name(data: str) -> str:
