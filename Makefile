@@ -63,7 +63,7 @@ check: setup lint types
 # Exhaustive sweeps: the same tests with all their examples, kills and actions, and whatever is
 # too long for `make test`.
 test-slow: setup
-	ERRANDS_SLOW=1 $(PYTEST) -n 2 -rs $$(grep -rl 'from effort import' tests --include='test_*.py')
+	ERRANDS_SLOW=1 $(PYTEST) -n 2 -rs $$(grep -rlE 'from (effort|hypothesis) import' tests --include='test_*.py')
 
 # Agents that learn, at a small scale: demonstrations, imitation, reinforcement, and the table that
 # must show rule < imitation < oracle on held-out goals. Minutes.

@@ -11,10 +11,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from effort import effort
 from hypothesis import settings
 
-# Before anything of errands is imported: tests never touch the user's own cache.
+# Before anything of errands is imported: tests never touch the user's own cache. Each worker has a
+# home of its own, but for catalogues: those that are built in are generated once for all of them.
+if "ERRANDS_TESTS_CATALOGS" not in os.environ:
+    os.environ["ERRANDS_TESTS_CATALOGS"] = tempfile.mkdtemp(prefix="errands-tests-")
 os.environ["ERRANDS_HOME"] = tempfile.mkdtemp(prefix="errands-tests-")
+# Several workers share the cores: threads of PyTorch that wait for each other only burn them.
+if "OMP_NUM_THREADS" not in os.environ:
+    os.environ["OMP_NUM_THREADS"] = "1"
 # Shells let what they start in the background ignore Ctrl-C, and so would all that tests start.
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -22,11 +29,14 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
 from errands.browser import chromium
 from errands.shop.build.builder import build_catalog, generate_catalog
 from errands.shop.catalog.catalog import Catalog
+from errands.shop.catalog.library import ensure
 from errands.turk.browser.driver import BrowserDriver
 from errands.turk.pages.driver import DriverError
 
+os.symlink(os.environ["ERRANDS_TESTS_CATALOGS"], Path(os.environ["ERRANDS_HOME"], "catalogs"))
+
 # The machines are noisy: how long an example takes is no one's fault.
-settings.register_profile("errands", deadline=None)
+settings.register_profile("errands", deadline=None, max_examples=effort(30, 100))
 settings.load_profile("errands")
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
@@ -47,6 +57,8 @@ HEAVY = (
 leaves them out."""
 HEAVY_FIXTURES = {"browser_driver", "postgres_url"}
 LONG = (
+    "turk/effects/test_equivalence.py", "turk/effects/test_first_use.py",
+    "agents/llm/test_turk_conditions.py", "docs/test_site.py",
     "runs/workers/test_ray_pool.py", "cli/train/test_stopped.py", "learn/test_a2c.py",
     "turk/oracle/test_pointer_oracle.py", "turk/scoring/test_recorded_runs.py",
     "web/crowd/instructions/test_process.py", "turk/browser/test_hostile_pages.py",
@@ -102,17 +114,21 @@ def recorded() -> Path:
 
 
 @pytest.fixture(scope="session")
-def catalog_1k(tmp_path_factory: pytest.TempPathFactory) -> Catalog:
+def catalog_1k() -> Catalog:
     """The real 1,000 products, with the recordings' noun lists."""
-    out = tmp_path_factory.mktemp("catalogs") / "webshop-1k"
-    build_catalog(
-        out,
-        items=WEBSHOP / "items_shuffle_1000.json",
-        attributes=WEBSHOP / "items_ins_v2_1000.json",
-        human=WEBSHOP / "items_human_ins.json",
-        nouns=RECORDED / "nouns.json",
-    )
-    return Catalog.open(out)
+
+    def build(out: Path) -> None:
+        build_catalog(
+            out,
+            items=WEBSHOP / "items_shuffle_1000.json",
+            attributes=WEBSHOP / "items_ins_v2_1000.json",
+            human=WEBSHOP / "items_human_ins.json",
+            nouns=RECORDED / "nouns.json",
+        )
+
+    # Beside the built-in ones, which are listed; one for all workers, too.
+    place = Path(f"{os.environ['ERRANDS_TESTS_CATALOGS']}-real", "webshop-1k")
+    return Catalog.open(ensure(place, build))
 
 
 @pytest.fixture(scope="session")

@@ -1,6 +1,7 @@
 """Imports go one way, sub-packages included: see docs/explanation/design.md."""
 
 import ast
+import functools
 import re
 from pathlib import Path
 
@@ -140,11 +141,17 @@ def exists(name: str) -> bool:
     return path.is_dir() or path.with_suffix(".py").is_file()
 
 
+@functools.cache
+def parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text())
+
+
+@functools.cache
 def imported(path: Path) -> set[str]:
     """Modules below `errands` that a module uses: by imports, at the top or inside a function, and
     by name, in a text such as `errands.agents.rule:make`."""
     names: list[str] = []
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in ast.walk(parsed(path)):
         if isinstance(node, ast.Import):
             names += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
@@ -200,9 +207,8 @@ def test_what_is_imported_late_is_there() -> None:
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
 def test_modules_say_what_they_are_for(path: Path) -> None:
-    text = path.read_text()
-    if text.strip():
-        assert ast.get_docstring(ast.parse(text)), "a module says what it is for"
+    if path.read_text().strip():
+        assert ast.get_docstring(parsed(path)), "a module says what it is for"
 
 
 @pytest.mark.parametrize(

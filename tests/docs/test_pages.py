@@ -1,5 +1,6 @@
 """What the documentation says is what there is."""
 
+import functools
 import importlib
 import os
 import re
@@ -92,12 +93,19 @@ def test_the_words_are_the_field_s(page: Path) -> None:
         assert {old: new for old, new in OLD_WORDS.items() if old in text} == {}
 
 
-@pytest.mark.parametrize("page", PAGES, ids=IDS)
-def test_commands_that_are_told_of_exist(page: Path) -> None:
+@functools.cache
+def command_groups() -> dict[str, set[str]]:
+    """Groups of commands, and the words that may follow them."""
     groups: dict[str, set[str]] = {}
     for group, *inner in command_paths():
         for word in inner[:1]:
             groups.setdefault(group, set()).add(word)
+    return groups
+
+
+@pytest.mark.parametrize("page", PAGES, ids=IDS)
+def test_commands_that_are_told_of_exist(page: Path) -> None:
+    groups = command_groups()
     assert {"bench", "catalog"} <= groups.keys()
     for group, word in re.findall(r"(?:`|\$ )errands ([a-z]+) ([a-z][a-z-]*)", page.read_text()):
         assert word in groups.get(group, {word}), f"{page.name}: errands {group} {word}"

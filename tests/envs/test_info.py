@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from effort import effort
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -43,7 +44,7 @@ def is_possible(action: Any, info: dict[str, Any], *, anywhere: bool) -> bool:
     return match[1] == "click" and match[2].lower() in {*offered["clickables"]} - {"search"}
 
 
-@settings(max_examples=150)
+@settings(max_examples=effort(40, 150))
 @given(st.lists(ACTIONS, min_size=3, max_size=14), st.booleans(), st.booleans(), st.booleans())
 def test_an_action_is_valid_where_the_page_offers_it(
     little: Catalog, actions: list[Any], anywhere: bool, still_open: bool, short: bool

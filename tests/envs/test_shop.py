@@ -322,7 +322,7 @@ def wild_action(rng: random.Random, info: dict[str, Any], garbage: list[Any]) ->
     seed=st.integers(0, 2**32),
     garbage=st.lists(st.text(max_size=60) | st.binary(max_size=9), max_size=6),
 )
-@settings(max_examples=effort(50, 250), deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=effort(25, 250), deadline=None, suppress_health_check=list(HealthCheck))
 def test_a_million_wild_actions_never_raise(little: Catalog, seed: int, garbage: list[Any]) -> None:
     """Examples of 4,000 actions each: a million in `make test-slow`, a fifth of it here."""
     rng = random.Random(seed)
@@ -346,7 +346,7 @@ def test_a_million_wild_actions_never_raise(little: Catalog, seed: int, garbage:
 
 
 @given(seed=st.integers(0, 2**32), garbage=st.lists(st.text(max_size=40), max_size=4))
-@settings(max_examples=effort(20, 60), deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=effort(10, 60), deadline=None, suppress_health_check=list(HealthCheck))
 def test_goals_with_one_instruction_look_alike_until_the_purchase(
     little: Catalog, seed: int, garbage: list[str]
 ) -> None:

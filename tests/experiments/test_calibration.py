@@ -5,6 +5,7 @@ from pathlib import Path
 from statistics import mean
 
 import pytest
+from effort import effort
 
 from errands import run
 from errands.errors import DataError, SettingError
@@ -12,6 +13,8 @@ from errands.experiments import calibration
 from errands.experiments.calibration import SeedFigures, calibrate, to_markdown
 from errands.runs.store.places import open_run
 from errands.shop.catalog.catalog import Catalog
+
+PRODUCTS = effort(200, 400)
 
 
 @pytest.fixture(scope="module")
@@ -21,13 +24,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def rows(folder: Path) -> list[SeedFigures]:
-    return calibrate(folder, products=400, seeds=[5, 6, 5], sample=1000, keep=True)
+    return calibrate(folder, products=PRODUCTS, seeds=[5, 6, 5], sample=1000, keep=True)
 
 
 def test_a_row_for_each_seed(rows: list[SeedFigures]) -> None:
     assert [(row.difficulty, row.products, row.seed) for row in rows] == [
-        ("paper", 400, 5),
-        ("paper", 400, 6),
+        ("paper", PRODUCTS, 5),
+        ("paper", PRODUCTS, 6),
     ]
     assert rows[0].figures != rows[1].figures
 
@@ -36,7 +39,7 @@ def test_figures_are_what_agents_score(
     rows: list[SeedFigures], folder: Path, tmp_path: Path
 ) -> None:
     """All goals are drawn here, so playing them all must give the very same."""
-    catalog = Catalog.open(folder / "paper-400-5")
+    catalog = Catalog.open(folder / f"paper-{PRODUCTS}-5")
     count = len(catalog.goals("human"))
     mine = tmp_path / "mine.toml"
     mine.write_text(
@@ -55,7 +58,7 @@ def test_what_is_kept_is_not_counted_again(
 ) -> None:
     monkeypatch.setattr(calibration, "generate_catalog", None)
     monkeypatch.setattr(calibration, "goal_statistics", None)
-    assert calibrate(folder, products=400, seeds=[5, 6], sample=1000) == rows
+    assert calibrate(folder, products=PRODUCTS, seeds=[5, 6], sample=1000) == rows
 
 
 def test_the_table_has_the_papers_figures_and_the_differences(rows: list[SeedFigures]) -> None:

@@ -16,7 +16,7 @@ import pytest
 from errands.cli import main, output
 from errands.cli.demo import shop
 
-__all__ = ["in_process", "in_shell"]
+__all__ = ["Done", "in_process", "in_shell"]
 
 Done = subprocess.CompletedProcess[str]
 

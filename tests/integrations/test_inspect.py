@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 from chat_endpoint import Endpoint
+from effort import only_slow
 from scripted_model import Script
 
 pytest.importorskip("inspect_ai", reason="needs Inspect: pip install 'errands[inspect]'")
@@ -394,6 +395,7 @@ def test_wrong_options_are_one_sentence(task: Any, options: dict[str, Any], why:
     assert "\n" not in message
 
 
+@only_slow
 @pytest.mark.heavy
 def test_the_command_line_and_the_page(
     shop_endpoint: Endpoint, shop_script: Script, tmp_path: Path

@@ -19,6 +19,7 @@ from scripted_model import Script
 pytest.importorskip("mcp", reason="needs mcp: pip install 'errands[mcp]'")
 
 import anyio
+from effort import effort
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mcp import StdioServerParameters
@@ -344,7 +345,7 @@ NAMES = st.sampled_from(["start_shopping", "search", "click", "result", "fill", 
 KEYS = st.sampled_from(["handle", "episode", "query", "name", "value"]) | st.text(max_size=5)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=effort(20, 60), deadline=None)
 @given(calls=st.lists(st.tuples(NAMES | st.text(), st.dictionaries(KEYS, JSON, max_size=3))))
 def test_garbage_is_answered_or_a_tool_error(calls: list[tuple[str, dict[str, Any]]]) -> None:
     handles = EpisodeHandles(

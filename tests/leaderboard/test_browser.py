@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from effort import sampled
 from looking import WIDTHS, opened, serious
 from submissions import rewritten
 
@@ -60,8 +61,13 @@ def addresses(checked: CheckedBoard, site: Path) -> dict[str, str]:
     }
 
 
-@pytest.mark.parametrize("width", WIDTHS)
-@pytest.mark.parametrize("name", ["front", "table", "entry", "episode"])
+LOOKS = [(name, width) for name in ("front", "table", "entry", "episode") for width in WIDTHS]
+
+
+@pytest.mark.parametrize(
+    ("name", "width"),
+    sampled(LOOKS, ("front", "desk"), ("table", "phone"), ("entry", "phone"), ("episode", "desk")),
+)
 def test_every_page_fits_and_can_be_read_by_all(
     name: str, width: str, site: Path, addresses: dict[str, str], browser: Any
 ) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from effort import effort
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -179,7 +180,7 @@ JSON = st.recursive(
 )
 
 
-@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=effort(40, 150), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.data())
 def test_any_value_anywhere_is_read_or_refused(data: bytes, drawn: st.DataObject) -> None:
     """Whatever stands in a place of a submission, reading ends in a sentence or a submission."""

@@ -10,6 +10,7 @@ import msgspec
 import numpy as np
 import pytest
 import torch
+from effort import sampled
 from trainings import same_weights, stopper
 
 from errands.envs.shop import ShopEnv
@@ -108,7 +109,7 @@ class _OneButtonPays:
         return pages, rewards, over, ~over, infos
 
 
-@pytest.mark.parametrize("encoder", ["transformer", "gru"])
+@pytest.mark.parametrize("encoder", sampled(["transformer", "gru"], "gru"))
 def test_what_pays_is_learnt(encoder: Any, tmp_path: Path) -> None:
     choice = msgspec.structs.replace(TINY, encoder=encoder, hidden=8)
     config = A2CConfig(

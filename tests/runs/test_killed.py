@@ -16,7 +16,7 @@ NURSERY = Path(__file__).with_name("nursery.py")
 
 @pytest.mark.parametrize(
     ("workers", "kills", "episodes"),
-    [(1, effort(12, 40), effort(1000, 3000)), (2, effort(4, 10), effort(5000, 12000))],
+    [(1, effort(4, 40), effort(400, 3000)), (2, effort(2, 10), effort(1500, 12000))],
 )
 def test_kills_lose_nothing_and_do_nothing_twice(
     little: Catalog, tmp_path: Path, workers: int, kills: int, episodes: int

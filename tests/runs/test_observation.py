@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from effort import SLOW
 from little_runs import little_protocol
 
 import errands
@@ -155,13 +156,16 @@ def toy_package(tmp_path: Path) -> Path:
     return site
 
 
+STRANGERS = [
+    ("shop-demo", "random", "toy", "toy_formats:toy@3"),
+    ("turk-demo", "do-nothing", "toy", "toy_formats:toy_form@3"),
+    ("shop-demo", "random", "toy_formats:toy", "toy_formats:toy@3"),
+]
+
+
 @pytest.mark.parametrize(
     ("protocol", "agent", "observation", "version"),
-    [
-        ("shop-demo", "random", "toy", "toy_formats:toy@3"),
-        ("shop-demo", "random", "toy_formats:toy", "toy_formats:toy@3"),
-        ("turk-demo", "do-nothing", "toy", "toy_formats:toy_form@3"),
-    ],
+    STRANGERS if SLOW else STRANGERS[1:2],
 )
 def test_a_strangers_format_is_run_resumed_and_replayed(
     little: Catalog, tmp_path: Path, toy_package: Path,

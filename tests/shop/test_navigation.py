@@ -1,6 +1,7 @@
 """The state machine: transitions of the specification's section 4.5."""
 
 import pytest
+from effort import effort
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -194,7 +195,7 @@ def test_names_win_over_what_they_name(shop: Shop) -> None:
 
 
 @given(st.lists(st.text(max_size=30) | st.sampled_from(["click[next >]", "search[lamp]"])))
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=effort(20, 50), deadline=None)
 def test_act_and_turn_agree_and_states_are_values(little: Catalog, actions: list[str]) -> None:
     shop = Shop(little)
     page, state = shop.look(State()), State()

@@ -27,7 +27,7 @@ from selectolax.lexbor import LexborHTMLParser
 from errands.transfer.sites.record import CARD_PARTS, PARTS, SiteProduct, SiteResults
 from errands.transfer.sites.site import site_named
 
-TRIALS = effort(60, 250)
+TRIALS = effort(25, 250)
 WHOLE_PAGE_TRIALS = 4
 
 MAIN_PARTS = {

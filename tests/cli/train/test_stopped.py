@@ -25,7 +25,7 @@ class Lesson(NamedTuple):
 
 
 SIGNALS = {"killed": signal.SIGKILL, "stopped": signal.SIGINT}
-SAMPLE = [("choice", "killed"), ("search", "stopped"), ("rl", "killed"), ("rl", "stopped")]
+SAMPLE = [("choice", "killed")]
 ALL = [(model, end) for model in ("choice", "search", "rl") for end in SIGNALS]
 
 

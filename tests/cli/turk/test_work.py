@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from command import in_process as errands
+from effort import only_slow
 
 from errands.turk.drivers import start_browser
 from errands.turk.pages.driver import DriverError
@@ -102,6 +103,7 @@ def test_verify_without_a_browser_says_what_it_can() -> None:
     assert found["oracle"]["released"] > 0.9
 
 
+@only_slow
 def test_challenge_compares_two_oracles() -> None:
     if not chromium_found():
         pytest.skip("there is no Chromium")
@@ -114,7 +116,13 @@ def test_challenge_compares_two_oracles() -> None:
         assert by_fields["answered"]["paper"] < 1
         assert by_pointer["scores"]["submitted"] == 1
     assert found["Bicycle Clinic"]["pointer-oracle"]["scores"]["paper"] is None
+
+
+def test_challenge_of_another_split() -> None:
+    if not chromium_found():
+        pytest.skip("there is no Chromium")
     shown = errands("turk", "challenge", "--split", "subjective", "--instances", "1")
+    assert shown.returncode == 0, shown.stderr
     assert "Weekend Questionnaire" in shown.stdout
 
 

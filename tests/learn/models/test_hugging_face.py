@@ -14,6 +14,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
+from effort import only_slow
 
 from errands.errors import DataError, SettingError
 from errands.extras import install_command
@@ -69,6 +70,7 @@ class _Hub(BaseHTTPRequestHandler):
         pass
 
 
+@only_slow
 def test_a_name_is_fetched_once_and_then_on_this_machine(
     readers: Callable[[str], Path], tmp_path: Path
 ) -> None:

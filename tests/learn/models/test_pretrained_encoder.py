@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 import torch
+from effort import sampled
 
 from errands.errors import DataError
 
@@ -28,7 +29,7 @@ from errands.learn.models.pretrained_encoder import (  # noqa: E402
 )
 from errands.learn.models.runtime import seeded_torch  # noqa: E402
 
-KINDS = ["bert", "distilbert", "roberta"]
+KINDS = sampled(["bert", "distilbert", "roberta"], "bert", "roberta")
 Readers = Callable[[str], Path]
 
 TEXT = "i want a red hat for my sister"

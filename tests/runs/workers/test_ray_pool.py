@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from effort import effort, only_slow
 
 from errands.agents.careful import CarefulShopper
 from errands.agents.factory import SimpleFactory
@@ -124,18 +125,20 @@ def _at_most(seconds: int) -> Iterator[None]:
 def test_two_nodes_play_what_one_process_plays(
     cluster: Any, second: Any, little: Catalog, tmp_path: Path
 ) -> None:
-    protocol = _protocol(little)
+    episodes = effort(60, 400)
+    protocol = _protocol(little, episodes=episodes)
     here = run(protocol, "random", out=tmp_path / "here")
     seen: list[int] = []
     there = run(
         protocol, "random", out=tmp_path / "there", ray=cluster.address,
         on_episode=lambda summary: seen.append(summary.number), on_remark=pytest.fail,
     )  # fmt: skip
-    assert there.played == 400
-    assert sorted(seen) == list(range(400))
+    assert there.played == episodes
+    assert sorted(seen) == list(range(episodes))
     assert _played(there.place) == _played(here.place)
 
 
+@only_slow
 def test_a_node_that_is_killed_costs_nothing_but_time(
     cluster: Any,
     second: Any,
@@ -194,6 +197,7 @@ def test_an_episode_that_ends_two_workers_is_an_error(
     assert [row for row in _played(done.place) if row[0] != 5] == fine
 
 
+@only_slow
 def test_an_agent_that_will_not_be_interrupted_costs_its_worker(
     cluster: Any,
     little: Catalog,
@@ -221,6 +225,7 @@ def test_an_agent_that_will_not_be_interrupted_costs_its_worker(
     assert {rows[0].owner, rows[3].owner} <= {"", "time"}
 
 
+@only_slow
 def test_the_end_of_a_run_ends_it(
     cluster: Any, little: Catalog, tmp_path: Path, agents: Callable[[str, str], str]
 ) -> None:
@@ -240,6 +245,7 @@ def test_the_end_of_a_run_ends_it(
     assert _played(first.place) == _played(whole.place)
 
 
+@only_slow
 def test_agents_that_wait_play_many_at_once(
     cluster: Any, little: Catalog, tmp_path: Path, agents: Callable[[str, str], str]
 ) -> None:
@@ -264,6 +270,7 @@ def test_agents_that_wait_play_many_at_once(
     assert _played(done.place) == _played(whole.place)
 
 
+@only_slow
 def test_a_node_without_the_data_is_named_and_the_others_play(
     cluster: Any, little: Catalog, tmp_path: Path, agents: Callable[[str, str], str]
 ) -> None:
@@ -296,6 +303,7 @@ def test_a_node_without_the_data_is_named_and_the_others_play(
     assert "does not play: The protocol 't' needs the catalogue 'at-the-head-only'" in said[0]
 
 
+@only_slow
 def test_a_cluster_without_the_data(
     cluster: Any, little: Catalog, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -307,6 +315,7 @@ def test_a_cluster_without_the_data(
         run(protocol, "rule", out=tmp_path / "r", ray=cluster.address, on_remark=lambda _: None)
 
 
+@only_slow
 def test_rollouts_come_as_they_are_finished(cluster: Any, little: Catalog, tmp_path: Path) -> None:
     protocol = _protocol(little, episodes=60)
     whole = run(protocol, "random", out=tmp_path / "whole", observations="full")
@@ -322,6 +331,7 @@ def test_rollouts_come_as_they_are_finished(cluster: Any, little: Catalog, tmp_p
         next(rollouts(protocol, "random", ray=cluster.address, episodes=[60]))
 
 
+@only_slow
 def test_a_driver_that_is_killed_leaves_nothing_running_and_goes_on(
     cluster: Any, little: Catalog, tmp_path: Path, agents: Callable[[str, str], str]
 ) -> None:

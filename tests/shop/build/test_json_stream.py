@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from effort import effort
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -32,7 +33,7 @@ def write(folder: Path, text: str | bytes) -> Path:
 
 
 @given(values=st.lists(_values), indent=st.sampled_from([None, 1]), data=st.data())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=effort(20, 60), deadline=None)
 def test_arrays_and_objects_are_read_whole(
     tmp_path_factory: pytest.TempPathFactory, values: list[Any], indent: int | None, data: Any
 ) -> None:

@@ -89,7 +89,7 @@ def test_names_are_for_the_manifest(lexicon: NounTagger, lower: NounTagger) -> N
     assert (lexicon.name, lower.name) == ("lexicon-1", "lexicon-lower-1")
 
 
-@settings(max_examples=effort(75, 300), deadline=None)
+@settings(max_examples=effort(30, 300), deadline=None)
 @given(st.text(max_size=80))
 def test_any_text_is_tagged_and_tagged_alike(title: str) -> None:
     fresh, used = tagger("lexicon"), tagger("lexicon")

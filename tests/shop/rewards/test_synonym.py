@@ -247,7 +247,7 @@ TEXTS = st.lists(TEXT, max_size=4).map(tuple)
 CHOICES = st.dictionaries(st.sampled_from(["color", "size", "style"]), TEXT, max_size=3)
 
 
-@settings(max_examples=effort(100, 400))
+@settings(max_examples=effort(40, 400))
 @given(
     title=TEXT, bullets=TEXTS, description=TEXT, attributes=TEXTS, nouns=TEXTS, query=TEXT,
     path=TEXTS, chosen=CHOICES, more=TEXTS, wanted=TEXTS.filter(bool),
@@ -285,7 +285,7 @@ def test_never_below_released(
             assert credit.wanted not in offered or credit.found == credit.wanted
 
 
-@settings(max_examples=effort(100, 400))
+@settings(max_examples=effort(40, 400))
 @given(wanted=NEAR, other=NEAR, more=TEXTS)
 def test_another_than_the_wanted_value_gains_nothing_where_that_is_offered(
     wanted: str, other: str, more: tuple[str, ...]

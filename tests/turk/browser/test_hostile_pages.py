@@ -8,7 +8,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
-from effort import effort
+from effort import effort, sampled
 
 from errands.browser import chromium
 from errands.turk.actions.action import Action
@@ -76,7 +76,7 @@ ENDLESS = [
 
 
 # Each keeps a core busy until the driver has lost its patience twice.
-@pytest.mark.parametrize("script", ENDLESS[: effort(2, 5)])
+@pytest.mark.parametrize("script", ENDLESS[: effort(1, 5)])
 def test_an_endless_loop_at_load_is_an_error(driver: BrowserDriver, script: str) -> None:
     started = time.monotonic()
     with pytest.raises(DriverError, match="twice"):
@@ -170,37 +170,40 @@ def test_a_nuisance_changes_nothing(driver: BrowserDriver, script: str) -> None:
     still_works(driver)
 
 
-@pytest.mark.parametrize(
-    "leave",
-    [
-        "location = '{}'",
-        "location.href = '{}'",
-        "location.replace('{}')",
-        "location.assign('{}')",
-        "location.reload()",
-        "history.back(); history.go(-1)",
-        "history.pushState({{}}, '', '/other'); history.back()",
-        "document.forms[0].action = '{}'; document.forms[0].submit()",
-        "document.forms[0].requestSubmit()",
-        "l.href = '{}'; l.click()",
-        "l.href = '{}'; l.download = 'x'; l.click()",
-        "document.head.innerHTML = '<meta http-equiv=refresh content=\"0;url={}\">'",
-        "top.location = '{}'",
-        "window.open('{}', '_self')",
-        "f.contentWindow.open('{}', '_top')",
-        "f.contentWindow.eval('top.location = \"{}\"')",
-        "document.open('{}', '_self', '')",
-        "navigation.navigate('{}')",
-    ],
-)
-@pytest.mark.parametrize(
-    "address", ["http://{}/left", "about:blank", "blob:http://task.invalid/x", "file:///etc/passwd"]
-)
+LEAVE = [
+    "location = '{}'",
+    "location.href = '{}'",
+    "location.replace('{}')",
+    "location.assign('{}')",
+    "location.reload()",
+    "history.back(); history.go(-1)",
+    "history.pushState({{}}, '', '/other'); history.back()",
+    "document.forms[0].action = '{}'; document.forms[0].submit()",
+    "document.forms[0].requestSubmit()",
+    "l.href = '{}'; l.click()",
+    "l.href = '{}'; l.download = 'x'; l.click()",
+    "document.head.innerHTML = '<meta http-equiv=refresh content=\"0;url={}\">'",
+    "top.location = '{}'",
+    "window.open('{}', '_self')",
+    "f.contentWindow.open('{}', '_top')",
+    "f.contentWindow.eval('top.location = \"{}\"')",
+    "document.open('{}', '_self', '')",
+    "navigation.navigate('{}')",
+]
+ADDRESSES = [
+    "http://{}/left", "about:blank", "blob:http://task.invalid/x", "file:///etc/passwd",
+]  # fmt: skip
+LEAVING = [
+    (leave, address) for address in ADDRESSES for leave in LEAVE
+    if "{}" in leave or address == ADDRESSES[0]  # The others are the same whatever the address.
+]  # fmt: skip
+ONE_EACH = [pair for pair in LEAVING if pair[0] == LEAVE[0] or pair[1] == ADDRESSES[0]]
+
+
+@pytest.mark.parametrize(("leave", "address"), sampled(LEAVING, *ONE_EACH))
 def test_the_page_stays(
     driver: BrowserDriver, server: tuple[str, list[str]], leave: str, address: str
 ) -> None:
-    if "{}" not in leave and not address.startswith("http"):
-        pytest.skip("the same whatever the address")
     target = address.format(server[0])
     with driver.open(
         "<form><input name=a><a id=l>x</a><iframe id=f></iframe></form>"
@@ -308,14 +311,15 @@ def test_nothing_is_left_for_the_next_page(driver: BrowserDriver) -> None:
             assert page.values("a") == ['[0,0,"","",0]']
 
 
-def test_a_page_of_ten_megabytes(browser_driver: BrowserDriver) -> None:
+def test_a_page_of_megabytes(browser_driver: BrowserDriver) -> None:
+    size = effort(2, 10) * 1_000_000
     row = "<p>Some words of a very long page, again and again and again.</p>\n"
-    html = "<input name=a>" + row * (10_000_000 // len(row)) + "<input name=b>"
+    html = "<input name=a>" + row * (size // len(row)) + "<input name=b>"
     with BrowserDriver(load_seconds=60, step_seconds=30) as patient, patient.open(html) as page:
         assert [field.name for field in page.fields()] == ["a", "b"]
         page.perform(Action("modify_text", {"name": "b", "value": "end"}))
         assert page.values("b") == ["end"]
-        assert len(page.html()) > 9_000_000
+        assert len(page.html()) > 0.9 * size
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from effort import effort, sampled
 
 from errands.turk.actions.action import Action
 from errands.turk.browser.driver import BrowserDriver
@@ -20,7 +21,7 @@ RADIOS = """<!DOCTYPE html><input type="radio" name="q" value="yes" onclick="sai
 <input type="radio" name="q" value="no" onclick="said(this)"><br>"""
 
 
-QUICK = ProofConfig(rows=3, most_rows=6, loads=6, walk=15)
+QUICK = ProofConfig(rows=3, most_rows=effort(4, 6), loads=effort(3, 6), walk=effort(5, 15))
 
 
 def task_of(body: str, *answers: dict[str, str]) -> Task:
@@ -98,7 +99,7 @@ def test_a_script_that_acts_on_one_rare_row(browser_driver: BrowserDriver) -> No
     assert proof.reason.startswith("row 61: load: visible of 't'")
 
 
-@pytest.mark.parametrize("when", ["", "document.onchange = () =>"])
+@pytest.mark.parametrize("when", sampled(["", "document.onchange = () =>"], ""))
 def test_what_comes_long_after_is_met(when: str, browser_driver: BrowserDriver) -> None:
     """An agent may think for a minute, and the page goes on meanwhile."""
     body = f"""{RADIOS}<input name=t><script>function said() {{}}
@@ -137,10 +138,11 @@ def test_what_two_other_choices_decide(browser_driver: BrowserDriver) -> None:
 
 
 REAL = Path(__file__).resolve().parents[4] / "shared" / "data" / "turkingbench" / "tasks"
+CLAIMS = "Ethical rule-of-thumb quality", "Advice Gen"
 
 
 @pytest.mark.skipif(not REAL.is_dir(), reason="../shared/data/turkingbench is not here")
-@pytest.mark.parametrize("name", ["Ethical rule-of-thumb quality", "Advice Gen"])
+@pytest.mark.parametrize("name", sampled(CLAIMS, "Ethical rule-of-thumb quality"))
 def test_claims_that_were_wrong(name: str, browser_driver: BrowserDriver) -> None:
     """Both were "proven equal" by what the oracle does."""
     task = load_tasks(REAL).task(name)
@@ -165,32 +167,31 @@ def test_the_actions_that_showed_it(browser_driver: BrowserDriver) -> None:
         assert len(different) >= 6 if field is None else field in different
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
-        # Shows and hides.
-        """<div id="d" style="display:none"><input name="t"></div><script>function said(b) {
+REACTIONS = {
+    # Shows and hides.
+    "shows": """<div id="d" style="display:none"><input name="t"></div><script>function said(b) {
             const style = document.getElementById('d').style;
             style.display = b.value === 'yes' ? '' : 'none' }</script>""",
-        # Folds, with a transition and a sheet that is known to the browser alone.
-        """<div id="d" class="shut"><input name="t"></div><script>
+    # Folds, with a transition and a sheet that is known to the browser alone.
+    "folds": """<div id="d" class="shut"><input name="t"></div><script>
             const sheet = new CSSStyleSheet();
             sheet.replaceSync('.fold {transition: opacity 9s; opacity: 1} .gone {display: none}');
             document.adoptedStyleSheets = [sheet];
             function said(b) { document.getElementById('d').className =
                 b.value === 'yes' ? 'fold' : 'gone' }</script>""",
-        # Disables and overwrites a text.
-        """<textarea name="t"></textarea><script>function said(b) {
+    # Disables and overwrites a text.
+    "overwrites": """<textarea name="t"></textarea><script>function said(b) {
             const t = document.querySelector('textarea'); t.disabled = b.value === 'no';
             if (t.disabled) t.value = '--NONE--' }</script>""",
-        # Copies into a hidden field.
-        """<input type="hidden" name="t"><script>function said(b) {
+    # Copies into a hidden field.
+    "copies": """<input type="hidden" name="t"><script>function said(b) {
             document.querySelector('[name=t]').value = 'chose ' + b.value }</script>""",
-    ],
-    ids=["shows", "folds", "overwrites", "copies"],
-)
-def test_reactions_are_learnt_and_proven(body: str, browser_driver: BrowserDriver) -> None:
-    proof = proof_of(RADIOS + body, browser_driver)
+}
+
+
+@pytest.mark.parametrize("kind", sampled(REACTIONS, "shows"))
+def test_reactions_are_learnt_and_proven(kind: str, browser_driver: BrowserDriver) -> None:
+    proof = proof_of(RADIOS + REACTIONS[kind], browser_driver)
     assert proof.reason == ""
     assert proof.equal
     assert proof.effect_rules

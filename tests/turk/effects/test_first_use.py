@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from command import in_process
+from effort import effort, only_slow
 
 from errands import run
 from errands.envs.turk import TurkEnv
@@ -33,6 +34,7 @@ REVEALS = """<p>${word}</p>
 <script>function show(how) { document.getElementById('more').style.display = how }</script>"""
 FLIPS = REVEALS.replace(".style.display = how", ".hidden ^= 1").replace(' style="display:none"', "")
 PLAIN = '<p>${word}</p><input type="radio" name="q" value="yes"> Yes <p><input name="s"> why'
+ROWS = effort(2, 4)
 TASKS = {"Flips": FLIPS, "Plain": PLAIN, "Reveals": REVEALS}
 
 
@@ -53,7 +55,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         with (place / name / "batch.csv").open("w", newline="") as file:
             rows = csv.writer(file)
             rows.writerow(["Input.word", "Answer.q", "Answer.s"])
-            rows.writerows([f"word {n}", ("yes", "no")[n % 2], "b"] for n in range(4))
+            rows.writerows([f"word {n}", ("yes", "no")[n % 2], "b"] for n in range(ROWS))
     return place
 
 
@@ -73,7 +75,7 @@ def outcome(result: RunResult) -> list[Any]:
 def played(folder: Path, out: Path, agent: str = "random", **options: Any) -> RunResult:
     remarks = options.pop("remarks", [])
     result = run("turk", agent, data=str(folder), out=out, on_remark=remarks.append, **options)
-    assert result.kept == 12
+    assert result.kept == ROWS * len(TASKS)
     return result
 
 
@@ -109,19 +111,20 @@ def test_a_run_finds_out_once_and_plays_the_same(
         assert outcome(one) == expected
 
 
+@only_slow
 def test_a_run_that_was_begun_unproven_goes_on_proven(
     folder: Path, tmp_path: Path, browser_driver: BrowserDriver
 ) -> None:
     expected = outcome(played(folder, tmp_path / "whole", prove=0))
 
     def stop(summary: Summary) -> None:
-        if summary.number == 4:
+        if summary.number == 2:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         played(folder, tmp_path / "run", prove=0, on_episode=stop)
     resumed = played(folder, tmp_path / "run", resume=True)
-    assert 0 < resumed.played < 12
+    assert 0 < resumed.played < ROWS * len(TASKS)
     assert proofs_folder().is_dir()
     assert outcome(resumed) == expected
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 import pytest
+from effort import only_slow
 
 from errands.turk.browser.driver import BrowserDriver
 from errands.turk.oracle.closeness import FARTHEST, closeness
@@ -147,8 +148,10 @@ def test_answers_of_one_worker_are_kept_together(driver: BrowserDriver) -> None:
     assert sent(driver, html, labels) == {"h": ("c0",), "g": ("c1",)}
 
 
+@only_slow
 def test_a_page_that_cannot_be_solved_is_given_up(driver: BrowserDriver) -> None:
-    body = "".join(f"<i class=x>{n}</i>" for n in range(9)) + "<button type=button>b</button>"
+    squares = "".join(f"<i class=x>{n}</i>" for n in range(9))
+    body = f"{squares}<button type=button>b</button>"
     html = page_of(body, "f.onclick = (e) => { e.target.className += 'y' }")
     instance = Instance("made", 0, {}, {"h": ("never",)})
     page = driver.open(html)

@@ -4,6 +4,7 @@ import csv
 from pathlib import Path
 
 import pytest
+from effort import effort
 
 from errands.turk.dom.driver import DomDriver
 from errands.turk.oracle.field_oracle import play_oracle
@@ -52,6 +53,9 @@ def test_pages_that_need_no_script(tasks: TaskSet, name: str) -> None:
     full_marks(DomDriver(), tasks, name)
 
 
-@pytest.mark.parametrize("name", [name for name, kind in table().items() if kind != "static"])
+SCRIPTED = [name for name, kind in table().items() if kind != "static"]
+
+
+@pytest.mark.parametrize("name", SCRIPTED[:: effort(3, 1)])
 def test_pages_that_need_a_browser(tasks: TaskSet, browser_driver: Driver, name: str) -> None:
     full_marks(browser_driver, tasks, name)

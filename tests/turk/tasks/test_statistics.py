@@ -1,6 +1,7 @@
 """Counting what tasks hold, and drawing it."""
 
 import csv
+import functools
 import json
 from pathlib import Path
 from xml.etree import ElementTree
@@ -95,9 +96,15 @@ def test_types_are_the_recorded_ones() -> None:
     assert sum(map(len, types.values())) > 3000
 
 
+@functools.cache
+def surveyed() -> TaskSetStatistics:
+    """Of all the real tasks."""
+    return survey(load_tasks(TASKS))
+
+
 @pytest.mark.shared
 def test_the_real_tasks() -> None:
-    found = survey(load_tasks(TASKS))
+    found = surveyed()
     assert (len(found.tasks), found.instances, found.answers) == (108, 27_300, 59_579)
     assert 10 < found.spreads["fields per task"].mean < 20
     with (TASKS.parent / "tasks.csv").open(newline="") as lines:
@@ -142,7 +149,7 @@ def test_figures_of_the_real_tasks() -> None:
     """What docs/guides/form-pages.md says of them."""
     if not TASKS.is_dir():
         pytest.skip(f"{TASKS} is absent: TurkingBench's own tasks are not here")
-    found = survey(load_tasks(TASKS))
+    found = surveyed()
     measures = {one.measure: one.ours for one in figure_3(found)}
     assert measures["instances"] == 27_300
     assert measures["fields per task"] == pytest.approx(13.3, abs=0.05)

@@ -5,6 +5,7 @@ import io
 import math
 
 import pytest
+from effort import effort
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -164,7 +165,7 @@ def test_huge_cells_up_to_a_limit() -> None:
     assert csv.field_size_limit() == before
 
 
-@settings(max_examples=300)
+@settings(max_examples=effort(75, 300))
 @given(st.one_of(st.binary(), st.text(alphabet='a,"\n\r\0é 1.', max_size=60).map(str.encode)))
 def test_garbage_is_a_table_or_a_task_error(data: bytes) -> None:
     try:

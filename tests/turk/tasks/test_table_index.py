@@ -116,7 +116,7 @@ def tables(draw: st.DrawFn) -> tuple[list[list[str]], str, str]:
     )
 
 
-@settings(max_examples=effort(200, 2000))
+@settings(max_examples=effort(100, 2000))
 @given(tables(), st.booleans(), st.booleans())
 def test_any_table(drawn: tuple[list[list[str]], str, str], marked: bool, all_quoted: bool) -> None:
     table, newline, last = drawn
@@ -162,7 +162,7 @@ class InMemory(IndexedInstances):
         """It cannot change."""
 
 
-@settings(max_examples=effort(100, 1000))
+@settings(max_examples=effort(50, 1000))
 @given(st.lists(st.sampled_from([*CELLS, "0012", "+3", "1e5", "nan", "TRUE"]), min_size=1))
 def test_a_cell_alone_is_what_it_is_in_its_column(cells: list[str]) -> None:
     column = meaning(cells).type
@@ -365,7 +365,7 @@ def test_the_indices_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 @pytest.mark.skipif(not TASKS.is_dir(), reason=f"the tasks are not in {TASKS}")
 def test_every_real_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = {task.name: task for task in load_tasks(TASKS)}
-    step = effort(7, 1)
+    step = effort(20, 1)
     indexed = {task.name: task for task in load_tasks(TASKS)}
     assert len(indexed) == len(whole) >= 108
     for name, task in indexed.items():

@@ -5,6 +5,7 @@ import io
 import time
 
 import pytest
+from effort import effort
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -37,7 +38,7 @@ def test_what_is_not_regular_is_left_alone(text: str) -> None:
     assert read_plain(text) is None
 
 
-@settings(max_examples=500)
+@settings(max_examples=effort(100, 500))
 @given(st.text(alphabet='",\n\r ab', max_size=30))
 @example('a,b\n"""",\n')
 @example('a,b\n""x,\n')
@@ -46,7 +47,7 @@ def test_no_text_is_read_otherwise(text: str) -> None:
     assert plain is None or rows_of(plain) == slowly(text)
 
 
-@settings(max_examples=300)
+@settings(max_examples=effort(75, 300))
 @given(
     st.integers(2, 4).flatmap(
         lambda width: st.lists(

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from effort import sampled
 from looking import WIDTHS, looked_at, opened
 from shop_served import Shop
 from whole_site import whole_site
@@ -17,7 +18,7 @@ def site(little: Catalog, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
         yield running
 
 
-@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("width", sampled(WIDTHS, "phone"))
 def test_a_visitor_goes_everywhere(browser: Any, site: Shop, width: str) -> None:
     # Without scripts: they are needed nowhere on the way.
     page = opened(browser, width, java_script_enabled=False)

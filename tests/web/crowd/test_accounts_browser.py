@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from effort import sampled
 from looking import WIDTHS, logged_in, looked_at, opened
 from shop_served import Shop, shop_served
 
@@ -19,7 +20,7 @@ def shop(little: Catalog, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
         yield running
 
 
-@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("width", sampled(WIDTHS, "phone"))
 def test_an_admin_invites_a_worker(browser: Any, shop: Shop, width: str) -> None:
     page = opened(browser, width)
     page.goto(f"{shop.url}/office")

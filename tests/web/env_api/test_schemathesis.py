@@ -32,7 +32,7 @@ schemathesis = pytest.importorskip(
 
 CODE = "from errands.cli import main; main()"
 PASSWORD = "correct horse battery"
-EXAMPLES = effort(3, 15)
+EXAMPLES = effort(1, 15)
 """Of each address and method."""
 
 

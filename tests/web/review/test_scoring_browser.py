@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from effort import SLOW
 from instructions_served import evil_catalog
-from looking import WIDTHS, looked_at, opened
+from looking import looked_at, opened
 from scoring_served import played, read, scoring_served
 
 from errands.browser import chromium
@@ -24,8 +25,11 @@ def material(little: Catalog, tmp_path_factory: pytest.TempPathFactory) -> Mater
     return read(played(little, tmp_path_factory.mktemp("runs") / "run"))
 
 
-@pytest.mark.parametrize("width", WIDTHS)
-@pytest.mark.parametrize("script", [True, False], ids=["script", "no-script"])
+LOOKS = [("phone", True), ("desk", False), ("desk", True), ("phone", False)]
+"""A width, and whether scripts run; the first two have both of each."""
+
+
+@pytest.mark.parametrize(("width", "script"), LOOKS if SLOW else LOOKS[:2])
 def test_a_person_scores_purchases(
     browser: Any, material: Material, tmp_path: Path, width: str, script: bool
 ) -> None:

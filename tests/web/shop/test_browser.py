@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import pytest
+from effort import SLOW, sampled
 from shop_served import Shop, shop_served
 
 from errands.browser import chromium
@@ -85,8 +86,11 @@ def has_no_sideways_scrolling(page: Any) -> bool:
     return bool(page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"))
 
 
-@pytest.mark.parametrize("width", WIDTHS)
-@pytest.mark.parametrize("script", [True, False], ids=["script", "no-script"])
+LOOKS = [("phone", True), ("desk", False), ("desk", True), ("phone", False)]
+"""A width, and whether scripts run; the first two have both of each."""
+
+
+@pytest.mark.parametrize(("width", "script"), LOOKS if SLOW else LOOKS[:2])
 def test_a_person_buys_something(
     browser: Any, shop: Shop, errand: Errand, width: str, script: bool
 ) -> None:
@@ -186,7 +190,7 @@ def test_a_program_drives_the_browser_and_is_told_the_reward(
     assert stranger.request.get(result).status == 403
 
 
-@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("width", sampled(WIDTHS, "desk"))
 def test_whatever_of_an_option_a_script_clicks_chooses_it(
     browser: Any, shop: Shop, errand: Errand, width: str
 ) -> None:
@@ -282,7 +286,7 @@ PAGES = {
 }
 
 
-@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("width", sampled(WIDTHS, "phone"))
 def test_axe_finds_nothing_serious(browser: Any, shop: Shop, errand: Errand, width: str) -> None:
     axe = pytest.importorskip(
         "axe_playwright_python.sync_playwright",

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from crowd_served import EVERY_FIELD, WORDS, close_all, put_up, results
 from crowd_site import call, invited
+from effort import effort, sampled
 from looking import WIDTHS, logged_in, looked_at, opened
 from shop_served import Shop, shop_served
 
@@ -291,8 +292,8 @@ def test_fields_behind_the_end_of_a_form_are_answers_too(browser: Any, shop: Sho
 
 def test_demo_tasks_work_in_their_frames(browser: Any, shop: Shop) -> None:
     page = logged_in(browser, shop)
-    names = load_tasks("demo").names[::3]
-    assert len(names) >= 10
+    names = load_tasks("demo").names[:: effort(9, 3)]
+    assert len(names) >= effort(4, 10)
     for name in names:
         made = call(shop, "POST", "/v1/office/projects", {"task": name})
         assert made.status == 201, made.text
@@ -329,9 +330,9 @@ def test_real_tasks_work_in_their_frames(browser: Any, shop: Shop) -> None:
         assert own == [], name
         assert frame.evaluate("typeof window.jQuery") == "function", name
         seen += 1
-        if seen == 6:
+        if seen == effort(3, 6):
             break
-    assert seen == 6
+    assert seen == effort(3, 6)
     page.context.close()
 
 
@@ -347,8 +348,8 @@ def test_real_tasks_send_their_answers_here(browser: Any, shop: Shop) -> None:
     tasks = load_tasks(str(SHARED))
     token = invited(shop, "Rae")
     page = opened(browser)
-    names = tasks.names[::6]
-    assert len(names) > 15
+    names = tasks.names[:: effort(12, 6)]
+    assert len(names) > effort(7, 15)
     for name in names:
         inputs = tasks.task(name).instances[0].inputs
         out = io.StringIO()
@@ -369,7 +370,7 @@ def test_real_tasks_send_their_answers_here(browser: Any, shop: Shop) -> None:
     page.context.close()
 
 
-@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("width", sampled(WIDTHS, "phone"))
 def test_the_pages_are_fit_for_everybody(browser: Any, shop: Shop, width: str) -> None:
     made = call(
         shop,
@@ -420,7 +421,7 @@ def said(page: Any, text: str) -> None:
     page.wait_for_selector(f".taskbar [role=status]:has-text('{text}')")
 
 
-@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("width", sampled(WIDTHS, "desk"))
 def test_nothing_filled_in_is_asked_about(browser: Any, shop: Shop, width: str) -> None:
     project = put_up(shop, "<p>${word}</p><input name=a><input type=hidden name=h value=x>")
     page = opened(browser, width)

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from crowd_served import close_all, results
 from crowd_site import invited
-from looking import WIDTHS, logged_in, looked_at, opened
+from effort import SLOW
+from looking import logged_in, looked_at, opened
 from shop_served import Shop, shop_served
 
 from errands.browser import chromium
@@ -28,7 +29,11 @@ TEMPLATE = (
 )
 
 
-@pytest.fixture(scope="module", params=["sqlite", "postgres"])
+LOOKS = [("sqlite", "phone"), ("postgres", "desk"), ("sqlite", "desk"), ("postgres", "phone")]
+"""A store and a width; all of them in `make test-slow`."""
+
+
+@pytest.fixture(scope="module")
 def shop(
     little: Catalog, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
 ) -> Iterator[Shop]:
@@ -58,7 +63,7 @@ def said(page: Any, text: str) -> None:
     page.wait_for_selector(f".taskbar [role=status]:has-text('{text}')")
 
 
-@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize(("shop", "width"), LOOKS if SLOW else LOOKS[:1], indirect=["shop"])
 def test_from_the_project_to_the_pay(browser: Any, shop: Shop, width: str, tmp_path: Path) -> None:
     ann = invited(shop, "Ann")
     rita = opened(browser, width)

@@ -13,13 +13,14 @@ from typing import Any
 import pytest
 from crowd_served import results
 from crowd_site import call, invited
+from effort import effort
 from serve_process import started
 from shop_served import PASSWORD, Shop
 
 from errands.shop.catalog.catalog import Catalog
 
 ITEMS = 400
-KILLS = 3
+KILLS = effort(1, 3)
 
 
 def start(little: Catalog, store: Path) -> tuple["subprocess.Popen[str]", Shop]:

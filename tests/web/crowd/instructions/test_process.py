@@ -5,17 +5,16 @@ import http.client
 import json
 import os
 import signal
-import subprocess
-import sys
 import threading
 import time
 from pathlib import Path
 
 import pytest
+from command import Done, in_process
 from crowd_site import call, invited, open_paid_work
 from instructions_served import qualify, submission
-from serve_process import CODE, started
-from shop_served import PASSWORD
+from serve_process import started
+from shop_served import PASSWORD, shop_served
 
 from errands.shop.catalog.catalog import Catalog
 
@@ -61,14 +60,12 @@ def test_a_killed_server_loses_no_instruction(little: Catalog, tmp_path: Path) -
             assert len(taken[token]) <= state["account"]["accepted"] - 3 <= len(taken[token]) + 1
         out = tmp_path / "items_human_ins.json"
         export = ("crowd", "export", "instructions", str(store), "--out", str(out))
-        subprocess.run([sys.executable, "-c", CODE, *export], check=True, stdout=subprocess.PIPE)
+        assert in_process(*export).returncode == 0
         records = json.loads(out.read_text())
         written = {one["instruction"] for held in records.values() for one in held}
         for texts in taken.values():
             assert {text.lower() for text in texts} <= written
-        again = subprocess.run(
-            [sys.executable, "-c", CODE, *export], stderr=subprocess.PIPE, text=True, check=False
-        )
+        again = in_process(*export)
         assert again.returncode == 2
         assert "exists already" in again.stderr
     finally:
@@ -81,18 +78,11 @@ def test_a_killed_server_loses_no_instruction(little: Catalog, tmp_path: Path) -
 @pytest.mark.parametrize("as_json", [True, False])
 def test_the_commands(little: Catalog, tmp_path: Path, as_json: bool) -> None:
     store = tmp_path / "site.sqlite"
-    words = ("--data", str(little.path), "--store", str(store), "--password", PASSWORD)
-    process, shop = started(*words)
-    try:
-        open_paid_work(shop)
+    with shop_served(little, store) as shop:
         qualify(shop, invited(shop, "Wanda"))
-    finally:
-        process.send_signal(signal.SIGTERM)
-        process.communicate(timeout=60)
 
-    def asked(*more: str) -> "subprocess.CompletedProcess[str]":
-        told = [sys.executable, "-c", CODE, "crowd", *more, *(["--json"] * as_json)]
-        return subprocess.run(told, capture_output=True, text=True, check=False)
+    def asked(*more: str) -> Done:
+        return in_process("crowd", *more, *(["--json"] * as_json))
 
     out = tmp_path / "out.json"
     info, export = (

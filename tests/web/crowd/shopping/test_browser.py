@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from crowd_site import call, invited
+from effort import sampled
 from looking import WIDTHS, looked_at, opened
 from shop_served import PASSWORD, Shop, shop_served
 from shopping_served import ADMIN, OWN, begin, buy, goal_of, read
@@ -25,7 +26,7 @@ def shop(little: Catalog, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
         yield running
 
 
-@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("width", sampled(WIDTHS, "phone"))
 def test_a_worker_shops_and_hands_in_the_code(
     browser: Any, shop: Shop, little: Catalog, width: str
 ) -> None:
@@ -89,7 +90,7 @@ def test_it_works_without_scripts(browser: Any, shop: Shop) -> None:
     page.context.close()
 
 
-@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("width", sampled(WIDTHS, "desk"))
 def test_the_admin_looks(browser: Any, shop: Shop, little: Catalog, width: str) -> None:
     if read(call(shop, "GET", ADMIN))["finished"] < 12:
         for place, name in enumerate(("Berta", "Carl", "Dora")):
