@@ -60,7 +60,7 @@ LONG = (
     "cli/test_run_stopped.py", "transfer/test_fuzz.py", "bench/test_scale.py", "envs/test_shop.py",
     "web/crowd/hits/test_frame_security.py", "web/crowd/hits/test_frame_peers.py",
     "web/crowd/hits/test_browser.py", "web/crowd/hits/test_day.py", "web/runs/test_browser.py",
-    "cli/train/test_encoder.py", "examples/test_notebook.py",
+    "cli/train/test_encoder.py", "examples/test_notebook.py", "envs/test_shop_pictures.py",
 )  # fmt: skip
 """Files that take longest: workers begin with them, so that none is left over at the end."""
 

@@ -45,7 +45,7 @@ def test_two_sizes(measured: Measured) -> None:
         figures = {figure.name: figure for figure in point.figures}
         assert figures["catalogue / items file"].value > 0
         assert figures["build"].floor is None  # Bounds are for the full size.
-        assert figures["queries with another answer then"].value == 0
+        assert figures["queries with another answer when all are scored"].value == 0
         assert figures["steps per second"].value > 0
     assert any("building" in stage for stage in measured.said)
     assert not (measured.folder / "60").exists(), "nothing was to be kept"

@@ -33,7 +33,7 @@ def test_figures_and_another_engine(little: Catalog, tmp_path: Path) -> None:
     assert (figures["search, median"].floor, figures["search, median"].aim) == (4, 1)
     together = figures["3 processes: all, shared pages once"].value
     assert 0 < together < figures["3 processes: if nothing were shared"].value
-    assert figures["queries with another answer then"].value == 0
+    assert figures["queries with another answer when all are scored"].value == 0
     assert figures["open in a new process"].verdict
     assert figures["ours / the other's"].value == pytest.approx(
         figures["ours, right after it"].value / 10

@@ -11,12 +11,19 @@ from typing import Any
 import gymnasium
 import numpy as np
 import pytest
-from gymnasium.utils.env_checker import check_env
+from effort import effort
+from gymnasium.utils.env_checker import check_env, data_equivalence
+from gymnasium.vector.utils import iterate
 
+from errands.agents.random_agent import RandomShopper
 from errands.agents.registry import make_factory
 from errands.browser import chromium
 from errands.browser.chromium import BrowserError
-from errands.envs.screenshots import Camera, shared_camera
+from errands.browser.engine import Engine
+from errands.browser.page import WebPage
+from errands.browser.screenshots import decode
+from errands.browser.tab import TabConfig
+from errands.envs.screenshots import Camera, shared_camera, still
 from errands.envs.shop import ShopEnv
 from errands.envs.shop_vector import ShopVectorEnv
 from errands.errors import SettingError
@@ -99,11 +106,13 @@ def test_the_same_state_gives_the_same_pixels(pixels: ShopEnv, little: Catalog) 
 
 def test_the_caret_does_not_blink(pixels: ShopEnv) -> None:
     html = pixels.episode.html()
-    shots = {shared_camera().take(pixels, html).tobytes() for _ in range(12)}
+    camera = Camera(tabs=1, remember=0)
+    shots = {camera.take(pixels, html).tobytes() for _ in range(12)}
     assert len(shots) == 1
     # The field has the focus all the same.
-    unfocused = shared_camera().take(pixels, html.replace(" autofocus", ""))
+    unfocused = camera.take(pixels, html.replace(" autofocus", ""))
     assert unfocused.tobytes() not in shots
+    camera.close()
 
 
 def test_rendering_gives_the_same_pixels(pixels: ShopEnv, little: Catalog) -> None:
@@ -132,13 +141,114 @@ def test_the_last_to_close_ends_the_browser(little: Catalog, pixels: ShopEnv) ->
     other = ShopEnv(little, observation="screenshot")
     other.reset(options=GOAL)
     pixels.close()
-    assert camera._engine is not None, "the other one still uses it"
+    assert camera.open_tabs, "the other one still uses it"
     other.close()
-    assert camera._engine is None
+    assert not camera.open_tabs
     other.reset(options={"goal": 4})
-    assert camera._engine is not None, "a closed one can be used again"
+    assert camera.open_tabs, "a closed one can be used again"
     other.close()
-    assert camera._engine is None
+    assert not camera.open_tabs
+
+
+def states(catalog: Catalog, count: int) -> list[str]:
+    """Pages that differ, as a random customer comes upon them."""
+    env = ShopEnv(catalog, observation="html", max_steps=15)
+    agent = RandomShopper([env.context.goals[i].instruction_text for i in range(50)], seed=4)
+    pages: dict[str, None] = {}
+    seen, info = env.reset(seed=4)
+    while len(pages) < count:
+        pages[seen] = None
+        if env.episode.over:
+            seen, info = env.reset()
+        else:
+            seen, *_, info = env.step(agent.act(seen, info))
+    return list(pages)
+
+
+@pytest.mark.usefixtures("pixels")
+@pytest.mark.parametrize(
+    "catalog", ["little", pytest.param("catalog_1k", marks=pytest.mark.shared)]
+)
+def test_the_pixels_are_those_of_a_fresh_load(catalog: str, request: pytest.FixtureRequest) -> None:
+    """A thousand states of both catalogues with ERRANDS_SLOW; the real one has pictures that no
+    page may load."""
+    pages = states(request.getfixturevalue(catalog), effort(12, 1000))
+    camera, engine = Camera(tabs=2, remember=0), Engine(None, TabConfig(height=800))
+    try:
+        for start in range(0, len(pages), 20):
+            some = pages[start : start + 20]
+            for html, picture in zip(some, camera.take_all(engine, some), strict=True):
+                with WebPage(engine, still(html)) as page:
+                    fresh = decode(page.snapshot())
+                assert hash(picture.tobytes()) == hash(fresh.tobytes()), html
+    finally:
+        camera.close()
+        engine.close()
+    assert camera.taken == len(pages)
+
+
+def test_pages_that_come_again_are_remembered(pixels: ShopEnv) -> None:
+    camera = Camera(tabs=1, remember=2)
+    pages = [pixels.episode.html().replace("Find it", f"Find {word}") for word in "abc"]
+    first = camera.take_all(pixels, [*pages[:2], *pages[:2]])
+    assert camera.taken == 2
+    assert (first[0] == first[2]).all()
+    assert (camera.take(pixels, pages[0]) == first[0]).all()
+    assert camera.taken == 2
+    camera.take(pixels, pages[2])
+    camera.take(pixels, pages[1])
+    assert camera.taken == 4, "the one that was not asked for longest makes room"
+    camera.close()
+    assert not camera.open_tabs
+    with pytest.raises(SettingError, match="tabs=0 is not possible; expected 1 or more"):
+        Camera(tabs=0)
+
+
+def test_tabs_are_opened_as_they_are_needed(pixels: ShopEnv) -> None:
+    camera = Camera(tabs=2, remember=0)
+    page = pixels.episode.html()
+    try:
+        camera.take(pixels, page)
+        camera.take_all(pixels, [page] * 3)
+        assert (camera.taken, camera.open_tabs) == (2, 1)
+        pages = [page.replace("Instruction", str(number)) for number in range(6)]
+        pictures = camera.take_all(pixels, pages)
+        assert (camera.taken, camera.open_tabs) == (8, 2)
+        assert len({picture.tobytes() for picture in pictures}) == 6
+    finally:
+        camera.close()
+
+
+@pytest.mark.usefixtures("pixels")
+@pytest.mark.parametrize("mode", ["screenshot", "html+screenshot"])
+@pytest.mark.parametrize("autoreset", ["next_step", "same_step"])
+def test_the_vector_shows_what_single_ones_show(little: Catalog, mode: str, autoreset: str) -> None:
+    envs = gymnasium.make_vec(
+        "errands/Shop-v0", 2, catalog=little, observation=mode, autoreset=autoreset, max_steps=3
+    )
+    assert isinstance(envs.unwrapped, ShopVectorEnv)
+    singles = [ShopEnv(little, observation=mode, max_steps=3) for _ in range(2)]
+    try:
+        seen, _ = envs.reset(seed=7)
+        alone = [env.reset(seed=7 + i)[0] for i, env in enumerate(singles)]
+        for actions in (("search[lamp]", "nonsense"), ("click[next >]", "search[x]"), ("y", "z")):
+            assert seen in envs.observation_space
+            ours = iterate(envs.observation_space, seen)
+            assert all(map(data_equivalence, ours, alone))
+            seen, _, _, ended, infos = envs.step(actions)
+            alone = [env.step(action)[0] for env, action in zip(singles, actions, strict=True)]
+        assert ended.all()
+        if autoreset == "same_step":
+            assert all(map(data_equivalence, infos["final_obs"], alone))
+            alone = [env.reset()[0] for env in singles]
+        assert all(map(data_equivalence, iterate(envs.observation_space, seen), alone))
+        snapshots = envs.unwrapped.snapshot()
+        again, _ = envs.unwrapped.restore(snapshots)
+        assert again in envs.observation_space
+    finally:
+        envs.close()
+        for env in singles:
+            env.close()
 
 
 @pytest.mark.usefixtures("pixels")
@@ -198,8 +308,6 @@ def test_pixels_have_no_history(little: Catalog, mode: str, history: str) -> Non
 
 @pytest.mark.parametrize("mode", ["screenshot", "html+screenshot"])
 def test_who_wants_text_says_so(little: Catalog, mode: str) -> None:
-    with pytest.raises(SettingError, match="vectorization_mode='sync'"):
-        ShopVectorEnv(2, catalog=little, observation=mode)
     env = ShopEnv(little, observation=mode)
     with pytest.raises(SettingError, match="reads observation='text'"):
         make_factory("careful", "shop", env, {})

@@ -69,6 +69,26 @@ def test_plays_what_single_environments_play(little: Catalog) -> None:
     assert finished > 8
 
 
+def test_searches_of_a_step_are_ranked_together(little: Catalog) -> None:
+    """On as many threads as asked for; what comes is the same."""
+    envs = [made(little, 6, max_steps=6, threads=threads) for threads in (1, 3)]
+    ranked = []
+    with pytest.MonkeyPatch.context() as patch:
+        each = Catalog.find_each
+        patch.setattr(
+            Catalog, "find_each", lambda *given: ranked.append(len(given[1])) or each(*given)
+        )
+        (first, infos), (same, _) = (env.reset(seed=3) for env in envs)
+        for _ in range(20):
+            assert first == same
+            actions = [purchase(infos, i) for i in range(6)]
+            (first, *_, infos), (same, *_) = (env.step(actions) for env in envs)
+    assert ranked
+    assert max(ranked) > 2
+    for env in envs:
+        env.close()
+
+
 def test_same_step_autoreset_keeps_the_final_page(little: Catalog) -> None:
     envs = made(little, 2, max_steps=1, autoreset="same_step")
     assert envs.metadata["autoreset_mode"] is AutoresetMode.SAME_STEP

@@ -5,12 +5,15 @@ from typing import Any
 import gymnasium
 import numpy as np
 import pytest
+from gymnasium.utils.env_checker import data_equivalence
 from gymnasium.vector import AutoresetMode
+from gymnasium.vector.utils import iterate
 
 from errands.browser import chromium
 from errands.envs.turk import TurkEnv
 from errands.envs.turk_vector import TurkVectorEnv
 from errands.errors import ErrandsError, SettingError
+from errands.turk.browser.driver import BrowserDriver
 from errands.turk.drivers import Pages
 from errands.turk.pages.driver import DriverError
 
@@ -123,8 +126,27 @@ def test_wrong_arguments_are_one_sentence() -> None:
         TurkVectorEnv(2, autoreset="never")
     with pytest.raises(SettingError, match="no option 'drivr'; did you mean 'driver'"):
         TurkVectorEnv(2, drivr="dom")
-    with pytest.raises(SettingError, match="plays many as texts"):
-        TurkVectorEnv(2, driver="browser", observation="screenshot")
+
+
+@pytest.mark.parametrize("mode", ["screenshot", "html+screenshot"])
+def test_pixels_are_those_of_single_environments(mode: str, browser_driver: BrowserDriver) -> None:
+    pages = Pages(browser_driver)
+    envs = TurkVectorEnv(2, pages=pages, observation=mode, max_steps=1, autoreset="same_step")
+    single = TurkEnv(pages=pages, observation=mode, max_steps=1)
+    seen, infos = envs.reset(options={"task": TASK, "row": [0, 1]})
+    action = filled({"fields": infos["fields"][0]}, 1)
+    after, _, _, truncated, infos = envs.step([action, action])
+    assert truncated.all()
+    assert seen in envs.observation_space
+    assert after in envs.observation_space
+    for row in range(2):
+        first, _ = single.reset(options={"task": TASK, "row": row})
+        last, *_ = single.step(action)
+        ours = list(iterate(envs.observation_space, seen))[row]
+        assert data_equivalence(ours, first)
+        assert data_equivalence(infos["final_obs"][row], last)
+    single.close()
+    envs.close()
 
 
 def test_tasks_and_pages_are_shared() -> None:

@@ -4,6 +4,7 @@ import contextlib
 import http.client
 import json
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -14,6 +15,7 @@ from errands.web.core.server import Server
 from errands.web.env_api.endpoints import environments
 from errands.web.env_api.providers import EnvProvider, ShopProvider, TurkProvider
 from errands.web.env_api.service import Service
+from errands.web.server import worker_pools
 
 
 class Clock:
@@ -107,7 +109,8 @@ def served(
         "shop": ShopProvider(catalog, goals, bounds),
         "turk": TurkProvider("demo"),
     }
-    service = Service(providers, bounds, clock) if clock else Service(providers, bounds)
+    pools = worker_pools(str(catalog.path), str(goals), "demo", bounds)
+    service = Service(providers, bounds, clock or time.monotonic, pools)
     with running([environments(service)], bounds, token) as port:
         yield Served(service, port, token)
 

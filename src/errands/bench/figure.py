@@ -5,7 +5,7 @@ import platform
 import resource
 from typing import NamedTuple
 
-__all__ = ["Figure", "cost", "machine", "memory_of", "percentile", "private_memory"]
+__all__ = ["Figure", "cost", "machine", "memory_of", "number", "percentile", "private_memory"]
 
 
 class Figure(NamedTuple):
@@ -42,6 +42,11 @@ def machine() -> str:
         f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores,"
         f" Python {platform.python_version()}"
     )
+
+
+def number(value: float) -> str:
+    """Three figures that matter."""
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
 
 
 def percentile(values: list[float], share: float) -> float:

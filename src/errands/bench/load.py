@@ -2,7 +2,8 @@
 
 Every session has a connection of its own (or shares one with its batch), and takes its turn as
 soon as it is among the few that may be waiting for an answer. Written close to the wire, so
-that one core of this side is enough for one core of the other.
+that one core of this side is enough for one core of the other; of an answer it reads what a shopper
+needs, and passes the rest over. Over a WebSocket it speaks msgpack, as our own clients do.
 """
 
 import abc
@@ -12,9 +13,23 @@ import time
 from array import array
 from collections import deque
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import msgspec
+
+from errands.errors import ErrandsError
+from errands.remote.messages import (
+    BatchCall,
+    Call,
+    CreateCall,
+    Message,
+    ResetBody,
+    ResetCall,
+    StepBody,
+    StepCall,
+    encode_json,
+    encode_msgpack,
+)
 
 __all__ = ["TRANSPORTS", "Load"]
 
@@ -44,23 +59,26 @@ class _Answer(msgspec.Struct):
     sessions: list[str] | None = None
 
 
-_decode = msgspec.json.Decoder(_Answer).decode
-_encode = msgspec.json.Encoder().encode
 _EMPTY: Final = _Answer()
+Then = Callable[[bytes], None]
+Group = tuple["Link", list["RandomClicker"], list[_Answer]]
+"""A connection, who uses it, and the last answer that each of them got."""
 
 
 class Link(asyncio.Protocol, abc.ABC):
     """A connection on which one question at a time is asked."""
 
+    decode: Callable[[bytes], _Answer]
+    """An answer, read."""
+
     def __init__(self, lost: Callable[[], None]) -> None:
         self._lost = lost
         self._buffer = b""
-        self._then: Callable[[bytes], None] | None = None
+        self._then: Then | None = None
         self.transport: asyncio.Transport | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self.transport = transport
+        self.transport = cast(asyncio.Transport, transport)
 
     def connection_lost(self, failure: Exception | None) -> None:
         if self._then is not None:
@@ -73,7 +91,7 @@ class Link(asyncio.Protocol, abc.ABC):
             if then is not None:
                 then(message)
 
-    def write(self, data: bytes, then: Callable[[bytes], None]) -> None:
+    def write(self, data: bytes, then: Then) -> None:
         assert self.transport is not None
         self._then = then
         self.transport.write(data)
@@ -88,12 +106,14 @@ class Link(asyncio.Protocol, abc.ABC):
         """The next whole answer, taken out of what has arrived."""
 
     @abc.abstractmethod
-    def ask(self, call: dict[str, Any], then: Callable[[bytes], None]) -> None:
+    def ask(self, call: Message, then: Then) -> None:
         """Send a call; `then` is given its answer."""
 
 
 class HttpLink(Link):
     """HTTP with a connection that stays open."""
+
+    decode = staticmethod(msgspec.json.Decoder(_Answer).decode)
 
     def _message(self) -> bytes | None:
         head, gap, rest = self._buffer.partition(b"\r\n\r\n")
@@ -107,24 +127,29 @@ class HttpLink(Link):
         self._buffer = rest[size:]
         return rest[:size]
 
-    def ask(self, call: dict[str, Any], then: Callable[[bytes], None]) -> None:
-        call = dict(call)
-        do = call.pop("do")
-        session = call.pop("session", "")
-        path = {"create": "/v1/sessions", "batch": "/v1/batch"}.get(do)
-        body = _encode(call)
+    def ask(self, call: Message, then: Then) -> None:
+        body: StepBody | ResetBody | Message
+        if isinstance(call, StepCall):
+            path, body = f"/v1/sessions/{call.session}/step", StepBody(action=call.action)
+        elif isinstance(call, ResetCall):
+            path, body = f"/v1/sessions/{call.session}/reset", ResetBody()
+        else:
+            path, body = "/v1/sessions", call
+        data = encode_json(body)
         head = (
-            f"POST {path or f'/v1/sessions/{session}/{do}'} HTTP/1.1\r\nhost: bench\r\n"
-            f"content-type: application/json\r\ncontent-length: {len(body)}\r\n\r\n"
+            f"POST {path} HTTP/1.1\r\nhost: bench\r\n"
+            f"content-type: application/json\r\ncontent-length: {len(data)}\r\n\r\n"
         )
-        self.write(head.encode() + body, then)
+        self.write(head.encode() + data, then)
 
 
 class SocketLink(Link):
     """A WebSocket; what is sent is masked with zeros, which changes nothing."""
 
-    def shake_hands(self, then: Callable[[bytes], None]) -> None:
-        self._open = False
+    decode = staticmethod(msgspec.msgpack.Decoder(_Answer).decode)
+    _open = False
+
+    def shake_hands(self, then: Then) -> None:
         self.write(
             b"GET /v1/socket HTTP/1.1\r\nHost: bench\r\nUpgrade: websocket\r\n"
             b"Connection: Upgrade\r\nSec-WebSocket-Key: ZXJyYW5kcyBiZW5jaCBrZQ==\r\n"
@@ -159,8 +184,8 @@ class SocketLink(Link):
             return self._message()
         return message
 
-    def ask(self, call: dict[str, Any], then: Callable[[bytes], None]) -> None:
-        self.write(_frame(0x81, _encode(call)), then)
+    def ask(self, call: Message, then: Then) -> None:
+        self.write(_frame(0x82, encode_msgpack(call)), then)
 
 
 def _frame(kind: int, payload: bytes) -> bytes:
@@ -177,27 +202,26 @@ def _frame(kind: int, payload: bytes) -> bytes:
 class RandomClicker:
     """Clicks about at random; searches for the instruction where nothing else is to be done."""
 
-    __slots__ = ("query", "rng", "session", "steps")
+    __slots__ = ("random", "session", "steps")
 
-    def __init__(self, session: str, rng: random.Random) -> None:
+    def __init__(self, session: str, seed: int) -> None:
         self.session = session
-        self.rng = rng
+        self.random = random.Random(seed).random
         self.steps = -1
-        self.query = ""
 
-    def call(self, last: _Answer) -> dict[str, Any]:
+    def call(self, last: _Answer) -> Call:
         """What to ask for after an answer."""
         info = last.info
         if info is None or last.terminated or not 0 <= self.steps < EPISODE_STEPS:
             self.steps = 0
-            return {"do": "reset", "session": self.session}
+            return ResetCall(session=self.session)
         self.steps += 1
         clickables = info.available_actions.clickables
         action = f"search[{info.instruction}]"
         if self.steps > 1 and clickables:
-            picked = self.rng.choice(clickables)
+            picked = clickables[int(self.random() * len(clickables))]
             action = action if picked == "search" else f"click[{picked}]"
-        return {"do": "step", "session": self.session, "action": action}
+        return StepCall(session=self.session, action=action)
 
 
 class Load:
@@ -211,20 +235,20 @@ class Load:
         self.steps = self.resets = 0
         self.errors: list[str] = []
         self.latencies = array("d")
-        self._idle: deque[tuple[Link, list[RandomClicker], list[_Answer]]] = deque()
+        self._idle: deque[Group] = deque()
         self._until = 0.0
         self._busy = 0
         self._done: asyncio.Future[None] | None = None
 
     async def open(self) -> None:
-        """Connect, create the sessions, and begin an episode in each."""
+        """Connect, and create the sessions."""
         size = _BATCH if self.transport == "batch" else 1
-        groups = [min(size, self.sessions - at) for at in range(0, self.sessions, size)]
-        for start in range(0, len(groups), _OPENING):
-            some = groups[start : start + _OPENING]
-            self._idle.extend(await asyncio.gather(*map(self._group, some)))
+        starts = range(0, self.sessions, size)
+        for first in range(0, len(starts), _OPENING):
+            some = (self._group(start, size) for start in starts[first : first + _OPENING])
+            self._idle.extend(await asyncio.gather(*some))
 
-    async def _group(self, size: int) -> tuple[Link, list[RandomClicker], list[_Answer]]:
+    async def _group(self, start: int, most: int) -> Group:
         loop = asyncio.get_running_loop()
         kind = HttpLink if self.transport == "http" else SocketLink
         _, link = await loop.create_connection(lambda: kind(self._lost), self.host, self.port)
@@ -235,13 +259,13 @@ class Load:
             if b" 101 " not in head:
                 self.errors.append(head[:80].decode("ascii", "replace"))
         answer: asyncio.Future[bytes] = loop.create_future()
-        link.ask({"do": "create", "environment": "shop", "count": size}, answer.set_result)
-        created = _decode(await answer)
+        size = min(most, self.sessions - start)
+        link.ask(CreateCall(environment="shop", count=size), answer.set_result)
+        created = link.decode(await answer)
         if created.sessions is None:
-            raise RuntimeError(f"sessions could not be opened: {created.error}")
+            raise ErrandsError(f"Sessions could not be opened: {created.error}.")
         shoppers = [
-            RandomClicker(session, random.Random(len(self._idle) * _BATCH + place))
-            for place, session in enumerate(created.sessions)
+            RandomClicker(session, start + place) for place, session in enumerate(created.sessions)
         ]
         return link, shoppers, [_EMPTY] * size
 
@@ -262,31 +286,30 @@ class Load:
 
     def _next(self) -> None:
         """The one that has waited longest takes its turn."""
-        if time.perf_counter() >= self._until:
+        begun = time.perf_counter()
+        if begun >= self._until:
             self._busy -= 1
             if not self._busy and self._done is not None and not self._done.done():
                 self._done.set_result(None)
             return
         link, shoppers, last = self._idle.popleft()
         calls = [shopper.call(seen) for shopper, seen in zip(shoppers, last, strict=True)]
-        begun = time.perf_counter()
 
         def answered(data: bytes) -> None:
             self.latencies.append(time.perf_counter() - begun)
-            answer = _decode(data)
+            answer = link.decode(data)
             answers = [answer] if answer.results is None else answer.results
             for call, one in zip(calls, answers, strict=True):
                 if one.error is not None:
                     self.errors.append(str(one.error))
-                elif call["do"] == "step":
+                elif type(call) is StepCall:
                     self.steps += 1
                 else:
                     self.resets += 1
             self._idle.append((link, shoppers, answers))
             self._next()
 
-        link.ask({"do": "batch", "calls": calls} if self.transport == "batch" else calls[0],
-                 answered)  # fmt: skip
+        link.ask(BatchCall(calls=calls) if self.transport == "batch" else calls[0], answered)
 
     def _lost(self) -> None:
         self.errors.append("connection lost")

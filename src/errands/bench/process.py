@@ -16,8 +16,8 @@ from typing import Final, NamedTuple
 from errands.errors import ErrandsError
 
 __all__ = [
-    "Cost", "cpu_seconds", "environment", "errands_command", "family_cpu_seconds", "measure",
-    "server",
+    "Cost", "cpu_seconds", "environment", "errands_command", "family_cpu_seconds", "family_memory",
+    "measure", "server",
 ]  # fmt: skip
 
 _PAUSE: Final = 0.1
@@ -60,7 +60,7 @@ def measure(command: Sequence[str]) -> Cost:
     def watch() -> None:
         nonlocal private, resident
         while not over.wait(_PAUSE):
-            alone, mapped = _memory(process.pid)
+            alone, mapped = family_memory(process.pid)
             private, resident = max(private, alone), max(resident, alone + mapped)
 
     watcher = threading.Thread(target=watch)
@@ -134,7 +134,7 @@ def _family(root: int) -> Iterator[int]:
                 waiting += map(int, (task / "children").read_text().split())
 
 
-def _memory(root: int) -> tuple[int, int]:
+def family_memory(root: int) -> tuple[int, int]:
     """Bytes of a process and its descendants: anonymous or shared memory, and mapped files."""
     private = mapped = 0
     for pid in _family(root):

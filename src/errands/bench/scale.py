@@ -12,10 +12,10 @@ from typing import Final
 
 import msgspec
 
-from errands.bench.figure import Figure, cost, machine
+from errands.bench.figure import Figure, cost, machine, number
 from errands.bench.process import Cost, errands_command, measure
-from errands.bench.search import bench_cold, bench_queries
-from errands.bench.shop import FULL, bench_steps
+from errands.bench.search import FULL, bench_cold, bench_queries
+from errands.bench.shop import bench_steps
 from errands.errors import SettingError
 from errands.reports.html.plots import log_curves
 from errands.shop.catalog.catalog import Catalog
@@ -88,17 +88,19 @@ def _figures(folder: Path, items: Path, made: Cost, written: Cost, built: Cost) 
     def bounded(name: str, value: float, unit: str, floor: float, aim: float | None) -> Figure:
         return cost(name, value, unit, floor, aim) if full else cost(name, value, unit)
 
-    yield cost("generate", made.seconds, "s")
+    yield bounded("generate", made.seconds, "s", 150, None)
     yield cost("generate: private memory", made.private / MB, "MB")
     yield cost("export", written.seconds, "s")
     yield cost("export: private memory", written.private / MB, "MB")
     yield cost("items file", items.stat().st_size / MB, "MB")
-    yield bounded("build", built.seconds, "s", 720, 240)
+    yield bounded("build", built.seconds, "s", 118, 90)
     yield cost("build: CPU", built.cpu, "s")
     yield bounded("build: private memory", built.private / MB, "MB", 4000, 2000)
     yield bounded("build: with mapped files", built.resident / MB, "MB", 4000, 2000)
     size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
     yield cost("catalogue", size / MB, "MB")
+    index = sum(path.stat().st_size for path in (folder / "index").iterdir())
+    yield cost("its index", index / MB, "MB")
     yield bounded("catalogue / items file", size / items.stat().st_size, "x", 1, 0.5)
     yield from bench_cold(folder)
     yield from bench_queries(catalog)
@@ -121,11 +123,6 @@ def markdown(points: Sequence[Point]) -> str:
         rows.append([f"{name} ({last.unit})" if last.unit else name, *cells, *bounds])
     lines = ["| " + " | ".join(row) + " |" for row in rows]
     return "\n".join([*lines, "", f"{machine()}.", ""])
-
-
-def number(value: float) -> str:
-    """Three figures that matter."""
-    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
 
 
 def plot(points: Sequence[Point]) -> str:

@@ -1,20 +1,22 @@
 """How fast a catalogue is searched: cold and warm, pruned and exhaustive, beside another engine.
 
-Queries are 8 to 16 words out of the first 60 of random products, as nobody asks them twice. Times
-are CPU times of one core. Another engine takes part as a program of the user's own: it is given a
-file with one query a line and a number of hits, and prints one JSON object with
+Three kinds of queries: 8 to 16 words out of the first 60 of random products, as nobody asks them
+twice; whole instructions of the catalogue's goals; and, if there is a file of them, what people
+searched for. Times are CPU times of one core. Another engine takes part as a program of the user's
+own: it is given a file with one query a line and a number of hits, and prints one JSON object with
 `queries_per_second` and, if it likes, `hits`, a list of product ids for each query.
 """
 
 import contextlib
 import json
+import operator
 import random
 import shlex
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -23,8 +25,12 @@ from errands.bench.process import environment, errands_command, measure
 from errands.errors import SettingError
 from errands.shop.build.chunk import indexed_text
 from errands.shop.catalog.catalog import Catalog
+from errands.shop.search.index import Work
 
-__all__ = ["bench_cold", "bench_queries", "bench_search", "product_queries"]
+__all__ = ["FULL", "bench_cold", "bench_queries", "bench_search", "product_queries"]
+
+FULL: Final = 1_000_000
+"""From so many products on, the bounds for the full size count."""
 
 HITS: Final = 50
 _WARM: Final = 100
@@ -75,11 +81,13 @@ def bench_search(
     seed: int = 1,
     processes: int = 0,
     against: str | None = None,
+    people: Path | None = None,
 ) -> Iterator[Figure]:
     """Measure opening and searching one catalogue; figures come as they are ready."""
     opened = Catalog.open(catalog)
+    asked = [] if people is None else people_queries(people)[:queries]
     yield from bench_cold(opened.path)
-    yield from bench_queries(opened, queries=queries, seed=seed)
+    yield from bench_queries(opened, queries=queries, seed=seed, people=asked)
     if processes:
         yield from bench_sharing(opened.path, processes)
     if against is not None:
@@ -130,29 +138,79 @@ def _next_line(process: "subprocess.Popen[str]", message: str = "") -> str:
     return process.stdout.readline()
 
 
-def bench_queries(catalog: Catalog, *, queries: int = 2000, seed: int = 1) -> Iterator[Figure]:
+def people_queries(path: Path) -> list[str]:
+    """What people searched for: a text a line, or WebShop's map from instructions to queries."""
+    try:
+        text = path.read_text("utf-8")
+        if path.suffix != ".json":
+            return [line for line in text.splitlines() if line.strip()]
+        return [query for asked in json.loads(text).values() for query in asked]
+    except OSError as failure:
+        raise SettingError(f"{path} cannot be read ({failure.strerror}).") from None
+    except (ValueError, AttributeError, TypeError):
+        raise SettingError(
+            f"{path} is no list of queries; expected one a line, or a JSON object of lists of them,"
+            " such as WebShop's goal_query_map.json."
+        ) from None
+
+
+def bench_queries(
+    catalog: Catalog, *, queries: int = 2000, seed: int = 1, people: Sequence[str] = ()
+) -> Iterator[Figure]:
     """Searching, and the proof that leaving documents out changes nothing."""
-    texts = product_queries(catalog, queries, seed)
+    products = product_queries(catalog, queries, seed)
+    goals = catalog.goals("human" if catalog.manifest.goals.get("human") else "synthetic")
+    drawn = random.Random(seed).sample(range(len(goals)), min(queries, len(goals)))
+    kinds = {
+        "": (products, (4, 1)),
+        "instructions: ": ([goals[at].instruction_text for at in drawn], (0.7, 0.4)),
+        "people's queries: ": (list(people), (0.12, 0.06)),
+    }
+    full = len(catalog) >= FULL
+    different = 0
+    for kind, (texts, (floor, aim)) in kinds.items():
+        if not texts:
+            continue
+        pruned, every, others, work = _timed(catalog, texts)
+        different += others
+        bounds = (floor, aim) if full or not kind else (None, None)
+        median, late = percentile(pruned, 0.5), percentile(pruned, 0.99)
+        yield cost(f"{kind}search, median", median, "ms", *bounds)
+        yield cost(f"{kind}search, 99th percentile", late, "ms", *((12, 4) if not kind else ()))
+        yield cost(f"{kind}99th percentile / median", late / median, "x", *((4,) if full else ()))
+        yield Figure(f"{kind}searches per second", 1e3 * len(texts) / sum(pruned), "1/s")
+        yield cost(f"{kind}search, all scored, median", percentile(every, 0.5), "ms")
+        if work.opened:
+            share = 100 / len(texts) / catalog.index.blocks
+            yield cost(f"{kind}blocks bounded", work.bounded * share, "%")
+            yield cost(f"{kind}blocks opened", work.opened * share, "%")
+            yield cost(f"{kind}postings added up", work.added / len(texts), "")
+            yield cost(f"{kind}documents scored", work.scored / len(texts), "")
+    yield cost("queries with another answer when all are scored", different, "", 0)
+    yield cost("search again (remembered)", _again(catalog, products), "ms")
+
+
+def _timed(catalog: Catalog, texts: Sequence[str]) -> tuple[list[float], list[float], int, Work]:
+    """Milliseconds of each query, pruned and with everything scored, how many of the answers
+    differ, and what the pruned ones cost."""
     rank = catalog.index.rank
     for query in texts[:_WARM]:
         rank(query, HITS)
         rank(query, HITS, exhaustive=True)
-    pruned, every, different = [], [], 0
+    before = catalog.index.work()
+    pruned, every, answers = [], [], []
     for query in texts:
         begun = time.process_time_ns()
-        numbers, scores = rank(query, HITS)
-        middle = time.process_time_ns()
+        answers.append(rank(query, HITS))
+        pruned.append((time.process_time_ns() - begun) / 1e6)
+    work = Work(*map(operator.sub, catalog.index.work(), before))
+    different = 0
+    for query, (numbers, scores) in zip(texts, answers, strict=True):
+        begun = time.process_time_ns()
         others, exact = rank(query, HITS, exhaustive=True)
-        every.append((time.process_time_ns() - middle) / 1e6)
-        pruned.append((middle - begun) / 1e6)
+        every.append((time.process_time_ns() - begun) / 1e6)
         different += numbers.tolist() != others.tolist() or scores.tolist() != exact.tolist()
-    yield cost("search, median", percentile(pruned, 0.5), "ms", 4, 1)
-    yield cost("search, 99th percentile", percentile(pruned, 0.99), "ms", 12, 4)
-    yield Figure("searches per second", 1e3 * len(texts) / sum(pruned), "1/s")
-    yield cost("search, all scored, median", percentile(every, 0.5), "ms")
-    yield cost("search, all scored, 99th", percentile(every, 0.99), "ms")
-    yield cost("queries with another answer then", different, "", 0)
-    yield cost("search again (remembered)", _again(catalog, texts), "ms")
+    return pruned, every, different, work
 
 
 def _again(catalog: Catalog, queries: list[str]) -> float:
@@ -185,7 +243,7 @@ def _beside(catalog: Catalog, queries: list[str], program: str) -> Iterator[Figu
     ours = len(queries) / (time.process_time() - begun)
     yield Figure("the other engine: queries per second", theirs, "1/s")
     yield Figure("ours, right after it", ours, "1/s")
-    yield Figure("ours / the other's", ours / theirs, "x", 3)
+    yield Figure("ours / the other's", ours / theirs, "x", 20, 30)
     if hits is not None:
         same = sum(
             [catalog.card(number).asin for number in numbers] == list(others)

@@ -10,12 +10,13 @@ import time
 from collections.abc import Iterator
 from typing import NamedTuple, NoReturn
 
+import uvloop
+
 from errands.bench.figure import Figure, cost, percentile
 from errands.bench.load import TRANSPORTS, Load
-from errands.bench.process import cpu_seconds, server
+from errands.bench.process import family_cpu_seconds, family_memory, server
 from errands.errors import ErrandsError, SettingError
 from errands.web.core.limits import raise_open_files
-from errands.web.core.metrics import resident_memory
 
 __all__ = ["bench_serve"]
 
@@ -38,20 +39,25 @@ def bench_serve(
     seconds: float = 20.0,
     transport: str = "websocket",
     at_once: int = 64,
+    processes: int = 0,
 ) -> Iterator[Figure]:
-    """Open so many sessions, and step them for so long."""
+    """Open so many sessions, and step them for so long; `processes` play (0: the one that serves
+    does)."""
     if transport not in TRANSPORTS:
         raise SettingError(f"transport={transport!r}: expected {', '.join(TRANSPORTS)}.")
     raise_open_files()
     words = ["--environments", "--data", catalog, "--sessions", str(sessions + 16)]
+    words += ["--shop-processes", str(processes)]
     with server(words) as (process, port):
         load = Load("127.0.0.1", port, transport, sessions, at_once)
         begun = time.process_time()
-        took, samples = asyncio.run(_loaded(load, process, seconds))
+        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+            took, samples = runner.run(_loaded(load, process, seconds))
         own = time.process_time() - begun
     yield from _figures(load, took, samples)
     # Where both are well below 100, others kept the cores busy.
     yield cost("load generator's CPU, of one core", 100 * own / took, "%")
+    yield cost("load generator's CPU for a step", 1e6 * own / load.steps, "us")
 
 
 def _figures(load: Load, took: float, samples: list[ServerSample]) -> Iterator[Figure]:
@@ -73,6 +79,7 @@ def _figures(load: Load, took: float, samples: list[ServerSample]) -> Iterator[F
         value = percentile(latencies, share) * 1e3
         yield cost(f"answer to {batch}, {name}", value, "ms")
     yield cost("server's CPU, of one core", 100 * cpu / took, "%")
+    yield cost("server's memory, sessions opened", memory[0], "MB")
     yield cost("server's memory, after 2 episodes each", start, "MB")
     yield cost("server's memory, middle", middle, "MB")
     yield cost("server's memory, end", memory[-1], "MB")
@@ -110,4 +117,4 @@ async def _loaded(
 
 
 def _sample(load: Load, pid: int) -> ServerSample:
-    return ServerSample(resident_memory(pid)[1], cpu_seconds(pid), load.steps)
+    return ServerSample(family_memory(pid)[0], family_cpu_seconds(pid), load.steps)

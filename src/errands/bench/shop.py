@@ -5,23 +5,22 @@ remembered from one search to the next, so every query is ranked anew.
 """
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import gymnasium
 
 from errands.agents.random_agent import RandomShopper
 from errands.bench.figure import Figure, cost, percentile, private_memory
+from errands.bench.search import FULL
 from errands.shop.catalog.catalog import Catalog
 from errands.shop.goals import GoalSet
 
-__all__ = ["ORIGINAL_STEPS_PER_SECOND", "bench_shop", "bench_steps", "play_steps"]
+__all__ = ["ORIGINAL_STEPS_PER_SECOND", "bench_shop", "bench_steps", "bench_vector", "play_steps"]
 
 ORIGINAL_STEPS_PER_SECOND = 29.0
 """Measured with the original on 1,000 products: see docs/explanation/performance.md."""
 
 EPISODE_STEPS = 15
-FULL = 1_000_000
-"""From so many products on, the bounds for the full size count."""
 VECTOR = 1024
 QUERIES = 2000
 
@@ -58,7 +57,7 @@ def bench_steps(catalog: Catalog, *, steps: int = 50_000, seed: int = 1) -> Iter
         play_steps(env, agent, steps, seed)
         rates.append(steps / (time.process_time() - begun_cpu))
     best = max(rates)
-    floor, aim = (2000, 10_000) if full else (10_000, 1000 * ORIGINAL_STEPS_PER_SECOND)
+    floor, aim = (5000, 8000) if full else (10_000, 1000 * ORIGINAL_STEPS_PER_SECOND)
     yield Figure("steps per second", best, "1/s", floor, aim)
     if not full:
         yield Figure("times the original", best / ORIGINAL_STEPS_PER_SECOND, "x")
@@ -68,6 +67,43 @@ def bench_steps(catalog: Catalog, *, steps: int = 50_000, seed: int = 1) -> Iter
     yield cost("reset, 99th percentile", percentile(resets, 0.99), "us", 1000)
     memory = _vector_memory(catalog)
     yield cost(f"{VECTOR:,} environments in a vector", memory, "MB", 300)
+
+
+def bench_vector(
+    catalog: Catalog,
+    *,
+    sizes: Sequence[int] = (1, 4, 16, 64, 256, 1024, 4096),
+    steps: int = 20_000,
+    threads: int = 1,
+    seed: int = 1,
+) -> Iterator[Figure]:
+    """Steps a second by the clock of vector environments of several sizes; all sub-environments
+    are the random shopper's, and no query is remembered."""
+    queries = instructions(catalog.goals("synthetic"))
+    full = len(catalog) >= FULL
+    for size in sizes:
+        envs = gymnasium.make_vec(
+            "errands/Shop-v0", num_envs=size, vectorization_mode="vector_entry_point",
+            catalog=catalog, goals="synthetic", max_steps=EPISODE_STEPS, threads=threads,
+        )  # fmt: skip
+        agent = RandomShopper(queries, seed)
+        rounds = max(steps // size, 3)
+        rates = []
+        for _ in range(3):
+            observations, infos = envs.reset(seed=seed)
+            begun = time.perf_counter()
+            for _ in range(rounds):
+                available = infos["available_actions"]
+                actions = [
+                    agent.act(seen, {"available_actions": allowed})
+                    for seen, allowed in zip(observations, available, strict=True)
+                ]
+                observations, _, _, _, infos = envs.step(actions)
+            rates.append(rounds * size / (time.perf_counter() - begun))
+        envs.close()
+        on = f", {threads} threads" if threads > 1 else ""
+        bounds = (10_000, 15_000) if full and threads > 1 and size >= VECTOR else (None, None)
+        yield Figure(f"{size:,} environments{on}: steps per second", max(rates), "1/s", *bounds)
 
 
 def _vector_memory(catalog: Catalog) -> float:

@@ -6,6 +6,7 @@ import signal
 import sys
 from contextlib import suppress
 from importlib.util import find_spec
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -18,8 +19,8 @@ if TYPE_CHECKING:
     MISSING_PACKAGE: str
 
 __all__ = [
-    "MISSING_BROWSER", "MISSING_PACKAGE", "VARIABLE", "BrowserError", "end", "find",
-    "is_installed", "launch", "processes",
+    "MISSING_BROWSER", "MISSING_PACKAGE", "VARIABLE", "BrowserError", "command", "end", "find",
+    "is_installed", "launch", "processes", "program",
 ]  # fmt: skip
 
 VARIABLE: Final = "ERRANDS_CHROMIUM"
@@ -142,7 +143,7 @@ async def launch(
         return await playwright.chromium.launch(
             executable_path=executable,
             args=[*_ARGUMENTS, *(() if pictures else _UNPAINTED)],
-            chromium_sandbox=os.geteuid() != 0 and bool(os.environ.get("ERRANDS_SANDBOX")),
+            chromium_sandbox=_sandboxed(),
             handle_sigint=False,
             handle_sigterm=False,
             handle_sighup=False,
@@ -152,6 +153,49 @@ async def launch(
         name = executable or playwright.chromium.executable_path
         reason = error.message.strip().splitlines()[0] if error.message else "no reason given"
         raise BrowserError(f"Chromium ({name}) did not start: {reason}") from error
+
+
+_PIPED: Final = (
+    "--headless",
+    "--remote-debugging-pipe",
+    "--no-startup-window",
+    "--hide-scrollbars",
+    "--force-color-profile=srgb",
+    "--blink-settings=primaryHoverType=2,availableHoverTypes=2,primaryPointerType=4,"
+    "availablePointerTypes=4",
+    "--disable-background-timer-throttling",
+    "--disable-backgrounding-occluded-windows",
+    "--disable-renderer-backgrounding",
+    "--disable-breakpad",
+    "--disable-default-apps",
+    "--disable-dev-shm-usage",
+    "--disable-field-trial-config",
+    "--metrics-recording-only",
+    "--password-store=basic",
+    "--use-mock-keychain",
+)
+"""What Playwright adds for its own browsers, as far as pixels, quiet and safety depend on it."""
+
+
+def command(program: Path, profile: str, *more: str) -> list[str]:
+    """The words that start Chromium without a network for whoever asks it over a pipe."""
+    sandbox = () if _sandboxed() else ("--no-sandbox",)
+    return [str(program), *_PIPED, *sandbox, *_ARGUMENTS, f"--user-data-dir={profile}", *more]
+
+
+def program(executable: str | os.PathLike[str] | None = None) -> Path:
+    """The Chromium that `find` gives, else one of Playwright's own: one without a window's
+    machinery where there is one, and the newest."""
+    patterns = ("chromium_headless_shell-*/*/*headless*shell", "chromium-*/*/chrome")
+    downloads = (sorted(_downloads().glob(each), reverse=True) for each in patterns)
+    found = find(executable) or next(chain.from_iterable(downloads), None)
+    if found is None:
+        raise BrowserError(MISSING_BROWSER)
+    return found
+
+
+def _sandboxed() -> bool:
+    return os.geteuid() != 0 and bool(os.environ.get("ERRANDS_SANDBOX"))
 
 
 async def processes(browser: "Browser") -> dict[int, str]:

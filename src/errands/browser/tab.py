@@ -28,6 +28,7 @@ _MOST_PAGES: Final = 200
 """After this many pages a tab is replaced, so that memory stays flat."""
 
 
+_AWAY: Final = {"type": "mouseMoved", "x": -1, "y": -1}
 WORLD: Final = "errands"
 """Where scripts of ours run: beside the page, with its document and none of its globals."""
 
@@ -133,8 +134,10 @@ class Tab:
             return False
         databases = "indexedDB.databases().then((all) => all.length)"
         try:
-            _, left = await asyncio.gather(
+            _, _, left = await asyncio.gather(
                 self.within(self._session.send("Network.clearBrowserCookies"), "clear", 2),
+                # Where the pointer was left, the next page would look as if it were pointed at.
+                self.within(self._session.send("Input.dispatchMouseEvent", _AWAY), "clear", 2),
                 self.evaluate(databases, wait=True, seconds=2),
             )
             # One that is still being opened is not counted; the request has come, and goes with it.

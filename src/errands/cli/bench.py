@@ -36,6 +36,26 @@ def shop(
 
 
 @app.command()
+def pixels(
+    catalog: str = CatalogData,
+    steps: int = typer.Option(200, min=8, help="Pictures of one measurement."),
+    seed: int = typer.Option(1, help="Of the random shopper."),
+    tabs: int = typer.Option(None, min=1, help="Pages pictured at once; default: one a core."),
+    as_json: bool = _JSON,
+) -> None:
+    """Measure the shop as pixels: a picture of one tab, steps a second of a pool of tabs.
+
+    Also whether the pixels are those of pages that are loaded afresh. Needs Chromium.
+
+    Example: errands bench pixels --steps 1000
+    """
+    from errands.bench.pixels import bench_pixels
+
+    measured = bench_pixels(catalog, steps=steps, seed=seed, tabs=tabs)
+    _report(f"Pixels of {catalog}", measured, as_json)
+
+
+@app.command()
 def turk(
     tasks: str = TasksData,
     instances: int = typer.Option(5, min=1, help="Instances of each task."),
@@ -93,6 +113,10 @@ def search(
     processes: int = typer.Option(
         0, min=0, help="Also open it in so many processes at once and see what they share (100)."
     ),
+    people: Path = typer.Option(
+        None,
+        help="Also what people searched for: a query a line, or WebShop's goal_query_map.json.",
+    ),
     against: str = typer.Option(
         None,
         help="A program to measure beside: given a file of queries and a number of hits, its last"
@@ -107,7 +131,7 @@ def search(
     from errands.bench.search import bench_search
 
     measured = bench_search(
-        catalog, queries=queries, seed=seed, processes=processes, against=against
+        catalog, queries=queries, seed=seed, processes=processes, against=against, people=people
     )
     _report(f"Search in {catalog}", measured, as_json)
 
@@ -128,15 +152,11 @@ def scale(
     """
     from errands.bench.scale import bench_scale, markdown, plot
 
-    try:
-        counts = [int(size) for size in sizes.split(",")]
-    except ValueError:
-        counts = []
-    if not counts or min(counts) < 1:
-        raise SettingError(f"--sizes {sizes!r}: expected numbers of products, such as 1000,10000.")
     points = []
     with remarks.status("measuring") as status:
-        for point in bench_scale(out, counts, workers=workers, keep=keep, say=status.update):
+        for point in bench_scale(
+            out, _numbers(sizes), workers=workers, keep=keep, say=status.update
+        ):
             points.append(point)
             # After each size, so that a long measurement is never lost.
             (out / "scale.json").write_bytes(msgspec.json.encode(points))
@@ -174,6 +194,9 @@ def serve(
         "websocket", help="http or websocket (a connection for each session), or batch."
     ),
     at_once: int = typer.Option(64, min=1, help="Calls that wait for an answer at a time."),
+    processes: int = typer.Option(
+        0, min=0, help="Processes that play (`errands serve --shop-processes`)."
+    ),
     as_json: bool = _JSON,
 ) -> None:
     """Measure `errands serve --environments`: a real server, loaded from here.
@@ -183,7 +206,12 @@ def serve(
     from errands.bench.serve import bench_serve
 
     measured = bench_serve(
-        catalog, sessions=sessions, seconds=seconds, transport=transport, at_once=at_once
+        catalog,
+        sessions=sessions,
+        seconds=seconds,
+        transport=transport,
+        at_once=at_once,
+        processes=processes,
     )
     _report(f"Serving {catalog} ({transport})", measured, as_json)
 
@@ -248,6 +276,83 @@ def install(
         results.print(table)
     if out is not None:
         out.write_text(markdown(costs), encoding="utf-8")
+
+
+@app.command()
+def vector(
+    catalog: str = CatalogData,
+    sizes: str = typer.Option("1,4,16,64,256,1024,4096", help="Numbers of environments."),
+    steps: int = typer.Option(20_000, min=100, help="Steps of one measurement."),
+    threads: int = typer.Option(1, min=1, help="Threads that rank the searches of a step."),
+    as_json: bool = _JSON,
+) -> None:
+    """Measure vector environments of several sizes, by the clock; no query is remembered.
+
+    Example: errands bench vector --data full --sizes 1024 --threads 2
+    """
+    from errands.bench.shop import bench_vector
+    from errands.shop.catalog.catalog import Catalog
+
+    opened = Catalog(Catalog.open(catalog).path, remember=0)
+    measured = bench_vector(opened, sizes=_numbers(sizes), steps=steps, threads=threads)
+    _report(f"Vector environments in {catalog}", measured, as_json)
+
+
+@app.command("all")
+def every(
+    out: Path = typer.Option(Path("bench"), help="Where the page and the figures are written."),
+    catalog: str = CatalogData,
+    full: str = typer.Option(None, help="A catalogue of the full size, measured as well."),
+    people: Path = typer.Option(None, help="What people searched for: see `errands bench search`."),
+    before: Path = typer.Option(
+        None, help="The figures.json of an earlier time, to stand beside today's."
+    ),
+    quick: bool = typer.Option(False, "--quick", help="Very short measurements: does it all run?"),
+    anew: bool = typer.Option(False, "--anew", help="Also measure what was measured in OUT."),
+) -> None:
+    """Measure everything and write one page: figures.json, performance.md, environments.svg.
+
+    Stopped, it goes on with the next part. Cost over the number of products: errands bench scale.
+
+    Example: errands bench all --out bench --full shop-full --before bench-of-last-month
+    """
+    from errands.bench.every import (
+        bench_all,
+        environments_plot,
+        markdown,
+        new_measured,
+        read_measured,
+    )
+
+    earlier = None if before is None else read_measured(before)
+    out.mkdir(parents=True, exist_ok=True)
+    kept = out / "figures.json"
+    measured = read_measured(kept) if kept.is_file() and not anew else new_measured()
+    with remarks.status("measuring") as status:
+        for part in bench_all(
+            measured.parts, catalog=catalog, full=full, people=people, quick=quick
+        ):
+            measured = msgspec.structs.replace(measured, parts=(*measured.parts, part))
+            kept.write_bytes(msgspec.json.encode(measured))
+            status.update(f"measured: {part.title}")
+    (out / "performance.md").write_text(markdown(measured, earlier), encoding="utf-8")
+    (out / "environments.svg").write_text(environments_plot(measured), encoding="utf-8")
+    for part in measured.parts:
+        if part.without:
+            remarks.print(f"{part.title}: not measured. {part.without}")
+        else:
+            print_figures(part.title, list(part.figures))
+    results.print(f"Written: {out}/performance.md, environments.svg, figures.json.")
+
+
+def _numbers(listed: str) -> list[int]:
+    try:
+        numbers = [int(each) for each in listed.split(",")]
+    except ValueError:
+        numbers = []
+    if not numbers or min(numbers) < 1:
+        raise SettingError(f"--sizes {listed!r}: expected whole numbers, such as 1000,10000.")
+    return numbers
 
 
 def _report(title: str, measured: Iterable[Figure], as_json: bool) -> None:

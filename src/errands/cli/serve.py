@@ -109,6 +109,12 @@ def serve(
         max=64,
         help="Threads that work on form pages (default: one for each core, at most 4).",
     ),
+    form_processes: int = typer.Option(
+        0, min=0, max=256, help="Processes that work on form pages instead of threads."
+    ),
+    shop_processes: int = typer.Option(
+        0, min=0, max=256, help="Processes that play the shop's environments (0: the server does)."
+    ),
     idle: float = typer.Option(900.0, min=0.1, help="Seconds after which an unused session ends."),
     token: str | None = typer.Option(
         None,
@@ -139,6 +145,10 @@ def serve(
     has_crowd = has_site if crowd is None else crowd
     if not (has_site or has_crowd or environments or agentgym or runs):
         raise SettingError("Nothing is left to serve; leave out --no-site, or add --environments.")
+    if (form_processes or shop_processes) and not environments:
+        raise SettingError(
+            "--form-processes and --shop-processes play the environments: add --environments."
+        )
     if token is not None and (not token or not token.isascii() or not token.isprintable()):
         raise SettingError("The token must be printable ASCII, and not empty.")
     if openenv:
@@ -160,6 +170,8 @@ def serve(
         visitors=visitors,
         idle_seconds=idle,
         form_threads=form_threads or ServerLimits().form_threads,
+        form_processes=form_processes,
+        shop_processes=shop_processes,
     )
 
     def started(start: ServerStart) -> None:

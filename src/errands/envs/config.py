@@ -11,6 +11,7 @@ from dataclasses import KW_ONLY, dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from errands.envs.observations import Observation
+from errands.envs.screenshots import PICTURED
 from errands.errors import SettingError
 from errands.plugins import nearest
 from errands.shop.catalog.catalog import Catalog
@@ -67,6 +68,11 @@ class ShopConfig:
         check_steps(self.max_steps)
         if self.num_prev_obs < 0 or self.num_prev_actions < 0:
             raise SettingError("num_prev_obs and num_prev_actions must be 0 or more.")
+        if self.observation in PICTURED and (self.num_prev_obs or self.num_prev_actions):
+            raise SettingError(
+                f"observation={self.observation!r} shows one page and nothing of earlier ones:"
+                " num_prev_obs and num_prev_actions must be 0."
+            )
         for name in ("goal_draw", "marks", "after_purchase"):
             check_choice(name, getattr(self, name), _CHOICES[name])
 

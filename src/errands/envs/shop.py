@@ -15,7 +15,7 @@ from errands.browser.chromium import is_installed
 from errands.envs.config import ShopConfig, config_from
 from errands.envs.episode import ShopContext, ShopEpisode
 from errands.envs.observations import SHOP_FORMATS, foreign_format
-from errands.envs.screenshots import PICTURED, Camera, shared_camera
+from errands.envs.screenshots import PICTURED, Camera, pictured, shared_camera
 from errands.envs.snapshots import Snapshot
 from errands.envs.spaces import ActionText, observation_space
 from errands.errors import ErrandsError, SettingError
@@ -81,11 +81,6 @@ class ShopEnv(gymnasium.Env[Any, str]):
             config = context.config
         self.config = config_from(ShopConfig, config, arguments, options)
         self._pictured = self.config.observation in PICTURED
-        if self._pictured and (self.config.num_prev_obs or self.config.num_prev_actions):
-            raise SettingError(
-                f"observation={self.config.observation!r} shows one page and nothing of earlier"
-                " ones: num_prev_obs and num_prev_actions must be 0."
-            )
         self.context = context or ShopContext(self.config)
         self.render_mode = render_mode
         if render_mode != "rgb_array" and not is_installed():
@@ -147,12 +142,7 @@ class ShopEnv(gymnasium.Env[Any, str]):
 
     def _pixels(self, html: str) -> Any:
         """The observation, where it is made of pixels."""
-        picture = self._picture(html)
-        return (
-            picture
-            if self.config.observation == "screenshot"
-            else {"html": html, "screenshot": picture}
-        )
+        return pictured(self.config.observation, html, self._picture(html))
 
     def _picture(self, html: str) -> NDArray[np.uint8]:
         """A page's pixels; those of the last one are kept, for an action may change nothing."""

@@ -1,19 +1,23 @@
 """Many shops at once, in one process: `gymnasium.make_vec("errands/Shop-v0", num_envs=N)`.
 
-All sub-environments share the catalogue, the goals and the config; each owns one episode.
+All sub-environments share the catalogue, the goals and the config; each owns one episode. Those
+that see pixels share a camera, which pictures as many pages at once as it has tabs.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 from gymnasium.vector import AutoresetMode
+from numpy.typing import NDArray
 
 from errands.envs.config import ShopConfig, config_from
 from errands.envs.episode import Info, ShopContext, ShopEpisode
-from errands.envs.screenshots import no_pictures
+from errands.envs.screenshots import PICTURED, Camera, pictured, shared_camera
 from errands.envs.snapshots import Snapshot
 from errands.envs.vector import LocalVectorEnv
+from errands.errors import SettingError
 
 __all__ = ["ShopVectorEnv"]
 
@@ -27,6 +31,10 @@ class ShopVectorEnv(LocalVectorEnv[ShopEpisode, ShopEpisode, _Restored]):
     place for each sub-environment (and a mask under `_key`). `reset(seed=s)` seeds
     sub-environment i with s + i, so it plays what a single environment seeded so would;
     `reset(options={"goal": [...]})` takes one index, or one for each.
+
+    With `screenshot` observations are an array of N x 800 x 1280 x 3, with `html+screenshot` a
+    dictionary of a tuple and an array. `camera` is one that the caller closes. With more than one
+    of `threads` the searches of a step are ranked together on as many, which pays in large shops.
     """
 
     def __init__(
@@ -34,21 +42,51 @@ class ShopVectorEnv(LocalVectorEnv[ShopEpisode, ShopEpisode, _Restored]):
         num_envs: int = 1,
         *,
         config: ShopConfig | None = None,
+        camera: Camera | None = None,
+        threads: int = 1,
         autoreset: str | AutoresetMode = "next_step",
         render_mode: str | None = None,
         **options: Any,
     ) -> None:
         super().__init__(num_envs, autoreset)
         config = config_from(ShopConfig, config, (), options)
-        no_pictures(
-            config.observation,
-            "is for single environments, and this one plays many as texts; for pixels take"
-            " gymnasium.make_vec(..., vectorization_mode='sync')",
-        )
+        self._show_as(config.observation)
+        self._camera = camera
+        if threads < 1:
+            raise SettingError(f"threads={threads}: expected 1 or more.")
+        self._threads = threads
+        self._pool = ThreadPoolExecutor(threads) if threads > 1 else None
         self.context = ShopContext(config)
         self._rngs: list[np.random.Generator] = [
             np.random.default_rng(seed) for seed in np.random.SeedSequence().spawn(num_envs)
         ]
+
+    def step(
+        self, actions: Sequence[str]
+    ) -> tuple[Any, NDArray[Any], NDArray[Any], NDArray[Any], dict[str, Any]]:
+        if self._pool is not None and len(actions) == len(self._episodes):
+            turns = [
+                (episode.page, str(action))
+                for episode, action in zip(self._episodes, actions, strict=True)
+                if not episode.over
+            ]
+            self.context.shop.search_ahead(turns, self._pool, self._threads)
+        return super().step(actions)
+
+    def close_extras(self, **kwargs: Any) -> None:
+        """End the threads, and the browsers, unless other environments take pictures, too."""
+        if self._pool is not None:
+            self._pool.shutdown()
+        if self._camera is None:
+            shared_camera().release(self)
+
+    def _show_each(self, pages: Sequence[str]) -> Sequence[Any]:
+        observation = self.context.config.observation
+        if observation not in PICTURED:
+            return pages
+        camera = self._camera or shared_camera()
+        pictures = camera.take_all(self, pages)
+        return [pictured(observation, *each) for each in zip(pages, pictures, strict=True)]
 
     def _choose(self, i: int, seed: int | None, options: Mapping[str, Any]) -> ShopEpisode:
         if seed is not None:

@@ -16,7 +16,7 @@ import gymnasium
 from errands.browser.screenshots import pixels
 from errands.envs.config import config_from
 from errands.envs.observations import TURK_FORMATS, foreign_format, observation_key
-from errands.envs.screenshots import PICTURED
+from errands.envs.screenshots import PICTURED, pictured
 from errands.envs.snapshots import (
     Snapshot,
     SnapshotError,
@@ -393,9 +393,7 @@ class TurkEnv(gymnasium.Env[Any, Any]):
             windows = (page.html(field.name) for field in self._fields() if field.visible)
             return "\n\n".join(windows)
         picture = pixels(page.screenshot())
-        return (
-            picture if self._mode == "screenshot" else {"html": self._html, "screenshot": picture}
-        )
+        return pictured(self._mode, self._html, picture)
 
     def _instance(self) -> Instance:
         assert self.instance is not None

@@ -11,7 +11,6 @@ from gymnasium.vector import AutoresetMode
 
 from errands.envs.config import config_from
 from errands.envs.episode import Info
-from errands.envs.screenshots import no_pictures
 from errands.envs.snapshots import Snapshot, TurkSnapshot
 from errands.envs.turk import FormActionText, TurkEnv
 from errands.envs.turk_config import TurkConfig
@@ -27,7 +26,8 @@ class TurkVectorEnv(LocalVectorEnv[TurkEnv, tuple[Task, Instance], TurkSnapshot]
     """N workers with a form page each; takes the options of `TurkConfig`, `num_envs` and
     `autoreset`. `pages` are those of a caller who closes them.
 
-    Observations are a tuple of texts, actions a sequence of texts. `infos` are arrays with a
+    Observations are a tuple of texts (with `screenshot` and `html+screenshot` as in the shop's
+    vector environment), actions a sequence of texts. `infos` are arrays with a
     place for each sub-environment (and a mask under `_key`). `reset(seed=s)` seeds
     sub-environment i with s + i, so it plays what a single environment seeded so would;
     `reset(options={"task": [...], "row": [...]})` takes one of each, or one for each.
@@ -45,11 +45,7 @@ class TurkVectorEnv(LocalVectorEnv[TurkEnv, tuple[Task, Instance], TurkSnapshot]
     ) -> None:
         super().__init__(num_envs, autoreset, FormActionText())
         config = config_from(TurkConfig, config, (), options)
-        no_pictures(
-            config.observation,
-            "is for single environments, and this one plays many as texts; for pixels take"
-            " gymnasium.make_vec(..., vectorization_mode='sync')",
-        )
+        self._show_as(config.observation)
         self.pages = pages or Pages(config.driver, submits=config.rules == SUBMITTED)
         self._own_pages = pages is None
         first = TurkEnv(config=config, pages=self.pages)
@@ -71,7 +67,7 @@ class TurkVectorEnv(LocalVectorEnv[TurkEnv, tuple[Task, Instance], TurkSnapshot]
     ) -> tuple[Task, Instance]:
         return self._envs[i].choose(seed, options)
 
-    def _begin(self, i: int, chosen: tuple[Task, Instance]) -> tuple[TurkEnv, str, Info]:
+    def _begin(self, i: int, chosen: tuple[Task, Instance]) -> tuple[TurkEnv, Any, Info]:
         return self._envs[i], *self._envs[i].begin(*chosen)
 
     def _saved(self, i: int) -> Snapshot:
@@ -80,5 +76,5 @@ class TurkVectorEnv(LocalVectorEnv[TurkEnv, tuple[Task, Instance], TurkSnapshot]
     def _read(self, i: int, snapshot: Snapshot) -> TurkSnapshot:
         return self._envs[i].read(snapshot)
 
-    def _resume(self, i: int, read: TurkSnapshot) -> tuple[TurkEnv, str, Info]:
+    def _resume(self, i: int, read: TurkSnapshot) -> tuple[TurkEnv, Any, Info]:
         return self._envs[i], *self._envs[i].resume(read)

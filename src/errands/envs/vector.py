@@ -1,4 +1,4 @@
-"""What vector environments have in common: many episodes at once, played as texts.
+"""What vector environments have in common: many episodes at once, played as texts (or pixels).
 
 How a finished one starts again is declared in `metadata["autoreset_mode"]` and chosen by
 `autoreset`: on the next step (default), in the same step, or by the caller with
@@ -10,13 +10,16 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, Generic, Protocol, TypeVar
 
 import numpy as np
+from gymnasium import Space
 from gymnasium.spaces import Tuple
 from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector.utils import batch_space, concatenate, create_empty_array
 from numpy.typing import NDArray
 
 from errands.envs.episode import Info
+from errands.envs.screenshots import PICTURED
 from errands.envs.snapshots import Snapshot, SnapshotError
-from errands.envs.spaces import ActionText, AnyText
+from errands.envs.spaces import ActionText, AnyText, observation_space
 from errands.errors import ErrandsError, SettingError
 
 __all__ = [
@@ -37,7 +40,7 @@ MODES: Final = {
 Observations = tuple[str, ...]
 
 
-class TextVectorEnv(VectorEnv[Observations, Sequence[str], NDArray[Any]]):
+class TextVectorEnv(VectorEnv[Any, Sequence[str], NDArray[Any]]):
     """Many environments played as texts: how many, and how a finished one starts again."""
 
     metadata: dict[str, Any] = {  # noqa: RUF012
@@ -57,9 +60,9 @@ class TextVectorEnv(VectorEnv[Observations, Sequence[str], NDArray[Any]]):
         self._mode = MODES[autoreset]
         self.metadata = {**self.metadata, "autoreset_mode": self._mode}
         self.num_envs = num_envs
-        self.single_observation_space = AnyText()
+        self.single_observation_space: Space[Any] = AnyText()
         self.single_action_space = actions or ActionText()
-        self.observation_space = Tuple([self.single_observation_space] * num_envs)
+        self.observation_space: Space[Any] = Tuple([self.single_observation_space] * num_envs)
         self.action_space = Tuple([self.single_action_space] * num_envs)
 
     def _check_step(self, actions: Sequence[str], *, begun: bool) -> None:
@@ -98,14 +101,14 @@ class LocalVectorEnv(TextVectorEnv, ABC, Generic[Episode, Chosen, Read]):
     ) -> None:
         super().__init__(num_envs, autoreset, actions)
         self._episodes: list[Episode] = []
-        self._observations: list[str] = []
+        self._observations: list[Any] = []
 
     @abstractmethod
     def _choose(self, i: int, seed: int | None, options: Mapping[str, Any]) -> Chosen:
         """What sub-environment i plays next."""
 
     @abstractmethod
-    def _begin(self, i: int, chosen: Chosen) -> tuple[Episode, str, Info]:
+    def _begin(self, i: int, chosen: Chosen) -> tuple[Episode, Any, Info]:
         """Its episode, and the first page and info."""
 
     @abstractmethod
@@ -117,15 +120,33 @@ class LocalVectorEnv(TextVectorEnv, ABC, Generic[Episode, Chosen, Read]):
         """What a snapshot says, checked."""
 
     @abstractmethod
-    def _resume(self, i: int, read: Read) -> tuple[Episode, str, Info]:
+    def _resume(self, i: int, read: Read) -> tuple[Episode, Any, Info]:
         """The episode of a snapshot, and the page and info it was left with."""
+
+    def _show_as(self, observation: object) -> None:
+        """Pages are shown in this format; the default are texts."""
+        if observation in PICTURED:
+            self.single_observation_space = observation_space(observation)
+            self.observation_space = batch_space(self.single_observation_space, self.num_envs)
+
+    def _show_each(self, pages: Sequence[Any]) -> Sequence[Any]:
+        """The observations of some pages, one by one."""
+        return pages
+
+    def _show(self, pages: Sequence[Any]) -> Any:
+        """The observation of everyone's page together."""
+        space, seen = self.single_observation_space, self._show_each(pages)
+        if isinstance(space, AnyText):
+            return tuple(seen)
+        room: Any = create_empty_array(space, len(seen), np.empty)
+        return concatenate(space, seen, room)
 
     def reset(
         self,
         *,
         seed: int | Sequence[int | None] | None = None,
         options: Mapping[str, Any] | None = None,
-    ) -> tuple[Observations, dict[str, Any]]:
+    ) -> tuple[Any, dict[str, Any]]:
         """Begin an episode everywhere, or where `options["reset_mask"]` is true."""
         begun = bool(self._episodes)
         places, seeds, each = reset_parts(seed, options, self.num_envs, begun=begun)
@@ -137,7 +158,7 @@ class LocalVectorEnv(TextVectorEnv, ABC, Generic[Episode, Chosen, Read]):
 
     def step(
         self, actions: Sequence[str]
-    ) -> tuple[Observations, NDArray[Any], NDArray[Any], NDArray[Any], dict[str, Any]]:
+    ) -> tuple[Any, NDArray[Any], NDArray[Any], NDArray[Any], dict[str, Any]]:
         """One action each."""
         self._check_step(actions, begun=bool(self._episodes))
         count = self.num_envs
@@ -145,6 +166,7 @@ class LocalVectorEnv(TextVectorEnv, ABC, Generic[Episode, Chosen, Read]):
         terminations = np.zeros(count, bool)
         truncations = np.zeros(count, bool)
         infos: list[Info | None] = [None] * count
+        final: dict[int, tuple[Any, Info]] = {}
         for i, action in enumerate(actions):
             episode = self._episodes[i]
             if episode.over and self._mode is AutoresetMode.NEXT_STEP:
@@ -153,16 +175,21 @@ class LocalVectorEnv(TextVectorEnv, ABC, Generic[Episode, Chosen, Read]):
             seen, rewards[i], terminations[i], truncations[i], info = episode.step(action)
             self._observations[i] = seen
             if episode.over and self._mode is AutoresetMode.SAME_STEP:
-                info = {**self._begin_again(i), "final_obs": seen, "final_info": info}
+                final[i] = seen, info
+                info = self._begin_again(i)
             infos[i] = info
-        return tuple(self._observations), rewards, terminations, truncations, gathered(infos)
+        shown = self._show_each([seen for seen, _ in final.values()])
+        for (i, (_, info)), seen in zip(final.items(), shown, strict=True):
+            infos[i] = {**(infos[i] or {}), "final_obs": seen, "final_info": info}
+        seen = self._show(self._observations)
+        return seen, rewards, terminations, truncations, gathered(infos)
 
     def snapshot(self) -> list[Snapshot]:
         """A snapshot of every sub-environment, as a single environment gives it."""
         self._check_begun(begun=bool(self._episodes))
         return [self._saved(i) for i in range(self.num_envs)]
 
-    def restore(self, snapshots: Sequence[Snapshot | None]) -> tuple[Observations, dict[str, Any]]:
+    def restore(self, snapshots: Sequence[Snapshot | None]) -> tuple[Any, dict[str, Any]]:
         """Go on where snapshots were taken, here or in a single environment; None leaves a
         sub-environment as it is. Gives what the last reset or step showed."""
         if not isinstance(snapshots, list | tuple):
@@ -182,16 +209,14 @@ class LocalVectorEnv(TextVectorEnv, ABC, Generic[Episode, Chosen, Read]):
         self._episodes[i], self._observations[i], info = self._begin(i, chosen)
         return info
 
-    def _put(
-        self, begun: Mapping[int, tuple[Episode, str, Info]]
-    ) -> tuple[Observations, dict[str, Any]]:
+    def _put(self, begun: Mapping[int, tuple[Episode, Any, Info]]) -> tuple[Any, dict[str, Any]]:
         if len(begun) == self.num_envs:
             self._episodes = [episode for episode, _, _ in begun.values()]
             self._observations = [""] * self.num_envs
         infos: list[Info | None] = [None] * self.num_envs
         for i, (episode, seen, info) in begun.items():
             self._episodes[i], self._observations[i], infos[i] = episode, seen, info
-        return tuple(self._observations), gathered(infos)
+        return self._show(self._observations), gathered(infos)
 
 
 def reset_parts(

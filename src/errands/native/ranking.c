@@ -457,3 +457,18 @@ EXPORT int64_t rank(
                 rare_bounds[place_of(index, p) >> BLOCK_BITS] = 0;
     return best.size;
 }
+
+/* Many queries one after the other: the terms of query i end at ends[i], and its best documents are
+   the i-th k of `numbers` and `scores`. A query of more than MOST_TERMS terms is left out (-1). */
+EXPORT void rank_each(
+    const Postings *index, const int64_t *terms, const float *weights, const int64_t *ends,
+    int64_t first, int64_t end, int64_t k, uint32_t *group_bounds, uint32_t *rare_bounds,
+    Work *work, uint32_t *numbers, float *scores, int64_t *sizes
+) {
+    for (int64_t i = first; i < end; i++) {
+        int64_t begin = i ? ends[i - 1] : 0, count = ends[i] - begin;
+        sizes[i] = !count ? 0 : count > MOST_TERMS ? -1
+            : rank(index, terms + begin, weights + begin, count, k, group_bounds, rare_bounds, work,
+                   numbers + i * k, scores + i * k);
+    }
+}

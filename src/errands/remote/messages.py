@@ -51,7 +51,9 @@ class MessageError(ErrandsError):
         self.code = code
 
 
-class _Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class _Record(
+    msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True
+):
     pass
 
 
@@ -167,7 +169,7 @@ def encode_msgpack(answer: Any) -> bytes:
     try:
         return _msgpack.encode(answer)
     except UnicodeEncodeError:
-        return _msgpack.encode(_clean(answer))
+        return _msgpack.encode(_clean(msgspec.to_builtins(answer)))
 
 
 def _clean(value: Any) -> Any:

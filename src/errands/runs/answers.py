@@ -6,7 +6,7 @@ counted by kind, and a run that has more of them than its setting `max_empty` al
 has no score, as an episode that failed has none.
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
@@ -32,8 +32,9 @@ class AnswerTally:
     """The answers of one episode."""
 
     def __init__(self) -> None:
-        self._outcomes: Counter[str] = Counter()
-        self._figures: Counter[str] = Counter()
+        # No counters, which take longer to make: there is one of these for every episode.
+        self._outcomes: defaultdict[str, int] = defaultdict(int)
+        self._figures: defaultdict[str, int] = defaultdict(int)
 
     def note(self, calls: tuple[ModelCall, ...], *, valid: bool) -> tuple[ModelCall, ...]:
         """Count what was asked for one step; the calls, the last one `invalid` where what it

@@ -43,7 +43,7 @@ from errands.runs.identity import (
 from errands.runs.protocol import Protocol, ProtocolError
 from errands.shop.catalog.catalog import Catalog
 from errands.shop.goals import GoalSet, shuffled
-from errands.shop.navigation import ITEM, PER_PAGE, RESULTS
+from errands.shop.navigation import ITEM, RESULTS
 from errands.shop.product import Product
 from errands.shop.rewards.registry import rules_key
 from errands.shop.rewards.rules import RewardRules
@@ -73,7 +73,8 @@ class Track(Contract):
 
     def parts(self, env: Any, info: dict[str, Any]) -> dict[str, Any]:
         """What the reward is made of; `invalid`, how many actions were not valid; and `failure`,
-        what cost an episode below 1 (`errands.runs.failures`)."""
+        what cost an episode below 1 (`errands.runs.failures`). Also the episode's `cluster`, where
+        it is at hand."""
         ...
 
 
@@ -324,25 +325,25 @@ class _ShopTrack:
         self._states: set[tuple[str, str, int, int, Any]] = set()
         self._items: dict[int, Product] = {}
         self._searches = 0
-        self._wanted: int | None = None
         self._found = False
         self._last: Any = None
         self._actions = _ActionCount()
 
     def saw(self, env: Any, observation: Any, action: str, info: Mapping[str, Any]) -> None:
         self._actions.saw(action, info)
-        state = env.episode.page.state
+        episode = env.episode
+        page = episode.page
+        state = page.state
         if state is self._last:
             return
         self._last = state
-        self._states.add((state.page, state.query, state.number, state.product, state.options))
-        if self._wanted is None:
-            self._wanted = env.episode.context.catalog.number(env.episode.goal.asin)
-        elif state.page == RESULTS and not self._found:
-            first = (state.number - 1) * PER_PAGE
-            self._found = self._wanted in state.hits[max(first, 0) : first + PER_PAGE]
-        if state.page == ITEM:
-            self._items[state.product] = env.episode.page.product
+        kind = state.page
+        self._states.add((kind, state.query, state.number, state.product, state.options))
+        if kind == RESULTS and not self._found:
+            wanted = episode.goal.asin
+            self._found = any(card.asin == wanted for card in page.cards)
+        if kind == ITEM:
+            self._items[state.product] = page.product
         elif action.startswith("search["):
             self._searches += 1
 
@@ -356,7 +357,7 @@ class _ShopTrack:
     def parts(self, env: Any, info: dict[str, Any]) -> dict[str, Any]:
         bought = info.get("reward_parts", {})
         actions = self._actions
-        parts = {**bought, "invalid": actions.invalid}
+        parts = {**bought, "invalid": actions.invalid, "cluster": env.episode.goal.asin}
         if info["score"] < 1.0:
             found = self._found or any(
                 is_perfect(env.episode, *item) for item in self._items.items()

@@ -179,9 +179,14 @@ class _EpisodeRecorder:
             observation, info = yield owner, _reset, (env, options)
             track.saw(env, observation, "", info)
             owner = "agent"
-            if isinstance(agent, PrivilegedAgent):
+            # Few can do either, and to ask a protocol takes as long as a step.
+            if hasattr(agent, "look") and isinstance(agent, PrivilegedAgent):
                 agent.look(env)
-            if isinstance(agent, SightedAgent) and isinstance(env.unwrapped, TurkEnv):
+            if (
+                hasattr(agent, "watch")
+                and isinstance(agent, SightedAgent)
+                and isinstance(env.unwrapped, TurkEnv)
+            ):
                 agent.watch(env.unwrapped.picture)
             yield owner, agent.begin, (observation, info)
             reward, terminated, truncated = 0.0, False, False
@@ -221,8 +226,9 @@ class _EpisodeRecorder:
             return self._failed(owner, _reason(failure))
 
     def _parts(self, info: dict[str, Any]) -> dict[str, Any]:
-        cluster = self._source.clusters[self._number]
-        parts = {**self._track.parts(self._env, info), "cluster": cluster} | self._answers.parts()
+        parts = self._track.parts(self._env, info) | self._answers.parts()
+        if "cluster" not in parts:
+            parts["cluster"] = self._source.clusters[self._number]
         if self._calls and self._source.protocol.domain == "turk":
             parts["calls"] = self._calls
         return parts

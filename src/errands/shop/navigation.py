@@ -8,6 +8,8 @@ environment, the vector environment and the website are all made of these.
 import random
 import re
 import zlib
+from collections.abc import Iterable
+from concurrent.futures import Executor
 from typing import Final, NamedTuple
 
 import msgspec
@@ -136,6 +138,7 @@ class Shop:
         self.locked_when_done = locked_when_done
         details = DETAILS if show_attrs else DETAILS[:-1]
         self._item_buttons = dict.fromkeys((BACK, PREVIOUS, *details, BUY))
+        self._ahead: dict[str, tuple[int, ...]] = {}
 
     def look(self, state: State, product: Product | None = None) -> Page:
         """The page that a state shows; `product` spares reading the state's product again."""
@@ -183,7 +186,21 @@ class Shop:
             hits = special_hits(self.source, query)
             if hits is not None:
                 return hits
-        return self.source.find(query, RESULT_LIMIT)
+        hits = self._ahead.get(query)
+        return self.source.find(query, RESULT_LIMIT) if hits is None else hits
+
+    def search_ahead(self, turns: Iterable[tuple[Page, str]], pool: Executor, threads: int) -> None:
+        """Rank the queries of many turns together, before each of them is taken."""
+        self._ahead = {}
+        queries: dict[str, None] = {}
+        for page, action in turns:
+            name, argument = parse_action(action)
+            if name == "search" and argument and (self.search_anywhere or page.has_search_bar):
+                queries[argument.lower()] = None
+        if len(queries) > 1 and isinstance(self.source, Catalog):
+            asked = list(queries)
+            found = self.source.find_each(asked, RESULT_LIMIT, pool, threads)
+            self._ahead = dict(zip(asked, found, strict=True))
 
     def _results(self, state: State) -> Page:
         first = (state.number - 1) * PER_PAGE

@@ -23,6 +23,7 @@ from errands.shop.goals import GoalSet
 from errands.web.core.limits import ServerLimits, listen, raise_open_files
 from errands.web.env_api.providers import EnvProvider, ShopProvider, TurkProvider
 from errands.web.env_api.service import Service
+from errands.web.env_api.workers import WorkerPool, WorkerSetup
 from errands.web.runs.library import RunLibrary
 from errands.web.shop.browsing import BROWSING, goals_to_serve
 from errands.web.shop.visitors import Visitors
@@ -39,6 +40,7 @@ __all__ = [
     "open_shop",
     "serve",
     "serve_shop",
+    "worker_pools",
 ]
 
 
@@ -119,7 +121,8 @@ def serve(
         if tasks is not None:
             shops = ShopProvider(products, goals, limits)
             providers: dict[str, EnvProvider] = {"shop": shops, "turk": TurkProvider(tasks)}
-            parts.append(environments(Service(providers, limits)))
+            pools = worker_pools(catalog, goals, tasks, limits)
+            parts.append(environments(Service(providers, limits, pools=pools)))
         if agentgym:
             prefix = "" if site is None else AGENTGYM
             parts.append(agentgym_part(AgentGym(products, goals, limits), prefix))
@@ -148,6 +151,17 @@ def serve(
         auth = AuthMiddleware(token, public=site is not None)
         start = ServerStart(_address(host, listening.getsockname()[1]), password, has_goals)
         Server(parts, auth, limits, lambda: on_start(start)).run([listening])
+
+
+def worker_pools(
+    catalog: str, goals: str, tasks: str, limits: ServerLimits
+) -> dict[str, WorkerPool]:
+    """The processes that play environments, where there are any."""
+    wanted = {
+        "shop": (WorkerSetup("shop", catalog, goals, limits), limits.shop_processes),
+        "turk": (WorkerSetup("turk", tasks, goals, limits), limits.form_processes),
+    }
+    return {name: WorkerPool(setup, count) for name, (setup, count) in wanted.items() if count}
 
 
 def serve_shop(config: ShopConfig) -> str:

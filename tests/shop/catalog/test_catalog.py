@@ -113,8 +113,8 @@ def test_verify_finds_every_kind_of_damage(little: Catalog, tmp_path: Path) -> N
         (None, "is not a catalogue"),
         ("{", "is damaged"),
         ("[]", "is damaged"),
-        ('{"format": 2}', "is damaged"),
-        ('{"format": 99}', "has catalogue format 99, this version reads 2"),
+        ('{"format": 3}', "is damaged"),
+        ('{"format": 99}', "has catalogue format 99, this version reads 3"),
     ],
 )
 def test_what_is_no_catalogue_is_one_sentence(

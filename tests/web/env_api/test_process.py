@@ -110,6 +110,7 @@ def test_what_it_says_when_it_cannot(tmp_path: Path) -> None:
             (["--no-site"], "Nothing is left to serve"),
             (["--environments", "--port", port], "cannot be listened on"),
             (["--environments", "--token", "\n"], "printable ASCII"),
+            (["--shop-processes", "2"], "add --environments"),
             (["--environments", "--port", "0", "--data", str(tmp_path)], "no such catalogue"),
         ):
             found = CliRunner().invoke(app, ["serve", *words])

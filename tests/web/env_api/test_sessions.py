@@ -95,10 +95,10 @@ def test_form_pages_have_a_limit_of_their_own() -> None:
 
     sessions, _ = made(sessions=5, turk_sessions=2)
     sessions.open(Idler(), "a")
-    form_page = sessions.open(FormPage(), "a")
-    sessions.open(FormPage(), "a")
+    form_page = sessions.open(FormPage(), "a", form_pages=True)
+    sessions.open(FormPage(), "a", form_pages=True)
     with pytest.raises(HttpError, match="Of form pages, the server allows 2 sessions"):
-        sessions.open(FormPage(), "a")
+        sessions.open(FormPage(), "a", form_pages=True)
     sessions.open(Idler(), "a")
     sessions.close(form_page.id)
     sessions.room_for("a", 1, form_pages=True)

@@ -1,10 +1,12 @@
 """The protocol over a WebSocket: JSON and msgpack, garbage, and clients that do not read."""
 
 import contextlib
+import gc
 import json
 import os
 import socket
 import time
+import tracemalloc
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -15,6 +17,7 @@ from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection, connect
 
 from errands.shop.catalog.catalog import Catalog
+from errands.web.core.websocket import SocketProtocol
 
 
 def opened(server: Served, **arguments: Any) -> ClientConnection:
@@ -43,6 +46,56 @@ def test_an_episode(line: ClientConnection) -> None:
     assert set(stepped) == {"observation", "reward", "terminated", "truncated", "info"}
     batch = ask(line, {"do": "batch", "calls": [{"do": "close", "session": s} for s in (one, two)]})
     assert batch == {"results": [{"closed": True}] * 2}
+
+
+def test_a_step_of_the_shop_makes_no_task(little: Catalog, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing but the session's own work lies between a message and its answer."""
+    made: list[Any] = []
+    make = SocketProtocol._wait
+
+    def counted(self: SocketProtocol, kind: int, reply: Any) -> Any:
+        made.append(reply)
+        return make(self, kind, reply)
+
+    monkeypatch.setattr(SocketProtocol, "_wait", counted)
+    with served(little) as server, opened(server) as line:
+        [session] = ask(line, {"do": "create", "environment": "shop"})["sessions"]
+        assert len(made) == 1
+        ask(line, {"do": "reset", "session": session, "seed": 1})
+        for _ in range(20):
+            ask(line, {"do": "step", "session": session, "action": "search[lamp]"})
+        assert len(made) == 1
+        assert server.metric("errands_steps_total") == 20
+
+
+def test_an_idle_session_with_its_socket_is_small(little: Catalog) -> None:
+    """So that 10,000 of them fit 300 MB beside the server's own 90."""
+    with served(little) as server, contextlib.ExitStack() as stack:
+        lines = []
+
+        def open_one() -> None:
+            line = plain_line(server)
+            stack.enter_context(contextlib.closing(line))
+            lines.append(line)
+            session = server.create()
+            for call in (
+                {"do": "reset", "session": session, "seed": 1},
+                {"do": "step", "session": session, "action": "search[lamp]"},
+            ):
+                line.sendall(frame(call))
+                line.recv(2**16)
+
+        open_one()
+        tracemalloc.start()
+        try:
+            before = tracemalloc.get_traced_memory()[0]
+            for _ in range(20):
+                open_one()
+            gc.collect()
+            each = (tracemalloc.get_traced_memory()[0] - before) / 20
+        finally:
+            tracemalloc.stop()
+    assert each < 16_000
 
 
 def test_msgpack_is_answered_in_msgpack(server: Served, line: ClientConnection) -> None:

@@ -10,7 +10,8 @@ opened twice in one process is one object, so any number of environments share i
 import functools
 import hashlib
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Executor
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
@@ -73,8 +74,8 @@ class Manifest(msgspec.Struct, frozen=True):
 
     @property
     def checksum(self) -> str:
-        """One checksum for all that is in it, however records are compressed and found: the index is
-        made of the products alone."""
+        """One checksum for all that is in it, however records are compressed; the index is made of
+        the products alone, and no part of it."""
         plain = {
             name: file.sha256
             for name, file in self.files.items()
@@ -214,6 +215,12 @@ class Catalog:
         if len(query) > LONGEST_REMEMBERED:
             return self._rank(query, k)
         return self._find(query, k)
+
+    def find_each(
+        self, queries: Sequence[str], k: int, pool: Executor, threads: int
+    ) -> list[tuple[int, ...]]:
+        """The same for many queries at once, ranked anew on so many threads of a pool."""
+        return [tuple(each.tolist()) for each in self.index.rank_each(queries, k, pool, threads)]
 
     def _rank(self, query: str, k: int) -> tuple[int, ...]:
         return tuple(self.index.rank(query, k)[0].tolist())

@@ -26,6 +26,7 @@ import zlib
 from array import array
 from collections import Counter
 from collections.abc import Sequence
+from concurrent.futures import Executor
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -177,6 +178,7 @@ _QUERY: Final = (_POINTER, _POINTER, _POINTER, _COUNT)
 _score_all = native("score_all", *_QUERY, _POINTER)
 _rank_all = native("rank_all", *_QUERY, _COUNT, *[_POINTER] * 3, returns=_COUNT)
 _rank = native("rank", *_QUERY, _COUNT, *[_POINTER] * 5, returns=_COUNT)
+_rank_each = native("rank_each", *[_POINTER] * 4, *[_COUNT] * 3, *[_POINTER] * 6)
 
 
 class _Room:
@@ -226,13 +228,7 @@ class Index:
         """
         postings = self._postings
         k = min(k, postings.documents)
-        terms, weights = array("q"), array("f")
-        for term, count in Counter(analyze(query)).items():
-            number, idf = self._look_up(term)
-            if number >= 0:
-                terms.append(number)
-                # A small multiple of a 32-bit float is exact here and rounded once.
-                weights.append(count * idf)
+        terms, weights = self._weigh(query)
         if not terms or k < 1:
             return np.empty(0, np.uint32), np.empty(0, np.float32)
         asked = postings.pointer, terms.buffer_info()[0], weights.buffer_info()[0], len(terms)
@@ -247,6 +243,48 @@ class Index:
         else:
             size = _rank(*asked, k, *room.scratch, *room.best)
         return room.numbers[:size].copy(), room.scores[:size].copy()
+
+    def rank_each(
+        self, queries: Sequence[str], k: int, pool: Executor, parts: int
+    ) -> list[NDArray[np.uint32]]:
+        """The numbers of the best k documents of many queries, as `rank` finds them, ranked in so
+        many parts at the same time."""
+        if not self._postings.frequent or not 0 < k <= min(SHORT_LIST, self._postings.documents):
+            return [self.rank(query, k)[0] for query in queries]
+        terms, weights, ends = array("q"), array("f"), array("q")
+        for query in queries:
+            its_terms, its_weights = self._weigh(query)
+            terms.extend(its_terms)
+            weights.extend(its_weights)
+            ends.append(len(terms))
+        count = len(queries)
+        numbers, scores = np.empty((count, k), np.uint32), np.empty((count, k), np.float32)
+        sizes = np.zeros(count, np.int64)
+        asked = [each.buffer_info()[0] for each in (terms, weights, ends)]
+        found = [each.ctypes.data for each in (numbers, scores, sizes)]
+
+        def rank(part: int) -> None:
+            first, end = count * part // parts, count * (part + 1) // parts
+            scratch = self._room().scratch
+            _rank_each(self._postings.pointer, *asked, first, end, k, *scratch, *found)
+
+        for _ in pool.map(rank, range(parts)):
+            pass
+        return [
+            self.rank(query, k)[0] if size < 0 else numbers[i, :size]
+            for i, (query, size) in enumerate(zip(queries, sizes.tolist(), strict=True))
+        ]
+
+    def _weigh(self, query: str) -> "tuple[array[int], array[float]]":
+        """The terms of a query that any document has, and what they weigh."""
+        terms, weights = array("q"), array("f")
+        for term, count in Counter(analyze(query)).items():
+            number, idf = self._look_up(term)
+            if number >= 0:
+                terms.append(number)
+                # A small multiple of a 32-bit float is exact here and rounded once.
+                weights.append(count * idf)
+        return terms, weights
 
     def work(self) -> Work:
         """What this thread's queries have cost so far."""

@@ -141,10 +141,11 @@ async def _submit(tab: Tab) -> None:
 
 
 async def _capture_screen(tab: Tab, name: str | None) -> bytes:
-    clip = None if name is None else await ask(tab, "area", name=name)
-    capture = tab.page.screenshot(
-        clip=clip, type="png", caret="initial", full_page=name is not None, timeout=0
-    )
+    if name is None:
+        await tab.evaluate("document.fonts.ready.then(() => true)", wait=True)
+        return await tab.snapshot()
+    clip = await ask(tab, "area", name=name)
+    capture = tab.page.screenshot(clip=clip, type="png", caret="initial", full_page=True, timeout=0)
     return await tab.within(capture, "be pictured", 2 * tab.config.step_seconds)
 
 

@@ -1,14 +1,20 @@
 """How much a server allows (every queue and every input has a bound), and the port it takes."""
 
+import gc
 import os
 import resource
 import socket
+from typing import Final
 
 import msgspec
 
 from errands.errors import SettingError
 
-__all__ = ["ServerLimits", "listen", "raise_open_files"]
+__all__ = ["ServerLimits", "listen", "raise_open_files", "settle_garbage"]
+
+_YOUNG: Final = 20_000
+"""Objects that may be made before some are looked at: an answer is made of hundreds, hardly any of
+which are in cycles."""
 
 
 class ServerLimits(msgspec.Struct, frozen=True, kw_only=True):
@@ -38,6 +44,10 @@ class ServerLimits(msgspec.Struct, frozen=True, kw_only=True):
     """Slow calls (of form pages) waiting for their thread."""
     form_threads: int = min(4, os.cpu_count() or 1)
     """Threads that make them; those of one session are made by one thread."""
+    form_processes: int = 0
+    """Processes that make them instead; 0: threads do."""
+    shop_processes: int = 0
+    """Processes that play the shop; 0: the one that serves does."""
     body_seconds: float = 20.0
     """A request's body has to arrive within."""
     drain_seconds: float = 10.0
@@ -60,6 +70,13 @@ def raise_open_files() -> int:
         except (OSError, ValueError):
             return soft
     return hard if hard != resource.RLIM_INFINITY else os.sysconf("SC_OPEN_MAX")
+
+
+def settle_garbage() -> None:
+    """Spare the garbage collector what costs a server time: what there is now stays and is not
+    looked at again, and the rest less often."""
+    gc.freeze()
+    gc.set_threshold(_YOUNG)
 
 
 def listen(host: str, port: int) -> socket.socket:

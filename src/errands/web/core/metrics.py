@@ -46,7 +46,7 @@ class Metrics:
     def __init__(self, sessions_open: Callable[[], int]) -> None:
         self._sessions_open = sessions_open
         self._started = time.time()
-        self.created = self.closed = self.expired = 0
+        self.created = self.closed = self.expired = self.lost = 0
         self.steps = self.resets = 0
         self.in_flight = self.sockets = self.slow_calls = 0
         self.errors: Counter[str] = Counter()
@@ -75,6 +75,7 @@ class Metrics:
             ("sessions_created", "Sessions ever created.", self.created),
             ("sessions_closed", "Sessions that clients closed.", self.closed),
             ("sessions_expired", "Sessions closed because nobody used them.", self.expired),
+            ("sessions_lost", "Sessions that ended with the process that played them.", self.lost),
             ("steps", "Steps made.", self.steps),
             ("resets", "Episodes begun.", self.resets),
         ):

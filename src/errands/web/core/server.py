@@ -5,7 +5,6 @@ flight is finished, within `drain_seconds`; then connections are closed.
 """
 
 import asyncio
-import gc
 import logging
 import socket
 import threading
@@ -19,7 +18,8 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from errands.web.core.application import AppPart, application
 from errands.web.core.auth import AuthMiddleware
 from errands.web.core.home import home_parts
-from errands.web.core.limits import ServerLimits
+from errands.web.core.limits import ServerLimits, settle_garbage
+from errands.web.core.websocket import UpgradeProtocol
 
 __all__ = ["Server"]
 
@@ -67,6 +67,7 @@ class Server(uvicorn.Server):
             uvicorn.Config(
                 application(self._parts, auth),
                 http=_BoundedHead,
+                ws=UpgradeProtocol,
                 log_level="warning",
                 access_log=False,
                 server_header=False,
@@ -77,8 +78,8 @@ class Server(uvicorn.Server):
                 limit_concurrency=limits.connections,
                 ws_max_size=limits.body_bytes,
                 ws_per_message_deflate=False,
-                # A trainer may be deep in thought for a while.
-                ws_ping_timeout=120,
+                # Who takes a connection over looks after it.
+                ws_ping_interval=None,
                 backlog=4096,
             )
         )
@@ -91,8 +92,7 @@ class Server(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         self._loop = asyncio.get_running_loop()
-        # What there is now stays: looking at it again and again would only cost time.
-        gc.freeze()
+        settle_garbage()
         if self._on_start is not None:
             self._on_start()
 

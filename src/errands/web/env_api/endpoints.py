@@ -1,13 +1,13 @@
 """The endpoints of the environments: HTTP and WebSocket, as plain ASGI.
 
 HTTP is for a curl and for simple clients; a WebSocket saves the headers and is what
-`errands.remote.environments` uses. One call is answered before the next of the same socket is
-read, so a client that sends faster than it is served waits, and nothing piles up here.
+`errands.remote.environments` uses. A step of the shop is answered while it is read there
+(`errands.web.core.websocket`).
 """
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any, Final, TypeVar
 from urllib.parse import parse_qsl
 
@@ -42,9 +42,10 @@ from errands.web.core.http_errors import (
     shutting_down,
 )
 from errands.web.core.openapi import Json, operation, paths, reference
+from errands.web.core.websocket import take_over
 from errands.web.env_api.page import HEADERS, PLACE, api_page
 from errands.web.env_api.providers import ShopOptions, TurkOptions
-from errands.web.env_api.service import Service
+from errands.web.env_api.service import Answer, Service
 
 __all__ = ["client_of", "environments", "query_fields"]
 
@@ -145,7 +146,6 @@ _packed_message: Final = msgspec.msgpack.Decoder(Message)
 _numbered: Final = msgspec.json.Decoder(NumberedMessage)
 _packed_numbered: Final = msgspec.msgpack.Decoder(NumberedMessage)
 
-GOING_AWAY: Final = 1001
 _PLACE: Final = "/v1/environments"
 
 
@@ -177,6 +177,7 @@ def environments(service: Service) -> AppPart:
 
     @contextlib.asynccontextmanager
     async def lifespan() -> AsyncIterator[None]:
+        await service.start()
         sweeper = asyncio.create_task(service.sweep())
         try:
             yield
@@ -272,80 +273,82 @@ class _Endpoint:
 
 
 class _Socket:
-    """Calls over a WebSocket: JSON in text frames, msgpack in binary ones."""
+    """Calls over a WebSocket."""
 
     def __init__(self, service: Service) -> None:
         self._service = service
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        service = self._service
         if (await receive())["type"] != "websocket.connect":
             return
-        if service.is_draining():
+        if self._service.is_draining():
             await send_error(send, shutting_down(), kind="websocket.http.response")
             return
         await send({"type": "websocket.accept"})
-        client = client_of(scope)
-        service.metrics.sockets += 1
-        try:
-            while True:
-                if service.is_draining():
-                    await _sent(send, {"type": "websocket.close", "code": GOING_AWAY})
-                    return
-                event = await receive()
-                if event["type"] != "websocket.receive":
-                    return
-                service.metrics.in_flight += 1
-                try:
-                    if not await _sent(send, await self._reply(event, client)):
-                        return
-                finally:
-                    service.metrics.in_flight -= 1
-        finally:
-            service.metrics.sockets -= 1
+        take_over(scope, _Conversation(self._service, client_of(scope)))
 
-    async def _reply(self, event: Any, client: str) -> dict[str, Any]:
-        service = self._service
-        text = event.get("text")
+
+class _Conversation:
+    """The calls of one WebSocket: JSON in texts, msgpack in bytes."""
+
+    __slots__ = ("_client", "_service")
+
+    def __init__(self, service: Service, client: str) -> None:
+        self._service = service
+        self._client = client
+        service.metrics.sockets += 1
+
+    def reply(self, message: str | bytes) -> bytes | Awaitable[bytes]:
+        is_text = isinstance(message, str)
         id: int | str | None = None
+        answer: Answer | None
         try:
             try:
-                if text is not None:
-                    call = decode_request(_message, text)
-                else:
-                    call = decode_request(_packed_message, event["bytes"])
+                call = decode_request(_message if is_text else _packed_message, message)
             except HttpError as error:
                 # Who makes many calls at once knows the answer by its id only.
-                id = _id_of(text, event.get("bytes"))
-                raise service.count_error(error) from None
+                id = _id_of(message)
+                raise self._service.count_error(error) from None
             id = call.id
-            answer = await service.answer(call, client)
+            answer = self._service.answer_now(call)
         except HttpError as error:
             answer = error.answer()
-        if id is not None:
-            answer = {"id": id, **answer}
-        if text is not None:
-            return {"type": "websocket.send", "text": encode_json(answer).decode()}
-        return {"type": "websocket.send", "bytes": encode_msgpack(answer)}
+        if answer is None:
+            return self._reply_later(call, is_text)
+        return _encoded(answer, id, is_text)
+
+    async def _reply_later(self, call: Message, is_text: bool) -> bytes:
+        metrics = self._service.metrics
+        metrics.in_flight += 1
+        try:
+            answer = await self._service.answer_later(call, self._client)
+        except HttpError as error:
+            answer = error.answer()
+        finally:
+            metrics.in_flight -= 1
+        return _encoded(answer, call.id, is_text)
+
+    def is_over(self) -> bool:
+        return self._service.is_draining()
+
+    def end(self) -> None:
+        self._service.metrics.sockets -= 1
 
 
-def _id_of(text: str | None, packed: bytes | None) -> int | str | None:
+def _encoded(answer: Answer, id: int | str | None, is_text: bool) -> bytes:
+    if id is not None:
+        answer = {"id": id, **answer}
+    return encode_json(answer) if is_text else encode_msgpack(answer)
+
+
+def _id_of(message: str | bytes) -> int | str | None:
     """The id of a message that is wrong otherwise, if it has one."""
-    decoder, data = (_packed_numbered, packed or b"") if text is None else (_numbered, text)
+    decoder = _numbered if isinstance(message, str) else _packed_numbered
     try:
-        numbered: NumberedMessage = decode_request(decoder, data)
+        numbered: NumberedMessage = decode_request(decoder, message)
     except HttpError:
         return None
     return numbered.id
-
-
-async def _sent(send: Send, message: dict[str, Any]) -> bool:
-    """Send something, unless the client is gone; its sessions stay until they expire."""
-    try:
-        await send(message)
-    except (OSError, RuntimeError):
-        return False
-    return True
 
 
 def client_of(scope: Scope) -> str:

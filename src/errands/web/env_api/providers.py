@@ -8,6 +8,7 @@ episodes and one of everything else.
 import dataclasses
 import threading
 from collections.abc import Collection
+from functools import cache
 from types import NoneType
 from typing import Any, Final, Protocol, Union, get_args, get_type_hints
 
@@ -173,6 +174,13 @@ class ShopProvider:
         return self._catalog.goals(name)
 
 
+@cache
+def _shared_rng() -> np.random.Generator:
+    """What draws the goals of all sessions that were never seeded: one of its own for each would
+    take two kilobytes, and as long to make as a step."""
+    return np.random.default_rng()
+
+
 class ShopSessionEnv:
     """The shop of one session."""
 
@@ -182,7 +190,7 @@ class ShopSessionEnv:
     def __init__(self, context: ShopContext) -> None:
         self._context = context
         self._episode: ShopEpisode | None = None
-        self._rng: np.random.Generator | None = None
+        self._rng = _shared_rng()
 
     @property
     def episode(self) -> ShopEpisode | None:
@@ -193,8 +201,6 @@ class ShopSessionEnv:
         if seed is not None:
             # As Gymnasium seeds an environment.
             self._rng = np.random.Generator(np.random.PCG64(seed))
-        elif self._rng is None:
-            self._rng = np.random.default_rng()
         episode = self._context.begin(self._rng, options)
         self._episode = episode
         return episode.first()

@@ -11,8 +11,9 @@ from typing import Any, Protocol
 
 from errands.web.core.http_errors import too_many_sessions, unknown_session
 from errands.web.core.limits import ServerLimits
+from errands.web.env_api.workers import HostedEnv
 
-__all__ = ["Session", "SessionEnv", "Sessions", "Turn"]
+__all__ = ["Session", "SessionEnv", "Sessions", "Turn", "new_id", "reset_answer", "step_answer"]
 
 Turn = tuple[Any, float, bool, bool, dict[str, Any]]
 """What a step returns."""
@@ -31,14 +32,46 @@ class SessionEnv(Protocol):
     def close(self) -> None: ...
 
 
+def new_id() -> str:
+    """An id that nobody can guess."""
+    return secrets.token_urlsafe(24)
+
+
+def reset_answer(seen: tuple[Any, dict[str, Any]]) -> dict[str, Any]:
+    """What a client is told of the start of an episode."""
+    return {"observation": seen[0], "info": seen[1]}
+
+
+def step_answer(turn: Turn) -> dict[str, Any]:
+    """What a client is told of a step."""
+    observation, reward, terminated, truncated, info = turn
+    return {
+        "observation": observation,
+        "reward": reward,
+        "terminated": terminated,
+        "truncated": truncated,
+        "info": info,
+    }
+
+
 class Session:
     """An environment, who opened it, and when it was last used."""
 
-    __slots__ = ("client", "env", "id", "in_use", "thread", "used")
+    __slots__ = ("client", "env", "id", "in_use", "is_form", "thread", "used")
 
-    def __init__(self, id: str, env: SessionEnv, client: str, now: float, thread: int = 0) -> None:
+    def __init__(
+        self,
+        id: str,
+        env: SessionEnv | HostedEnv,
+        client: str,
+        now: float,
+        thread: int = 0,
+        *,
+        is_form: bool = False,
+    ) -> None:
         self.id = id
         self.env = env
+        self.is_form = is_form
         self.client = client
         self.used = now
         self.in_use = 0
@@ -80,15 +113,23 @@ class Sessions:
         if form_pages and self._turk_sessions + count > limits.turk_sessions:
             raise too_many_sessions(limits.turk_sessions, "Of form pages, the server allows")
 
-    def open(self, env: SessionEnv, client: str, id: str | None = None) -> Session:
+    def open(
+        self,
+        env: SessionEnv | HostedEnv,
+        client: str,
+        id: str | None = None,
+        *,
+        form_pages: bool = False,
+    ) -> Session:
         """A new session; `room_for` is asked first. Without an `id` nobody can guess it."""
-        self.room_for(client, 1, form_pages=env.is_slow)
-        name = id or secrets.token_urlsafe(24)
-        session = Session(name, env, client, self._clock(), self._slow_opened)
+        self.room_for(client, 1, form_pages=form_pages)
+        session = Session(
+            id or new_id(), env, client, self._clock(), self._slow_opened, is_form=form_pages
+        )
         self._slow_opened += env.is_slow
         self._open[session.id] = session
         self._by_client[client] = self._by_client.get(client, 0) + 1
-        self._turk_sessions += env.is_slow
+        self._turk_sessions += form_pages
         return session
 
     def find(self, id: str) -> Session:
@@ -105,7 +146,7 @@ class Sessions:
         session = self._open.pop(id, None)
         if session is None:
             raise unknown_session()
-        self._turk_sessions -= session.env.is_slow
+        self._turk_sessions -= session.is_form
         left = self._by_client[session.client] - 1
         if left:
             self._by_client[session.client] = left
@@ -127,5 +168,6 @@ class Sessions:
                 expired.append(self.close(session.id))
         return expired
 
-    def close_all(self) -> list[Session]:
-        return [self.close(id) for id in list(self._open)]
+    def close_all(self, where: Callable[[Session], bool] = lambda session: True) -> list[Session]:
+        """Forget all sessions, or some."""
+        return [self.close(session.id) for session in list(self._open.values()) if where(session)]

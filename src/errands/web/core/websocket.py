@@ -1,0 +1,330 @@
+"""A WebSocket close to the wire: a message in, its answer out.
+
+uvicorn shakes hands and asks the application; an endpoint that accepts takes the connection over
+(`take_over`). From then on no task, queue or event lies between socket and endpoint: a message is
+answered while it is read, or by a task where that takes long. The next message is looked at when
+the last one is answered and the answer has room, so nothing piles up here, and who sends faster
+than it reads is held up by TCP.
+"""
+
+import asyncio
+import time
+from collections.abc import Awaitable
+from typing import Any, Final, Protocol
+
+from starlette.types import Scope
+from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
+from websockets.http11 import Request
+
+try:
+    from websockets.speedups import apply_mask
+except ImportError:  # Its compiled part is optional.
+    from websockets.utils import apply_mask
+
+__all__ = ["Conversation", "SocketProtocol", "UpgradeProtocol", "take_over"]
+
+_EXTENSION: Final = "errands.take_over"
+_CONTINUED, _TEXT, _BINARY, _CLOSE, _PING, _PONG = 0x0, 0x1, 0x2, 0x8, 0x9, 0xA
+_LAST: Final = 0x80
+"""Of the first byte: no more frames belong to the message."""
+_FIRST: Final = frozenset(
+    {
+        *(_CONTINUED, _TEXT, _BINARY),
+        *(_LAST | kind for kind in (_CONTINUED, _TEXT, _BINARY, _CLOSE, _PING, _PONG)),
+    }
+)
+"""First bytes that mean something: what controls a connection is one frame, extensions there are
+none."""
+_WRONG, _NOT_UTF8, _TOO_LARGE, _GOING_AWAY, _RESTART = 1002, 1007, 1009, 1001, 1012
+_TURN: Final = 0.01
+"""Seconds after which one connection lets the others have their turn."""
+_BEAT: Final = 20.0
+"""Seconds between two looks at whether anybody is there."""
+_MOST_SILENT: Final = 7
+"""Beats without a word after which nobody is: a trainer may be deep in thought for a while."""
+_LINGER: Final = 1.0
+"""Seconds in which the other side may read why the connection is closed."""
+
+
+class Conversation(Protocol):
+    """What answers the messages of one connection."""
+
+    def reply(self, message: str | bytes) -> bytes | Awaitable[bytes]:
+        """The answer, at once or later; a text is answered by a text, which is UTF-8. Whatever is
+        wrong is an answer, too: nothing is raised."""
+        ...
+
+    def is_over(self) -> bool:
+        """Whether nothing more is to be answered."""
+        ...
+
+    def end(self) -> None:
+        """The connection is gone."""
+        ...
+
+
+def take_over(scope: Scope, conversation: Conversation) -> None:
+    """Hand a connection that was just accepted to a conversation."""
+    scope["extensions"][_EXTENSION](conversation)
+
+
+class UpgradeProtocol(WebSocketsSansIOProtocol):
+    """The handshake, as uvicorn does it."""
+
+    _early: bytes | None = None
+    """What comes after the request, for whoever takes over."""
+
+    def handle_connect(self, event: Request) -> None:
+        super().handle_connect(event)
+        self._early = b""
+        if self.response.status_code == 101:
+            extensions: dict[str, Any] = self.scope["extensions"]
+            extensions[_EXTENSION] = self._take_over
+
+    def data_received(self, data: bytes) -> None:
+        if self._early is None:
+            super().data_received(data)
+        else:
+            self._early += data
+
+    def _take_over(self, conversation: Conversation) -> None:
+        transport, self.transport = self.transport, _NO_TRANSPORT
+        taken = SocketProtocol(conversation, transport, self.connections, self.config.ws_max_size)
+        self.connections.discard(self)
+        transport.set_protocol(taken)
+        if self._early:
+            taken.data_received(self._early)
+
+
+class _NoTransport(asyncio.Transport):
+    """What is left to uvicorn, which closes it when the application returns."""
+
+    def close(self) -> None:
+        pass
+
+
+_NO_TRANSPORT: Final = _NoTransport()
+
+
+class _BrokenFrame(Exception):
+    """Nothing that follows can be read; its argument is the code to close with."""
+
+
+class SocketProtocol(asyncio.Protocol):
+    """One connection after its handshake."""
+
+    __slots__ = (
+        "_at",
+        "_buffer",
+        "_connections",
+        "_conversation",
+        "_is_busy",
+        "_is_closing",
+        "_is_deaf",
+        "_is_full",
+        "_is_paused",
+        "_loop",
+        "_most",
+        "_parts",
+        "_silent",
+        "_timer",
+        "_transport",
+    )
+
+    def __init__(
+        self,
+        conversation: Conversation,
+        transport: asyncio.Transport,
+        connections: set[Any],
+        most: int,
+    ) -> None:
+        """`connections` are all of the server; `most` is how many bytes a message may have."""
+        self._conversation = conversation
+        self._transport = transport
+        self._connections = connections
+        self._most = most
+        self._buffer = b""
+        self._at = 0
+        """So much of the buffer is read."""
+        self._parts: list[bytes] = []
+        """Of a message in several frames: its first byte, then what has come."""
+        self._is_busy = False
+        """An answer is being waited for, or it is the others' turn."""
+        self._is_full = False
+        """The answers before have not left yet."""
+        self._is_paused = False
+        self._is_closing = False
+        self._is_deaf = False
+        """What comes cannot be read any more."""
+        self._silent = 0
+        self._loop = asyncio.get_running_loop()
+        self._timer = self._loop.call_later(_BEAT, self._beat)
+        connections.add(self)
+
+    def data_received(self, data: bytes) -> None:
+        self._silent = 0
+        if self._is_deaf:
+            return
+        self._buffer = self._buffer + data if self._buffer else data
+        if self._is_busy or self._is_full:
+            self._transport.pause_reading()
+            self._is_paused = True
+        else:
+            self._read()
+
+    def pause_writing(self) -> None:
+        self._is_full = True
+
+    def resume_writing(self) -> None:
+        self._is_full = False
+        if not self._is_busy:
+            self._read()
+
+    def connection_lost(self, failure: Exception | None) -> None:
+        self._is_closing, self._is_paused = True, False
+        self._buffer = b""
+        self._timer.cancel()
+        self._connections.discard(self)
+        self._conversation.end()
+
+    def shutdown(self) -> None:
+        """The server ends."""
+        self._say_goodbye(_RESTART)
+        self._transport.close()
+
+    def _read(self) -> None:
+        """Answer what has arrived, as long as nothing has to be waited for."""
+        until = 0.0
+        try:
+            while not (self._is_busy or self._is_full):
+                frame = self._frame()
+                if frame is None:
+                    break
+                self._take(*frame)
+                if self._at < len(self._buffer):
+                    now = time.perf_counter()
+                    until = until or now + _TURN
+                    if now > until:
+                        self._is_busy = True
+                        self._loop.call_soon(self._go_on)
+        except _BrokenFrame as broken:
+            self._buffer = b""
+            self._is_deaf = True
+            self._refuse(broken.args[0])
+        self._buffer, self._at = self._buffer[self._at :], 0
+        if self._is_paused and not (self._is_busy or self._is_full):
+            self._is_paused = False
+            self._transport.resume_reading()
+
+    def _go_on(self) -> None:
+        self._is_busy = False
+        if not self._is_full:
+            self._read()
+
+    def _frame(self) -> tuple[int, bytes] | None:
+        """The next frame: its first byte and its payload; None where it is not there yet."""
+        data, at = self._buffer, self._at
+        if len(data) < at + 2:
+            return None
+        first, size = data[at], data[at + 1] - 0x80
+        # What clients send is masked, and what controls a connection is short.
+        if first not in _FIRST or size < 0 or (first >= _LAST | _CLOSE and size > 125):
+            raise _BrokenFrame(_WRONG)
+        start = at + 2
+        if size >= 126:
+            start += 2 if size == 126 else 8
+            if len(data) < start:
+                return None
+            size = int.from_bytes(data[at + 2 : start])
+        if size > self._most:
+            raise _BrokenFrame(_TOO_LARGE)
+        end = start + 4 + size
+        if len(data) < end:
+            return None
+        self._at = end
+        return first, apply_mask(data[start + 4 : end], data[start : start + 4])
+
+    def _take(self, first: int, payload: bytes) -> None:
+        kind = first & 0x0F
+        if kind >= _CLOSE:
+            self._control(kind, payload)
+        elif self._is_closing:
+            return
+        elif first & _LAST and kind != _CONTINUED and not self._parts:
+            self._answer(kind, payload)
+        else:
+            self._gather(first, kind, payload)
+
+    def _control(self, kind: int, payload: bytes) -> None:
+        if kind == _PING and not self._is_closing:
+            self._transport.write(_framed(_PONG, payload))
+        elif kind == _CLOSE:
+            if len(payload) == 1:
+                raise _BrokenFrame(_WRONG)
+            self._say_goodbye(payload[:2])
+            self._transport.close()
+
+    def _gather(self, first: int, kind: int, payload: bytes) -> None:
+        """A frame of a message that has several."""
+        if (kind == _CONTINUED) is not bool(self._parts):
+            raise _BrokenFrame(_WRONG)
+        self._parts += [payload] if self._parts else [bytes((kind,)), payload]
+        if sum(map(len, self._parts)) > self._most + 1 or len(self._parts) > self._most // 64:
+            raise _BrokenFrame(_TOO_LARGE)
+        if first & _LAST:
+            (kind,), *parts = self._parts
+            self._parts = []
+            self._answer(kind, b"".join(parts))
+
+    def _answer(self, kind: int, payload: bytes) -> None:
+        try:
+            message = payload if kind == _BINARY else str(payload, "utf-8")
+        except UnicodeDecodeError:
+            raise _BrokenFrame(_NOT_UTF8) from None
+        reply = self._conversation.reply(message)
+        if type(reply) is bytes:
+            self._send(kind, reply)
+        else:
+            self._is_busy = True
+            self._loop.create_task(self._wait(kind, reply))  # type: ignore[arg-type]
+
+    async def _wait(self, kind: int, reply: Awaitable[bytes]) -> None:
+        answer = await reply
+        if not self._is_closing:
+            self._send(kind, answer)
+        self._go_on()
+
+    def _send(self, kind: int, payload: bytes) -> None:
+        self._transport.write(_framed(kind, payload))
+        if self._conversation.is_over():
+            self._refuse(_GOING_AWAY)
+
+    def _refuse(self, code: int) -> None:
+        """Say why there is nothing more, and wait a little until that is read."""
+        self._say_goodbye(code)
+        self._loop.call_later(_LINGER, self._transport.close)
+
+    def _say_goodbye(self, code: int | bytes) -> None:
+        if not self._is_closing:
+            self._is_closing = True
+            told = code if isinstance(code, bytes) else code.to_bytes(2)
+            self._transport.write(_framed(_CLOSE, told))
+
+    def _beat(self) -> None:
+        """Ask who says nothing whether it is there, and give up who is not."""
+        if self._silent >= _MOST_SILENT:
+            self._transport.abort()
+            return
+        if self._silent:
+            self._transport.write(_framed(_PING, b""))
+        self._silent += not self._is_busy
+        self._timer = self._loop.call_later(_BEAT, self._beat)
+
+
+def _framed(kind: int, payload: bytes) -> bytes:
+    size = len(payload)
+    if size < 126:
+        return bytes((_LAST | kind, size)) + payload
+    if size < 1 << 16:
+        return bytes((_LAST | kind, 126, size >> 8, size & 0xFF)) + payload
+    return bytes((_LAST | kind, 127)) + size.to_bytes(8) + payload
