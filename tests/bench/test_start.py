@@ -22,7 +22,7 @@ def test_every_direct_dependency_has_its_cost() -> None:
     costs = list(dependency_costs(starts=1))
     declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
     names = {re.split("[<>=]", line)[0] for line in declared}
-    assert {one.name for one in costs} == names
+    assert {one.name for one in costs} >= names
     assert [one.megabytes for one in costs] == sorted((o.megabytes for o in costs), reverse=True)
     cost = {one.name: one for one in costs}
     # NumPy is needed by Gymnasium as well, which thus brings it to nobody.
