@@ -54,7 +54,7 @@ types: setup
 	$(BIN)/mypy
 
 unit: setup
-	$(PYTEST) -n 3 -rs
+	$(PYTEST) -n 4 -rs
 
 # For the inner loop: lint, types, and the tests that need no browser, database or process.
 check: setup lint types

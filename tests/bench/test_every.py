@@ -5,25 +5,32 @@ from pathlib import Path
 
 import pytest
 from command import in_process
+from effort import SLOW
 
 from errands.bench.every import Measured, Part, environments_plot, markdown, read_measured
 from errands.bench.figure import Figure
 from errands.errors import SettingError
 from errands.shop.catalog.catalog import Catalog
 
+TITLES = [
+    "Starting", "The shop", "Searching", "Vector environments", "Vector environments, 2 threads",
+    "Form pages", "Pixels", "Runs", "Serving (websocket)", "Serving (batch)",
+]  # fmt: skip
+ONLY = () if SLOW else ("The shop", "searching", "Vector")
+
 
 def test_all_of_it(little: Catalog, tmp_path: Path) -> None:
     people = tmp_path / "people.txt"
     people.write_text("red shoes\nsoft blanket\n")
-    words = ("bench", "all", "--data", little.path, "--out", "here", "--quick", "--people", people)
+    words = [
+        *("bench", "all", "--data", little.path, "--out", "here", "--quick", "--people", people),
+        *(word for part in ONLY for word in ("--only", part)),
+    ]
     done = in_process(*words, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     page = (tmp_path / "here" / "performance.md").read_text()
-    for part in (
-        "Starting", "The shop", "Searching", "Vector environments, 2 threads",
-        "Form pages", "Pixels", "Runs", "Serving (batch)",
-    ):  # fmt: skip
-        assert f"## {part}" in page
+    titles = [line[3:].partition(":")[0] for line in page.splitlines() if line.startswith("## ")]
+    assert titles == (TITLES if SLOW else TITLES[1:5])
     assert "people's queries: search, median (ms)" in page
     figures = tmp_path / "here" / "figures.json"
     first = json.loads(figures.read_bytes())
@@ -48,6 +55,12 @@ def test_before_and_after() -> None:
     assert "Not measured: no" in page
     assert "before" not in markdown(measured(15)).lower()
     assert "5 products" in environments_plot(measured(15))
+
+
+def test_no_such_part(little: Catalog, tmp_path: Path) -> None:
+    done = in_process("bench", "all", "--data", little.path, "--only", "Flying", cwd=tmp_path)
+    assert done.returncode == 1
+    assert "there is no such part; expected Starting, The shop, Searching" in done.stderr
 
 
 def test_no_figures(tmp_path: Path) -> None:

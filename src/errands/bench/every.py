@@ -43,10 +43,24 @@ Bench = Callable[[], Iterator[Figure]]
 
 
 def bench_all(
-    done: Sequence[Part], *, catalog: str, full: str | None, people: Path | None, quick: bool
+    done: Sequence[Part],
+    *,
+    catalog: str,
+    full: str | None = None,
+    people: Path | None = None,
+    only: Sequence[str] = (),
+    quick: bool = False,
 ) -> Iterator[Part]:
-    """Every part that is not done yet. `full` is a catalogue of the full size, if there is one."""
-    for part, bench in _parts(catalog, full, people, quick=quick):
+    """Every part that is not done yet. `full` is a catalogue of the full size, if there is one;
+    `only` are beginnings of titles."""
+    parts = list(_parts(catalog, full, people, quick=quick))
+    for wanted in only:
+        if not any(part.title.lower().startswith(wanted.lower()) for part, _ in parts):
+            known = ", ".join(dict.fromkeys(part.title.partition(":")[0] for part, _ in parts))
+            raise SettingError(f"--only {wanted!r}: there is no such part; expected {known}.")
+    for part, bench in parts:
+        if only and not part.title.lower().startswith(tuple(each.lower() for each in only)):
+            continue
         if any(each.title == part.title for each in done):
             continue
         try:

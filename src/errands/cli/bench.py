@@ -307,6 +307,9 @@ def every(
     before: Path = typer.Option(
         None, help="The figures.json of an earlier time, to stand beside today's."
     ),
+    only: list[str] = typer.Option(
+        [], help="Only parts whose titles begin so (may be repeated): Searching, Pixels, ..."
+    ),
     quick: bool = typer.Option(False, "--quick", help="Very short measurements: does it all run?"),
     anew: bool = typer.Option(False, "--anew", help="Also measure what was measured in OUT."),
 ) -> None:
@@ -330,7 +333,7 @@ def every(
     measured = read_measured(kept) if kept.is_file() and not anew else new_measured()
     with remarks.status("measuring") as status:
         for part in bench_all(
-            measured.parts, catalog=catalog, full=full, people=people, quick=quick
+            measured.parts, catalog=catalog, full=full, people=people, only=only, quick=quick
         ):
             measured = msgspec.structs.replace(measured, parts=(*measured.parts, part))
             kept.write_bytes(msgspec.json.encode(measured))

@@ -5,6 +5,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from effort import only_slow
 from typer.testing import CliRunner
 
 from errands.cli import app
@@ -36,6 +37,7 @@ def _called(*words: object) -> str:
     return result.stdout
 
 
+@only_slow
 def test_a_pretrained_encoder_from_demonstrations_to_a_run(
     little: Catalog, demos: str, tmp_path: Path
 ) -> None:

@@ -129,6 +129,7 @@ def test_a_run_that_was_begun_unproven_goes_on_proven(
     assert outcome(resumed) == expected
 
 
+@only_slow
 def test_too_little_time_is_remembered_and_more_of_it_decides(
     folder: Path, tmp_path: Path, browser_driver: BrowserDriver
 ) -> None:
@@ -154,6 +155,7 @@ def test_too_little_time_is_remembered_and_more_of_it_decides(
     assert before == after, "what is decided is passed over"
 
 
+@only_slow
 def test_an_environment_proves_only_if_asked_to(
     folder: Path, browser_driver: BrowserDriver
 ) -> None:

@@ -16,7 +16,7 @@ from errands.envs.turk import TurkEnv
 from errands.remote.async_client import AsyncConnection
 from errands.remote.client import Connection, RemoteError
 from errands.shop.catalog.catalog import Catalog
-from errands.web.env_api.workers import Worker
+from errands.web.env_api.workers import WorkerProcess
 
 
 @pytest.fixture(scope="module")
@@ -86,15 +86,15 @@ def test_a_batch_is_one_message_to_each_process(
     hosted: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sizes: list[int] = []
-    ask = Worker.ask
+    ask = WorkerProcess.ask
 
-    def counted(self: Worker, orders: Any) -> Any:
+    def counted(self: WorkerProcess, orders: Any) -> Any:
         sizes.append(len(orders))
         return ask(self, orders)
 
     with Connection(hosted.url) as server:
         sessions = server.create("shop", {}, count=20)
-        monkeypatch.setattr(Worker, "ask", counted)
+        monkeypatch.setattr(WorkerProcess, "ask", counted)
         server.batch([{"do": "reset", "session": one, "seed": 1} for one in sessions])
         assert sizes == [10, 10]
         server.batch([{"do": "close", "session": one} for one in sessions])

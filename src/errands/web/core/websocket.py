@@ -21,7 +21,7 @@ try:
 except ImportError:  # Its compiled part is optional.
     from websockets.utils import apply_mask
 
-__all__ = ["Conversation", "SocketProtocol", "UpgradeProtocol", "take_over"]
+__all__ = ["SocketProtocol", "SocketTalk", "UpgradeProtocol", "take_over"]
 
 _EXTENSION: Final = "errands.take_over"
 _CONTINUED, _TEXT, _BINARY, _CLOSE, _PING, _PONG = 0x0, 0x1, 0x2, 0x8, 0x9, 0xA
@@ -46,7 +46,7 @@ _LINGER: Final = 1.0
 """Seconds in which the other side may read why the connection is closed."""
 
 
-class Conversation(Protocol):
+class SocketTalk(Protocol):
     """What answers the messages of one connection."""
 
     def reply(self, message: str | bytes) -> bytes | Awaitable[bytes]:
@@ -63,7 +63,7 @@ class Conversation(Protocol):
         ...
 
 
-def take_over(scope: Scope, conversation: Conversation) -> None:
+def take_over(scope: Scope, conversation: SocketTalk) -> None:
     """Hand a connection that was just accepted to a conversation."""
     scope["extensions"][_EXTENSION](conversation)
 
@@ -87,7 +87,7 @@ class UpgradeProtocol(WebSocketsSansIOProtocol):
         else:
             self._early += data
 
-    def _take_over(self, conversation: Conversation) -> None:
+    def _take_over(self, conversation: SocketTalk) -> None:
         transport, self.transport = self.transport, _NO_TRANSPORT
         taken = SocketProtocol(conversation, transport, self.connections, self.config.ws_max_size)
         self.connections.discard(self)
@@ -133,7 +133,7 @@ class SocketProtocol(asyncio.Protocol):
 
     def __init__(
         self,
-        conversation: Conversation,
+        conversation: SocketTalk,
         transport: asyncio.Transport,
         connections: set[Any],
         most: int,

@@ -46,14 +46,14 @@ from errands.web.env_api.sessions import (
     reset_answer,
     step_answer,
 )
-from errands.web.env_api.workers import HostedEnv, OpenOrder, Worker, WorkerPool
+from errands.web.env_api.workers import HostedEnv, OpenOrder, WorkerPool, WorkerProcess
 
 __all__ = ["Answer", "Service", "as_http_error"]
 
 Answer = dict[str, Any]
 R = TypeVar("R")
 
-HostedCalls = dict[Worker, list[tuple[int, Session, StepCall | ResetCall]]]
+HostedCalls = dict[WorkerProcess, list[tuple[int, Session, StepCall | ResetCall]]]
 """Calls of a batch that processes make: the place in the batch, the session, the call."""
 
 _log = logging.getLogger(__name__)
@@ -231,7 +231,7 @@ class Service:
         return self._begun(await self._in_thread(session, lambda: env.reset(seed, options)))
 
     async def _hosted(
-        self, worker: Worker, calls: Sequence[tuple[Session, StepCall | ResetCall]]
+        self, worker: WorkerProcess, calls: Sequence[tuple[Session, StepCall | ResetCall]]
     ) -> list[Answer | HttpError]:
         """Have a process make some calls."""
         sessions = [session for session, _ in calls]
@@ -322,7 +322,7 @@ class Service:
             raise
         return envs
 
-    def _lost(self, worker: Worker) -> None:
+    def _lost(self, worker: WorkerProcess) -> None:
         """A process has ended, and its sessions with it."""
         for _ in self.sessions.close_all(
             lambda session: isinstance(session.env, HostedEnv) and session.env.worker is worker

@@ -31,8 +31,8 @@ __all__ = [
     "Order",
     "Outcome",
     "Refusal",
-    "Worker",
     "WorkerPool",
+    "WorkerProcess",
     "WorkerSetup",
     "framed",
     "frames",
@@ -126,10 +126,10 @@ def worker_lost() -> HttpError:
     )
 
 
-class Worker(asyncio.Protocol):
+class WorkerProcess(asyncio.Protocol):
     """One process, and what it was asked."""
 
-    def __init__(self, setup: WorkerSetup, on_end: Callable[["Worker"], None]) -> None:
+    def __init__(self, setup: WorkerSetup, on_end: Callable[["WorkerProcess"], None]) -> None:
         self.sessions = 0
         """That were opened here and not closed."""
         self._on_end = on_end
@@ -200,7 +200,7 @@ class HostedEnv:
     __slots__ = ("id", "worker")
     is_slow = True
 
-    def __init__(self, worker: Worker, id: str) -> None:
+    def __init__(self, worker: WorkerProcess, id: str) -> None:
         self.worker = worker
         self.id = id
         worker.sessions += 1
@@ -215,12 +215,12 @@ class WorkerPool:
     """The workers of one environment; `on_lost` is told of one that ended by itself."""
 
     def __init__(self, setup: WorkerSetup, count: int) -> None:
-        self.on_lost: Callable[[Worker], None] = lambda worker: None
+        self.on_lost: Callable[[WorkerProcess], None] = lambda worker: None
         self._setup = setup
         self._closing = False
         # All at once: each takes a second to start.
-        self._starting = [Worker(setup, self._ended) for _ in range(count)]
-        self._workers: list[Worker] = []
+        self._starting = [WorkerProcess(setup, self._ended) for _ in range(count)]
+        self._workers: list[WorkerProcess] = []
         self._replacing: set[asyncio.Task[None]] = set()
 
     async def start(self) -> None:
@@ -229,7 +229,7 @@ class WorkerPool:
             self._workers.append(worker)
         self._starting.clear()
 
-    def pick(self, count: int) -> dict[Worker, int]:
+    def pick(self, count: int) -> dict[WorkerProcess, int]:
         """Where so many new sessions should go: to those that have the fewest."""
         if not self._workers:
             raise HttpError(
@@ -254,7 +254,7 @@ class WorkerPool:
         for worker in workers:
             worker.process.wait()
 
-    def _ended(self, worker: Worker) -> None:
+    def _ended(self, worker: WorkerProcess) -> None:
         if self._closing:
             return
         if worker not in self._workers:
@@ -273,7 +273,7 @@ class WorkerPool:
     async def _replace(self) -> None:
         while True:
             await asyncio.sleep(_PAUSE)
-            worker = Worker(self._setup, self._ended)
+            worker = WorkerProcess(self._setup, self._ended)
             try:
                 await worker.start()
             except ErrandsError as failure:
