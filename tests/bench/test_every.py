@@ -59,7 +59,7 @@ def test_before_and_after() -> None:
 
 def test_no_such_part(little: Catalog, tmp_path: Path) -> None:
     done = in_process("bench", "all", "--data", little.path, "--only", "Flying", cwd=tmp_path)
-    assert done.returncode == 1
+    assert done.returncode == 2
     assert "there is no such part; expected Starting, The shop, Searching" in done.stderr
 
 
