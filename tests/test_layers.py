@@ -10,7 +10,18 @@ import pytest
 SOURCE = Path(__file__).resolve().parents[1] / "src" / "errands"
 
 BASE = {
-    *("errors", "home", "lazy", "plugins", "atomic", "database", "markup", "prices", "progress"),
+    *(
+        "errors",
+        "home",
+        "lazy",
+        "plugins",
+        "atomic",
+        "database",
+        "markup",
+        "prices",
+        "progress",
+        "child_process",
+    ),
     *("extras", "native", "notebook", "stemming"),
 }
 """Modules below all packages; anybody may use them."""

@@ -15,8 +15,8 @@ from effort import effort
 from gymnasium.utils.env_checker import check_env, data_equivalence
 from gymnasium.vector.utils import iterate
 
-from errands.agents.random_agent import RandomShopper
 from errands.agents.registry import make_factory
+from errands.bench.pixels import random_pages
 from errands.browser import chromium
 from errands.browser.chromium import BrowserError
 from errands.browser.engine import Engine
@@ -150,21 +150,6 @@ def test_the_last_to_close_ends_the_browser(little: Catalog, pixels: ShopEnv) ->
     assert not camera.open_tabs
 
 
-def states(catalog: Catalog, count: int) -> list[str]:
-    """Pages that differ, as a random customer comes upon them."""
-    env = ShopEnv(catalog, observation="html", max_steps=15)
-    agent = RandomShopper([env.context.goals[i].instruction_text for i in range(50)], seed=4)
-    pages: dict[str, None] = {}
-    seen, info = env.reset(seed=4)
-    while len(pages) < count:
-        pages[seen] = None
-        if env.episode.over:
-            seen, info = env.reset()
-        else:
-            seen, *_, info = env.step(agent.act(seen, info))
-    return list(pages)
-
-
 @pytest.mark.usefixtures("pixels")
 @pytest.mark.parametrize(
     "catalog", ["little", pytest.param("catalog_1k", marks=pytest.mark.shared)]
@@ -172,7 +157,7 @@ def states(catalog: Catalog, count: int) -> list[str]:
 def test_the_pixels_are_those_of_a_fresh_load(catalog: str, request: pytest.FixtureRequest) -> None:
     """A thousand states of both catalogues with ERRANDS_SLOW; the real one has pictures that no
     page may load."""
-    pages = states(request.getfixturevalue(catalog), effort(12, 1000))
+    pages = random_pages(request.getfixturevalue(catalog), effort(12, 1000), seed=4)
     camera, engine = Camera(tabs=2, remember=0), Engine(None, TabConfig(height=800))
     try:
         for start in range(0, len(pages), 20):

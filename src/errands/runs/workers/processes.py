@@ -20,6 +20,7 @@ import msgspec
 
 from errands.agents.agent import AgentFactory, EndOfRun
 from errands.agents.registry import make_factory
+from errands.child_process import child_code
 from errands.runs.episode import Summary
 from errands.runs.episode_source import EpisodeSource, open_source
 from errands.runs.play import PlayConfig, failed
@@ -41,21 +42,7 @@ _PATIENCE: Final = 5.0
 """Seconds between a worker's last word and its end."""
 
 
-# Before anything else is imported, which takes a while, Linux is asked to end the worker when its
-# parent ends, however that comes about; elsewhere the end of its input tells. Ctrl-C reaches all
-# processes of a terminal: it is the runner's to answer.
-_START: Final = """
-import os, signal, sys
-signal.signal(signal.SIGINT, signal.SIG_IGN)
-try:
-    import ctypes
-    ctypes.CDLL(None).prctl(1, 9)
-except (ImportError, OSError, AttributeError):
-    pass
-if os.getppid() == int(sys.argv[2]):
-    from errands.runs.workers.process_main import main
-    main()
-"""
+_START: Final = child_code("errands.runs.workers.process_main", "main")
 
 
 class Message(msgspec.Struct, frozen=True, kw_only=True):

@@ -21,6 +21,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from typing import IO, Any, Final, TypeVar
 
+from errands.child_process import child_code
 from errands.errors import CatalogError, ErrandsError
 
 __all__ = ["cores", "in_order", "standard_error"]
@@ -35,21 +36,7 @@ _ROOM: Final = 2
 _HEAD: Final = struct.Struct("<Q")
 _PIPE: Final = 1 << 20
 
-# Before anything else is imported, which takes a while, Linux is asked to end the worker when its
-# parent ends, however that comes about; elsewhere the end of its input tells. Ctrl-C reaches all
-# processes of a terminal: it is the parent's to answer.
-_START: Final = """
-import os, signal, sys
-signal.signal(signal.SIGINT, signal.SIG_IGN)
-try:
-    import ctypes
-    ctypes.CDLL(None).prctl(1, 9)
-except (ImportError, OSError, AttributeError):
-    pass
-if os.getppid() == int(sys.argv[2]):
-    from errands.shop.build.process_map import serve_parent
-    serve_parent(int(sys.argv[1]))
-"""
+_START: Final = child_code("errands.shop.build.process_map", "serve_parent", "int(sys.argv[1])")
 
 
 def cores() -> int:

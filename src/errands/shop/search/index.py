@@ -48,8 +48,6 @@ SHORT_LIST: Final = 256
 """Up to so many results are kept in order while scoring; more are sorted afterwards."""
 MOST_TERMS: Final = 4096
 """Of more terms in a query the sums, in whole numbers, would tell too little."""
-PIECE: Final = 1 << 22
-"""Postings that are counted together."""
 
 
 def decoded_lengths() -> NDArray[np.int64]:
@@ -134,19 +132,15 @@ class IndexWriter:
         norms[places] = np.searchsorted(decoded_lengths(), lengths, "right") - 1
         by_place[places] = numbers
         statistics = CollectionStatistics(int((lengths > 0).sum()), int(lengths.sum()))
-        ids = self._ids.array()
-        documents_of = np.zeros(len(self._terms), np.int64)
-        for at in range(0, len(ids), PIECE):
-            documents_of += np.bincount(ids[at : at + PIECE], minlength=len(documents_of))
         order = write_postings(
             folder,
-            ids,
+            self._ids.array(),
             self._tfs.array(),
             np.array(self._counts, np.uint32),
             places,
             {"norms": norms, "numbers": by_place},
             _inverse_norms(statistics),
-            documents_of,
+            len(self._terms),
             frequent_from(len(lengths)) if frequent is None else frequent,
         )
         terms = list(self._terms)

@@ -31,6 +31,8 @@ _SMALL: Final = 1 << 13
 """In a collection of no more documents, scoring all of them is as quick as leaving some out."""
 _PER_FREQUENT: Final = 512
 """A term is frequent if at least one document of so many has it: its blocks pay then."""
+_PIECE: Final = 1 << 22
+"""Postings that are counted together."""
 _MOST_TIMES: Final = 7
 _MOST_RARE_TIMES: Final = 255
 
@@ -108,15 +110,18 @@ def write_postings(
     places: NDArray[np.uint32],
     given: dict[str, NDArray[Any]],
     inverse: NDArray[np.float32],
-    documents_of: NDArray[np.int64],
+    terms: int,
     frequent: int,
 ) -> NDArray[np.int64]:
     """Invert documents into the files of an index; the order that terms get, frequent ones first.
 
     `ids` and `tfs` are the documents' terms and how often they have them, `counts` how many terms
-    each has, `places` where each will lie; `given` are `norms` and `numbers`; `documents_of` says
-    how many documents have each term, and `frequent` how many make it frequent.
+    each has, `places` where each will lie; `given` are `norms` and `numbers`; `terms` is how many
+    there are, and `frequent` how many documents make one frequent.
     """
+    documents_of = np.zeros(terms, np.int64)
+    for at in range(0, len(ids), _PIECE):
+        documents_of += np.bincount(ids[at : at + _PIECE], minlength=terms)
     order = np.argsort(documents_of < frequent, kind="stable")
     many = int((documents_of >= frequent).sum())
     groups = groups_of(len(counts))
@@ -155,6 +160,3 @@ def write_postings(
     for name in ("often", "times"):
         write_array(folder / f"{name}.npy", arrays[name][by_posting])
     return order
-
-
-_PIECE: Final = 1 << 22

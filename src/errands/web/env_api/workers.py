@@ -20,6 +20,7 @@ from typing import Any, Final, cast
 
 import msgspec
 
+from errands.child_process import child_code
 from errands.errors import ErrandsError
 from errands.remote.messages import CloseCall, ResetCall, Settings, StepCall
 from errands.web.core.http_errors import HttpError
@@ -44,21 +45,7 @@ _PAUSE: Final = 1.0
 without end in a hurry."""
 _log = logging.getLogger(__name__)
 
-# Before anything else is imported, which takes a while, Linux is asked to end the worker when its
-# parent ends, however that comes about; elsewhere the end of its socket tells. Ctrl-C reaches all
-# processes of a terminal: it is the server's to answer.
-_START: Final = """
-import os, signal, sys
-signal.signal(signal.SIGINT, signal.SIG_IGN)
-try:
-    import ctypes
-    ctypes.CDLL(None).prctl(1, 9)
-except (ImportError, OSError, AttributeError):
-    pass
-if os.getppid() == int(sys.argv[2]):
-    from errands.web.env_api.worker_main import main
-    main(int(sys.argv[1]))
-"""
+_START: Final = child_code("errands.web.env_api.worker_main", "main", "int(sys.argv[1])")
 
 
 class WorkerSetup(msgspec.Struct, frozen=True):
