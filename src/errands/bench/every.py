@@ -17,7 +17,15 @@ from errands.errors import ErrandsError, SettingError
 from errands.reports.html.plots import log_curves
 from errands.shop.catalog.catalog import Catalog
 
-__all__ = ["Measured", "Part", "bench_all", "environments_plot", "markdown", "read_measured"]
+__all__ = [
+    "Measured",
+    "Part",
+    "bench_all",
+    "environments_plot",
+    "markdown",
+    "new_measured",
+    "read_measured",
+]
 
 
 class Part(msgspec.Struct, frozen=True):

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from errands.native import Array, native
 from errands.shop.records import map_array, new_array, write_array
 
-__all__ = ["BLOCKS", "GROUP", "Postings", "PostingsStruct", "frequent_from", "write_postings"]
+__all__ = ["BLOCKS", "GROUP", "Postings", "frequent_from", "write_postings"]
 
 GROUP: Final = 256
 """Documents of a group."""
